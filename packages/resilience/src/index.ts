@@ -1,0 +1,12 @@
+export { type BackoffOptions, backoffDelayMs } from "./backoff.js";
+export {
+  admit,
+  afterFailure,
+  afterSuccess,
+  type CircuitBreaker,
+  type CircuitBreakerOptions,
+  CLOSED_BREAKER,
+} from "./circuit-breaker.js";
+export { backgroundClock, type CancelTimer, type Clock, systemClock } from "./clock.js";
+export { parseRetryAfter } from "./retry-after.js";
+export { type Release, type Semaphore, semaphore } from "./semaphore.js";

@@ -1,0 +1,1 @@
+export { type ManualClock, type ManualClockOptions, manualClock } from "./manual-clock.js";

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { admit, afterFailure, afterSuccess, type CircuitBreaker, CLOSED_BREAKER } from "../src/index.js";
+
+const options = { failureThreshold: 3, openFor: { initialMs: 1_000, maxMs: 8_000, jitter: "none" } } as const;
+
+function failTimes(times: number, nowMs = 0): CircuitBreaker {
+  let breaker = CLOSED_BREAKER;
+  for (let i = 0; i < times; i++) breaker = afterFailure(breaker, options, nowMs, 0.5);
+  return breaker;
+}
+
+describe("circuit breaker", () => {
+  it("lets everything pass until the threshold of failures in a row", () => {
+    expect(admit(failTimes(2), 0)).toMatchObject({ admitted: true });
+    expect(admit(failTimes(3), 0)).toEqual({ admitted: false, retryAtMs: 1_000 });
+  });
+
+  it("forgets failures at a success", () => {
+    expect(afterFailure(afterSuccess(failTimes(2)), options, 0, 0.5)).toEqual({
+      kind: "closed",
+      failures: 1,
+    });
+  });
+
+  it("lets one probe through when its time has come, and nothing beside it", () => {
+    const probe = admit(failTimes(3), 1_000);
+    expect(probe).toEqual({ admitted: true, next: { kind: "probing", probes: 0 } });
+    if (probe.admitted) expect(admit(probe.next, 60_000)).toEqual({ admitted: false });
+  });
+
+  it("waits longer after each failed probe, up to the cap", () => {
+    let breaker = failTimes(3);
+    const opened: number[] = [];
+    for (let nowMs = 0, probe = 0; probe < 5; probe++) {
+      if (breaker.kind !== "open") throw new Error(`expected open, got ${breaker.kind}`);
+      opened.push(breaker.probeAtMs - nowMs);
+      nowMs = breaker.probeAtMs;
+      const admitted = admit(breaker, nowMs);
+      if (!admitted.admitted) throw new Error("expected a probe");
+      breaker = afterFailure(admitted.next, options, nowMs, 0.5);
+    }
+    expect(opened).toEqual([1_000, 2_000, 4_000, 8_000, 8_000]);
+  });
+
+  it("closes when the probe succeeds", () => {
+    expect(afterSuccess({ kind: "probing", probes: 4 })).toEqual(CLOSED_BREAKER);
+  });
+
+  it("is not moved by calls that were under way when it opened", () => {
+    const open = failTimes(3);
+    expect(afterFailure(open, options, 900, 0.5)).toEqual(open);
+  });
+});
