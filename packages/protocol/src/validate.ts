@@ -11,8 +11,8 @@ const NONE: readonly Issue[] = Object.freeze([]);
  */
 export function validate(message: unknown): readonly Issue[] {
   if (!isPlainObject(message)) return [issue("not_an_object", "")];
-  const { type } = message;
-  if (!isMessageKind(type)) return [issue("type_unknown", "type")];
+  const { type: kind } = message;
+  if (!isMessageKind(kind)) return [issue("type_unknown", "type")];
   let issues: Issue[] | undefined;
   const refuse = (code: IssueCode, path: string): void => {
     issues ??= [];
@@ -29,7 +29,7 @@ export function validate(message: unknown): readonly Issue[] {
     else if (messageId.length >= LIMITS.messageIdLength) refuse("message_id_too_long", "messageId");
   }
 
-  if (type === "alias") {
+  if (kind === "alias") {
     if (isAbsent(message.userId)) refuse("user_id_required", "userId");
     if (isAbsent(message.previousId)) refuse("previous_id_required", "previousId");
     else if (typeof message.previousId !== "string") refuse("previous_id_not_string", "previousId");
@@ -37,7 +37,7 @@ export function validate(message: unknown): readonly Issue[] {
     refuse("no_user_anon_id", "userId");
   }
 
-  switch (type) {
+  switch (kind) {
     case "identify":
       checkObject(message, "traits", "traits_not_object", refuse);
       break;
@@ -62,7 +62,7 @@ export function validate(message: unknown): readonly Issue[] {
     case "alias":
       break;
     default: {
-      type satisfies never;
+      kind satisfies never;
     }
   }
   return issues ?? NONE;

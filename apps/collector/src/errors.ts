@@ -1,0 +1,67 @@
+/** Every code the collector can answer with. `docs/reference/errors.md` has one heading per key; a test compares. */
+export const ERRORS = {
+  malformed_json: { status: 400, retryable: false, message: "The request body is not valid JSON" },
+  invalid_message: { status: 400, retryable: false, message: "The message is not valid" },
+  invalid_request: { status: 400, retryable: false, message: "The request is not valid" },
+  invalid_write_key: { status: 401, retryable: false, message: "The write key is missing or unknown" },
+  unauthorized: {
+    status: 401,
+    retryable: false,
+    message: "An admin token is required: Authorization: Bearer TOKEN",
+  },
+  forbidden: { status: 403, retryable: false, message: "This token may only read" },
+  not_found: { status: 404, retryable: false, message: "There is nothing at this address" },
+  method_not_allowed: { status: 405, retryable: false, message: "This address does not answer this method" },
+  request_timeout: { status: 408, retryable: true, message: "The request took too long to arrive" },
+  conflict: { status: 409, retryable: false, message: "It exists already, or has changed since it was read" },
+  payload_too_large: { status: 413, retryable: false, message: "The request body is over the limit" },
+  unsupported_encoding: {
+    status: 415,
+    retryable: false,
+    message: "The Content-Encoding is not gzip, deflate or br",
+  },
+  wrong_region: { status: 421, retryable: false, message: "This write key belongs to another region" },
+  rate_limited: { status: 429, retryable: true, message: "Too many requests" },
+  internal: { status: 500, retryable: true, message: "The collector failed to handle this request" },
+  storage_unavailable: { status: 503, retryable: true, message: "The event log cannot be written" },
+  overloaded: { status: 503, retryable: true, message: "The collector holds as much as it may in memory" },
+} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** A failure with a code of the catalogue; the message begins with the code and carries the value that was wrong. */
+export class CollectorError extends Error {
+  override readonly name = "CollectorError";
+  readonly code: ErrorCode;
+  /** Further fields of the answer's body. */
+  readonly details: { readonly [name: string]: unknown };
+
+  constructor(
+    code: ErrorCode,
+    detail?: string,
+    options: { cause?: unknown; details?: { [name: string]: unknown } } = {},
+  ) {
+    super(`${code}: ${ERRORS[code].message}${detail === undefined ? "" : `: ${detail}`}`, {
+      cause: options.cause,
+    });
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+}
+
+/** The store cannot take a write now; nothing of it was kept. */
+export class StorageUnavailable extends CollectorError {
+  constructor(reason: string, cause?: unknown) {
+    super("storage_unavailable", reason, { cause });
+  }
+}
+
+/** A document was changed by somebody else since it was read. */
+export class VersionConflict extends CollectorError {
+  readonly current: number;
+
+  constructor(kind: string, id: string, current: number) {
+    super("conflict", `${kind} ${id} is at version ${current}`, { details: { version: current } });
+    this.current = current;
+  }
+}

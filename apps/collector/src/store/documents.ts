@@ -1,0 +1,70 @@
+import type { Region } from "@sluice/protocol";
+import type { Offset } from "./store.js";
+
+/** What the collector keeps as documents in the `ConfigStore`, by kind. Ids stand beside the document. */
+
+export type SourceKind = "web" | "mobile" | "server";
+
+/** Kind `source`. */
+export interface SourceDocument {
+  readonly name: string;
+  readonly kind: SourceKind;
+  readonly createdAt: string;
+  readonly writeKeys: readonly { readonly key: string; readonly createdAt: string }[];
+  /** Names of track events that go nowhere (stored, traced as filtered). */
+  readonly blockedEvents: readonly string[];
+  /** Messages a second that are taken; absent: no limit. */
+  readonly rateLimit?: number;
+  readonly region?: Region;
+}
+
+/** A source's connection to a destination: it gets the messages after `since`. */
+export interface Connection {
+  readonly sourceId: string;
+  readonly since: Offset;
+}
+
+/** A span of the log in which the destination was disabled: its messages are skipped. Open-ended while it is. */
+export interface DisabledSpan {
+  readonly after: Offset;
+  readonly upTo?: Offset;
+}
+
+/** One rule of a destination's filter; all conditions that are present must hold. The first rule that matches acts. */
+export interface FilterRule {
+  readonly kinds?: readonly string[];
+  readonly events?: readonly string[];
+  readonly where?: readonly {
+    /** Dotted path into the message, such as `properties.plan`. */
+    readonly path: string;
+    readonly is: "equals" | "not_equals" | "exists" | "contains" | "less" | "greater" | "in";
+    readonly value?: unknown;
+  }[];
+  readonly action:
+    | { readonly kind: "drop" }
+    /** Keeps this share of the messages, 0 to 1, chosen by message id: the same message always ends alike. */
+    | { readonly kind: "sample"; readonly share: number }
+    /** Dotted paths that are taken out of what is sent; the rules after it are still asked. */
+    | { readonly kind: "remove"; readonly paths: readonly string[] };
+}
+
+/** Kind `destination`. */
+export interface DestinationDocument {
+  /** Catalog type, such as `webhooks`. */
+  readonly type: string;
+  /** Its own name, one of the two that `integrations` may use. */
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly createdAt: string;
+  readonly connections: readonly Connection[];
+  readonly disabledSpans: readonly DisabledSpan[];
+  readonly filters: readonly FilterRule[];
+  /** The type's settings, as its `parseSettings` returned them; secrets are sealed by the type. */
+  readonly settings: unknown;
+}
+
+export const DOCUMENT_KINDS = {
+  source: "source",
+  destination: "destination",
+  token: "token",
+} as const;
