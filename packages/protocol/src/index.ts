@@ -1,3 +1,38 @@
+export type {
+  AttemptView,
+  AuditEntryView,
+  CatalogEntryView,
+  CollectorInfo,
+  CreatedTokenView,
+  DeliveryDetailView,
+  DeliveryStateView,
+  DeliveryView,
+  DestinationInput,
+  DestinationPatch,
+  DestinationStatusView,
+  DestinationView,
+  FilterRuleView,
+  ListAnswer,
+  LiveEventView,
+  MessageSummary,
+  MessageView,
+  OutcomeSummary,
+  OutcomeView,
+  RejectedMessageView,
+  ReplayFilter,
+  ReplayInput,
+  ReplayView,
+  SourceInput,
+  SourceKindView,
+  SourcePatch,
+  SourceView,
+  StoredMessageView,
+  TestSendView,
+  TokenAccess,
+  TokenView,
+  UsageView,
+  WriteKeyView,
+} from "./admin.js";
 export { coerce, isPlainObject, kindOf, type Surroundings } from "./coerce.js";
 export {
   ATTEMPT_HEADER,
@@ -27,6 +62,23 @@ export {
   type TrackMessage,
   type UncheckedMessage,
 } from "./message.js";
+export {
+  asksMessage,
+  asksOutcomes,
+  EMPTY_FILTER,
+  FILTER_FIELDS,
+  type FilterField,
+  type FilterIssue,
+  type FilterParse,
+  type FilterSubject,
+  type FilterTerm,
+  formatFilter,
+  type MessageFilter,
+  matchesFilter,
+  messageTerms,
+  outcomeTerms,
+  parseFilter,
+} from "./message-filter.js";
 export { DEFAULT_REGION, isRegion, LOCAL_COLLECTOR_URL, REGIONS, type Region } from "./regions.js";
 export { formatTime, parseTime, resolveTime } from "./timestamps.js";
 export { validate } from "./validate.js";

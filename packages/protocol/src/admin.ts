@@ -1,0 +1,325 @@
+/**
+ * The shapes of the control API (`/api/v1`), as the collector answers them and the dashboard and the command line
+ * read them. Times are ISO 8601 in UTC with milliseconds; durations are milliseconds and say so in their names.
+ * Where a request's shape is not listed here, it is the resource's own fields.
+ */
+import type { Region } from "./regions.js";
+
+/** A page of a list. */
+export interface ListAnswer<T> {
+  readonly items: readonly T[];
+  /** Hand it back as `cursor` for the next page; absent on the last one. */
+  readonly nextCursor?: string;
+}
+
+// ── Sources ──────────────────────────────────────────────────────────────────────────────────────────────
+
+export type SourceKindView = "web" | "mobile" | "server";
+
+export interface WriteKeyView {
+  readonly key: string;
+  readonly createdAt: string;
+}
+
+export interface SourceView {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: SourceKindView;
+  readonly createdAt: string;
+  /** All of them are valid; the newest is the last. */
+  readonly writeKeys: readonly WriteKeyView[];
+  /** Names of track events that go to no destination. */
+  readonly blockedEvents: readonly string[];
+  /** Messages a second that are taken; absent: no limit. */
+  readonly rateLimit?: number;
+  readonly region?: Region;
+  /** Grows by one with each change; `If-Match` compares it. */
+  readonly version: number;
+}
+
+export interface SourceInput {
+  readonly name: string;
+  /** Default: `server`. */
+  readonly kind?: SourceKindView;
+  readonly blockedEvents?: readonly string[];
+  readonly rateLimit?: number;
+}
+
+export interface SourcePatch {
+  readonly name?: string;
+  readonly blockedEvents?: readonly string[];
+  /** null: no limit. */
+  readonly rateLimit?: number | null;
+  /** The version that is to be changed; 409 when it is another by now. */
+  readonly version?: number;
+}
+
+export interface UsageView {
+  readonly days: readonly {
+    /** `2026-11-21`, UTC. */
+    readonly day: string;
+    readonly accepted: number;
+    readonly filtered: number;
+    readonly delivered: number;
+  }[];
+}
+
+// ── Catalog and destinations ─────────────────────────────────────────────────────────────────────────────
+
+export interface CatalogEntryView {
+  /** What `POST /destinations` takes as `type`. */
+  readonly type: string;
+  /** The published name: the one `integrations` uses. */
+  readonly name: string;
+  readonly mode: "cloud";
+  readonly sources: readonly SourceKindView[];
+  /** Whether it takes messages of the past. */
+  readonly historical: boolean;
+  /** JSON Schema of `settings`. */
+  readonly settingsSchema: object;
+}
+
+/** One rule of a destination's filter; all conditions present must hold, and the first rule that matches acts. */
+export interface FilterRuleView {
+  readonly kinds?: readonly string[];
+  readonly events?: readonly string[];
+  readonly where?: readonly {
+    readonly path: string;
+    readonly is: "equals" | "not_equals" | "exists" | "contains" | "less" | "greater" | "in";
+    readonly value?: unknown;
+  }[];
+  readonly action:
+    | { readonly kind: "drop" }
+    | { readonly kind: "sample"; readonly share: number }
+    | { readonly kind: "remove"; readonly paths: readonly string[] };
+}
+
+export interface DestinationView {
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly createdAt: string;
+  readonly sourceIds: readonly string[];
+  readonly filters: readonly FilterRuleView[];
+  /** Secrets are not in it: only that one is set. */
+  readonly settings: { readonly [name: string]: unknown };
+  readonly version: number;
+}
+
+export interface DestinationInput {
+  readonly type: string;
+  /** Default: the catalog's name. */
+  readonly name?: string;
+  /** Default: none. */
+  readonly sourceIds?: readonly string[];
+  readonly settings?: { readonly [name: string]: unknown };
+  /** Default: true. */
+  readonly enabled?: boolean;
+  readonly filters?: readonly FilterRuleView[];
+}
+
+export interface DestinationPatch {
+  readonly name?: string;
+  readonly sourceIds?: readonly string[];
+  /** Merged by key; null takes a key out. */
+  readonly settings?: { readonly [name: string]: unknown };
+  readonly enabled?: boolean;
+  readonly filters?: readonly FilterRuleView[];
+  readonly version?: number;
+}
+
+/** How a destination does now. */
+export interface DestinationStatusView {
+  readonly destinationId: string;
+  readonly state: "delivering" | "disabled" | "backing_off";
+  /** Messages of the log it has not come to yet. */
+  readonly behind: number;
+  /** Messages that failed and wait for their next attempt. */
+  readonly retries: number;
+  /** When a destination that fails is probed next. */
+  readonly nextAttemptAt?: string;
+  readonly lastError?: string;
+}
+
+/** What a test send ended in. */
+export interface TestSendView {
+  readonly messageId: string;
+  readonly state: DeliveryStateView;
+  readonly reason: string;
+  readonly attempts: readonly AttemptView[];
+}
+
+// ── Messages, outcomes, attempts ─────────────────────────────────────────────────────────────────────────
+
+export type DeliveryStateView = "delivered" | "pending" | "failed" | "filtered" | "skipped" | "suppressed";
+
+export interface AttemptView {
+  /** The round, from 1. */
+  readonly attempt: number;
+  readonly at: string;
+  readonly url: string;
+  /** The address that was really connected to. */
+  readonly address?: string;
+  readonly status?: number;
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly latencyMs: number;
+  readonly requestHeaders?: { readonly [name: string]: string };
+  /** The first 4 KB of the answer. */
+  readonly response?: string;
+  readonly replay?: boolean;
+}
+
+export interface OutcomeSummary {
+  /** The delivery's id, for `/deliveries/:id`. */
+  readonly id: string;
+  readonly destinationId: string;
+  readonly state: DeliveryStateView;
+  readonly reason: string;
+  readonly at?: string;
+  readonly nextAttemptAt?: string;
+}
+
+export interface OutcomeView extends OutcomeSummary {
+  readonly attempts: readonly AttemptView[];
+}
+
+/** A stored message as lists show it. */
+export interface MessageSummary {
+  readonly messageId: string;
+  readonly sourceId: string;
+  readonly receivedAt: string;
+  readonly message: { readonly [field: string]: unknown };
+  readonly outcomes: readonly OutcomeSummary[];
+}
+
+/** A stored message with all that became of it. */
+export interface StoredMessageView {
+  readonly messageId: string;
+  readonly sourceId: string;
+  readonly receivedAt: string;
+  readonly state: "accepted";
+  readonly message: { readonly [field: string]: unknown };
+  readonly outcomes: readonly OutcomeView[];
+}
+
+/** A refused message: it is in no log, only here, for a while. */
+export interface RejectedMessageView {
+  readonly messageId?: string;
+  readonly sourceId: string;
+  readonly receivedAt: string;
+  readonly state: "rejected";
+  readonly issues: readonly { readonly code: string; readonly path: string; readonly message: string }[];
+  /** Its JSON, cut at 4 KB. */
+  readonly excerpt: string;
+}
+
+export type MessageView = StoredMessageView | RejectedMessageView;
+
+// ── Deliveries and replays ───────────────────────────────────────────────────────────────────────────────
+
+export interface DeliveryView {
+  readonly id: string;
+  readonly messageId: string;
+  readonly destinationId: string;
+  readonly state: DeliveryStateView;
+  readonly reason: string;
+  readonly at: string;
+  /** Rounds of attempts made. */
+  readonly attempts: number;
+  readonly nextAttemptAt?: string;
+}
+
+export interface DeliveryDetailView extends Omit<DeliveryView, "attempts"> {
+  readonly attempts: readonly AttemptView[];
+}
+
+export interface ReplayFilter {
+  readonly destinationId: string;
+  readonly messageId?: string;
+  readonly type?: string;
+  readonly event?: string;
+  readonly userId?: string;
+  /** Only messages that ended so there. */
+  readonly state?: DeliveryStateView;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export interface ReplayInput {
+  readonly filter: ReplayFilter;
+  /** Count only. Default: false. */
+  readonly dryRun?: boolean;
+}
+
+export interface ReplayView {
+  /** Absent on a dry run. */
+  readonly id?: string;
+  /** Messages that are (or would be) sent again. */
+  readonly count: number;
+}
+
+// ── Tokens, audit, the collector itself ──────────────────────────────────────────────────────────────────
+
+export type TokenAccess = "full" | "read";
+
+export interface TokenView {
+  readonly id: string;
+  readonly name: string;
+  readonly access: TokenAccess;
+  readonly createdAt: string;
+}
+
+export interface CreatedTokenView extends TokenView {
+  /** Shown this once: only its hash is kept. */
+  readonly token: string;
+}
+
+export interface AuditEntryView {
+  readonly id: string;
+  readonly at: string;
+  /** Whose token it was. */
+  readonly tokenId: string;
+  readonly tokenName: string;
+  /** Such as `destinations.patch`. */
+  readonly action: string;
+  /** What was changed. */
+  readonly target?: string;
+  /** The request's body, secrets replaced. */
+  readonly change?: unknown;
+}
+
+export interface CollectorInfo {
+  readonly version: string;
+  readonly mode: "dev" | "production";
+  readonly region: Region;
+  readonly node: string;
+  readonly startedAt: string;
+  /** The collector's clock when it answered: doctor compares it with its own. */
+  readonly now: string;
+  readonly storage:
+    | { readonly kind: "ready" }
+    | { readonly kind: "unavailable"; readonly reason: string; readonly since: string };
+  /** The token that asked. */
+  readonly token: TokenView;
+}
+
+// ── The live stream ──────────────────────────────────────────────────────────────────────────────────────
+
+/** What `GET /live` sends: the event's name is `kind`, its data this. */
+export type LiveEventView =
+  | ({ readonly kind: "message" } & Omit<MessageSummary, "outcomes">)
+  | {
+      readonly kind: "outcome";
+      readonly messageId: string;
+      readonly destinationId: string;
+      readonly state: DeliveryStateView;
+      readonly reason: string;
+      readonly at: string;
+      readonly nextAttemptAt?: string;
+    }
+  | ({ readonly kind: "rejected" } & Omit<RejectedMessageView, "state">)
+  /** This reader was too slow (or asked for more than is kept): so many events were not sent to it. */
+  | { readonly kind: "dropped"; readonly messages: number; readonly outcomes: number };
+
+// Shapes of audiences, computed traits, profiles and deletions stand in files of their own beside this one.

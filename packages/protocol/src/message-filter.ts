@@ -1,0 +1,278 @@
+/**
+ * The filter grammar of the debugger, the live stream and `sluice tail`:
+ *
+ *     type:track event:"Signed Up" user:42 outcome:failed -properties.plan:free checkout
+ *
+ * Terms stand side by side and all must hold; the same field twice means either. `-` before a term means not,
+ * `*` at the end of an unquoted value means "begins with", and a term without a field is text that the message
+ * contains. Everything here is pure: the command line, the collector and the dashboard share it.
+ */
+import { isPlainObject } from "./coerce.js";
+
+/** Fields with a short name. Besides them any path that begins with properties., traits., context. or integrations. */
+export const FILTER_FIELDS = [
+  "type",
+  "event",
+  "name",
+  "user",
+  "anonymous",
+  "group",
+  "id",
+  "source",
+  "destination",
+  "outcome",
+] as const;
+export type FilterField = (typeof FILTER_FIELDS)[number];
+
+const PATH_ROOTS = new Set(["properties", "traits", "context", "integrations"]);
+const FIELDS: ReadonlySet<string> = new Set(FILTER_FIELDS);
+const OUTCOMES: ReadonlySet<string> = new Set([
+  "delivered",
+  "pending",
+  "failed",
+  "filtered",
+  "skipped",
+  "suppressed",
+  "rejected",
+]);
+
+export type FilterTerm = {
+  readonly negated: boolean;
+  readonly value: string;
+  /** The value is only a beginning. */
+  readonly isPrefix: boolean;
+} & (
+  | { readonly kind: "field"; readonly field: FilterField }
+  | { readonly kind: "path"; readonly path: readonly string[] }
+  | { readonly kind: "text" }
+);
+
+export interface MessageFilter {
+  readonly terms: readonly FilterTerm[];
+}
+
+export interface FilterIssue {
+  /** Where in the text it is, from 0. */
+  readonly at: number;
+  readonly message: string;
+}
+
+export type FilterParse =
+  | { readonly ok: true; readonly filter: MessageFilter }
+  | { readonly ok: false; readonly issue: FilterIssue };
+
+/** Holds for everything. */
+export const EMPTY_FILTER: MessageFilter = Object.freeze({ terms: [] });
+
+export function parseFilter(text: string): FilterParse {
+  const terms: FilterTerm[] = [];
+  let at = 0;
+  for (;;) {
+    while (at < text.length && isBlank(text[at])) at++;
+    if (at >= text.length) return { ok: true, filter: { terms } };
+    const start = at;
+    const negated = text[at] === "-" && at + 1 < text.length && !isBlank(text[at + 1]);
+    if (negated) at++;
+    const name = text[at] === '"' ? undefined : fieldName(text, at);
+    if (name !== undefined) at += name.length + 1;
+    const value = readValue(text, at);
+    if (value === undefined) return refuse(at, "A quotation mark is missing at the end");
+    at = value.end;
+    if (name === undefined) {
+      terms.push({ kind: "text", negated, value: value.text, isPrefix: false });
+      continue;
+    }
+    if (value.text === "" && !value.isQuoted) return refuse(start, `\`${name}:\` needs a value`);
+    const common = { negated, value: value.text, isPrefix: value.isPrefix };
+    if (FIELDS.has(name)) {
+      if (name === "outcome" && !OUTCOMES.has(value.text))
+        return refuse(start, `\`outcome\` is one of ${[...OUTCOMES].join(", ")}`);
+      terms.push({ kind: "field", field: name as FilterField, ...common });
+      continue;
+    }
+    const path = name.split(".");
+    if (path.length > 1 && PATH_ROOTS.has(path[0] ?? "")) terms.push({ kind: "path", path, ...common });
+    else
+      return refuse(
+        start,
+        `\`${name}\` is no field. Fields: ${FILTER_FIELDS.join(", ")}, properties.…, traits.…, context.…; put text that has a colon in quotation marks`,
+      );
+  }
+}
+
+function refuse(at: number, message: string): FilterParse {
+  return { ok: false, issue: { at, message } };
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === " " || character === "\t" || character === "\n" || character === "\r";
+}
+
+/** The field name that begins at `at`, when a colon ends it. */
+function fieldName(text: string, at: number): string | undefined {
+  for (let end = at; end < text.length; end++) {
+    const character = text[end];
+    if (character === ":") return end === at ? undefined : text.slice(at, end);
+    if (character === '"' || isBlank(character)) return undefined;
+  }
+  return undefined;
+}
+
+interface ReadValue {
+  readonly text: string;
+  readonly end: number;
+  readonly isQuoted: boolean;
+  readonly isPrefix: boolean;
+}
+
+/** A quoted value (`\"` and `\\` stand for themselves) or everything up to the next blank. */
+function readValue(text: string, from: number): ReadValue | undefined {
+  if (text[from] !== '"') {
+    let end = from;
+    while (end < text.length && !isBlank(text[end])) end++;
+    const isPrefix = end - from > 1 && text[end - 1] === "*";
+    return { text: text.slice(from, isPrefix ? end - 1 : end), end, isQuoted: false, isPrefix };
+  }
+  let value = "";
+  for (let at = from + 1; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') return { text: value, end: at + 1, isQuoted: true, isPrefix: false };
+    if (character === "\\" && (text[at + 1] === '"' || text[at + 1] === "\\")) at++;
+    value += text[at];
+  }
+  return undefined;
+}
+
+/** Writes a filter so that `parseFilter` reads the same terms again. */
+export function formatFilter(filter: MessageFilter): string {
+  return filter.terms
+    .map((term) => {
+      const name = term.kind === "text" ? "" : `${term.kind === "field" ? term.field : term.path.join(".")}:`;
+      return `${term.negated ? "-" : ""}${name}${formatValue(term)}`;
+    })
+    .join(" ");
+}
+
+function formatValue(term: FilterTerm): string {
+  if (term.isPrefix) return `${term.value}*`;
+  const isPlain = /^[^\s"\\:*-][^\s"\\:*]*$/.test(term.value);
+  return isPlain ? term.value : `"${term.value.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** What a filter is asked about. */
+export interface FilterSubject {
+  readonly messageId: string;
+  readonly sourceId: string;
+  readonly message: { readonly [field: string]: unknown };
+  /** What became of it so far; terms about outcomes look here. */
+  readonly outcomes?: readonly { readonly destinationId: string; readonly state: string }[];
+}
+
+/** Whether a filter asks about outcomes: then a message alone cannot answer it. */
+export function asksOutcomes(filter: MessageFilter): boolean {
+  return filter.terms.some(isOutcomeTerm);
+}
+
+/** Whether a filter asks about more than outcomes. */
+export function asksMessage(filter: MessageFilter): boolean {
+  return filter.terms.some((term) => !isOutcomeTerm(term));
+}
+
+/** Without the terms about outcomes. */
+export function messageTerms(filter: MessageFilter): MessageFilter {
+  return { terms: filter.terms.filter((term) => !isOutcomeTerm(term)) };
+}
+
+/** Only the terms about outcomes. */
+export function outcomeTerms(filter: MessageFilter): MessageFilter {
+  return { terms: filter.terms.filter(isOutcomeTerm) };
+}
+
+function isOutcomeTerm(term: FilterTerm): boolean {
+  return term.kind === "field" && (term.field === "outcome" || term.field === "destination");
+}
+
+/** Whether everything that the filter asks holds. */
+export function matchesFilter(filter: MessageFilter, subject: FilterSubject): boolean {
+  const outcomes = filter.terms.filter(isOutcomeTerm);
+  if (outcomes.length > 0 && !matchesOutcomes(outcomes, subject.outcomes ?? [])) return false;
+  const either = new Map<string, boolean>();
+  for (const term of filter.terms) {
+    if (isOutcomeTerm(term)) continue;
+    const holds = holdsFor(term, subject);
+    if (term.negated) {
+      if (holds) return false;
+    } else if (term.kind === "text") {
+      if (!holds) return false;
+    } else {
+      const name = term.kind === "field" ? term.field : term.path.join(".");
+      either.set(name, (either.get(name) ?? false) || holds);
+    }
+  }
+  return [...either.values()].every(Boolean);
+}
+
+/** `destination:a outcome:failed` is about one outcome that is both. */
+function matchesOutcomes(
+  terms: readonly FilterTerm[],
+  outcomes: readonly { readonly destinationId: string; readonly state: string }[],
+): boolean {
+  const isNamed = (field: "destination" | "outcome", negated: boolean) =>
+    terms.filter((term) => term.kind === "field" && term.field === field && term.negated === negated);
+  const fits = (outcome: { readonly destinationId: string; readonly state: string }, negated: boolean) =>
+    anyOrNone(isNamed("destination", negated), outcome.destinationId) &&
+    anyOrNone(isNamed("outcome", negated), outcome.state);
+  if (terms.some((term) => term.negated) && outcomes.some((outcome) => fits(outcome, true))) return false;
+  return terms.every((term) => term.negated) || outcomes.some((outcome) => fits(outcome, false));
+}
+
+function anyOrNone(terms: readonly FilterTerm[], value: string): boolean {
+  return terms.length === 0 || terms.some((term) => hasValue(term, value));
+}
+
+function holdsFor(term: FilterTerm, { message, messageId, sourceId }: FilterSubject): boolean {
+  if (term.kind === "text") return contains(message, term.value.toLowerCase());
+  if (term.kind === "path") return hasValue(term, at(message, term.path));
+  switch (term.field) {
+    case "type":
+      return hasValue(term, message.type);
+    case "event":
+      return hasValue(term, message.event);
+    case "name":
+      return hasValue(term, message.name);
+    case "user":
+      return hasValue(term, message.userId);
+    case "anonymous":
+      return hasValue(term, message.anonymousId);
+    case "group":
+      return hasValue(term, message.groupId);
+    case "id":
+      return hasValue(term, messageId);
+    case "source":
+      return hasValue(term, sourceId);
+    case "destination":
+    case "outcome":
+      return true;
+    default:
+      return term.field satisfies never;
+  }
+}
+
+function hasValue(term: FilterTerm, value: unknown): boolean {
+  if (value === undefined) return false;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return term.isPrefix ? text.startsWith(term.value) : text === term.value;
+}
+
+function at(message: { readonly [field: string]: unknown }, path: readonly string[]): unknown {
+  let value: unknown = message;
+  for (const key of path) {
+    if (!isPlainObject(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return value;
+}
+
+function contains(value: unknown, lowerCaseText: string): boolean {
+  return (JSON.stringify(value) ?? "").toLowerCase().includes(lowerCaseText);
+}
