@@ -1,0 +1,22 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+import { sourceAliases } from "../../source-aliases.ts";
+
+export default defineConfig({
+  plugins: [react()],
+  resolve: { alias: sourceAliases },
+  build: {
+    target: "es2023",
+    // The page is served under `default-src 'self'`: nothing may become a data: address or an inline script.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 900,
+  },
+  server: {
+    // `npm run dev -w @sluice/dashboard` beside `sluice dev`.
+    proxy: Object.fromEntries(
+      ["/api", "/v1", "/healthz", "/readyz"].map((path) => [path, "http://127.0.0.1:8787"]),
+    ),
+  },
+});
