@@ -41,6 +41,7 @@ export function decodeBatch(batch: StoredBatch): StoredMessage[] {
       receivedAtMs: batch.receivedAtMs,
       messageId: message.messageId as string,
       message,
+      ...(batch.onlyDestinations === undefined ? {} : { onlyDestinations: batch.onlyDestinations }),
     });
   });
   return messages;

@@ -58,6 +58,11 @@ export interface BatchContent {
   readonly skipped: readonly number[];
   /** Ids made by the collector for items that came without one. */
   readonly madeIds: readonly (readonly [index: number, messageId: string])[];
+  /**
+   * Where present: the batch was made by the collector (audiences, deletions) for these destinations, connected or not;
+   * no other sees it, and neither `integrations` nor filters are asked.
+   */
+  readonly onlyDestinations?: readonly string[];
 }
 
 /** What the log must know of a message to find it again, and to know it when it comes twice. */
@@ -87,6 +92,8 @@ export interface StoredMessage {
   readonly receivedAtMs: number;
   readonly messageId: string;
   readonly message: UncheckedMessage;
+  /** As in its batch. */
+  readonly onlyDestinations?: readonly string[];
 }
 
 export interface AppendResult {
