@@ -18,10 +18,14 @@ export interface SourceDocument {
   readonly region?: Region;
 }
 
-/** A source's connection to a destination: it gets the messages after `since`. */
+/**
+ * A source's connection to a destination: it gets the messages after `since`, and once the source was disconnected
+ * (`upTo`) still those that were queued by then.
+ */
 export interface Connection {
   readonly sourceId: string;
   readonly since: Offset;
+  readonly upTo?: Offset;
 }
 
 /** A span of the log in which the destination was disabled: its messages are skipped. Open-ended while it is. */

@@ -178,6 +178,8 @@ export interface Retry {
   readonly reason: string;
   /** URLs that are not tried again for this message: failed for good, or (where each URL counts) delivered. */
   readonly doneUrls: readonly string[];
+  /** Those of `doneUrls` that failed for good. Absent: none. */
+  readonly failedUrls?: readonly string[];
   /** Asked for by a person: a message that was settled before. */
   readonly replay: boolean;
 }
