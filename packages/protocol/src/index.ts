@@ -33,7 +33,49 @@ export type {
   UsageView,
   WriteKeyView,
 } from "./admin.js";
+export { audienceKey } from "./audience-key.js";
+export {
+  type AudienceInput,
+  type AudiencePatch,
+  type AudiencePreview,
+  type AudienceView,
+  COMPUTED_TRAIT_KINDS,
+  type ComputedTraitInput,
+  type ComputedTraitKind,
+  type ComputedTraitPatch,
+  type ComputedTraitView,
+  type Explanation,
+  type MemberView,
+  type ProfileView,
+  type SyncSchedule,
+  type SyncView,
+  type WhyView,
+} from "./audiences.js";
 export { coerce, isPlainObject, kindOf, type Surroundings } from "./coerce.js";
+export {
+  type AllOf,
+  type AnyOf,
+  type AudienceCondition,
+  COMPARISONS,
+  CONDITION_LIMITS,
+  type Comparison,
+  type ComparisonValue,
+  type Condition,
+  type EventCondition,
+  type Not,
+  type PropertyTest,
+  type Scalar,
+  type Times,
+  type TraitCondition,
+} from "./conditions.js";
+export {
+  DELETION_STATUSES,
+  type DeletionInput,
+  type DeletionReceipt,
+  type DeletionStatus,
+  type DeletionView,
+  type SuppressionView,
+} from "./deletions.js";
 export {
   ATTEMPT_HEADER,
   MESSAGE_ID_HEADER,
@@ -82,4 +124,10 @@ export {
 export { DEFAULT_REGION, isRegion, LOCAL_COLLECTOR_URL, REGIONS, type Region } from "./regions.js";
 export { formatTime, parseTime, resolveTime } from "./timestamps.js";
 export { validate } from "./validate.js";
+export {
+  CONDITION_ISSUES,
+  type ConditionIssue,
+  type ConditionIssueCode,
+  validateCondition,
+} from "./validate-condition.js";
 export { type PayloadShape, webhookPayload } from "./webhook-payload.js";
