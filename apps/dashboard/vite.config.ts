@@ -1,5 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+// @boundaries-ignore where our sources lie is written at the root, once
 import { sourceAliases } from "../../source-aliases.ts";
 
 export default defineConfig({

@@ -1,4 +1,10 @@
 import { defineConfig } from "tsup";
+// @boundaries-ignore what all builds have in common stands at the root
 import { libraryBuild } from "../../tsup.base.ts";
 
-export default defineConfig(libraryBuild({ entry: ["src/index.ts"] }));
+// Both travel inside: who installs the SDK gets three packages (node, core, undici).
+const bundled = ["@sluice/protocol", "@sluice/resilience"];
+
+export default defineConfig(
+  libraryBuild({ entry: ["src/index.ts"], noExternal: bundled, dts: { resolve: bundled } }),
+);
