@@ -13,7 +13,13 @@ export const ERRORS = {
   not_found: { status: 404, retryable: false, message: "There is nothing at this address" },
   method_not_allowed: { status: 405, retryable: false, message: "This address does not answer this method" },
   request_timeout: { status: 408, retryable: true, message: "The request took too long to arrive" },
+  wait_timed_out: { status: 408, retryable: true, message: "What was waited for did not happen in time" },
   conflict: { status: 409, retryable: false, message: "It exists already, or has changed since it was read" },
+  precondition_failed: {
+    status: 412,
+    retryable: false,
+    message: "It is not at the version that If-Match names",
+  },
   payload_too_large: { status: 413, retryable: false, message: "The request body is over the limit" },
   unsupported_encoding: {
     status: 415,
