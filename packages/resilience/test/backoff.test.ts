@@ -10,6 +10,7 @@ describe("backoffDelayMs", () => {
     ["doubles", 3, { ...base, jitter: "none" }, 0.5, 400],
     ["equal jitter keeps half", 3, { ...base, jitter: "equal" }, 0, 200],
     ["equal jitter spreads the other half", 3, { ...base, jitter: "equal" }, 0.5, 300],
+    ["a fifth by chance keeps four", 3, { ...base, jitter: 0.2 }, 0, 320],
     ["stops at the cap", 8, { ...base, jitter: "none" }, 0.5, 10_000],
     ["stays at the cap where the power overflows", 5_000, { ...base, jitter: "none" }, 0.5, 10_000],
     ["takes another factor", 3, { ...base, factor: 3, jitter: "none" }, 0.5, 900],

@@ -1,0 +1,29 @@
+/** A message taken from the host: its JSON, made once at the call. */
+export interface HeldMessage {
+  /** Its place in the order of all messages that this client took, from 1. */
+  readonly sequence: number;
+  readonly messageId: string;
+  readonly json: string;
+  /** Size of `json` in UTF-8. */
+  readonly bytes: number;
+}
+
+/** Messages that go out in one request, in the order they were taken, without a gap between their sequences. */
+export type Batch = readonly HeldMessage[];
+
+const OPENING = '{"batch":[';
+const BEFORE_TIME = '],"sentAt":"';
+const CLOSING = '"}';
+const ISO_TIME_CHARACTERS = 24;
+
+/** What a request body holds beside its messages and the commas between them. */
+export const ENVELOPE_BYTES = OPENING.length + BEFORE_TIME.length + ISO_TIME_CHARACTERS + CLOSING.length;
+
+/** The request body of a batch. `sentAt` is ISO 8601, made anew for each attempt. */
+export function batchBody(batch: Batch, sentAt: string): string {
+  let body = OPENING;
+  for (let i = 0; i < batch.length; i++) {
+    body += i === 0 ? batch[i]?.json : `,${batch[i]?.json}`;
+  }
+  return body + BEFORE_TIME + sentAt + CLOSING;
+}

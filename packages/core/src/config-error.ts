@@ -1,0 +1,25 @@
+/** An option that cannot be used. Thrown by the constructor alone: no other call of the SDK throws. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  /** The option's name, as the caller wrote it. */
+  readonly option: string;
+  /** The rule that its value breaks. */
+  readonly rule: string;
+  /** The value that was given. */
+  readonly value: unknown;
+
+  constructor(option: string, rule: string, value: unknown) {
+    super(`Option \`${option}\` ${rule}, got ${shown(value)}`);
+    this.option = option;
+    this.rule = rule;
+    this.value = value;
+  }
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string")
+    return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
+  if (typeof value === "function") return "a function";
+  return String(value);
+}

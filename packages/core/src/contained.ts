@@ -1,0 +1,18 @@
+/** Calls the host's code: what it throws, now or by a rejected promise, ends here. */
+export function contained<Args extends readonly unknown[]>(
+  call: ((...args: Args) => unknown) | undefined,
+  ...args: Args
+): unknown {
+  if (!call) return undefined;
+  try {
+    const result = call(...args);
+    if (isThenable(result)) result.then(undefined, () => {});
+    return result;
+  } catch {
+    return undefined;
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}

@@ -1,0 +1,164 @@
+import { LIMITS, type MessageKind } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import { accept, givenId } from "./accept.js";
+import { attemptWith } from "./attempt.js";
+import type { HeldMessage } from "./batch.js";
+import { Batcher } from "./batcher.js";
+import { callTime } from "./call-time.js";
+import { contained } from "./contained.js";
+import { requestLine, warnOfWrongKey } from "./operator-lines.js";
+import type { ResolvedOptions } from "./options.js";
+import { Pauses } from "./pauses.js";
+import type { Platform } from "./platform.js";
+import { Reporter } from "./reporter.js";
+import type { AnalyticsEvents, FlushResult, Receipt, RefusalReason, Stats } from "./reports.js";
+import { retrying } from "./retrying-sender.js";
+import type { DeadlineCode, Sender } from "./sender.js";
+import { splittingSender } from "./splitting-sender.js";
+import { stubTransport } from "./stub-transport.js";
+import type { Transport } from "./transport.js";
+
+/** What a runtime's client is built on. None of its calls throws or rejects. */
+export interface Engine {
+  /** Takes a message, whatever `input` is. */
+  take(kind: MessageKind, input: unknown): Receipt;
+  flush(): Promise<FlushResult>;
+  /** The same promise for every call; the first call's deadline holds. */
+  close(timeoutMs: number): Promise<FlushResult>;
+  /** Flushes what is held; after `timeoutMs` the rest is given up. The client stays open. */
+  flushWithin(timeoutMs: number): Promise<FlushResult>;
+  stats(): Stats;
+  on<Name extends keyof AnalyticsEvents>(
+    name: Name,
+    listener: (event: AnalyticsEvents[Name]) => unknown,
+  ): () => void;
+  /** Messages held, in flight included. */
+  readonly held: number;
+  /** All that is held, oldest first. */
+  snapshot(): readonly HeldMessage[];
+}
+
+/** Puts something around the sender: what is given up goes through it. */
+export type WrapSender = (inner: Sender) => Sender;
+
+/** Builds the pipeline and connects its stages. */
+export function createEngine(options: ResolvedOptions, platform: Platform, wrapSender?: WrapSender): Engine {
+  const { clock } = platform;
+  const transport = options.stub
+    ? stubTransport
+    : (options.transport ?? platform.defaultTransport(options.maxInFlight));
+  const pauses = new Pauses(clock);
+  const reporter = new Reporter(options.onError, platform.defer);
+  const warnOnce = warnOfWrongKey(platform.warn);
+  const attempt = attemptWith({
+    url: options.batchUrl,
+    writeKey: options.writeKey,
+    userAgent: platform.userAgent,
+    timeoutMs: options.requestTimeoutMs,
+    transport,
+    clock,
+    gzip: options.gzip && !options.stub ? platform.gzip : undefined,
+    instrument: options.instrument,
+    onRequest: (report) => {
+      warnOnce(report);
+      platform.debug?.(requestLine(options.batchUrl, report));
+      reporter.request(report);
+    },
+  });
+  const policy = { maxRetries: options.maxRetries, maxTotalMs: options.maxTotalRetryMs };
+  const sender = splittingSender(retrying(attempt, policy, pauses, clock));
+  const batcher = new Batcher({
+    policy: options.flushPolicy,
+    batch: { messages: options.batchMessages, bytes: LIMITS.batchBytes },
+    maxMessages: options.maxQueueMessages,
+    maxBytes: options.maxQueueBytes,
+    maxInFlight: options.maxInFlight,
+    sender: wrapSender ? wrapSender(sender) : sender,
+    clock,
+    defer: platform.defer,
+    onSettled: (report) => reporter.settled(report),
+    countsSpooled: wrapSender !== undefined,
+  });
+  const defaults = { context: options.context, integrations: options.integrations };
+  const now = callTime(clock);
+  let closing: Promise<FlushResult> | undefined;
+
+  const refuse = (reason: RefusalReason, text: string, messageId: string, json?: string): Receipt => {
+    platform.debug?.(`refused ${messageId}: ${reason}`);
+    reporter.refusal(reason, text, { messageId, json });
+    return { accepted: false, messageId, reason };
+  };
+
+  const holding = async <T>(work: Promise<T>): Promise<T> => {
+    const release = platform.hold();
+    try {
+      return await work;
+    } finally {
+      release();
+    }
+  };
+
+  const flushWithin = async (timeoutMs: number, deadline: DeadlineCode): Promise<FlushResult> => {
+    const cancel = clock.after(timeoutMs, () => batcher.abandonAll(deadline));
+    const flushed = batcher.flush();
+    pauses.cutShort();
+    try {
+      return await holding(flushed);
+    } finally {
+      cancel();
+    }
+  };
+
+  return {
+    take(kind, input) {
+      if (closing) return refuse("closed", "The client is closed", givenId(input) ?? platform.newMessageId());
+      if (batcher.isFull) {
+        batcher.makeRoom();
+        return refuse("queue_full", "The queue is full", givenId(input) ?? platform.newMessageId());
+      }
+      const message = accept(kind, input, { messageId: platform.newMessageId(), calledAt: now() }, defaults);
+      const { messageId } = message;
+      if (message.kind === "refused") return refuse(message.reason, message.text, messageId, message.json);
+      if (!batcher.offer(messageId, message.json, message.bytes)) {
+        return refuse("queue_full", "The queue is full", messageId, message.json);
+      }
+      return { accepted: true, messageId };
+    },
+    flush: () => {
+      const flushed = batcher.flush();
+      return batcher.held > 0 ? holding(flushed) : flushed;
+    },
+    flushWithin: (timeoutMs) => flushWithin(timeoutMs, "exit_deadline"),
+    close: (timeoutMs) => {
+      closing ??= (async () => {
+        const result = await flushWithin(timeoutMs, "close_deadline");
+        await released(transport, clock);
+        return result;
+      })();
+      return closing;
+    },
+    stats: () => {
+      const { delivered, failed, refused, spooled } = reporter.counts;
+      return { delivered, failed, refused, queued: batcher.held, ...(wrapSender && { spooled }) };
+    },
+    on: (name, listener) => reporter.on(name, listener),
+    get held() {
+      return batcher.held;
+    },
+    snapshot: () => batcher.snapshot(),
+  };
+}
+
+/** A transport of the caller's own making may take as long as it likes to close: `close()` does not. */
+const RELEASE_MS = 1_000;
+
+async function released(transport: Transport, clock: Clock): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const cancel = clock.after(RELEASE_MS, resolve);
+    const done = (): void => {
+      cancel();
+      resolve();
+    };
+    Promise.resolve(contained(() => transport.close?.())).then(done, done);
+  });
+}

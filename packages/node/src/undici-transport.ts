@@ -1,0 +1,119 @@
+import { ANSWER_BYTES, reasonOf, type Transport, type TransportOutcome } from "@sluice/core";
+import type { Dispatcher, Pool } from "undici";
+
+export interface UndiciTransportOptions {
+  /** Connections to the collector, at most. Default: the client's `maxInFlight`, or 1 when you make the transport yourself. */
+  connections?: number | undefined;
+  /** Milliseconds an idle connection is kept. Default: 4_000, which is below the 5 s after which Node.js servers close theirs. */
+  keepAliveMs?: number | undefined;
+  /** Sends through this dispatcher instead of an own pool: a proxy agent, or `MockAgent` in tests. It is not closed. */
+  dispatcher?: Dispatcher | undefined;
+}
+
+/**
+ * Sends over undici with connections kept alive: the default on Node.js. undici is loaded at the first request, not at import.
+ *
+ * @example
+ * const analytics = new Analytics({ writeKey, transport: undiciTransport({ dispatcher: new ProxyAgent(url) }) });
+ */
+export function undiciTransport(options: UndiciTransportOptions = {}): Transport {
+  const { connections = 1, keepAliveMs = 4_000, dispatcher } = options;
+  /** One pool an origin; a client has one origin. */
+  const pools = new Map<string, Promise<Pool>>();
+
+  const poolOf = (origin: string): Promise<Pool> => {
+    const open = async (): Promise<Pool> => {
+      const { Pool } = await import("undici");
+      // The SDK sets the one deadline that counts, so undici's own are off.
+      return new Pool(origin, {
+        connections,
+        keepAliveTimeout: keepAliveMs,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+    };
+    const pool = pools.get(origin) ?? open();
+    pools.set(origin, pool);
+    return pool;
+  };
+
+  return {
+    async send({ url, method, headers, body }, signal) {
+      try {
+        const { origin, pathname } = new URL(url);
+        const target = dispatcher ?? (await poolOf(origin));
+        return await exchange(
+          target,
+          { origin, path: pathname, method, headers, body: bytesOf(body) },
+          signal,
+        );
+      } catch (error) {
+        return { kind: "failed", reason: reasonOf(error) };
+      }
+    },
+    async close() {
+      for (const pool of pools.values()) await (await pool).destroy();
+      pools.clear();
+    },
+  };
+}
+
+function bytesOf(body: string | Uint8Array): Uint8Array {
+  return typeof body === "string" ? Buffer.from(body) : body;
+}
+
+/** undici's own events, without the streams and promises that `request()` builds on them. */
+function exchange(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  signal: AbortSignal,
+): Promise<TransportOutcome> {
+  return new Promise((resolve) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let status = 0;
+    let retryAfter: string | undefined;
+    let bytes = 0;
+    const chunks: Uint8Array[] = [];
+
+    const onAbort = (): void => controller?.abort(abortError(signal));
+    const end = (outcome: TransportOutcome): void => {
+      signal.removeEventListener("abort", onAbort);
+      resolve(outcome);
+    };
+    const answered = (): void =>
+      end({ kind: "answered", status, retryAfter, body: Buffer.concat(chunks).toString("utf8") });
+
+    signal.addEventListener("abort", onAbort, { once: true });
+    dispatcher.dispatch(request, {
+      onRequestStart(started) {
+        controller = started;
+        if (signal.aborted) onAbort();
+      },
+      onResponseStart(_controller, statusCode, headers) {
+        // A 1xx comes before the answer and says nothing about the batch.
+        if (statusCode < 200) return;
+        status = statusCode;
+        const value = headers["retry-after"];
+        retryAfter = Array.isArray(value) ? value[0] : value;
+      },
+      onResponseData(started, chunk) {
+        bytes += chunk.byteLength;
+        chunks.push(
+          bytes <= ANSWER_BYTES ? chunk : chunk.subarray(0, ANSWER_BYTES - (bytes - chunk.byteLength)),
+        );
+        if (bytes < ANSWER_BYTES) return;
+        // Enough was read to know the verdict; what follows is not waited for.
+        answered();
+        started.abort(new Error("The answer is longer than is read"));
+      },
+      onResponseEnd: answered,
+      onResponseError(_controller, error) {
+        end({ kind: "failed", reason: reasonOf(error) });
+      },
+    });
+  });
+}
+
+function abortError(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error("aborted");
+}
