@@ -29,6 +29,8 @@ export interface Store {
   readonly usage: UsageCounters;
   /** Whether writes are taken now; `unavailable` says why not. */
   health(): StoreHealth;
+  /** Figures for metrics; they cost nothing to ask for and may be a commit old. */
+  stats(): StoreStats;
   /** Finishes what was asked for, then releases files and threads. Calls after it reject. */
   close(): Promise<void>;
 }
@@ -36,6 +38,18 @@ export interface Store {
 export type StoreHealth =
   | { readonly kind: "ready" }
   | { readonly kind: "unavailable"; readonly reason: string; readonly sinceMs: number };
+
+export interface StoreStats {
+  /** Messages in the log now. */
+  readonly messages: number;
+  /** What the store takes on disk (or in memory), in bytes. */
+  readonly bytes: number;
+  /**
+   * Retention wants to drop what a consumer has not come past: nothing is dropped before it has, or is removed.
+   * `bytes` is how much is kept for it beyond what was asked for.
+   */
+  readonly retentionHeldBack?: { readonly consumerId: string; readonly bytes: number };
+}
 
 // ── The event log ────────────────────────────────────────────────────────────────────────────────────────
 

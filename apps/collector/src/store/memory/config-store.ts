@@ -1,0 +1,43 @@
+import { VersionConflict } from "../../errors.js";
+import type { ConfigChange, ConfigStore, Versioned } from "../store.js";
+
+export function memoryConfigStore(): ConfigStore {
+  /** Documents as JSON, so that nobody holds a reference into the store. */
+  const kinds = new Map<string, Map<string, { version: number; json: string }>>();
+  const listeners = new Set<(change: ConfigChange) => void>();
+  const changed = (change: ConfigChange): void => {
+    for (const listener of listeners) listener(change);
+  };
+
+  return {
+    async get<T>(kind: string, id: string) {
+      const found = kinds.get(kind)?.get(id);
+      return found && { id, version: found.version, value: JSON.parse(found.json) as T };
+    },
+    async list<T>(kind: string): Promise<readonly Versioned<T>[]> {
+      return [...(kinds.get(kind) ?? [])].map(([id, { version, json }]) => ({
+        id,
+        version,
+        value: JSON.parse(json) as T,
+      }));
+    },
+    async put<T>(kind: string, id: string, value: T, expected?: number) {
+      const documents = kinds.get(kind) ?? new Map<string, { version: number; json: string }>();
+      const current = documents.get(id)?.version ?? 0;
+      if (expected !== undefined && expected !== current) throw new VersionConflict(kind, id, current);
+      const version = current + 1;
+      kinds.set(kind, documents.set(id, { version, json: JSON.stringify(value) }));
+      changed({ kind, id });
+      return { id, version, value };
+    },
+    async delete(kind, id) {
+      const existed = kinds.get(kind)?.delete(id) ?? false;
+      if (existed) changed({ kind, id });
+      return existed;
+    },
+    watch(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { decodeBatch } from "../../messages/decode-batch.js";
+import { lastMessageIndex } from "../last-message.js";
+import { matchesQuery } from "../matches-query.js";
+import { readCursor, writeCursor } from "../page-cursor.js";
+import {
+  type AppendResult,
+  BEFORE_FIRST,
+  type EventLog,
+  type MessageQuery,
+  type NewBatch,
+  type Offset,
+  offsetAt,
+  type Page,
+  type PageRequest,
+  type StoredBatch,
+  type StoredMessage,
+} from "../store.js";
+import type { MemoryUsageCounters } from "./usage-counters.js";
+
+export interface MemoryEventLog extends EventLog {
+  /** The number of messages after an offset. */
+  countAfter(offset: Offset): number;
+  /** The number of messages and of bytes held. */
+  size(): { readonly messages: number; readonly bytes: number };
+  sourceOf(offset: Offset): string | undefined;
+}
+
+export interface MemoryEventLogOptions {
+  readonly dedupeWindowMs: number;
+  readonly usage: MemoryUsageCounters;
+}
+
+export function memoryEventLog({ dedupeWindowMs, usage }: MemoryEventLogOptions): MemoryEventLog {
+  const batches: StoredBatch[] = [];
+  /** (source, messageId) → when it was received. */
+  const marks = new Map<string, number>();
+  const listeners = new Set<() => void>();
+  let head: Offset = BEFORE_FIRST;
+
+  const markNew = (batch: NewBatch): number[] => {
+    const duplicates: number[] = [];
+    for (const { index, messageId } of batch.keys) {
+      const mark = `${batch.sourceId}\0${messageId}`;
+      const seenAtMs = marks.get(mark);
+      if (seenAtMs !== undefined && batch.receivedAtMs - seenAtMs < dedupeWindowMs) duplicates.push(index);
+      else marks.set(mark, batch.receivedAtMs);
+    }
+    return duplicates;
+  };
+
+  const lastOf = (batch: StoredBatch): Offset => offsetAt(batch.first, lastMessageIndex(batch));
+
+  /** The index of the first batch that ends after `offset`. */
+  const indexAfter = (offset: Offset): number => {
+    let low = 0;
+    let high = batches.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const batch = batches[middle];
+      if (batch !== undefined && lastOf(batch) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+
+  const messagesOf = (batch: StoredBatch): StoredMessage[] => decodeBatch(batch);
+
+  return {
+    async append(batch): Promise<AppendResult> {
+      const duplicates = markNew(batch);
+      if (duplicates.length === batch.keys.length) return { duplicates };
+      const { keys, ...content } = batch;
+      const first = offsetAt(head, 1);
+      const stored: StoredBatch = {
+        ...content,
+        body: batch.body.slice(),
+        skipped: [...batch.skipped, ...duplicates].sort((a, b) => a - b),
+        first,
+      };
+      batches.push(stored);
+      head = lastOf(stored);
+      usage.accepted(batch.sourceId, batch.receivedAtMs, keys.length - duplicates.length);
+      for (const listener of listeners) listener();
+      return { duplicates };
+    },
+
+    async read(after, max) {
+      const found: StoredBatch[] = [];
+      let messages = 0;
+      let bytes = 0;
+      for (let i = indexAfter(after); i < batches.length; i++) {
+        const batch = batches[i];
+        if (batch === undefined) break;
+        messages += batch.itemCount - batch.skipped.length;
+        bytes += batch.body.byteLength;
+        if (found.length > 0 && (messages > max.messages || bytes > max.bytes)) break;
+        found.push(batch);
+      }
+      return found;
+    },
+
+    head: () => head,
+
+    onAppend(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+
+    async find(query: MessageQuery, page: PageRequest): Promise<Page<StoredMessage>> {
+      const { position } = readCursor(page.cursor);
+      const items: StoredMessage[] = [];
+      for (let i = batches.length - 1; i >= 0; i--) {
+        const batch = batches[i];
+        if (batch === undefined || batch.first >= position) continue;
+        for (const stored of messagesOf(batch).reverse()) {
+          if (stored.offset >= position || !matchesQuery(stored, query)) continue;
+          const last = items.at(-1);
+          if (items.length === page.limit && last !== undefined) {
+            return { items, nextCursor: writeCursor({ position: last.offset, tie: "" }) };
+          }
+          items.push(stored);
+        }
+      }
+      return { items };
+    },
+
+    async get(offset) {
+      const batch = batches[indexAfter((offset - 1) as Offset)];
+      return batch && messagesOf(batch).find((stored) => stored.offset === offset);
+    },
+
+    countAfter(offset) {
+      let count = 0;
+      for (let i = indexAfter(offset); i < batches.length; i++) {
+        const batch = batches[i];
+        if (batch === undefined) break;
+        const from = Math.max(0, offset + 1 - batch.first);
+        count += batch.itemCount - from - batch.skipped.filter((index) => index >= from).length;
+      }
+      return count;
+    },
+
+    size() {
+      let messages = 0;
+      let bytes = 0;
+      for (const batch of batches) {
+        messages += batch.itemCount - batch.skipped.length;
+        bytes += batch.body.byteLength;
+      }
+      return { messages, bytes };
+    },
+
+    sourceOf(offset) {
+      return batches[indexAfter((offset - 1) as Offset)]?.sourceId;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { readCursor, writeCursor } from "../page-cursor.js";
+import type { Rejection, RejectionLog } from "../store.js";
+
+export function memoryRejectionLog(kept: number): RejectionLog {
+  const rejections: { readonly number: number; readonly rejection: Rejection }[] = [];
+  let next = 0;
+  return {
+    add(added) {
+      for (const rejection of added) {
+        rejections.push({ number: next, rejection });
+        next += 1;
+      }
+      rejections.splice(0, Math.max(0, rejections.length - kept));
+    },
+    async find(query, page) {
+      const { position } = readCursor(page.cursor);
+      const found = rejections
+        .filter(
+          ({ number, rejection }) =>
+            number < position &&
+            (query.messageId === undefined || rejection.messageId === query.messageId) &&
+            (query.sourceId === undefined || rejection.sourceId === query.sourceId) &&
+            (query.fromMs === undefined || rejection.receivedAtMs >= query.fromMs) &&
+            (query.toMs === undefined || rejection.receivedAtMs < query.toMs),
+        )
+        .reverse();
+      const given = found.slice(0, page.limit);
+      const last = given.at(-1);
+      const items = given.map(({ rejection }) => rejection);
+      if (found.length <= given.length || last === undefined) return { items };
+      return { items, nextCursor: writeCursor({ position: last.number, tie: "" }) };
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { ConfigChange } from "../../src/store/store.js";
+import { type OpenStore, storeFixture } from "./store-fixture.js";
+
+export function configStoreContract(name: string, open: OpenStore): void {
+  const openStore = storeFixture(open);
+
+  describe(`documents: ${name}`, () => {
+    it("gives back what was put, with a version that grows", async () => {
+      const { config } = (await openStore()).store;
+      expect(await config.get("source", "s1")).toBeUndefined();
+      expect(await config.put("source", "s1", { name: "Läden", n: null })).toEqual({
+        id: "s1",
+        version: 1,
+        value: { name: "Läden", n: null },
+      });
+      expect(await config.put("source", "s1", { name: "Shops" })).toMatchObject({ version: 2 });
+      expect(await config.get("source", "s1")).toEqual({ id: "s1", version: 2, value: { name: "Shops" } });
+      expect(await config.get("destination", "s1")).toBeUndefined();
+    });
+
+    it("lists a kind, oldest first", async () => {
+      const { config } = (await openStore()).store;
+      for (const id of ["z", "a", "m"]) await config.put("source", id, { id });
+      await config.put("destination", "d", {});
+      await config.put("source", "z", { id: "z again" });
+      expect((await config.list("source")).map(({ id }) => id)).toEqual(["z", "a", "m"]);
+      expect(await config.list("token")).toEqual([]);
+    });
+
+    it("puts only over the expected version", async () => {
+      const { config } = (await openStore()).store;
+      await config.put("source", "s1", { n: 1 }, 0);
+      await expect(config.put("source", "s1", { n: 2 }, 0)).rejects.toMatchObject({
+        code: "conflict",
+        current: 1,
+      });
+      await config.put("source", "s1", { n: 2 }, 1);
+      await expect(config.put("source", "s1", { n: 3 }, 1)).rejects.toMatchObject({ current: 2 });
+      await expect(config.put("source", "s2", {}, 4)).rejects.toMatchObject({ current: 0 });
+      expect(await config.get("source", "s1")).toMatchObject({ version: 2, value: { n: 2 } });
+    });
+
+    it("lets one of two writers of the same version win", async () => {
+      const { config } = (await openStore()).store;
+      const puts = await Promise.allSettled([1, 2, 3].map((n) => config.put("source", "s1", { n }, 0)));
+      expect(puts.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+    });
+
+    it("deletes, and begins anew at version 1", async () => {
+      const { config } = (await openStore()).store;
+      await config.put("source", "s1", {});
+      expect(await config.delete("source", "s1")).toBe(true);
+      expect(await config.delete("source", "s1")).toBe(false);
+      expect(await config.get("source", "s1")).toBeUndefined();
+      expect(await config.put("source", "s1", {}, 0)).toMatchObject({ version: 1 });
+    });
+
+    it("tells its watchers of every change, until they end it", async () => {
+      const { config } = (await openStore()).store;
+      const changes: ConfigChange[] = [];
+      const end = config.watch((change) => changes.push(change));
+      await config.put("source", "s1", {});
+      await config.put("source", "s1", {}, 7).catch(() => {});
+      await config.delete("source", "s1");
+      await config.delete("source", "s1");
+      end();
+      await config.put("source", "s2", {});
+      expect(changes).toEqual([
+        { kind: "source", id: "s1" },
+        { kind: "source", id: "s1" },
+      ]);
+    });
+  });
+}
