@@ -1,0 +1,71 @@
+import type { AuditEntryView, ListAnswer } from "@sluice/protocol";
+import { formatTime } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import type { ConfigStore } from "../store/store.js";
+import { newId } from "./new-id.js";
+import { redact } from "./redact.js";
+import type { KnownToken } from "./tokens.js";
+
+/** What the audit log keeps; its newest entries. */
+const MOST_ENTRIES = 1_000;
+/** How far it may grow over that before the oldest go: deleting one at a time would cost a commit a change. */
+const SLACK = 100;
+const KIND = "audit";
+
+type AuditDocument = Omit<AuditEntryView, "id">;
+
+export interface AuditLog {
+  /** Resolves when it is stored. */
+  add(entry: {
+    readonly token: KnownToken;
+    readonly action: string;
+    readonly target?: string | undefined;
+    readonly change?: unknown;
+  }): Promise<void>;
+  /** Newest first. */
+  list(limit: number, cursor?: string): Promise<ListAnswer<AuditEntryView>>;
+}
+
+/** Who changed what and when, as documents beside what they changed. */
+export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
+  let sinceTrim = SLACK;
+
+  const trim = async (): Promise<void> => {
+    if (sinceTrim < SLACK) return;
+    sinceTrim = 0;
+    const entries = await config.list<AuditDocument>(KIND);
+    for (const entry of entries.slice(0, Math.max(0, entries.length - MOST_ENTRIES)))
+      await config.delete(KIND, entry.id);
+  };
+
+  return {
+    async add({ token, action, target, change }) {
+      await config.put<AuditDocument>(
+        KIND,
+        newId("aud"),
+        {
+          at: formatTime(clock.now()),
+          tokenId: token.id,
+          tokenName: token.name,
+          action,
+          ...(target === undefined ? {} : { target }),
+          ...(change === undefined ? {} : { change: redact(change) }),
+        },
+        0,
+      );
+      sinceTrim += 1;
+      await trim();
+    },
+    async list(limit, cursor) {
+      const newestFirst = [...(await config.list<AuditDocument>(KIND))].reverse();
+      const from = cursor === undefined ? 0 : newestFirst.findIndex((entry) => entry.id === cursor) + 1;
+      const page = newestFirst.slice(from, from + limit);
+      const last = page.at(-1);
+      const isMore = last !== undefined && from + limit < newestFirst.length;
+      return {
+        items: page.map(({ id, value }) => ({ id, ...value })),
+        ...(isMore ? { nextCursor: last.id } : {}),
+      };
+    },
+  };
+}

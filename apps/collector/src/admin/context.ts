@@ -1,0 +1,28 @@
+import type { Region } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import type { Catalog } from "../destinations/catalog.js";
+import type { LiveEvents } from "../live-events.js";
+import type { Store } from "../store/store.js";
+import type { Tokens } from "./tokens.js";
+
+/** What the handlers of the control API work with. */
+export interface AdminContext {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly tokens: Tokens;
+  readonly live: LiveEvents;
+  readonly clock: Clock;
+  readonly logger: AdminLogger;
+  readonly region: Region;
+  /** `dev` allows `POST /reset`. */
+  readonly mode: "dev" | "production";
+  /** When this process began, in milliseconds since the epoch. */
+  readonly startedAtMs: number;
+  readonly version: string;
+}
+
+/** What the control API needs of a logger. */
+export interface AdminLogger {
+  warn(message: string, fields?: { readonly [name: string]: unknown }): void;
+  error(message: string, fields?: { readonly [name: string]: unknown }): void;
+}

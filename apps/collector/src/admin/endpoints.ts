@@ -1,0 +1,42 @@
+import { listAudit } from "./audit/list.js";
+import { listCatalog } from "./catalog/list.js";
+import { collectorInfo } from "./collector/info.js";
+import type { Endpoint } from "./endpoint.js";
+import { getMessage } from "./messages/get.js";
+import { listMessages } from "./messages/list.js";
+import { listRejected } from "./messages/list-rejected.js";
+import { addWriteKey } from "./sources/add-write-key.js";
+import { createSource } from "./sources/create.js";
+import { deleteSource } from "./sources/delete.js";
+import { getSource } from "./sources/get.js";
+import { listSources } from "./sources/list.js";
+import { patchSource } from "./sources/patch.js";
+import { removeWriteKey } from "./sources/remove-write-key.js";
+import { sourceUsage } from "./sources/usage.js";
+import { createToken } from "./tokens/create.js";
+import { listTokens } from "./tokens/list.js";
+import { revokeToken } from "./tokens/revoke.js";
+
+/**
+ * Every endpoint of the control API, in the order of its documentation. One that is listed here is served, checked,
+ * audited and documented; there is no other list.
+ */
+export const ENDPOINTS: readonly Endpoint[] = [
+  createSource,
+  listSources,
+  getSource,
+  patchSource,
+  deleteSource,
+  sourceUsage,
+  addWriteKey,
+  removeWriteKey,
+  listCatalog,
+  listMessages,
+  getMessage,
+  listRejected,
+  createToken,
+  listTokens,
+  revokeToken,
+  listAudit,
+  collectorInfo,
+];

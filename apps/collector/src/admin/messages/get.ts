@@ -1,0 +1,55 @@
+import { Type } from "@sinclair/typebox";
+import { formatTime, type MessageView } from "@sluice/protocol";
+import { CollectorError } from "../../errors.js";
+import type { Store } from "../../store/store.js";
+import { endpoint } from "../endpoint.js";
+import { RejectedMessageSchema, rejectedView, StoredMessageSchema } from "./message-schema.js";
+import { outcomesWithAttempts } from "./outcomes.js";
+
+export const getMessage = endpoint({
+  name: "messages.get",
+  method: "GET",
+  path: "/messages/:messageId",
+  summary: "One message with its outcome and attempts at every destination; a refused one with its reasons",
+  access: "read",
+  query: Type.Object(
+    {
+      sourceId: Type.Optional(
+        Type.String({ description: "Chooses where two sources sent the same id. Default: the newest" }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  answers: {
+    status: 200,
+    description: "The message",
+    schema: Type.Union([StoredMessageSchema, RejectedMessageSchema]),
+  },
+  errors: ["not_found"],
+  async handle({ params, query }, { store }) {
+    const found = await findMessage(store, params.messageId ?? "", query.sourceId);
+    if (found === undefined) throw new CollectorError("not_found", "no message has this id");
+    return { status: 200, body: found };
+  },
+});
+
+/** The message of that id, or the refused one; undefined when there is neither. */
+export async function findMessage(
+  store: Store,
+  messageId: string,
+  sourceId: string | undefined,
+): Promise<MessageView | undefined> {
+  const query = { messageId, ...(sourceId === undefined ? {} : { sourceId }) };
+  const [stored] = (await store.log.find(query, { limit: 1 })).items;
+  if (stored !== undefined)
+    return {
+      messageId: stored.messageId,
+      sourceId: stored.sourceId,
+      receivedAt: formatTime(stored.receivedAtMs),
+      state: "accepted",
+      message: stored.message,
+      outcomes: await outcomesWithAttempts(store, stored),
+    };
+  const [rejected] = (await store.rejections.find(query, { limit: 1 })).items;
+  return rejected === undefined ? undefined : rejectedView(rejected);
+}

@@ -1,0 +1,80 @@
+import { type AttemptView, formatTime, type OutcomeSummary, type OutcomeView } from "@sluice/protocol";
+import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
+import type { Attempt, Delivery, Offset, Store, StoredMessage, Versioned } from "../../store/store.js";
+import { deliveryId } from "./delivery-id.js";
+
+/**
+ * What became of a message at every destination that is to get it, those too that have not come to it yet.
+ * `destinations` may be given by a caller that asks for many messages.
+ */
+export async function outcomesOf(
+  store: Store,
+  message: Pick<StoredMessage, "offset" | "sourceId" | "onlyDestinations">,
+  destinations?: readonly Versioned<DestinationDocument>[],
+): Promise<OutcomeSummary[]> {
+  const known = await store.consumers.outcomesOf(message.offset);
+  const all = destinations ?? (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination));
+  const settled = new Set(known.map((delivery) => delivery.consumerId));
+  const waiting = all.filter(({ id, value }) => !settled.has(id) && isMeant(id, value, message));
+  return [
+    ...known.map(outcomeSummary),
+    ...waiting.map(
+      ({ id }): OutcomeSummary => ({
+        id: deliveryId(id, message.offset),
+        destinationId: id,
+        state: "pending",
+        reason: "queued",
+      }),
+    ),
+  ];
+}
+
+/** The same with every attempt that was made. */
+export async function outcomesWithAttempts(store: Store, message: StoredMessage): Promise<OutcomeView[]> {
+  const outcomes = await outcomesOf(store, message);
+  return Promise.all(
+    outcomes.map(async (outcome) => ({
+      ...outcome,
+      attempts: await attemptsOf(store, outcome.destinationId, message.offset),
+    })),
+  );
+}
+
+export async function attemptsOf(
+  store: Store,
+  destinationId: string,
+  offset: Offset,
+): Promise<AttemptView[]> {
+  return (await store.consumers.attemptsOf(destinationId, offset)).map(attemptView);
+}
+
+export function outcomeSummary(delivery: Delivery): OutcomeSummary {
+  return {
+    id: deliveryId(delivery.consumerId, delivery.offset),
+    destinationId: delivery.consumerId,
+    state: delivery.state,
+    reason: delivery.reason,
+    at: formatTime(delivery.atMs),
+    ...(delivery.nextAttemptAtMs === undefined
+      ? {}
+      : { nextAttemptAt: formatTime(delivery.nextAttemptAtMs) }),
+  };
+}
+
+export function attemptView({ offset: _offset, atMs, ...attempt }: Attempt): AttemptView {
+  return { ...attempt, at: formatTime(atMs) };
+}
+
+function isMeant(
+  id: string,
+  destination: DestinationDocument,
+  message: Pick<StoredMessage, "offset" | "sourceId" | "onlyDestinations">,
+): boolean {
+  if (message.onlyDestinations !== undefined) return message.onlyDestinations.includes(id);
+  return destination.connections.some(
+    ({ sourceId, since, upTo }) =>
+      sourceId === message.sourceId &&
+      since < message.offset &&
+      (upTo === undefined || message.offset <= upTo),
+  );
+}

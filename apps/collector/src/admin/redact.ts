@@ -1,0 +1,17 @@
+const SECRET_NAMES = /secret|token|password|passwd|authorization|cookie|api[-_]?key/i;
+const HIDDEN = "(hidden)";
+
+/** A request's body as the audit log may keep it: secrets and the values of headers are replaced, at any depth. */
+export function redact(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redact);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      if (inner === null) return [name, inner];
+      if (SECRET_NAMES.test(name)) return [name, HIDDEN];
+      if (name === "headers" && typeof inner === "object")
+        return [name, Object.fromEntries(Object.keys(inner).map((header) => [header, HIDDEN]))];
+      return [name, redact(inner)];
+    }),
+  );
+}

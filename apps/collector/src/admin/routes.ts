@@ -1,0 +1,39 @@
+import type { Handler, Route } from "../http/route.js";
+import { auditLog } from "./audit-log.js";
+import type { AdminContext } from "./context.js";
+import { docsRoutes } from "./docs-page.js";
+import type { Endpoint } from "./endpoint.js";
+import { ENDPOINTS } from "./endpoints.js";
+import { guessLimit } from "./guess-limit.js";
+import { idempotency } from "./idempotency.js";
+import { openApiDocument } from "./openapi.js";
+import { type ServingParts, serveEndpoint } from "./serve-endpoint.js";
+
+export const API_PREFIX = "/api/v1";
+
+export interface AdminRoutesOptions extends AdminContext {
+  /** Endpoints beside the control API's own: those of audiences, traits, profiles and deletions, where the collector has them. */
+  readonly endpoints?: readonly Endpoint[];
+}
+
+/** The routes of the control API, its OpenAPI document and the page that shows it. */
+export function adminRoutes({ endpoints = [], ...context }: AdminRoutesOptions): Route[] {
+  const all = [...ENDPOINTS, ...endpoints];
+  const parts: ServingParts = {
+    context,
+    guesses: guessLimit(),
+    audit: auditLog(context.store.config, context.clock),
+    idempotency: idempotency(context.store.config, context.clock),
+  };
+  const byPath = new Map<string, Partial<Record<Endpoint["method"], Handler>>>();
+  for (const endpoint of all) {
+    const path = `${API_PREFIX}${endpoint.path}`;
+    const methods = byPath.get(path) ?? {};
+    methods[endpoint.method] = serveEndpoint(endpoint, parts);
+    byPath.set(path, methods);
+  }
+  return [
+    ...[...byPath].map(([path, methods]): Route => ({ path, methods })),
+    ...docsRoutes(openApiDocument(all, context.version)),
+  ];
+}

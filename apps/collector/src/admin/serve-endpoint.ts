@@ -1,0 +1,125 @@
+import { type TObject, Type } from "@sinclair/typebox";
+import { CollectorError, ERRORS, type ErrorCode } from "../errors.js";
+import type { Handler, HttpAnswer, HttpRequest } from "../http/route.js";
+import type { AuditLog } from "./audit-log.js";
+import { authenticate } from "./authenticate.js";
+import { ADMIN_BODY_BYTES, checkAgainst, readJson, readQuery } from "./check-request.js";
+import type { AdminContext } from "./context.js";
+import type { Endpoint, EndpointAnswer } from "./endpoint.js";
+import type { GuessLimit } from "./guess-limit.js";
+import type { Idempotency } from "./idempotency.js";
+
+/** What all endpoints of one collector share. */
+export interface ServingParts {
+  readonly context: AdminContext;
+  readonly guesses: GuessLimit;
+  readonly audit: AuditLog;
+  readonly idempotency: Idempotency;
+}
+
+const NO_QUERY: TObject = Type.Object({}, { additionalProperties: false });
+
+/** Around each handler: who asks, may they, is it well formed, was it asked before; and afterwards the audit log. */
+export function serveEndpoint(
+  endpoint: Endpoint,
+  { context, guesses, audit, idempotency }: ServingParts,
+): Handler {
+  const handle = async (request: HttpRequest): Promise<HttpAnswer> => {
+    const token = authenticate(request, context.tokens, guesses, context.clock);
+    if (endpoint.access === "write" && token.access !== "full") throw new CollectorError("forbidden");
+    const querySchema = endpoint.query ?? NO_QUERY;
+    const query = readQuery(querySchema, request.query);
+    checkAgainst(querySchema, query, "query");
+    let body: unknown;
+    if (endpoint.body !== undefined) {
+      body = readJson(await request.readBody(ADMIN_BODY_BYTES));
+      checkAgainst(endpoint.body, body, "body");
+    }
+    const ifMatch = readIfMatch(request.headers["if-match"]);
+    const asked = {
+      params: request.params,
+      query,
+      body,
+      token,
+      request,
+      ...(ifMatch === undefined ? {} : { ifMatch }),
+    };
+    const run = async (): Promise<EndpointAnswer> => {
+      const answer = await endpoint.handle(asked, context);
+      if (endpoint.access === "write") {
+        const target = answer.target ?? request.params.id ?? idOf(answer.body);
+        await audit.add({ token, action: endpoint.name, target, change: body });
+      }
+      return answer;
+    };
+    const key = request.headers["idempotency-key"];
+    const isKeyed = typeof key === "string" && endpoint.method === "POST" && endpoint.access === "write";
+    const answer = isKeyed
+      ? await idempotency.once(
+          {
+            key,
+            tokenId: token.id,
+            method: endpoint.method,
+            path: request.path,
+            body,
+            isAnswerSecret: endpoint.isAnswerSecret ?? false,
+          },
+          run,
+        )
+      : await run();
+    return asHttp(answer);
+  };
+
+  return async (request) => {
+    try {
+      return await handle(request);
+    } catch (error) {
+      if (error instanceof CollectorError && error.code in REFUSAL_HEADERS) return refusal(error);
+      throw error;
+    }
+  };
+}
+
+/** Headers that a refusal of these codes owes its client. */
+const REFUSAL_HEADERS = {
+  unauthorized: () => ({ "www-authenticate": 'Bearer realm="sluice"' }),
+  rate_limited: (error: CollectorError) => ({ "retry-after": String(error.details.retryAfterSeconds ?? 1) }),
+} satisfies Partial<Record<ErrorCode, (error: CollectorError) => Record<string, string>>>;
+
+function refusal(error: CollectorError): HttpAnswer {
+  return {
+    status: ERRORS[error.code].status,
+    headers: {
+      "cache-control": "no-store",
+      ...REFUSAL_HEADERS[error.code as keyof typeof REFUSAL_HEADERS](error),
+    },
+    body: { success: false, code: error.code, message: error.message, ...error.details },
+  };
+}
+
+/** Nobody may keep a copy of what a token gave access to; a version stands in the ETag. */
+function asHttp(answer: EndpointAnswer): HttpAnswer {
+  const version =
+    answer.body !== undefined && "version" in answer.body && typeof answer.body.version === "number"
+      ? { etag: `"${answer.body.version}"` }
+      : {};
+  return {
+    status: answer.status,
+    headers: { "cache-control": "no-store", ...version, ...answer.headers },
+    ...(answer.body === undefined ? {} : { body: answer.body }),
+    ...(answer.stream === undefined ? {} : { stream: answer.stream }),
+  };
+}
+
+function idOf(body: object | undefined): string | undefined {
+  return body !== undefined && "id" in body && typeof body.id === "string" ? body.id : undefined;
+}
+
+/** `"7"`, `W/"7"` or `7`; `*` asks for any version. */
+function readIfMatch(header: string | undefined): number | undefined {
+  if (header === undefined || header.trim() === "*") return undefined;
+  const version = /^(?:W\/)?"?(\d{1,15})"?$/.exec(header.trim())?.[1];
+  if (version === undefined)
+    throw new CollectorError("invalid_request", 'If-Match must be a version such as "3"');
+  return Number(version);
+}

@@ -1,0 +1,29 @@
+import { formatTime } from "@sluice/protocol";
+import { CollectorError } from "../../errors.js";
+import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
+import { endpoint } from "../endpoint.js";
+import { newWriteKey } from "../new-id.js";
+import { findSource } from "./find-source.js";
+import { SourceSchema, sourceView } from "./source-schema.js";
+
+/** More keys than this at one source are a loop that forgets to delete them. */
+const MOST_WRITE_KEYS = 50;
+
+export const addWriteKey = endpoint({
+  name: "sources.addWriteKey",
+  method: "POST",
+  path: "/sources/:id/write-keys",
+  summary: "Add a write key; the older ones stay valid until they are deleted",
+  access: "write",
+  answers: { status: 201, description: "The source with the new key as its last", schema: SourceSchema },
+  errors: ["not_found", "conflict"],
+  async handle({ params }, { store, clock }) {
+    const source = await findSource(store.config, params.id);
+    if (source.value.writeKeys.length >= MOST_WRITE_KEYS)
+      throw new CollectorError("conflict", `it has ${MOST_WRITE_KEYS} write keys already: delete old ones`);
+    const key = { key: newWriteKey(), createdAt: formatTime(clock.now()) };
+    const changed: SourceDocument = { ...source.value, writeKeys: [...source.value.writeKeys, key] };
+    const stored = await store.config.put(DOCUMENT_KINDS.source, source.id, changed, source.version);
+    return { status: 201, body: sourceView(stored) };
+  },
+});

@@ -1,0 +1,44 @@
+import { formatTime, type Region, type SourceInput } from "@sluice/protocol";
+import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
+import type { ConfigStore, Versioned } from "../../store/store.js";
+import { endpoint } from "../endpoint.js";
+import { newId, newWriteKey } from "../new-id.js";
+import { SourceInputSchema, SourceSchema, sourceView } from "./source-schema.js";
+
+export const createSource = endpoint({
+  name: "sources.create",
+  method: "POST",
+  path: "/sources",
+  summary: "Make a source, with its first write key",
+  access: "write",
+  body: SourceInputSchema,
+  answers: { status: 201, description: "The source", schema: SourceSchema },
+  async handle({ body }, { store, clock, region }) {
+    const source = await newSource(store.config, body, region, clock.now());
+    return { status: 201, body: sourceView(source) };
+  },
+});
+
+/** Stores a source with its first write key. */
+export async function newSource(
+  config: ConfigStore,
+  input: SourceInput,
+  region: Region,
+  nowMs: number,
+): Promise<Versioned<SourceDocument>> {
+  const createdAt = formatTime(nowMs);
+  return config.put<SourceDocument>(
+    DOCUMENT_KINDS.source,
+    newId("src"),
+    {
+      name: input.name,
+      kind: input.kind ?? "server",
+      createdAt,
+      writeKeys: [{ key: newWriteKey(), createdAt }],
+      blockedEvents: input.blockedEvents ?? [],
+      ...(input.rateLimit === undefined ? {} : { rateLimit: input.rateLimit }),
+      region,
+    },
+    0,
+  );
+}

@@ -1,0 +1,20 @@
+import { Type } from "@sinclair/typebox";
+import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
+import { endpoint } from "../endpoint.js";
+import { listOf, listParameters } from "../list-query.js";
+import { pageOfDocuments } from "../page-documents.js";
+import { SourceSchema, sourceView } from "./source-schema.js";
+
+export const listSources = endpoint({
+  name: "sources.list",
+  method: "GET",
+  path: "/sources",
+  summary: "Sources, oldest first",
+  access: "read",
+  query: Type.Object(listParameters, { additionalProperties: false }),
+  answers: { status: 200, description: "A page of sources", schema: listOf(SourceSchema) },
+  async handle({ query }, { store }) {
+    const sources = await store.config.list<SourceDocument>(DOCUMENT_KINDS.source);
+    return { status: 200, body: pageOfDocuments(sources, query, sourceView) };
+  },
+});

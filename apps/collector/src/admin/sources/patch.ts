@@ -1,0 +1,30 @@
+import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
+import { checkVersion } from "../check-version.js";
+import { endpoint } from "../endpoint.js";
+import { findSource } from "./find-source.js";
+import { SourcePatchSchema, SourceSchema, sourceView } from "./source-schema.js";
+
+export const patchSource = endpoint({
+  name: "sources.patch",
+  method: "PATCH",
+  path: "/sources/:id",
+  summary: "Rename a source, block track events by name, limit its rate",
+  access: "write",
+  body: SourcePatchSchema,
+  answers: { status: 200, description: "The source as it is now", schema: SourceSchema },
+  errors: ["not_found", "conflict", "precondition_failed"],
+  async handle({ params, body, ifMatch }, { store }) {
+    const source = await findSource(store.config, params.id);
+    checkVersion(source.version, { ifMatch, version: body.version });
+    const { rateLimit: oldLimit, ...rest } = source.value;
+    const rateLimit = body.rateLimit === undefined ? oldLimit : (body.rateLimit ?? undefined);
+    const changed: SourceDocument = {
+      ...rest,
+      ...(body.name === undefined ? {} : { name: body.name }),
+      ...(body.blockedEvents === undefined ? {} : { blockedEvents: body.blockedEvents }),
+      ...(rateLimit === undefined ? {} : { rateLimit }),
+    };
+    const stored = await store.config.put(DOCUMENT_KINDS.source, source.id, changed, source.version);
+    return { status: 200, body: sourceView(stored) };
+  },
+});

@@ -1,0 +1,76 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { REGIONS, type SourceInput, type SourcePatch, type SourceView } from "@sluice/protocol";
+import type { SourceDocument } from "../../store/documents.js";
+import type { Versioned } from "../../store/store.js";
+import type { SameShape } from "../same-shape.js";
+
+const Name = Type.String({ minLength: 1, maxLength: 200 });
+const Kind = Type.Union([Type.Literal("web"), Type.Literal("mobile"), Type.Literal("server")]);
+const BlockedEvents = Type.Array(Type.String({ minLength: 1, maxLength: 1_000 }), {
+  maxItems: 1_000,
+  description: "Names of track events that go to no destination; they are stored, and traced as filtered",
+});
+const RateLimit = Type.Number({ exclusiveMinimum: 0, description: "Messages a second that are taken" });
+
+export const WriteKeySchema = Type.Object({ key: Type.String(), createdAt: Type.String() });
+
+export const SourceSchema = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  kind: Kind,
+  createdAt: Type.String(),
+  writeKeys: Type.Array(WriteKeySchema),
+  blockedEvents: BlockedEvents,
+  rateLimit: Type.Optional(RateLimit),
+  region: Type.Optional(Type.Union(REGIONS.map((region) => Type.Literal(region)))),
+  version: Type.Integer(),
+});
+
+export const SourceInputSchema = Type.Object(
+  {
+    name: Name,
+    kind: Type.Optional(Kind),
+    blockedEvents: Type.Optional(BlockedEvents),
+    rateLimit: Type.Optional(RateLimit),
+  },
+  { additionalProperties: false },
+);
+
+export const SourcePatchSchema = Type.Object(
+  {
+    name: Type.Optional(Name),
+    blockedEvents: Type.Optional(BlockedEvents),
+    rateLimit: Type.Optional(Type.Union([RateLimit, Type.Null()])),
+    version: Type.Optional(Type.Integer()),
+  },
+  { additionalProperties: false },
+);
+
+export const UsageSchema = Type.Object({
+  days: Type.Array(
+    Type.Object({
+      day: Type.String(),
+      accepted: Type.Integer(),
+      filtered: Type.Integer(),
+      delivered: Type.Integer(),
+    }),
+  ),
+});
+
+const _view: SameShape<Static<typeof SourceSchema>, SourceView> = true;
+const _input: SameShape<Static<typeof SourceInputSchema>, SourceInput> = true;
+const _patch: SameShape<Static<typeof SourcePatchSchema>, SourcePatch> = true;
+
+export function sourceView({ id, version, value }: Versioned<SourceDocument>): SourceView {
+  return {
+    id,
+    name: value.name,
+    kind: value.kind,
+    createdAt: value.createdAt,
+    writeKeys: value.writeKeys,
+    blockedEvents: value.blockedEvents,
+    ...(value.rateLimit === undefined ? {} : { rateLimit: value.rateLimit }),
+    ...(value.region === undefined ? {} : { region: value.region }),
+    version,
+  };
+}

@@ -1,0 +1,157 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { manualClock } from "@sluice/resilience/testing";
+import type { AdminContext } from "../../src/admin/context.js";
+import { ENDPOINTS } from "../../src/admin/endpoints.js";
+import { API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
+import { openTokens } from "../../src/admin/tokens.js";
+import { catalogOf } from "../../src/destinations/catalog.js";
+import { CollectorError, ERRORS } from "../../src/errors.js";
+import type { Route } from "../../src/http/route.js";
+import { createRouter } from "../../src/http/router.js";
+import { liveEvents } from "../../src/live-events.js";
+import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import type { NewBatch } from "../../src/store/store.js";
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any;
+}
+
+export interface AskOptions {
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly address?: string;
+  readonly signal?: AbortSignal;
+  /** Takes what a streaming answer writes. */
+  readonly onChunk?: (chunk: string) => boolean;
+}
+
+/**
+ * The control API over the memory store, asked without sockets. Every answer of a listed endpoint is held against the
+ * schema that documents it.
+ */
+export async function controlApi(overrides: Partial<AdminContext> = {}) {
+  const clock = manualClock();
+  const store = await openMemoryStore({ clock });
+  const tokens = await openTokens({ config: store.config, clock });
+  const { token } = await tokens.create("test", "full");
+  const live = liveEvents();
+  const context: AdminContext = {
+    store,
+    catalog: catalogOf([]),
+    tokens,
+    live,
+    clock,
+    logger: { warn() {}, error() {} },
+    region: "oregon",
+    mode: "dev",
+    startedAtMs: clock.now(),
+    version: "0.0.0-test",
+    ...overrides,
+  };
+  const routes = adminRoutes(context);
+  const router = createRouter(routes);
+
+  const ask = async (
+    method: keyof Route["methods"],
+    address: string,
+    body?: unknown,
+    options: AskOptions = {},
+  ): Promise<ApiAnswer> => {
+    const url = new URL(address, "http://collector");
+    const match = router(url.pathname);
+    const handler = match?.route.methods[method];
+    if (match === undefined || handler === undefined) throw new Error(`Nothing answers ${method} ${address}`);
+    const bearer = options.token ?? token;
+    const headers: IncomingHttpHeaders = {
+      ...(bearer === "" ? {} : { authorization: `Bearer ${bearer}` }),
+      ...options.headers,
+    };
+    try {
+      const answer = await handler({
+        method,
+        path: url.pathname,
+        params: match.params,
+        query: url.searchParams,
+        headers,
+        remoteAddress: options.address ?? "127.0.0.1",
+        signal: options.signal ?? new AbortController().signal,
+        readBody: async () =>
+          typeof body === "string"
+            ? Buffer.from(body)
+            : body === undefined
+              ? new Uint8Array()
+              : Buffer.from(JSON.stringify(body)),
+      });
+      if (answer.stream !== undefined)
+        await answer.stream(options.onChunk ?? (() => true), options.signal ?? new AbortController().signal);
+      const text = typeof answer.body === "object" ? JSON.stringify(answer.body) : undefined;
+      const parsed = text === undefined ? answer.body : JSON.parse(text);
+      holdAgainstSchema(method, match.route.path, answer.status, parsed);
+      return { status: answer.status, headers: answer.headers ?? {}, body: parsed };
+    } catch (error) {
+      if (!(error instanceof CollectorError)) throw error;
+      return {
+        status: ERRORS[error.code].status,
+        headers: {},
+        body: { success: false, code: error.code, message: error.message, ...error.details },
+      };
+    }
+  };
+
+  return {
+    ask,
+    clock,
+    store,
+    catalog: catalogOf([]),
+    tokens,
+    token,
+    live,
+    routes,
+    /** Puts messages of a source into the log, as the ingestion does. */
+    async receive(
+      sourceId: string,
+      messages: readonly ({ messageId: string; type: string } & Record<string, unknown>)[],
+    ) {
+      const batch: NewBatch = {
+        sourceId,
+        receivedAtMs: clock.now(),
+        body: Buffer.from(JSON.stringify({ batch: messages })),
+        itemCount: messages.length,
+        skipped: [],
+        madeIds: [],
+        keys: messages.map((message, index) => ({
+          index,
+          messageId: message.messageId,
+          userId: String(message.userId ?? message.anonymousId),
+          type: message.type,
+          ...(typeof message.event === "string" ? { event: message.event } : {}),
+        })),
+      };
+      await store.log.append(batch);
+      return store.log.head();
+    },
+    async [Symbol.asyncDispose]() {
+      tokens.close();
+      await store.close();
+    },
+  };
+}
+
+export type ControlApi = Awaited<ReturnType<typeof controlApi>>;
+
+function holdAgainstSchema(method: string, path: string, status: number, body: unknown): void {
+  const endpoint = ENDPOINTS.find(
+    (listed) => listed.method === method && `${API_PREFIX}${listed.path}` === path,
+  );
+  if (endpoint?.answers.schema === undefined || status !== endpoint.answers.status) return;
+  const check = TypeCompiler.Compile(endpoint.answers.schema);
+  const [error] = check.Errors(body);
+  if (error !== undefined)
+    throw new Error(
+      `${endpoint.name} answered what its schema does not allow: ${error.path} ${error.message}`,
+    );
+}
