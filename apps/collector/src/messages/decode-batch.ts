@@ -1,32 +1,48 @@
 import { coerce, isPlainObject, type UncheckedMessage } from "@sluice/protocol";
 import { type BatchContent, offsetAt, type StoredBatch, type StoredMessage } from "../store/store.js";
-import { parseJson } from "./parse-json.js";
+import { fillIp } from "./fill-ip.js";
+import { decodeUtf8, parseJson } from "./parse-json.js";
 
-const decoder = new TextDecoder();
+/** A request's JSON, and which part of it are its messages. */
+export interface DecodedRequest {
+  /** The messages after coercion; an item that is no object is kept as it is. */
+  readonly items: unknown[];
+  /** What stands around them: the envelope, or the single message itself. Undefined where the body is no object. */
+  readonly root: { readonly [key: string]: unknown } | undefined;
+  readonly isBatch: boolean;
+}
 
-/** A request's items as they are after coercion; an item that is no object is kept as it is. */
-export function decodeItems(content: Pick<BatchContent, "body" | "kind" | "ip">): unknown[] {
-  const parsed = parseJson(decoder.decode(content.body));
-  const envelope =
-    isPlainObject(parsed) && Array.isArray(parsed.batch) && content.kind === undefined ? parsed : undefined;
-  const items: unknown[] = envelope === undefined ? [parsed] : (envelope.batch as unknown[]);
+/**
+ * Reads a request's JSON. The one place that does: what was judged at the door and what is sent out later are
+ * the same by construction. Throws a `SyntaxError` for what is not UTF-8 or not JSON.
+ */
+export function decodeRequest(
+  content: Pick<BatchContent, "body" | "kind" | "ip">,
+  hasLongNumbers?: boolean,
+): DecodedRequest {
+  const text = decodeUtf8(content.body);
+  if (text === undefined) throw new SyntaxError("The body is not valid UTF-8");
+  const parsed = parseJson(text, hasLongNumbers);
+  const root = isPlainObject(parsed) ? parsed : undefined;
+  const batch = content.kind === undefined && Array.isArray(root?.batch) ? root.batch : undefined;
+  const items: unknown[] = batch ?? [parsed];
   const around = {
     ...(content.kind === undefined ? {} : { kind: content.kind }),
-    ...(envelope === undefined
+    ...(batch === undefined || root === undefined
       ? {}
-      : { context: envelope.context, integrations: envelope.integrations, sentAt: envelope.sentAt }),
+      : { context: root.context, integrations: root.integrations, sentAt: root.sentAt }),
   };
   for (const item of items) {
     if (!isPlainObject(item)) continue;
     coerce(item, around);
     if (content.ip !== undefined) fillIp(item, content.ip);
   }
-  return items;
+  return { items, root, isBatch: batch !== undefined };
 }
 
 /** The messages of a stored batch, in order, without those that were skipped. */
 export function decodeBatch(batch: StoredBatch): StoredMessage[] {
-  const items = decodeItems(batch);
+  const { items } = decodeRequest(batch);
   const madeIds = new Map(batch.madeIds);
   const skipped = new Set(batch.skipped);
   const messages: StoredMessage[] = [];
@@ -35,6 +51,8 @@ export function decodeBatch(batch: StoredBatch): StoredMessage[] {
     const message = item as UncheckedMessage;
     const made = madeIds.get(index);
     if (made !== undefined) message.messageId = made;
+    // The key is the source's secret: nobody downstream has a use for it.
+    if (message.writeKey !== undefined) delete message.writeKey;
     messages.push({
       offset: offsetAt(batch.first, index),
       sourceId: batch.sourceId,
@@ -45,10 +63,4 @@ export function decodeBatch(batch: StoredBatch): StoredMessage[] {
     });
   });
   return messages;
-}
-
-function fillIp(message: UncheckedMessage, ip: string): void {
-  const context = message.context;
-  if (context === undefined) message.context = { ip };
-  else if (isPlainObject(context) && (context.ip === undefined || context.ip === null)) context.ip = ip;
 }

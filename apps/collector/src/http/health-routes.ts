@@ -1,0 +1,70 @@
+import type { Metrics } from "../metrics.js";
+import type { BufferBudget } from "./buffer-budget.js";
+import type { Route } from "./route.js";
+
+export type Health = { readonly kind: "ready" } | { readonly kind: "unavailable"; readonly reason: string };
+
+export interface HealthRoutesOptions {
+  /** Whether messages can be stored now. */
+  readonly health: () => Health;
+  /** The server's. */
+  readonly budget: BufferBudget;
+  readonly metrics: Metrics;
+}
+
+/** Above this share of the memory for bodies a load balancer is asked to send requests elsewhere. */
+const BUSY_SHARE = 0.8;
+
+export type Readiness = { readonly kind: "ready" } | { readonly kind: "not ready"; readonly reason: string };
+
+/** Whether requests should be sent here. */
+export function readiness(health: Health, bufferedShare: number): Readiness {
+  if (health.kind === "unavailable")
+    return { kind: "not ready", reason: `storage_unavailable: ${health.reason}` };
+  if (bufferedShare > BUSY_SHARE) return { kind: "not ready", reason: "overloaded" };
+  return { kind: "ready" };
+}
+
+/** `/healthz`: the process answers. `/readyz`: it can take messages. `/metrics`: Prometheus. All without a token. */
+export function healthRoutes({ health, budget, metrics }: HealthRoutesOptions): Route[] {
+  const bufferedShare = (): number => budget.usedBytes / budget.maxBytes;
+  metrics.gauge("sluice_ready", "1 while requests are taken", () =>
+    readiness(health(), bufferedShare()).kind === "ready" ? 1 : 0,
+  );
+  metrics.gauge("sluice_store_available", "1 while the store takes writes", () =>
+    health().kind === "ready" ? 1 : 0,
+  );
+  metrics.gauge("process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
+  metrics.gauge("process_cpu_seconds_total", "User and system time", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  return [
+    { path: "/healthz", methods: { GET: () => ({ status: 200, body: { status: "ok" } }) } },
+    {
+      path: "/readyz",
+      methods: {
+        GET: () => {
+          const now = readiness(health(), bufferedShare());
+          return now.kind === "ready"
+            ? { status: 200, body: { status: "ready" } }
+            : {
+                status: 503,
+                headers: { "retry-after": "1" },
+                body: { status: "not ready", reason: now.reason },
+              };
+        },
+      },
+    },
+    {
+      path: "/metrics",
+      methods: {
+        GET: () => ({
+          status: 200,
+          headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+          body: metrics.render(),
+        }),
+      },
+    },
+  ];
+}

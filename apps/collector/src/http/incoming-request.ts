@@ -1,0 +1,93 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { BufferBudget } from "./buffer-budget.js";
+import { type Reservation, readBody } from "./read-body.js";
+import type { HttpRequest } from "./route.js";
+
+/** A node:http request as a handler sees it. What few handlers ask for is made when it is asked for. */
+export class IncomingRequest implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly headers: IncomingMessage["headers"];
+  readonly #queryText: string;
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #budget: BufferBudget;
+  readonly #trustedProxies: number;
+  readonly #reservation: Reservation = { bytes: 0 };
+  #expectsContinue: boolean;
+  #query: URLSearchParams | undefined;
+  #abort: AbortController | undefined;
+
+  constructor(
+    message: IncomingMessage,
+    response: ServerResponse,
+    target: { path: string; query: string; params: Readonly<Record<string, string>> },
+    options: { budget: BufferBudget; trustedProxies: number; expectsContinue: boolean },
+  ) {
+    this.method = message.method ?? "GET";
+    this.path = target.path;
+    this.params = target.params;
+    this.headers = message.headers;
+    this.#queryText = target.query;
+    this.#message = message;
+    this.#response = response;
+    this.#budget = options.budget;
+    this.#trustedProxies = options.trustedProxies;
+    this.#expectsContinue = options.expectsContinue;
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams(this.#queryText);
+    return this.#query;
+  }
+
+  get remoteAddress(): string {
+    const connected = (this.#message.socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, "");
+    return forwardedFor(this.headers["x-forwarded-for"], this.#trustedProxies) ?? connected;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      const controller = new AbortController();
+      this.#abort = controller;
+      this.#response.once("close", () => controller.abort());
+    }
+    return this.#abort.signal;
+  }
+
+  readBody(limitBytes: number): Promise<Uint8Array> {
+    if (this.#expectsContinue && !(Number(this.headers["content-length"]) > limitBytes)) {
+      this.#expectsContinue = false;
+      this.#response.writeContinue();
+    }
+    return readBody(this.#message, limitBytes, this.#budget, this.#reservation);
+  }
+
+  /** The client waits for leave to send the body, and was not given it. */
+  get isBodyHeldBack(): boolean {
+    return this.#expectsContinue;
+  }
+
+  /** The server closes. */
+  abort(): void {
+    this.#abort?.abort();
+  }
+
+  /** Answered: gives back what the body took of the budget. */
+  release(): void {
+    this.#budget.give(this.#reservation.bytes);
+    this.#reservation.bytes = 0;
+  }
+}
+
+/** The address that the outermost trusted proxy saw: the header's entries are appended, so the last `proxies` are ours. */
+export function forwardedFor(
+  header: string | readonly string[] | undefined,
+  proxies: number,
+): string | undefined {
+  if (proxies === 0 || header === undefined) return undefined;
+  const hops = String(header).split(",");
+  const address = hops[Math.max(0, hops.length - proxies)]?.trim();
+  return address === "" ? undefined : address;
+}

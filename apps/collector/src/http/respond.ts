@@ -1,0 +1,113 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "@sluice/resilience";
+import { CollectorError, ERRORS } from "../errors.js";
+import type { HttpAnswer } from "./route.js";
+
+/** How long a client is asked to wait when the collector is short of something, in seconds. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** The answer for anything that was thrown: ours with its code, everything else as `internal` without a word about it. */
+export function errorAnswer(error: unknown): HttpAnswer {
+  const known = error instanceof CollectorError ? error : new CollectorError("internal");
+  const { status } = ERRORS[known.code];
+  const { retryAfterSeconds } = known.details;
+  const wait =
+    typeof retryAfterSeconds === "number"
+      ? retryAfterSeconds
+      : status === 503
+        ? RETRY_AFTER_SECONDS
+        : undefined;
+  return {
+    status,
+    ...(wait === undefined ? {} : { headers: { "retry-after": String(wait) } }),
+    body: { success: false, code: known.code, message: known.message, ...known.details },
+  };
+}
+
+/** A whole answer for a connection of which nothing better is known, as bytes. */
+export function rawErrorAnswer(error: CollectorError): string {
+  const { status } = ERRORS[error.code];
+  const body = JSON.stringify(errorAnswer(error).body);
+  return (
+    `HTTP/1.1 ${status} ${REASONS[status] ?? "Error"}\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+  );
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  408: "Request Timeout",
+  413: "Payload Too Large",
+};
+
+/** Whether the client still has body to send that nobody will read. */
+function hasUnreadBody(request: IncomingMessage): boolean {
+  if (request.complete) return false;
+  const length = request.headers["content-length"];
+  return request.headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
+}
+
+/**
+ * Writes an answer. When the body was not read to its end, the connection is closed afterwards, but what still comes
+ * is read and dropped for a while first: a client that only sends would otherwise see a reset instead of the answer.
+ */
+export function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: HttpAnswer,
+  more: {
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly clock: Clock;
+    readonly drainTimeoutMs: number;
+    readonly isBodyHeldBack?: boolean;
+  },
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const { body } = answer;
+  const headers: Record<string, string | number> = { ...more.headers, ...answer.headers };
+  let bytes: string | Uint8Array;
+  if (body === undefined) bytes = "";
+  else if (typeof body === "string" || body instanceof Uint8Array) bytes = body;
+  else {
+    headers["content-type"] ??= "application/json";
+    bytes = JSON.stringify(body);
+  }
+  if (answer.status !== 204) headers["content-length"] = Buffer.byteLength(bytes);
+  const isUnread = hasUnreadBody(request);
+  if (isUnread) headers.connection = "close";
+  response.writeHead(answer.status, headers);
+  if (request.method === "HEAD") bytes = "";
+  if (!isUnread || more.isBodyHeldBack) {
+    response.end(bytes);
+    return;
+  }
+  response.write(bytes);
+  const end = (): void => {
+    cancel();
+    request.off("end", end);
+    response.off("close", end);
+    response.end();
+  };
+  const cancel = more.clock.after(more.drainTimeoutMs, end);
+  request.on("end", end);
+  response.on("close", end);
+  request.resume();
+}
+
+/** Writes an answer whose body goes on until its promise is settled. */
+export async function respondStream(
+  response: ServerResponse,
+  answer: HttpAnswer & { readonly stream: NonNullable<HttpAnswer["stream"]> },
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<void> {
+  // A stream may be silent for longer than a request may.
+  response.socket?.setTimeout(0);
+  response.writeHead(answer.status, { "content-type": "text/plain", ...headers, ...answer.headers });
+  response.flushHeaders();
+  try {
+    await answer.stream((chunk) => response.write(chunk), signal);
+  } finally {
+    response.end();
+  }
+}

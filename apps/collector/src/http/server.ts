@@ -1,0 +1,245 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Clock } from "@sluice/resilience";
+import { CollectorError } from "../errors.js";
+import type { Logger } from "../logger.js";
+import type { Metrics } from "../metrics.js";
+import { type BufferBudget, bufferBudget } from "./buffer-budget.js";
+import { corsHeaders, preflightHeaders } from "./cors.js";
+import { IncomingRequest } from "./incoming-request.js";
+import { HTTP_LIMITS, type HttpLimits } from "./limits.js";
+import { errorAnswer, rawErrorAnswer, respond, respondStream } from "./respond.js";
+import type { HttpAnswer, Route } from "./route.js";
+import { createRouter } from "./router.js";
+
+export interface ServerOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly limits?: Partial<HttpLimits>;
+  /** The memory for bodies, where others want to see how full it is. Default: one of `limits.maxBufferedBytes`. */
+  readonly budget?: BufferBudget;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** `http://host:port`, as this machine reaches it. */
+  readonly url: string;
+  /** Takes no connection any more, lets requests under way end for at most `graceMs`, then cuts what is left. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** What a connection is doing, kept on the socket itself: this is asked for each request. */
+interface Connection extends Duplex {
+  /** Requests that are not answered yet. */
+  [underWay]?: number;
+  /** Something followed that is no HTTP, or came too slowly: it ends with the answer that is under way. */
+  [isBroken]?: boolean;
+}
+const underWay = Symbol("underWay");
+const isBroken = Symbol("isBroken");
+
+const NO_HEADERS = Object.freeze({});
+
+/** Serves routes over node:http. Rejects when the port cannot be had. */
+export async function startServer(options: ServerOptions): Promise<HttpServer> {
+  const { clock, logger, metrics } = options;
+  const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
+  const findRoute = createRouter(options.routes);
+  const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes);
+  const active = new Set<IncomingRequest>();
+  let isClosing = false;
+
+  const answered = metrics.counter(
+    "sluice_http_requests_total",
+    "Requests answered, by status class and route",
+    ["route", "status"],
+  );
+  const broken = metrics.counter("sluice_http_broken_total", "Connections ended for what came over them", [
+    "code",
+  ]);
+  metrics.gauge("sluice_http_buffered_bytes", "Request bodies held in memory", () => budget.usedBytes);
+  metrics.gauge(
+    "sluice_http_buffered_bytes_max",
+    "What request bodies may take of memory",
+    () => budget.maxBytes,
+  );
+  metrics.gauge("sluice_http_requests_active", "Requests that are not answered yet", () => active.size);
+
+  const serve = (message: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
+    const target = splitTarget(message.url ?? "/");
+    const match = findRoute(target.path);
+    const request = new IncomingRequest(
+      message,
+      response,
+      { ...target, params: match?.params ?? NO_HEADERS },
+      { budget, trustedProxies: limits.trustedProxies, expectsContinue },
+    );
+    const connection = message.socket as Socket & Connection;
+    connection[underWay] = (connection[underWay] ?? 0) + 1;
+    active.add(request);
+
+    const headers = match?.route.cors ? corsHeaders(message.headers) : NO_HEADERS;
+    const finish = (answer: HttpAnswer): void => {
+      answered.inc([match?.route.path ?? "none", String(answer.status)]);
+      if (isClosing || connection[isBroken]) response.shouldKeepAlive = false;
+      if (answer.stream === undefined) {
+        respond(message, response, answer, {
+          headers,
+          clock,
+          drainTimeoutMs: limits.drainTimeoutMs,
+          isBodyHeldBack: request.isBodyHeldBack,
+        });
+        done();
+        return;
+      }
+      const { stream } = answer;
+      respondStream(response, { ...answer, stream }, headers, request.signal)
+        .catch((error: unknown) => logger.error("a stream failed", { path: target.path, error }))
+        .finally(done);
+    };
+    const fail = (error: unknown): void => {
+      if (!(error instanceof CollectorError) || error.code === "internal")
+        logger.error("a request failed", { method: request.method, path: target.path, error });
+      finish(errorAnswer(error));
+    };
+    const done = (): void => {
+      connection[underWay] = (connection[underWay] ?? 1) - 1;
+      active.delete(request);
+      request.release();
+    };
+
+    if (match === undefined) {
+      fail(new CollectorError("not_found"));
+      return;
+    }
+    const { route } = match;
+    if (request.method === "OPTIONS") {
+      const allow = [...Object.keys(route.methods), "OPTIONS"].join(", ");
+      finish({
+        status: 204,
+        headers: route.cors ? { allow, ...preflightHeaders(message.headers, route) } : { allow },
+      });
+      return;
+    }
+    const handler =
+      route.methods[(request.method === "HEAD" ? "GET" : request.method) as keyof Route["methods"]];
+    if (handler === undefined) {
+      const allow = [...Object.keys(route.methods), "OPTIONS"].join(", ");
+      const answer = errorAnswer(new CollectorError("method_not_allowed", request.method));
+      finish({ ...answer, headers: { allow } });
+      return;
+    }
+    try {
+      const result = handler(request);
+      if (result instanceof Promise) result.then(finish, fail);
+      else finish(result);
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  const server = createServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      connectionsCheckingInterval: limits.timeoutCheckMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      maxHeaderSize: limits.maxHeaderBytes,
+      requireHostHeader: false,
+      noDelay: true,
+    },
+    (message, response) => serve(message, response, false),
+  );
+  server.maxHeadersCount = limits.maxHeaders;
+  server.maxConnections = limits.maxConnections;
+  server.timeout = limits.idleTimeoutMs;
+  server.on("checkContinue", (message: IncomingMessage, response: ServerResponse) =>
+    serve(message, response, true),
+  );
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Connection) => {
+    broken.inc([error.code ?? "unknown"]);
+    endBroken(error, socket);
+  });
+  metrics.gauge("sluice_http_connections", "Open connections", () => connectionCount);
+  let connectionCount = 0;
+  server.on("connection", (socket) => {
+    connectionCount++;
+    socket.once("close", () => connectionCount--);
+  });
+
+  await listen(server, options.host, options.port);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://${urlHost(options.host)}:${port}`,
+    close(graceMs) {
+      isClosing = true;
+      return new Promise((resolve) => {
+        const cancel = clock.after(graceMs, () => server.closeAllConnections());
+        server.close(() => {
+          cancel();
+          resolve();
+        });
+        for (const request of active) request.abort();
+        server.closeIdleConnections();
+      });
+    },
+  };
+}
+
+/**
+ * Ends a connection on which no request can be made out. A request before it that is still being worked on gets its own
+ * answer first: bytes written now would be taken for that.
+ */
+function endBroken(error: NodeJS.ErrnoException, socket: Connection): void {
+  if (!socket.writable || error.code === "ECONNRESET" || error.code === "EPIPE") {
+    socket.destroy();
+    return;
+  }
+  if ((socket[underWay] ?? 0) > 0 && error.code !== "ERR_HTTP_REQUEST_TIMEOUT") {
+    socket[isBroken] = true;
+    return;
+  }
+  socket.end(rawErrorAnswer(brokenError(error)), () => socket.destroy());
+}
+
+function brokenError(error: NodeJS.ErrnoException): CollectorError {
+  switch (error.code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new CollectorError("request_timeout");
+    case "HPE_HEADER_OVERFLOW":
+      return new CollectorError("payload_too_large", "headers");
+    default:
+      return new CollectorError("invalid_request", "not HTTP/1.1");
+  }
+}
+
+/** Path and query of a request target, also of the absolute form that proxies are sent. */
+function splitTarget(url: string): { path: string; query: string } {
+  const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
+  const mark = target.indexOf("?");
+  const path = mark === -1 ? target : target.slice(0, mark);
+  return { path: path === "" ? "/" : path, query: mark === -1 ? "" : target.slice(mark + 1) };
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, backlog: 1_024 }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** An address that listens everywhere is reached by the loopback one. */
+function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::" || host === "") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,0 +1,47 @@
+import type { Clock } from "@sluice/resilience";
+import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../metrics.js";
+import type { Refusal } from "./judge.js";
+
+/** What ingestion counts. */
+export interface IngestMetrics {
+  accepted(messages: number, duplicates: number): void;
+  rejected(refusals: readonly Refusal[]): void;
+  /** Called when a batch goes to the log; the function it answers, when that has ended. */
+  appending(): () => void;
+}
+
+export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
+  const messages = metrics.counter(
+    "sluice_ingest_messages_total",
+    "Messages by what became of them: accepted (duplicates among them), duplicate, rejected",
+    ["result"],
+  );
+  const rejected = metrics.counter("sluice_ingest_rejected_total", "Refused messages by the first reason", [
+    "code",
+  ]);
+  const seconds = metrics.histogram(
+    "sluice_ingest_append_seconds",
+    "From handing a batch to the log to its being on disk",
+    LATENCY_BUCKETS_SECONDS,
+  );
+  let underWay = 0;
+  metrics.gauge("sluice_ingest_appends_active", "Batches that wait for the log", () => underWay);
+  return {
+    accepted(count, duplicates) {
+      messages.inc(["accepted"], count);
+      if (duplicates > 0) messages.inc(["duplicate"], duplicates);
+    },
+    rejected(refusals) {
+      messages.inc(["rejected"], refusals.length);
+      for (const { issues } of refusals) rejected.inc([issues[0]?.code ?? "unknown"]);
+    },
+    appending() {
+      underWay++;
+      const startedMs = clock.now();
+      return () => {
+        underWay--;
+        seconds.observe((clock.now() - startedMs) / 1_000);
+      };
+    },
+  };
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from "node:crypto";
+import type { IngestSuccess, MessageKind, Region } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import { CollectorError, StorageUnavailable } from "../errors.js";
+import type { HttpRequest } from "../http/route.js";
+import type { LiveEvents } from "../live-events.js";
+import type { Store } from "../store/store.js";
+import type { IngestMetrics } from "./ingest-metrics.js";
+import { judge, type Refusal } from "./judge.js";
+import { type OpenedRequest, openRequest } from "./open-request.js";
+import { rateLimiter } from "./rate-limit.js";
+import { rejectionsOf } from "./rejections.js";
+import type { Source, SourceDirectory } from "./source-directory.js";
+import { basicUser } from "./write-key.js";
+
+export interface IngestOptions {
+  readonly store: Store;
+  readonly sources: SourceDirectory;
+  readonly clock: Clock;
+  readonly metrics: IngestMetrics;
+  readonly live: LiveEvents;
+  /** The region this collector runs as. */
+  readonly region: Region;
+  /** Base URLs of the regions, for clients that came to the wrong one. */
+  readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
+  /** Messages a second of each source that has no limit of its own. Default: no limit. */
+  readonly messagesPerSecond?: number | undefined;
+}
+
+export interface Ingest {
+  /** Takes the messages of one request: resolves when they are on disk, rejects with a `CollectorError` when none was taken. */
+  take(
+    request: Pick<HttpRequest, "headers" | "remoteAddress">,
+    kind: MessageKind | undefined,
+    readBody: () => Uint8Array | Promise<Uint8Array>,
+  ): Promise<IngestSuccess>;
+  /** The source of a write key, in this region; rejects with `invalid_write_key` or `wrong_region`. */
+  authenticate(writeKey: string | undefined): Promise<Source>;
+}
+
+export function createIngest(options: IngestOptions): Ingest {
+  const { store, sources, clock, metrics, live } = options;
+  const limiter = rateLimiter(clock);
+
+  /** Throws where more messages of the source are not taken now. Zero asks without counting. */
+  const admit = (source: Source, messages: number): void => {
+    const perSecond = source.rateLimit ?? options.messagesPerSecond;
+    if (perSecond === undefined) return;
+    const seconds = limiter.admit(source.id, messages, perSecond);
+    if (seconds === undefined) return;
+    throw new CollectorError("rate_limited", `more than ${perSecond} messages a second`, {
+      details: { retryAfterSeconds: seconds },
+    });
+  };
+  const assertStoring = (): void => {
+    const health = store.health();
+    if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
+  };
+
+  const authenticate = async (writeKey: string | undefined): Promise<Source> => {
+    const source = writeKey === undefined ? undefined : await sources.find(writeKey);
+    if (source === undefined) {
+      const reason =
+        writeKey === undefined
+          ? "no write key as Basic user name nor as `writeKey` in the body"
+          : "no source has this write key";
+      throw new CollectorError("invalid_write_key", reason);
+    }
+    if (source.region !== undefined && source.region !== options.region) {
+      const url = options.regionUrls[source.region];
+      throw new CollectorError(
+        "wrong_region",
+        `its region is ${source.region}${url === undefined ? "" : `: ${url}`}`,
+        { details: { region: source.region, ...(url === undefined ? {} : { url }) } },
+      );
+    }
+    return source;
+  };
+
+  /** Keys in the body that are no key of the source which the request is for. */
+  const foreignKeys = async (named: NamedKeys, source: Source): Promise<ReadonlySet<string>> => {
+    const foreign = new Set<string>();
+    const keys = named.ofRequest === undefined ? named.ofMessages : [named.ofRequest, ...named.ofMessages];
+    for (const key of keys) if ((await sources.find(key))?.id !== source.id) foreign.add(key);
+    return foreign;
+  };
+
+  return {
+    authenticate,
+    async take(request, kind, readBody) {
+      const headerKey = basicUser(request.headers.authorization);
+      // What can be refused without the body is: it is neither held nor parsed then.
+      const headerSource = headerKey === undefined ? undefined : await authenticate(headerKey);
+      assertStoring();
+      if (headerSource !== undefined) admit(headerSource, 0);
+
+      const opened = openRequest(await readBody(), kind);
+      const named = namedKeys(opened);
+      const writeKey = headerKey ?? named.ofRequest ?? named.ofMessages[0];
+      const source = headerSource ?? (await authenticate(writeKey));
+      const foreign = await foreignKeys(named, source);
+      if (named.ofRequest !== undefined && foreign.has(named.ofRequest))
+        throw new CollectorError("invalid_write_key", "the body's key and the header's disagree");
+
+      const judgement = judge(opened, { isForeignKey: (key) => foreign.has(key), makeId: randomUUID });
+      const { keys, refusals, madeIds } = judgement;
+      admit(source, opened.items.length);
+      const receivedAtMs = clock.now();
+      if (refusals.length > 0) {
+        metrics.rejected(refusals);
+        const rejections = rejectionsOf(opened, refusals, { sourceId: source.id, receivedAtMs, writeKey });
+        store.rejections.add(rejections);
+        if (live.watched) for (const rejection of rejections) live.publish({ kind: "rejected", rejection });
+      }
+      if (!opened.isBatch && refusals.length > 0) throw invalidMessage(refusals[0] as Refusal);
+      if (keys.length === 0) return { success: true, accepted: 0, ...rejectedList(refusals) };
+
+      const endTimer = metrics.appending();
+      const { duplicates } = await store.log
+        .append({
+          sourceId: source.id,
+          receivedAtMs,
+          body: opened.body,
+          ...(kind === undefined ? {} : { kind }),
+          ...(judgement.wantsIp ? { ip: request.remoteAddress } : {}),
+          itemCount: opened.items.length,
+          skipped: refusals.map(({ index }) => index),
+          madeIds,
+          keys,
+        })
+        .finally(endTimer);
+      metrics.accepted(keys.length, duplicates.length);
+      return {
+        success: true,
+        accepted: keys.length,
+        ...rejectedList(refusals),
+        ...(duplicates.length === 0 ? {} : { duplicates: duplicates.length }),
+      };
+    },
+  };
+}
+
+function rejectedList(refusals: readonly Refusal[]): Pick<IngestSuccess, "rejected"> {
+  if (refusals.length === 0) return {};
+  return {
+    rejected: refusals.map(({ index, messageId, issues: [first] }) => ({
+      index,
+      ...(messageId === undefined ? {} : { messageId }),
+      code: first?.code ?? "not_an_object",
+      message: first?.message ?? "",
+    })),
+  };
+}
+
+function invalidMessage({ messageId, issues }: Refusal): CollectorError {
+  return new CollectorError(
+    "invalid_message",
+    issues.map(({ code, message }) => `${code}: ${message}`).join("; "),
+    {
+      details: { issues, ...(messageId === undefined ? {} : { messageId }) },
+    },
+  );
+}
+
+interface NamedKeys {
+  /** The write key of the envelope, or of the single message. */
+  readonly ofRequest: string | undefined;
+  /** Those that stand in the messages of a batch, each once. */
+  readonly ofMessages: readonly string[];
+}
+
+function namedKeys({ root, items, isBatch }: OpenedRequest): NamedKeys {
+  const ofMessages = new Set<string>();
+  if (isBatch) {
+    for (const item of items) {
+      const key = textOf((item as { writeKey?: unknown } | null)?.writeKey);
+      if (key !== undefined) ofMessages.add(key);
+    }
+  }
+  return { ofRequest: textOf(root?.writeKey), ofMessages: [...ofMessages] };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,112 @@
+import { LIMITS, MESSAGE_KINDS, type MessageKind, type Region } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import { CollectorError } from "../errors.js";
+import type { Handler, HttpRequest, Route } from "../http/route.js";
+import type { LiveEvents } from "../live-events.js";
+import type { Logger } from "../logger.js";
+import type { Metrics } from "../metrics.js";
+import type { Store } from "../store/store.js";
+import { browserSettings } from "./browser-settings.js";
+import { createIngest } from "./ingest.js";
+import { ingestMetrics } from "./ingest-metrics.js";
+import { PIXEL_GIF, pixelBody } from "./pixel.js";
+import type { SourceDirectory } from "./source-directory.js";
+
+export interface IngestRoutesOptions {
+  readonly store: Store;
+  readonly sources: SourceDirectory;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly live: LiveEvents;
+  /** The region this collector runs as. */
+  readonly region: Region;
+  /** Base URLs of the regions: the other's is named in a 421, our own in the settings for browsers. */
+  readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
+  readonly limits?: {
+    /** Messages a second of each source that has no limit of its own. Default: no limit. */
+    readonly messagesPerSecond?: number;
+  };
+}
+
+/** Short names that browser SDKs use for the kinds. */
+const SHORT: Readonly<Record<MessageKind, string>> = {
+  identify: "i",
+  track: "t",
+  page: "p",
+  screen: "s",
+  group: "g",
+  alias: "a",
+};
+
+/** The ingestion API: everything under `/v1`. */
+export function ingestRoutes(options: IngestRoutesOptions): Route[] {
+  const { logger, clock } = options;
+  const ingest = createIngest({
+    ...options,
+    metrics: ingestMetrics(options.metrics, clock),
+    messagesPerSecond: options.limits?.messagesPerSecond,
+  });
+
+  const batch: Handler = async (request) => ({
+    status: 200,
+    body: await ingest.take(request, undefined, () => request.readBody(LIMITS.batchBytes)),
+  });
+  const one =
+    (kind: MessageKind): Handler =>
+    async (request) => ({
+      status: 200,
+      body: await ingest.take(request, kind, () => request.readBody(LIMITS.messageBytes)),
+    });
+  const settings: Handler = async (request) => {
+    const writeKey = request.params.writeKey ?? "";
+    await ingest.authenticate(writeKey);
+    return {
+      status: 200,
+      headers: { "cache-control": "public, max-age=120" },
+      body: browserSettings(writeKey, publicUrl(request, options.regionUrls[options.region])),
+    };
+  };
+  /** A page cannot see what became of an image: whatever happened, it is one. */
+  const pixel: Handler = async (request) => {
+    const kind = kindNamed(request.params.kind);
+    try {
+      if (kind === undefined) throw new CollectorError("not_found", `no kind ${request.params.kind}`);
+      const body = pixelBody(request.query.get("data"));
+      await ingest.take(request, kind, () => body);
+    } catch (error) {
+      logger.debug("a pixel was not taken", { error });
+    }
+    return {
+      status: 200,
+      headers: { "content-type": "image/gif", "cache-control": "no-store, max-age=0" },
+      body: PIXEL_GIF,
+    };
+  };
+  /** Clients' metrics about themselves: read so that the connection stays usable, and dropped. */
+  const clientMetrics: Handler = async (request) => {
+    await request.readBody(LIMITS.batchBytes);
+    return { status: 200, body: { success: true } };
+  };
+
+  const cors = true;
+  return [
+    ...["/v1/batch", "/v1/import", "/v1/b"].map((path) => ({ path, cors, methods: { POST: batch } })),
+    ...MESSAGE_KINDS.flatMap((kind) =>
+      [kind, SHORT[kind]].map((name) => ({ path: `/v1/${name}`, cors, methods: { POST: one(kind) } })),
+    ),
+    { path: "/v1/m", cors, methods: { POST: clientMetrics } },
+    { path: "/v1/projects/:writeKey/settings", cors, methods: { GET: settings } },
+    { path: "/v1/pixel/:kind", cors, methods: { GET: pixel } },
+  ];
+}
+
+function kindNamed(name: string | undefined): MessageKind | undefined {
+  return MESSAGE_KINDS.find((kind) => kind === name || SHORT[kind] === name);
+}
+
+/** Where clients reach us: as configured, else as this client did. */
+function publicUrl(request: HttpRequest, configured: string | undefined): URL {
+  const asked = `http://${request.headers.host ?? "localhost"}`;
+  return new URL(configured ?? (URL.canParse(asked) ? asked : "http://localhost"));
+}

@@ -1,0 +1,106 @@
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogFormat = "json" | "pretty";
+
+export interface LogFields {
+  readonly [name: string]: unknown;
+}
+
+/** One line an event. A field named like a secret is never written; an `error` is written with its causes. */
+export interface Logger {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+  /** A logger that writes `fields` with each line. */
+  with(fields: LogFields): Logger;
+}
+
+export interface LoggerOptions {
+  /** The least that is written. Default: `info`. */
+  readonly level?: LogLevel;
+  /** `json`: one object a line, for machines. Default: `json`. */
+  readonly format?: LogFormat;
+  /** Gets each line, with its line feed. Default: stderr. */
+  readonly write?: (line: string) => void;
+  /** Milliseconds since the epoch. Default: the machine's. */
+  readonly now?: () => number;
+}
+
+/** Names, in lower case and without separators, whose values are secrets wherever they stand. */
+const SECRET =
+  /^(authorization|cookie|writekeys?|token|admintoken|sharedsecrets?|secrets?|password|signature|xsignature)$/;
+const HIDDEN = "[hidden]";
+/** Deeper than this, and longer than this, fields are cut: a log line is no archive. */
+const MAX_DEPTH = 6;
+const MAX_TEXT = 4_096;
+
+export function createLogger(options: LoggerOptions = {}): Logger {
+  const {
+    level = "info",
+    format = "json",
+    write = (line) => process.stderr.write(line),
+    now = Date.now,
+  } = options;
+  const least = LOG_LEVELS.indexOf(level);
+  const make = (bound: LogFields): Logger => {
+    const log =
+      (at: LogLevel) =>
+      (event: string, fields: LogFields = {}): void => {
+        if (LOG_LEVELS.indexOf(at) < least) return;
+        const safe = printable({ ...bound, ...fields }, 0) as LogFields;
+        const time = new Date(now()).toISOString();
+        write(
+          format === "json"
+            ? `${JSON.stringify({ time, level: at, event, ...safe })}\n`
+            : `${time} ${at.padEnd(5)} ${oneLine(event)}${pretty(safe)}\n`,
+        );
+      };
+    return {
+      debug: log("debug"),
+      info: log("info"),
+      warn: log("warn"),
+      error: log("error"),
+      with: (fields) => make({ ...bound, ...fields }),
+    };
+  };
+  return make({});
+}
+
+/** A copy that `JSON.stringify` cannot fail on, in which secrets are hidden. */
+function printable(value: unknown, depth: number): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "string") return value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= MAX_DEPTH) return "…";
+  if (value instanceof Error) {
+    const { name, message, stack, cause } = value;
+    const code = (value as { code?: unknown }).code;
+    return {
+      name,
+      message: printable(message, depth),
+      ...(code === undefined ? {} : { code: String(code) }),
+      ...(stack === undefined ? {} : { stack }),
+      ...(cause === undefined ? {} : { cause: printable(cause, depth + 1) }),
+    };
+  }
+  if (value instanceof Date) return value;
+  if (Array.isArray(value)) return value.slice(0, 100).map((item) => printable(item, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [
+      name,
+      SECRET.test(name.toLowerCase().replace(/[-_]/g, "")) ? HIDDEN : printable(item, depth + 1),
+    ]),
+  );
+}
+
+function pretty(fields: LogFields): string {
+  return Object.entries(fields)
+    .map(([name, value]) => ` ${name}=${typeof value === "string" ? oneLine(value) : JSON.stringify(value)}`)
+    .join("");
+}
+
+/** Text from outside must not forge lines or steer a terminal. */
+function oneLine(text: string): string {
+  return text.replace(/\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
+}

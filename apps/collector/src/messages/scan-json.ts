@@ -1,0 +1,180 @@
+/** What one pass over a request's bytes tells before anything is parsed. For bytes that are not JSON it means nothing, but it ends. */
+export interface JsonScan {
+  /**
+   * Where the items of the envelope's `batch` array stand: item `i` lies between `bounds[i]` and `bounds[i + 1] - 1`
+   * (there is the comma or the bracket), white space around it included. Without items: fewer than two bounds.
+   */
+  readonly bounds: readonly number[];
+  /** Items that are nested deeper than allowed, ascending. */
+  readonly deepItems: readonly number[];
+  /** Whether something outside of the items is nested deeper than allowed. */
+  readonly isDeepOutside: boolean;
+  /** Whether there are more items than allowed; the pass ended there. */
+  readonly hasTooManyItems: boolean;
+  /** Whether a number occurs that a double may not hold: sixteen characters and more, or an exponent. */
+  readonly hasLongNumbers: boolean;
+}
+
+export interface ScanLimits {
+  /** How many objects and arrays may stand inside each other, an item being the first. */
+  readonly depth: number;
+  readonly items: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Bytes that mean something outside of strings are 1; the first of a number is 2. */
+const SIGNIFICANT = new Uint8Array(256);
+for (const byte of [QUOTE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) SIGNIFICANT[byte] = 1;
+/** Bytes of which numbers consist. */
+const NUMERIC = new Uint8Array(256);
+for (const byte of Buffer.from("0123456789")) {
+  SIGNIFICANT[byte] = 2;
+  NUMERIC[byte] = 1;
+}
+for (const byte of Buffer.from("+-.eE")) NUMERIC[byte] = 1;
+/** JSON's white space. */
+const BLANK = new Uint8Array(256);
+for (const byte of [0x20, 0x09, 0x0a, 0x0d]) BLANK[byte] = 1;
+
+/** A number with fewer characters and no exponent is held by a double. */
+const LONG_NUMBER = 16;
+
+/**
+ * Finds the items of a batch, their sizes as they arrived, and what a parser should not be given (nesting without
+ * end, millions of items), in one pass without allocation per value: about 1 ns a byte, a third of what parsing costs.
+ */
+export function scanJson(body: Uint8Array, limits: ScanLimits): JsonScan {
+  const length = body.length;
+  let bounds: number[] = [];
+  let deepItems: number[] = [];
+  let isDeepOutside = false;
+  let hasLongNumbers = false;
+  let depth = 0;
+  /** At depth 1 of a root object: the next string is a key. */
+  let isKeyNext = false;
+  /** At depth 1 of a root object: the last key was `batch`. */
+  let isBatchValue = false;
+  let isInBatch = false;
+
+  for (let i = 0; i < length; i++) {
+    const byte = body[i] as number;
+    const kind = SIGNIFICANT[byte];
+    if (kind === 0) continue;
+    if (kind === 2) {
+      const start = i;
+      let hasExponent = false;
+      while (i + 1 < length && NUMERIC[body[i + 1] as number] === 1) {
+        i++;
+        if (((body[i] as number) | 0x20) === 0x65) hasExponent = true;
+      }
+      if (hasExponent || i - start + 1 >= LONG_NUMBER) hasLongNumbers = true;
+      continue;
+    }
+    switch (byte) {
+      case QUOTE: {
+        const start = i++;
+        while (i < length) {
+          const inside = body[i] as number;
+          if (inside === QUOTE) break;
+          i += inside === BACKSLASH ? 2 : 1;
+        }
+        if (depth === 1 && isKeyNext) {
+          isKeyNext = false;
+          isBatchValue = isBatchKey(body, start, i + 1);
+          // The last of several wins, as it does for the parser.
+          if (isBatchValue) {
+            bounds = [];
+            deepItems = [];
+          }
+        }
+        break;
+      }
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        depth++;
+        if (depth === 1) isKeyNext = byte === OPEN_OBJECT;
+        else if (depth === 2 && isBatchValue && byte === OPEN_ARRAY) {
+          isInBatch = true;
+          bounds.push(i + 1);
+        }
+        if (isInBatch) {
+          if (depth - 2 > limits.depth) {
+            const item = bounds.length - 1;
+            if (deepItems.at(-1) !== item) deepItems.push(item);
+          }
+        } else if (depth > limits.depth) isDeepOutside = true;
+        break;
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        if (isInBatch && depth === 2) {
+          isInBatch = false;
+          if (bounds.length > 1 || !isBlank(body, bounds[0] as number, i)) bounds.push(i + 1);
+        }
+        depth--;
+        break;
+      default:
+        if (depth === 1) {
+          isKeyNext = true;
+          isBatchValue = false;
+        } else if (isInBatch && depth === 2) {
+          bounds.push(i + 1);
+          if (bounds.length > limits.items)
+            return { bounds, deepItems, isDeepOutside, hasTooManyItems: true, hasLongNumbers };
+        }
+    }
+  }
+  return { bounds, deepItems, isDeepOutside, hasTooManyItems: false, hasLongNumbers };
+}
+
+/** Where an item begins and ends, without the white space around it. */
+export function itemSpan(
+  body: Uint8Array,
+  scan: JsonScan,
+  index: number,
+): readonly [start: number, end: number] {
+  let start = scan.bounds[index] ?? 0;
+  let end = (scan.bounds[index + 1] ?? body.length + 1) - 1;
+  while (start < end && BLANK[body[start] as number] === 1) start++;
+  while (end > start && BLANK[body[end - 1] as number] === 1) end--;
+  return [start, end];
+}
+
+/** The body with `null` in the place of some of its items. */
+export function withoutItems(body: Uint8Array, scan: JsonScan, indexes: readonly number[]): Uint8Array {
+  const parts: Uint8Array[] = [];
+  let from = 0;
+  for (const index of indexes) {
+    const [start, end] = itemSpan(body, scan, index);
+    parts.push(body.subarray(from, start), NULL);
+    from = end;
+  }
+  parts.push(body.subarray(from));
+  return Buffer.concat(parts);
+}
+
+const NULL = Buffer.from("null");
+const BATCH_KEY = Buffer.from('"batch"');
+
+function isBatchKey(body: Uint8Array, start: number, end: number): boolean {
+  const text = Buffer.from(body.buffer, body.byteOffset + start, Math.max(0, end - start));
+  if (text.equals(BATCH_KEY)) return true;
+  // Each character may be written as \uXXXX.
+  if (text.length < BATCH_KEY.length || text.length > 32 || !text.includes(BACKSLASH)) return false;
+  try {
+    return JSON.parse(text.toString()) === "batch";
+  } catch {
+    return false;
+  }
+}
+
+function isBlank(body: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (BLANK[body[i] as number] !== 1) return false;
+  return true;
+}

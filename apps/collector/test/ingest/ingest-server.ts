@@ -1,0 +1,133 @@
+import type { Region } from "@sluice/protocol";
+import { type Clock, systemClock } from "@sluice/resilience";
+import { bufferBudget } from "../../src/http/buffer-budget.js";
+import { healthRoutes } from "../../src/http/health-routes.js";
+import { HTTP_LIMITS, type HttpLimits } from "../../src/http/limits.js";
+import { startServer } from "../../src/http/server.js";
+import { ingestRoutes } from "../../src/ingest/routes.js";
+import { openSourceDirectory } from "../../src/ingest/source-directory.js";
+import { type LiveEvents, liveEvents } from "../../src/live-events.js";
+import { createLogger } from "../../src/logger.js";
+import { decodeBatch } from "../../src/messages/decode-batch.js";
+import { createMetrics, type Metrics } from "../../src/metrics.js";
+import { DOCUMENT_KINDS, type SourceDocument } from "../../src/store/documents.js";
+import { type MemoryStore, openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { BEFORE_FIRST, type Store, type StoredMessage } from "../../src/store/store.js";
+
+export const WRITE_KEY = "wk_test_0123456789abcdef";
+export const SOURCE_ID = "src_test";
+
+export interface IngestServer<S extends Store = MemoryStore> {
+  readonly url: string;
+  readonly port: number;
+  readonly store: S;
+  readonly live: LiveEvents;
+  readonly metrics: Metrics;
+  /** Every line that was logged. */
+  readonly logged: string[];
+  /** Sends JSON (or bytes as they are) with the write key as Basic user, unless told otherwise. */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Everything in the log, decoded, in order. */
+  messages(): Promise<StoredMessage[]>;
+  putSource(id: string, source?: Partial<SourceDocument>): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+export interface IngestServerOptions<S extends Store> {
+  readonly store?: S;
+  readonly clock?: Clock;
+  readonly limits?: Partial<HttpLimits>;
+  readonly region?: Region;
+  readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
+  readonly messagesPerSecond?: number;
+}
+
+export const basic = (key: string): string => `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
+
+/** The ingestion API on a loopback port, over the memory store unless given another, with one source. */
+export async function startIngestServer<S extends Store = MemoryStore>(
+  options: IngestServerOptions<S> = {},
+): Promise<IngestServer<S>> {
+  const { clock = systemClock, region = "oregon", regionUrls = {} } = options;
+  const store = options.store ?? (openMemoryStore({ clock }) as Store as S);
+  const live = liveEvents();
+  const metrics = createMetrics();
+  const logged: string[] = [];
+  const logger = createLogger({ level: "debug", write: (line) => logged.push(line) });
+  const putSource = async (id: string, source: Partial<SourceDocument> = {}): Promise<void> => {
+    await store.config.put(DOCUMENT_KINDS.source, id, {
+      name: id,
+      kind: "server",
+      createdAt: "2026-11-21T00:00:00.000Z",
+      writeKeys: [{ key: `wk_of_${id}`, createdAt: "2026-11-21T00:00:00.000Z" }],
+      blockedEvents: [],
+      ...source,
+    } satisfies SourceDocument);
+  };
+  await putSource(SOURCE_ID, { writeKeys: [{ key: WRITE_KEY, createdAt: "2026-11-21T00:00:00.000Z" }] });
+  const sources = await openSourceDirectory(store.config);
+  const budget = bufferBudget(options.limits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes);
+  const server = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    clock: systemClock,
+    logger,
+    metrics,
+    budget,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    routes: [
+      ...ingestRoutes({
+        store,
+        sources,
+        clock,
+        logger,
+        metrics,
+        live,
+        region,
+        regionUrls,
+        ...(options.messagesPerSecond === undefined
+          ? {}
+          : { limits: { messagesPerSecond: options.messagesPerSecond } }),
+      }),
+      ...healthRoutes({ health: () => store.health(), budget, metrics }),
+    ],
+  });
+  return {
+    url: server.url,
+    port: server.port,
+    store,
+    live,
+    metrics,
+    logged,
+    putSource,
+    async post(path, body, headers = { authorization: basic(WRITE_KEY) }) {
+      const response = await fetch(server.url + path, {
+        method: "POST",
+        headers,
+        body:
+          typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
+      });
+      const text = await response.text();
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>),
+      };
+    },
+    async messages() {
+      const batches = await store.log.read(BEFORE_FIRST, { messages: 1e9, bytes: 1e12 });
+      return batches.flatMap((batch) => decodeBatch(batch));
+    },
+    async close() {
+      await server.close(1_000);
+      sources.close();
+      await store.close();
+    },
+  };
+}
