@@ -1,5 +1,13 @@
 import { defineConfig } from "tsup";
-// @boundaries-ignore what all builds have in common stands at the root
 import { libraryBuild } from "../../tsup.base.ts";
 
-export default defineConfig(libraryBuild({ entry: ["src/index.ts"] }));
+// Protocol travels inside: a test dependency should not bring a second copy of what the SDK has.
+const bundled = ["@sluice/protocol"];
+
+export default defineConfig(
+  libraryBuild({
+    entry: ["src/index.ts", "src/msw.ts", "src/undici.ts"],
+    noExternal: bundled,
+    dts: { resolve: bundled },
+  }),
+);
