@@ -1,0 +1,43 @@
+import type { Clock } from "@sluice/resilience";
+import { type ResolveHost, systemResolver } from "../sender/checked-connector.js";
+import type { EgressPolicy } from "../sender/egress-policy.js";
+import { consoleType } from "./console/console.js";
+import type { DestinationType } from "./destination.js";
+import { fileType } from "./file/file.js";
+import type { SecretBox } from "./secret-box.js";
+import { webhooksType } from "./webhooks/webhooks.js";
+
+export interface CatalogDeps {
+  readonly clock: Clock;
+  readonly secrets: SecretBox;
+  readonly egress: EgressPolicy;
+  /** Where `file` destinations write. */
+  readonly exportsFolder: string;
+  /** Takes the lines of `console` destinations. Default: standard error. */
+  readonly printLine?: (line: string) => void;
+  /** Default: the machine's resolver. */
+  readonly resolve?: ResolveHost;
+}
+
+/** The destination types that there are. */
+export interface Catalog {
+  readonly types: readonly DestinationType[];
+  get(type: string): DestinationType | undefined;
+}
+
+export function createCatalog(deps: CatalogDeps): Catalog {
+  const { clock, secrets, egress, exportsFolder } = deps;
+  const resolve = deps.resolve ?? systemResolver();
+  const printLine = deps.printLine ?? ((line: string) => void process.stderr.write(`${line}\n`));
+  return catalogOf([
+    webhooksType({ clock, secrets, egress, resolve }),
+    consoleType({ clock, printLine }),
+    fileType({ clock, folder: exportsFolder }),
+  ]);
+}
+
+/** A catalog of these types, for those who add their own. */
+export function catalogOf(types: readonly DestinationType[]): Catalog {
+  const byType = new Map(types.map((entry) => [entry.type, entry]));
+  return { types, get: (type) => byType.get(type) };
+}

@@ -1,0 +1,65 @@
+import type { Round, RoundOutcome } from "../destination.js";
+import type { Verdict } from "./classify-exchange.js";
+
+/** How one URL took the message in this round. */
+export interface UrlResult {
+  readonly url: string;
+  readonly verdict: Verdict;
+  /** What its `Retry-After` asked for, from now. */
+  readonly retryAfterMs?: number;
+}
+
+/**
+ * What a round's results at its URLs mean for the message. With `any`, one success ends it; with `each`, a URL that took
+ * it is done, and the message is delivered when all are and none failed for good.
+ */
+export function concludeRound(
+  results: readonly UrlResult[],
+  round: Pick<Round, "doneUrls" | "failedUrls">,
+  success: "any" | "each",
+): RoundOutcome {
+  const of = (...kinds: readonly Verdict["kind"][]): UrlResult[] =>
+    results.filter(({ verdict }) => kinds.includes(verdict.kind));
+  const accepted = of("accepted");
+  const retried = of("retry");
+  const lost = of("refused", "gone");
+  const gone = of("gone").map(({ url }) => url);
+  const goneToo = gone.length === 0 ? {} : { gone };
+
+  if (success === "any" && accepted.length > 0)
+    return { kind: "delivered", reason: reasonOf(accepted), ...goneToo };
+  if (of("aborted").length > 0) return { kind: "aborted" };
+
+  const failedUrls = [...round.failedUrls, ...lost.map(({ url }) => url)];
+  if (retried.length > 0) {
+    const waits = retried.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
+    const done = success === "each" ? [...accepted, ...lost] : lost;
+    return {
+      kind: "retry",
+      reason: reasonOf(retried),
+      ...(waits.length === 0 ? {} : { retryAfterMs: Math.max(...waits) }),
+      doneUrls: [...round.doneUrls, ...done.map(({ url }) => url)],
+      failedUrls,
+      alive: accepted.length > 0,
+      ...goneToo,
+    };
+  }
+  if (failedUrls.length === 0) return { kind: "delivered", reason: reasonOf(accepted) };
+  // Nothing is left to try: of `any`, because every URL refused; of `each`, because some did, now or in a former round.
+  return {
+    kind: "failed",
+    reason: lost.length > 0 ? reasonOf(lost) : `refused before by ${round.failedUrls.join(", ")}`,
+    ...goneToo,
+  };
+}
+
+/** With one URL its verdict alone; with several each with its URL. Verdicts are few, so reasons are. */
+function reasonOf(results: readonly UrlResult[]): string {
+  const [only] = results;
+  if (results.length === 1 && only !== undefined) return verdictReason(only.verdict);
+  return results.map(({ url, verdict }) => `${url}: ${verdictReason(verdict)}`).join("; ");
+}
+
+function verdictReason(verdict: Verdict): string {
+  return verdict.kind === "aborted" ? "aborted" : verdict.reason;
+}

@@ -1,0 +1,91 @@
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { rootCertificates } from "node:tls";
+import { LIMITS } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import type { ResolveHost } from "../../sender/checked-connector.js";
+import type { EgressPolicy } from "../../sender/egress-policy.js";
+import { endpoint } from "../../sender/endpoint.js";
+import type { DestinationType } from "../destination.js";
+import type { SecretBox } from "../secret-box.js";
+import { tracedHeaders } from "./request-headers.js";
+import {
+  describeWebhooksSettings,
+  type JudgeUrl,
+  parseWebhooksSettings,
+  WEBHOOKS_SCHEMA,
+  type WebhooksSettings,
+  withoutUrl,
+} from "./settings.js";
+import { type Target, webhookDestination } from "./webhook-destination.js";
+
+export interface WebhooksDeps {
+  readonly clock: Clock;
+  readonly secrets: SecretBox;
+  readonly egress: EgressPolicy;
+  readonly resolve: ResolveHost;
+}
+
+/** Signed HTTP POSTs to one to five URLs. */
+export function webhooksType({ clock, secrets, egress, resolve }: WebhooksDeps): DestinationType {
+  const judgeUrl = judgeWith(egress, resolve);
+  return {
+    type: "webhooks",
+    name: "Webhooks",
+    mode: "cloud",
+    sources: ["web", "mobile", "server"],
+    historical: { accepted: true },
+    settingsSchema: WEBHOOKS_SCHEMA,
+    parseSettings: (input, previous) => parseWebhooksSettings(input, previous, { secrets, judgeUrl }),
+    describe: (settings) => describeWebhooksSettings(settings as WebhooksSettings, secrets),
+    withoutTarget: (settings, url, reason, atMs) =>
+      withoutUrl(settings as WebhooksSettings, url, reason, atMs),
+    async open(kept) {
+      const settings = kept as WebhooksSettings;
+      const { caFile, standardWebhooks } = settings;
+      const extraCa =
+        caFile === undefined ? undefined : [...rootCertificates, await readFile(caFile, "utf8")];
+      const signing = settings.sharedSecrets.map((sealed) => secrets.open(sealed));
+      const targets: Target[] = settings.webhooks
+        .filter((entry) => entry.disabled === undefined)
+        .map(({ url, headers }) => {
+          const options = {
+            custom: Object.entries(headers).map(([name, sealed]) => [name, secrets.open(sealed)] as const),
+            secrets: signing,
+            standardWebhooks,
+          };
+          return {
+            url,
+            headers: options,
+            traced: tracedHeaders(options),
+            endpoint: endpoint({
+              url,
+              clock,
+              policy: egress,
+              resolve,
+              timeoutMs: LIMITS.webhookTimeoutMs,
+              ...(extraCa === undefined ? {} : { extraCa }),
+            }),
+          };
+        });
+      return webhookDestination(targets, settings, clock);
+    },
+  };
+}
+
+/**
+ * The rule that holds at delivery, asked when settings are saved, so that a mistake is seen at once. A name that does not
+ * resolve yet is let through: at delivery it is asked again.
+ */
+function judgeWith(egress: EgressPolicy, resolve: ResolveHost): JudgeUrl {
+  return async (url) => {
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const addresses =
+      isIP(host) === 0 ? await resolve(host).catch(() => []) : [{ address: host, family: isIP(host) }];
+    for (const { address } of addresses) {
+      const verdict = egress.judge(address, host);
+      if (!verdict.allowed) return verdict.message;
+    }
+    return undefined;
+  };
+}

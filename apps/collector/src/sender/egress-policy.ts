@@ -1,0 +1,127 @@
+import { addressBytes, type Cidr, embeddedIpv4, isInside, knownCidr, parseCidr } from "./ip-address.js";
+
+/** Whether a connection may be opened; the message names the address, the rule, and what to do. */
+export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly message: string };
+
+/** Decides where requests may go. Judged is the address of the connection, never the text of a URL. */
+export interface EgressPolicy {
+  /** Judges a connection to `address` that was asked for by the name `host` (the address itself, for a literal). */
+  judge(address: string, host: string): Verdict;
+}
+
+export interface EgressOptions {
+  /**
+   * What may be reached beside public addresses: addresses, blocks (`10.1.0.0/16`) and host names
+   * (`hooks.internal`, `*.internal`). Default: none.
+   */
+  readonly allow?: readonly string[];
+}
+
+/** What `sluice dev` allows. */
+export const LOOPBACK_BLOCKS: readonly string[] = ["127.0.0.0/8", "::1/128"];
+
+type Block = readonly [cidr: Cidr, what: string];
+const block = ([cidr, what]: readonly [string, string]): Block => [knownCidr(cidr), `${what} (${cidr})`];
+
+/** Nobody may allow these: credentials of the machine are served there, or they are no host's address. */
+const NEVER: readonly Block[] = (
+  [
+    ["169.254.0.0/16", "a link-local address, where cloud metadata is served"],
+    ["fe80::/10", "a link-local address"],
+    ["fd00:ec2::/32", "a cloud metadata address"],
+    ["168.63.129.16/32", "a cloud metadata address"],
+    ["100.100.100.200/32", "a cloud metadata address"],
+    ["192.0.0.192/32", "a cloud metadata address"],
+    ["224.0.0.0/4", "a multicast address"],
+    ["ff00::/8", "a multicast address"],
+    ["255.255.255.255/32", "the broadcast address"],
+  ] as const
+).map(block);
+
+/** Not public: IANA's special-purpose registries, RFC 6890 and its successors. */
+const NOT_PUBLIC: readonly Block[] = (
+  [
+    ["::/128", "an address of this machine"],
+    ["::1/128", "a loopback address"],
+    ["0.0.0.0/8", "an address of this machine"],
+    ["10.0.0.0/8", "a private address"],
+    ["100.64.0.0/10", "a carrier's shared address"],
+    ["127.0.0.0/8", "a loopback address"],
+    ["172.16.0.0/12", "a private address"],
+    ["192.0.0.0/24", "a protocol assignment"],
+    ["192.0.2.0/24", "a documentation address"],
+    ["192.88.99.0/24", "a 6to4 relay"],
+    ["192.168.0.0/16", "a private address"],
+    ["198.18.0.0/15", "a benchmarking address"],
+    ["198.51.100.0/24", "a documentation address"],
+    ["203.0.113.0/24", "a documentation address"],
+    ["240.0.0.0/4", "a reserved address"],
+    ["64:ff9b:1::/48", "a local NAT64 address"],
+    ["2001::/23", "a protocol assignment"],
+    ["2001:db8::/32", "a documentation address"],
+    ["3fff::/20", "a documentation address"],
+    ["fc00::/7", "a private address"],
+  ] as const
+).map(block);
+
+/** All that is handed out to hosts; the rest of IPv6 is reserved. */
+const GLOBAL_UNICAST_IPV6 = knownCidr("2000::/3");
+
+export function egressPolicy(options: EgressOptions = {}): EgressPolicy {
+  const blocks: Cidr[] = [];
+  const hosts = new Set<string>();
+  for (const entry of options.allow ?? []) {
+    const cidr = parseCidr(entry);
+    if (cidr !== undefined) blocks.push(cidr);
+    else if (/^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(entry)) hosts.add(plainName(entry));
+    else throw new RangeError(`Option \`egress.allow\` takes addresses, blocks and host names, got ${entry}`);
+  }
+
+  const nameAllowed = (host: string): boolean => {
+    const name = plainName(host);
+    if (hosts.has(name)) return true;
+    for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
+      if (hosts.has(`*${name.slice(dot)}`)) return true;
+    }
+    return false;
+  };
+
+  return {
+    judge(address, host) {
+      const bytes = addressBytes(address);
+      if (bytes === undefined) return refused(address, host, "no address");
+      // Both must pass: the address as it stands and the IPv4 address that it stands for.
+      const forms = [bytes, embeddedIpv4(bytes)].filter((form) => form !== undefined);
+      const inside = (list: readonly Block[]): string | undefined =>
+        list.find(([cidr]) => forms.some((form) => isInside(form, cidr)))?.[1];
+
+      const never = inside(NEVER);
+      if (never !== undefined) return refused(address, host, never);
+      if (nameAllowed(host) || blocks.some((cidr) => forms.some((form) => isInside(form, cidr)))) {
+        return { allowed: true };
+      }
+      const what =
+        inside(NOT_PUBLIC) ??
+        (forms.length === 1 && bytes.length === 16 && !isInside(bytes, GLOBAL_UNICAST_IPV6)
+          ? "a reserved address"
+          : undefined);
+      return what === undefined ? { allowed: true } : refused(address, host, what);
+    },
+  };
+}
+
+function refused(address: string, host: string, what: string): Verdict {
+  const named = plainName(host) === plainName(address) ? address : `${host} is ${address}, which`;
+  return {
+    allowed: false,
+    message: `${named} is ${what}: requests go to public addresses only, and to those that the collector's egress.allow lists`,
+  };
+}
+
+/** Lower case, without the root's dot and a literal's brackets. */
+function plainName(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/\.$/, "")
+    .replace(/^\[|\]$/g, "");
+}

@@ -1,0 +1,84 @@
+import { isIP } from "node:net";
+
+/** An address as its bytes: 4 or 16 of them. */
+export type AddressBytes = readonly number[];
+
+/**
+ * The bytes of an address as the operating system writes it (a zone id is left out); undefined for anything else.
+ * An IPv4 address inside IPv6 (`::ffff:127.0.0.1`) stays the IPv6 address it is: `embeddedIpv4` takes it out.
+ */
+export function addressBytes(address: string): AddressBytes | undefined {
+  const text = address.replace(/%.*$/, "");
+  switch (isIP(text)) {
+    case 4:
+      return text.split(".").map(Number);
+    case 6:
+      return ipv6Bytes(text);
+    default:
+      return undefined;
+  }
+}
+
+function ipv6Bytes(text: string): number[] {
+  // A dotted tail is two more groups.
+  const groupsOnly = text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) => {
+    const group = (high: string, low: string): string => (Number(high) * 256 + Number(low)).toString(16);
+    return `${group(a, b)}:${group(c, d)}`;
+  });
+  const [head = "", tail] = groupsOnly.split("::");
+  const groups = (part: string): number[] =>
+    part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));
+  const before = groups(head);
+  const after = tail === undefined ? [] : groups(tail);
+  const zeros = new Array<number>(8 - before.length - after.length).fill(0);
+  return [...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]);
+}
+
+/** A block of addresses. */
+export interface Cidr {
+  readonly bytes: AddressBytes;
+  readonly prefixBits: number;
+}
+
+/** `10.0.0.0/8`, `fd00::/8`, or one address; undefined when it is neither. */
+export function parseCidr(text: string): Cidr | undefined {
+  const [address = "", prefix, ...rest] = text.split("/");
+  const bytes = addressBytes(address);
+  if (bytes === undefined || rest.length > 0) return undefined;
+  const longest = bytes.length * 8;
+  if (prefix === undefined) return { bytes, prefixBits: longest };
+  if (!/^\d{1,3}$/.test(prefix) || Number(prefix) > longest) return undefined;
+  return { bytes, prefixBits: Number(prefix) };
+}
+
+export function isInside(address: AddressBytes, { bytes, prefixBits }: Cidr): boolean {
+  if (address.length !== bytes.length) return false;
+  for (let index = 0, left = prefixBits; left > 0; index++, left -= 8) {
+    const mask = left >= 8 ? 0xff : (0xff << (8 - left)) & 0xff;
+    if (((address[index] ?? 0) & mask) !== ((bytes[index] ?? 0) & mask)) return false;
+  }
+  return true;
+}
+
+/** Ways in which an IPv6 address stands for an IPv4 one, and where in it that one begins. */
+const EMBEDDINGS: readonly { readonly cidr: Cidr; readonly at: number }[] = [
+  ["::ffff:0:0/96", 12], // IPv4-mapped
+  ["::ffff:0:0:0/96", 12], // IPv4-translated (RFC 2765)
+  ["::/96", 12], // IPv4-compatible
+  ["64:ff9b::/96", 12], // NAT64 (RFC 6052)
+  ["2002::/16", 2], // 6to4 (RFC 3056)
+].map(([cidr, at]) => ({ cidr: knownCidr(cidr as string), at: at as number }));
+
+/** The IPv4 address that packets to this IPv6 address end at; undefined when it is an IPv6 address in its own right. */
+export function embeddedIpv4(address: AddressBytes): AddressBytes | undefined {
+  if (address.length !== 16) return undefined;
+  const embedding = EMBEDDINGS.find(({ cidr }) => isInside(address, cidr));
+  return embedding === undefined ? undefined : address.slice(embedding.at, embedding.at + 4);
+}
+
+/** For blocks written in the code: a wrong one is a mistake of ours. */
+export function knownCidr(text: string): Cidr {
+  const cidr = parseCidr(text);
+  if (cidr === undefined) throw new TypeError(`Not a block of addresses: ${text}`);
+  return cidr;
+}
