@@ -1,0 +1,92 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { ConfigError, loadConfig, SETTINGS } from "../../src/config.js";
+
+const problemsOf = (inputs: Parameters<typeof loadConfig>[0]): readonly string[] => {
+  try {
+    loadConfig(inputs);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+};
+
+describe("loadConfig", () => {
+  test("is made of defaults where nothing is said", () => {
+    const config = loadConfig({ env: {} });
+    for (const [name, setting] of Object.entries(SETTINGS))
+      expect([name, config[name as keyof typeof config]]).toEqual([name, setting.default]);
+  });
+
+  test("takes the command line before the environment before the file", () => {
+    const readFile = () => JSON.stringify({ port: 1, host: "10.0.0.1", region: "dublin" });
+    const config = loadConfig({
+      flags: { port: 3 },
+      env: { SLUICE_PORT: "2", SLUICE_HOST: "10.0.0.2" },
+      file: "sluice.json",
+      readFile,
+    });
+    expect(config).toMatchObject({ port: 3, host: "10.0.0.2", region: "dublin" });
+  });
+
+  test("names every problem at once, with where it comes from, the rule and the value", () => {
+    expect(
+      problemsOf({
+        env: { SLUICE_PORT: "70000", SLUICE_REGION: "mars" },
+        file: "sluice.json",
+        readFile: () => '{"trustedProxies": -1, "prot": 8080}',
+      }),
+    ).toEqual([
+      "prot in sluice.json is no setting",
+      'SLUICE_PORT must be an integer from 0 to 65535, got "70000"',
+      'SLUICE_REGION must be one of oregon, dublin, got "mars"',
+      "trustedProxies in sluice.json must be an integer from 0 to 10, got -1",
+    ]);
+  });
+
+  test("never shows a secret", () => {
+    expect(problemsOf({ env: { SLUICE_ADMIN_TOKEN: "hunter2" } })).toEqual([
+      "SLUICE_ADMIN_TOKEN must be a text of at least 16 characters",
+    ]);
+  });
+
+  test("says when the file cannot be read or is no object", () => {
+    const missing = problemsOf({
+      env: { SLUICE_CONFIG: "nowhere.json" },
+      readFile: () => {
+        throw new Error("ENOENT");
+      },
+    });
+    expect(missing).toEqual(["nowhere.json cannot be read: ENOENT"]);
+    expect(problemsOf({ env: {}, file: "a.json", readFile: () => "[]" })).toEqual([
+      "a.json must hold a JSON object",
+    ]);
+  });
+
+  test.each<[name: string, env: Record<string, string>, is: object]>([
+    ["true", { SLUICE_ALLOW_PRIVATE_TARGETS: "true" }, { allowPrivateTargets: true }],
+    ["0", { SLUICE_ALLOW_PRIVATE_TARGETS: "0" }, { allowPrivateTargets: false }],
+    ["an empty variable is none", { SLUICE_PORT: "" }, { port: 8_787 }],
+    [
+      "a URL loses its last slash",
+      { SLUICE_DUBLIN_URL: "https://eu.example.com/" },
+      { dublinUrl: "https://eu.example.com" },
+    ],
+  ])("reads %s", (_name, env, is) => {
+    expect(loadConfig({ env })).toMatchObject(is);
+  });
+
+  test("docs/reference/configuration.md lists every setting with its variable, default and meaning", () => {
+    const page = readFileSync(
+      new URL("../../../../docs/reference/configuration.md", import.meta.url),
+      "utf8",
+    );
+    const rows = page.split("\n").filter((line) => line.startsWith("| `"));
+    const expected = Object.entries(SETTINGS).map(
+      ([name, setting]) =>
+        `| \`${name}\` | \`${setting.env}\` | ${setting.default === undefined ? "" : `\`${setting.default}\``} | ${setting.rule} | ${setting.meaning} |`,
+    );
+    expect(rows).toEqual(expected);
+  });
+});
