@@ -1,0 +1,170 @@
+import type {
+  AuditEntryView,
+  CatalogEntryView,
+  CollectorInfo,
+  CreatedTokenView,
+  DeliveryDetailView,
+  DeliveryStateView,
+  DeliveryView,
+  DestinationInput,
+  DestinationPatch,
+  DestinationStatusView,
+  DestinationView,
+  ListAnswer,
+  MessageSummary,
+  MessageView,
+  RejectedMessageView,
+  ReplayInput,
+  ReplayView,
+  SourceInput,
+  SourcePatch,
+  SourceView,
+  TestSendView,
+  TokenAccess,
+  TokenView,
+  UsageView,
+} from "@sluice/protocol";
+import { type LiveItem, type LiveOptions, liveStream } from "./live-stream.js";
+import { type AdminClientOptions, type AdminRequest, adminRequest } from "./request.js";
+
+export interface PageOptions {
+  /** Items a page. Default: 50. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+export interface MessageSearch extends PageOptions {
+  readonly messageId?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly type?: string | undefined;
+  readonly event?: string | undefined;
+  readonly sourceId?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** A filter of the debugger's grammar. */
+  readonly q?: string | undefined;
+}
+
+export interface RejectedSearch extends PageOptions {
+  readonly messageId?: string | undefined;
+  readonly sourceId?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+export interface DeliverySearch extends PageOptions {
+  readonly destinationId?: string | undefined;
+  readonly state?: DeliveryStateView | undefined;
+  readonly error?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+export interface WaitFor {
+  readonly messageId: string;
+  readonly sourceId?: string | undefined;
+  readonly destinationId?: string | undefined;
+  /** Default: `accepted`. */
+  readonly state?: DeliveryStateView | "accepted" | "rejected" | undefined;
+  /** Milliseconds. Default: 30,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The control API, typed. Every method rejects with `AdminError` or `AdminUnreachable`. */
+export interface AdminClient {
+  readonly sources: {
+    list(page?: PageOptions): Promise<ListAnswer<SourceView>>;
+    get(id: string): Promise<SourceView>;
+    create(input: SourceInput): Promise<SourceView>;
+    patch(id: string, patch: SourcePatch): Promise<SourceView>;
+    delete(id: string): Promise<void>;
+    usage(id: string): Promise<UsageView>;
+    addWriteKey(id: string): Promise<SourceView>;
+    removeWriteKey(id: string, key: string): Promise<void>;
+  };
+  readonly catalog: { list(): Promise<ListAnswer<CatalogEntryView>> };
+  readonly destinations: {
+    list(page?: PageOptions): Promise<ListAnswer<DestinationView>>;
+    get(id: string): Promise<DestinationView>;
+    create(input: DestinationInput): Promise<DestinationView>;
+    patch(id: string, patch: DestinationPatch): Promise<DestinationView>;
+    delete(id: string): Promise<void>;
+    /** Sends one message through the real path and resolves when it ended. */
+    test(id: string): Promise<TestSendView>;
+    status(id: string): Promise<DestinationStatusView>;
+  };
+  readonly messages: {
+    list(search?: MessageSearch): Promise<ListAnswer<MessageSummary>>;
+    get(messageId: string, sourceId?: string): Promise<MessageView>;
+    rejected(search?: RejectedSearch): Promise<ListAnswer<RejectedMessageView>>;
+    /** Resolves with the message as soon as it is in that state. */
+    wait(wanted: WaitFor): Promise<MessageView>;
+  };
+  readonly deliveries: {
+    list(search?: DeliverySearch): Promise<ListAnswer<DeliveryView>>;
+    get(id: string): Promise<DeliveryDetailView>;
+    retry(id: string): Promise<DeliveryView>;
+  };
+  readonly replays: { create(input: ReplayInput): Promise<ReplayView> };
+  readonly tokens: {
+    list(page?: PageOptions): Promise<ListAnswer<TokenView>>;
+    create(input: { readonly name: string; readonly access?: TokenAccess }): Promise<CreatedTokenView>;
+    revoke(id: string): Promise<void>;
+  };
+  readonly audit: { list(page?: PageOptions): Promise<ListAnswer<AuditEntryView>> };
+  info(): Promise<CollectorInfo>;
+  /** Dev mode only: forgets every message and what became of it. */
+  reset(): Promise<void>;
+  live(options?: LiveOptions): AsyncGenerator<LiveItem>;
+  /** A call of the API that has no method here. */
+  readonly request: AdminRequest;
+}
+
+export function adminClient(options: AdminClientOptions): AdminClient {
+  const request = adminRequest(options);
+  const at = (path: string, id: string, rest = ""): string => `${path}/${encodeURIComponent(id)}${rest}`;
+  return {
+    sources: {
+      list: (page = {}) => request("GET", "/sources", { query: { ...page } }),
+      get: (id) => request("GET", at("/sources", id)),
+      create: (body) => request("POST", "/sources", { body }),
+      patch: (id, body) => request("PATCH", at("/sources", id), { body }),
+      delete: (id) => request("DELETE", at("/sources", id)),
+      usage: (id) => request("GET", at("/sources", id, "/usage")),
+      addWriteKey: (id) => request("POST", at("/sources", id, "/write-keys")),
+      removeWriteKey: (id, key) => request("DELETE", at(at("/sources", id, "/write-keys"), key)),
+    },
+    catalog: { list: () => request("GET", "/catalog") },
+    destinations: {
+      list: (page = {}) => request("GET", "/destinations", { query: { ...page } }),
+      get: (id) => request("GET", at("/destinations", id)),
+      create: (body) => request("POST", "/destinations", { body }),
+      patch: (id, body) => request("PATCH", at("/destinations", id), { body }),
+      delete: (id) => request("DELETE", at("/destinations", id)),
+      test: (id) => request("POST", at("/destinations", id, "/test")),
+      status: (id) => request("GET", at("/destinations", id, "/status")),
+    },
+    messages: {
+      list: (search = {}) => request("GET", "/messages", { query: { ...search } }),
+      get: (messageId, sourceId) => request("GET", at("/messages", messageId), { query: { sourceId } }),
+      rejected: (search = {}) => request("GET", "/rejected-messages", { query: { ...search } }),
+      wait: (wanted) => request("GET", "/wait", { query: { ...wanted } }),
+    },
+    deliveries: {
+      list: (search = {}) => request("GET", "/deliveries", { query: { ...search } }),
+      get: (id) => request("GET", at("/deliveries", id)),
+      retry: (id) => request("POST", at("/deliveries", id, "/retry")),
+    },
+    replays: { create: (body) => request("POST", "/replays", { body }) },
+    tokens: {
+      list: (page = {}) => request("GET", "/tokens", { query: { ...page } }),
+      create: (body) => request("POST", "/tokens", { body }),
+      revoke: (id) => request("DELETE", at("/tokens", id)),
+    },
+    audit: { list: (page = {}) => request("GET", "/audit", { query: { ...page } }) },
+    info: () => request("GET", "/info"),
+    reset: () => request("POST", "/reset"),
+    live: (live) => liveStream(options, live),
+    request,
+  };
+}

@@ -1,0 +1,13 @@
+export {
+  type AdminClient,
+  adminClient,
+  type DeliverySearch,
+  type MessageSearch,
+  type PageOptions,
+  type RejectedSearch,
+  type WaitFor,
+} from "./admin-client.js";
+export { AdminError, AdminUnreachable } from "./admin-error.js";
+export { allPages } from "./all-pages.js";
+export type { LiveItem, LiveOptions } from "./live-stream.js";
+export type { AdminClientOptions, AdminRequest, QueryValue, RequestOptions } from "./request.js";

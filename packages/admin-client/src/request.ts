@@ -1,0 +1,78 @@
+import { AdminError, AdminUnreachable } from "./admin-error.js";
+
+export interface AdminClientOptions {
+  /** The collector's address, such as `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /** An admin token. */
+  readonly token: string;
+  /** Default: the runtime's own. */
+  readonly fetch?: typeof fetch;
+}
+
+export type QueryValue = string | number | boolean | undefined;
+
+export interface RequestOptions {
+  readonly query?: { readonly [name: string]: QueryValue };
+  readonly body?: unknown;
+  readonly headers?: { readonly [name: string]: string };
+  readonly signal?: AbortSignal;
+}
+
+/** One call of the control API. Rejects with `AdminError` or `AdminUnreachable`. */
+export type AdminRequest = <T>(method: string, path: string, options?: RequestOptions) => Promise<T>;
+
+/** Sends a request and gives back its answer, when that is a success. */
+export async function send(
+  { url, token, fetch: fetchIt = fetch }: AdminClientOptions,
+  method: string,
+  path: string,
+  { query = {}, body, headers = {}, signal }: RequestOptions = {},
+): Promise<Response> {
+  const address = new URL(`${url.replace(/\/+$/, "")}/api/v1${path}`);
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) address.searchParams.set(name, String(value));
+  let response: Response;
+  try {
+    response = await fetchIt(address, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+      redirect: "error",
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new AdminUnreachable(url, reasonOf(error), error);
+  }
+  if (response.ok) return response;
+  throw new AdminError(response.status, await readError(response));
+}
+
+export function adminRequest(options: AdminClientOptions): AdminRequest {
+  return async <T>(method: string, path: string, request?: RequestOptions): Promise<T> => {
+    const response = await send(options, method, path, request);
+    return (response.status === 204 ? undefined : await response.json()) as T;
+  };
+}
+
+async function readError(response: Response): Promise<{ readonly [name: string]: unknown }> {
+  try {
+    const body: unknown = await response.json();
+    if (typeof body === "object" && body !== null) return body as { readonly [name: string]: unknown };
+  } catch {
+    // A proxy's page, or half an answer: the status is all there is.
+  }
+  return {};
+}
+
+/** fetch hides the reason in `cause`. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (cause instanceof Error) return "code" in cause ? String(cause.code) : cause.message;
+  return error.message;
+}
