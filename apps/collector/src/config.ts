@@ -21,7 +21,7 @@ export interface CollectorConfig {
   readonly requestTimeoutMs: number;
   readonly messagesPerSecond: number | undefined;
   readonly trustedProxies: number;
-  readonly allowPrivateTargets: boolean;
+  readonly allowTargets: readonly string[];
   readonly closeGraceMs: number;
 }
 
@@ -165,13 +165,13 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     meaning:
       "How many proxies in front of the collector append to `X-Forwarded-For`. 0: the header is not believed.",
   },
-  allowPrivateTargets: {
-    env: "SLUICE_ALLOW_PRIVATE_TARGETS",
-    default: false,
-    rule: "true or false",
-    parse: boolean,
+  allowTargets: {
+    env: "SLUICE_ALLOW_TARGETS",
+    default: [],
+    rule: "a list of addresses, blocks and host names (`10.1.0.0/16`, `hooks.internal`, `*.internal`), separated by commas",
+    parse: list,
     meaning:
-      "Whether webhooks may go to addresses that are not public: loopback, private and link-local networks.",
+      "Targets of webhooks that are allowed beside public addresses. Link-local and metadata addresses never are.",
   },
   closeGraceMs: {
     env: "SLUICE_CLOSE_GRACE_MS",
@@ -271,9 +271,10 @@ function oneOf<const T extends string>(values: readonly T[]): (value: unknown) =
   return (value) => values.find((known) => known === value);
 }
 
-function boolean(value: unknown): boolean | undefined {
-  if (value === true || value === "true" || value === "1") return true;
-  return value === false || value === "false" || value === "0" ? false : undefined;
+function list(value: unknown): readonly string[] | undefined {
+  const items = typeof value === "string" ? value.split(",") : value;
+  if (!Array.isArray(items) || items.some((item) => typeof item !== "string")) return undefined;
+  return items.map((item: string) => item.trim()).filter((item) => item !== "");
 }
 
 function httpUrl(value: unknown): string | undefined {

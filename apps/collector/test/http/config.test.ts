@@ -65,8 +65,11 @@ describe("loadConfig", () => {
   });
 
   test.each<[name: string, env: Record<string, string>, is: object]>([
-    ["true", { SLUICE_ALLOW_PRIVATE_TARGETS: "true" }, { allowPrivateTargets: true }],
-    ["0", { SLUICE_ALLOW_PRIVATE_TARGETS: "0" }, { allowPrivateTargets: false }],
+    [
+      "a list",
+      { SLUICE_ALLOW_TARGETS: "10.1.0.0/16, *.internal" },
+      { allowTargets: ["10.1.0.0/16", "*.internal"] },
+    ],
     ["an empty variable is none", { SLUICE_PORT: "" }, { port: 8_787 }],
     [
       "a URL loses its last slash",
@@ -85,7 +88,7 @@ describe("loadConfig", () => {
     const rows = page.split("\n").filter((line) => line.startsWith("| `"));
     const expected = Object.entries(SETTINGS).map(
       ([name, setting]) =>
-        `| \`${name}\` | \`${setting.env}\` | ${setting.default === undefined ? "" : `\`${setting.default}\``} | ${setting.rule} | ${setting.meaning} |`,
+        `| \`${name}\` | \`${setting.env}\` | ${setting.default === undefined || String(setting.default) === "" ? "" : `\`${setting.default}\``} | ${setting.rule} | ${setting.meaning} |`,
     );
     expect(rows).toEqual(expected);
   });
