@@ -91,20 +91,24 @@ export class Batcher {
     const abandon = this.#abandon;
     this.#abandon = new AbortController();
     abandon.abort(new DeadlineReached(deadline));
-    while (this.#queue.length > 0) {
-      void this.#send(this.#take(this.#queue.length), abandon.signal);
-    }
+    while (this.#queue.length > 0) void this.#send(this.#takeBatch(), abandon.signal);
     this.#stopTimer();
   }
 
-  /** All that is held, oldest first. For a last word to disk when the process ends at once. */
-  snapshot(): readonly HeldMessage[] {
-    const held = [...this.#inFlight].flat();
-    for (let i = 0; i < this.#queue.length; i++) {
-      const message = this.#queue.peek(i);
-      if (message) held.push(message);
+  /** All that is held, oldest first, in batches. For a last word to disk when the process ends at once. */
+  snapshot(): readonly Batch[] {
+    const batches = [...this.#inFlight].sort((a, b) => firstSequence(a) - firstSequence(b));
+    for (let from = 0; from < this.#queue.length; ) {
+      const count = cutBatch((offset) => this.#queue.peek(from + offset), this.#options.batch);
+      const batch: HeldMessage[] = [];
+      for (let i = from; i < from + count; i++) {
+        const message = this.#queue.peek(i);
+        if (message) batch.push(message);
+      }
+      batches.push(batch);
+      from += count;
     }
-    return held.sort((a, b) => a.sequence - b.sequence);
+    return batches;
   }
 
   #schedule(): void {
@@ -138,13 +142,12 @@ export class Batcher {
     while (this.#inFlight.size < this.#options.maxInFlight) {
       const oldest = this.#queue.peek();
       if (!oldest || oldest.sequence > this.#dueUpTo) return;
-      const count = cutBatch((offset) => this.#queue.peek(offset), this.#options.batch);
-      void this.#send(this.#take(count), this.#abandon.signal);
+      void this.#send(this.#takeBatch(), this.#abandon.signal);
     }
   }
 
-  #take(count: number): Batch {
-    const batch = this.#queue.take(count);
+  #takeBatch(): Batch {
+    const batch = this.#queue.take(cutBatch((offset) => this.#queue.peek(offset), this.#options.batch));
     const last = batch.at(-1)?.sequence ?? 0;
     // A batch may reach beyond what was due: its messages are not counted again towards the next flush.
     if (last > this.#dueUpTo) {
@@ -171,4 +174,8 @@ export class Batcher {
       if (watch.isDone) this.#watches.delete(watch);
     }
   }
+}
+
+function firstSequence(batch: Batch): number {
+  return batch[0]?.sequence ?? 0;
 }

@@ -2,7 +2,7 @@ import { LIMITS, type MessageKind } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { accept, givenId } from "./accept.js";
 import { attemptWith } from "./attempt.js";
-import type { HeldMessage } from "./batch.js";
+import type { Batch } from "./batch.js";
 import { Batcher } from "./batcher.js";
 import { callTime } from "./call-time.js";
 import { contained } from "./contained.js";
@@ -13,8 +13,10 @@ import type { Platform } from "./platform.js";
 import { Reporter } from "./reporter.js";
 import type { AnalyticsEvents, FlushResult, Receipt, RefusalReason, Stats } from "./reports.js";
 import { retrying } from "./retrying-sender.js";
-import type { DeadlineCode, Sender } from "./sender.js";
+import { type DeadlineCode, DeadlineReached, type SendReport } from "./sender.js";
 import { splittingSender } from "./splitting-sender.js";
+import type { Spool } from "./spool.js";
+import { spoolingSender } from "./spooling-sender.js";
 import { stubTransport } from "./stub-transport.js";
 import type { Transport } from "./transport.js";
 
@@ -34,15 +36,12 @@ export interface Engine {
   ): () => void;
   /** Messages held, in flight included. */
   readonly held: number;
-  /** All that is held, oldest first. */
-  snapshot(): readonly HeldMessage[];
+  /** All that is held, oldest first, in batches. */
+  snapshot(): readonly Batch[];
 }
 
-/** Puts something around the sender: what is given up goes through it. */
-export type WrapSender = (inner: Sender) => Sender;
-
 /** Builds the pipeline and connects its stages. */
-export function createEngine(options: ResolvedOptions, platform: Platform, wrapSender?: WrapSender): Engine {
+export function createEngine(options: ResolvedOptions, platform: Platform, spool?: Spool): Engine {
   const { clock } = platform;
   const transport = options.stub
     ? stubTransport
@@ -66,18 +65,20 @@ export function createEngine(options: ResolvedOptions, platform: Platform, wrapS
     },
   });
   const policy = { maxRetries: options.maxRetries, maxTotalMs: options.maxTotalRetryMs };
-  const sender = splittingSender(retrying(attempt, policy, pauses, clock));
+  const onSettled = (report: SendReport): void => reporter.settled(report);
+  const direct = splittingSender(retrying(attempt, policy, pauses, clock));
+  const spooling = spool && spoolingSender({ inner: direct, spool, clock, onSettled });
   const batcher = new Batcher({
     policy: options.flushPolicy,
     batch: { messages: options.batchMessages, bytes: LIMITS.batchBytes },
     maxMessages: options.maxQueueMessages,
     maxBytes: options.maxQueueBytes,
     maxInFlight: options.maxInFlight,
-    sender: wrapSender ? wrapSender(sender) : sender,
+    sender: spooling ?? direct,
     clock,
     defer: platform.defer,
-    onSettled: (report) => reporter.settled(report),
-    countsSpooled: wrapSender !== undefined,
+    onSettled,
+    countsSpooled: spool !== undefined,
   });
   const defaults = { context: options.context, integrations: options.integrations };
   const now = callTime(clock);
@@ -98,17 +99,24 @@ export function createEngine(options: ResolvedOptions, platform: Platform, wrapS
     }
   };
 
-  const flushWithin = async (timeoutMs: number, deadline: DeadlineCode): Promise<FlushResult> => {
+  const flushWithin = (timeoutMs: number, deadline: DeadlineCode): Promise<FlushResult> => {
     const cancel = clock.after(timeoutMs, () => batcher.abandonAll(deadline));
     const flushed = batcher.flush();
     pauses.cutShort();
-    try {
-      return await holding(flushed);
-    } finally {
-      cancel();
-    }
+    return holding(flushed.finally(cancel));
   };
 
+  const closeWithin = async (timeoutMs: number): Promise<FlushResult> => {
+    const deadline = new AbortController();
+    const cancel = clock.after(timeoutMs, () => deadline.abort(new DeadlineReached("close_deadline")));
+    const result = await flushWithin(timeoutMs, "close_deadline");
+    if (spooling) await holding(spooling.finish(deadline.signal));
+    cancel();
+    await released(transport, clock);
+    return result;
+  };
+
+  spooling?.start();
   return {
     take(kind, input) {
       if (closing) return refuse("closed", "The client is closed", givenId(input) ?? platform.newMessageId());
@@ -130,17 +138,10 @@ export function createEngine(options: ResolvedOptions, platform: Platform, wrapS
     },
     flushWithin: (timeoutMs) => flushWithin(timeoutMs, "exit_deadline"),
     close: (timeoutMs) => {
-      closing ??= (async () => {
-        const result = await flushWithin(timeoutMs, "close_deadline");
-        await released(transport, clock);
-        return result;
-      })();
+      closing ??= closeWithin(timeoutMs);
       return closing;
     },
-    stats: () => {
-      const { delivered, failed, refused, spooled } = reporter.counts;
-      return { delivered, failed, refused, queued: batcher.held, ...(wrapSender && { spooled }) };
-    },
+    stats: () => ({ ...reporter.counts, queued: batcher.held, ...(spool && { spooled: spool.messages }) }),
     on: (name, listener) => reporter.on(name, listener),
     get held() {
       return batcher.held;

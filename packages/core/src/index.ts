@@ -1,8 +1,8 @@
 export { backgroundClock, type Clock } from "@sluice/resilience";
-export type { HeldMessage } from "./batch.js";
+export type { Batch, HeldMessage } from "./batch.js";
 export { ConfigError } from "./config-error.js";
 export { contained } from "./contained.js";
-export { createEngine, type Engine, type WrapSender } from "./engine.js";
+export { createEngine, type Engine } from "./engine.js";
 export { type Fetch, fetchTransport } from "./fetch-transport.js";
 export type { Instrument, InstrumentedEnd, InstrumentedRequest } from "./instrument.js";
 export {
@@ -40,7 +40,7 @@ export type {
   RequestReport,
   Stats,
 } from "./reports.js";
-export type { DeadlineCode, FinalOutcome, Sender, SendReport } from "./sender.js";
 export { fromSnakeCase } from "./snake-case.js";
+export type { Spool, SpooledBatch } from "./spool.js";
 export { ANSWER_BYTES, type Transport, type TransportOutcome, type TransportRequest } from "./transport.js";
 export { viewArguments } from "./view-arguments.js";

@@ -25,20 +25,14 @@ export class Reporter {
   #delivered = 0;
   #failed = 0;
   #refused = 0;
-  #spooled = 0;
 
   constructor(onError: OnError | undefined, defer: (task: () => void) => void) {
     this.#onError = onError;
     this.#defer = defer;
   }
 
-  get counts(): { delivered: number; failed: number; refused: number; spooled: number } {
-    return {
-      delivered: this.#delivered,
-      failed: this.#failed,
-      refused: this.#refused,
-      spooled: this.#spooled,
-    };
+  get counts(): { delivered: number; failed: number; refused: number } {
+    return { delivered: this.#delivered, failed: this.#failed, refused: this.#refused };
   }
 
   on<Name extends keyof AnalyticsEvents>(
@@ -70,7 +64,7 @@ export class Reporter {
         this.#deliveredWith(batch, outcome);
         return;
       case "spooled":
-        this.#spooled += batch.length;
+        // Not lost, and not delivered yet: told when it is sent from the spool.
         return;
       case "rejected":
         this.#lost(batch, outcome.status, outcome.reason, {

@@ -72,7 +72,7 @@ export interface Stats {
   readonly refused: number;
   /** Held now, in flight included. */
   readonly queued: number;
-  /** Kept on disk for later; present when a spool is configured. */
+  /** On disk now, what earlier processes left included; present when a spool is configured. */
   readonly spooled?: number;
 }
 

@@ -36,7 +36,7 @@ export type FinalOutcome =
   /** Kept on disk, to be sent later. */
   | { readonly kind: "spooled" }
   /** To be kept on disk, and could not. */
-  | { readonly kind: "spool_failed"; readonly status: number; readonly reason: string };
+  | { readonly kind: "spool_failed"; readonly reason: string };
 
 export interface SendReport {
   readonly batch: Batch;

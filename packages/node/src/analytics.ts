@@ -19,6 +19,7 @@ import {
 import { environmentVariables, nodePlatform } from "./node-platform.js";
 import { NODE_DEFAULTS, type NodeAnalyticsOptions, resolveNodeOptions } from "./options.js";
 import { watchProcessEnd } from "./process-end.js";
+import { lazySpool } from "./spool/lazy-spool.js";
 
 /** No plan: every name and every shape is allowed. */
 // biome-ignore lint/complexity/noBannedTypes: an object type without keys is what "names nothing" means here.
@@ -44,8 +45,11 @@ export class Analytics<Plan extends TrackingPlan = NoPlan> {
   constructor(options: NodeAnalyticsOptions) {
     const environment = environmentVariables();
     const resolved = resolveOptions(withFetch(options), environment);
-    const { flushOnSignals, exitFlushTimeoutMs } = resolveNodeOptions(options);
-    const engine = createEngine(resolved, nodePlatform(environment));
+    const { flushOnSignals, exitFlushTimeoutMs, spool: spoolOptions } = resolveNodeOptions(options);
+    const { writeKey, batchUrl } = resolved;
+    const spool =
+      spoolOptions && !resolved.stub ? lazySpool({ ...spoolOptions, writeKey, batchUrl }) : undefined;
+    const engine = createEngine(resolved, nodePlatform(environment), spool);
     this.#engine = engine;
     this.#unwatch = watchProcessEnd({
       get held() {
@@ -53,6 +57,11 @@ export class Analytics<Plan extends TrackingPlan = NoPlan> {
       },
       flushAtEnd: () => engine.flushWithin(exitFlushTimeoutMs),
       flushesOnSignals: flushOnSignals,
+      ...(spool && {
+        keepAtExit: () => {
+          for (const batch of engine.snapshot()) spool.appendNow(batch);
+        },
+      }),
     });
   }
 

@@ -32,5 +32,5 @@ export {
   type TransportRequest,
 } from "@sluice/core";
 export { Analytics } from "./analytics.js";
-export type { NodeAnalyticsOptions as AnalyticsOptions } from "./options.js";
+export type { NodeAnalyticsOptions as AnalyticsOptions, SpoolOptions } from "./options.js";
 export { type UndiciTransportOptions, undiciTransport } from "./undici-transport.js";

@@ -1,4 +1,4 @@
-import { type AnalyticsOptions, DEFAULTS, type Fetch, flag, integer } from "@sluice/core";
+import { type AnalyticsOptions, ConfigError, DEFAULTS, type Fetch, flag, integer } from "@sluice/core";
 
 /** Options of the Node.js client: those of every client, and what needs a process. */
 export interface NodeAnalyticsOptions extends AnalyticsOptions {
@@ -8,6 +8,15 @@ export interface NodeAnalyticsOptions extends AnalyticsOptions {
   flushOnSignals?: boolean | undefined;
   /** Milliseconds that the end of the process may wait for what is queued. Default: 10_000. */
   exitFlushTimeoutMs?: number | undefined;
+  /** Keeps what could not be sent on disk, and sends it later, also after a restart. Default: off. */
+  spool?: SpoolOptions | undefined;
+}
+
+export interface SpoolOptions {
+  /** A directory that only this application uses. It is made where there is none. */
+  directory: string;
+  /** Bytes on disk at most; what does not fit is lost and told to `onError`. Default: 67_108_864 (64 MB). */
+  maxBytes?: number | undefined;
 }
 
 /** The numbers, each once, those of every client included. */
@@ -17,11 +26,14 @@ export const NODE_DEFAULTS = {
   exitFlushTimeoutMs: 10_000,
   /** Of `close()`, where it names none. */
   closeTimeoutMs: 30_000,
+  /** Of `spool.maxBytes`. */
+  spoolMaxBytes: 67_108_864,
 } as const;
 
 export interface ResolvedNodeOptions {
   readonly flushOnSignals: boolean;
   readonly exitFlushTimeoutMs: number;
+  readonly spool: { readonly directory: string; readonly maxBytes: number } | undefined;
 }
 
 export function resolveNodeOptions(options: NodeAnalyticsOptions): ResolvedNodeOptions {
@@ -29,5 +41,21 @@ export function resolveNodeOptions(options: NodeAnalyticsOptions): ResolvedNodeO
   return {
     flushOnSignals: flag(given, "flushOnSignals", NODE_DEFAULTS.flushOnSignals),
     exitFlushTimeoutMs: integer(given, "exitFlushTimeoutMs", NODE_DEFAULTS.exitFlushTimeoutMs, 0),
+    spool: resolveSpool(given.spool),
   };
+}
+
+function resolveSpool(spool: unknown): ResolvedNodeOptions["spool"] {
+  if (spool === undefined || spool === null) return undefined;
+  const { directory, ...sizes } = spool as { readonly [name: string]: unknown };
+  if (typeof directory !== "string" || directory === "") {
+    throw new ConfigError("spool.directory", "must be the path of a directory", directory);
+  }
+  const maxBytes = integer(
+    { "spool.maxBytes": sizes.maxBytes },
+    "spool.maxBytes",
+    NODE_DEFAULTS.spoolMaxBytes,
+    1,
+  );
+  return { directory, maxBytes };
 }

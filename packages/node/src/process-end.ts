@@ -5,6 +5,8 @@ export interface EndingClient {
   /** Sends what is held, within the client's own time; resolves when none is left. */
   flushAtEnd(): Promise<unknown>;
   readonly flushesOnSignals: boolean;
+  /** Writes what is held to disk before it returns: `process.exit()` and an uncaught exception leave no time for more. */
+  keepAtExit?(): void;
 }
 
 const SIGNALS = { SIGTERM: 15, SIGINT: 2 } as const;
@@ -33,6 +35,11 @@ const listening = new Set<string>();
 function listen(): void {
   const onSignals = [...clients].some(({ flushesOnSignals }) => flushesOnSignals);
   toggle("beforeExit", onBeforeExit, clients.size > 0);
+  toggle(
+    "exit",
+    onExit,
+    [...clients].some(({ keepAtExit }) => keepAtExit !== undefined),
+  );
   for (const signal of Object.keys(SIGNALS)) toggle(signal, onSignal, onSignals);
 }
 
@@ -52,6 +59,10 @@ function onBeforeExit(): void {
   for (const client of clients) {
     if (client.held > 0) void client.flushAtEnd();
   }
+}
+
+function onExit(): void {
+  for (const client of clients) client.keepAtExit?.();
 }
 
 async function onSignal(signal: Signal): Promise<void> {

@@ -1,0 +1,20 @@
+import type { Batch } from "./batch.js";
+
+/** A batch that waits on disk. */
+export interface SpooledBatch {
+  readonly batch: Batch;
+  /** Takes it off the disk. */
+  remove(): Promise<void>;
+}
+
+/** Keeps batches beyond the life of the process, in order. No call throws or rejects. */
+export interface Spool {
+  /** Looks for what earlier processes left. Nothing else is called before it has resolved. */
+  open(): Promise<void>;
+  /** Messages kept now. */
+  readonly messages: number;
+  /** Keeps a batch behind the others, or says why it cannot. */
+  append(batch: Batch): Promise<"kept" | { readonly reason: string }>;
+  /** The oldest batch, or undefined where none is kept. What cannot be read is taken away. */
+  oldest(): Promise<SpooledBatch | undefined>;
+}

@@ -1,0 +1,200 @@
+import { createHash, randomUUID } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import { mkdir, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { type Batch, type HeldMessage, reasonOf, type Spool } from "@sluice/core";
+
+export interface SpoolDirectoryOptions {
+  readonly directory: string;
+  readonly maxBytes: number;
+  /** What the messages belong to: those of another key or collector are never mixed in. */
+  readonly writeKey: string;
+  readonly batchUrl: string;
+}
+
+/** A spool in a directory, and a way to write to it when no promise will be waited for any more. */
+export interface SpoolDirectory extends Spool {
+  /** Keeps a batch before it returns. False where it could not. */
+  appendNow(batch: Batch): boolean;
+}
+
+/**
+ * One file a batch, one line a message, named by its place in the order:
+ *
+ *     <directory>/<hash of key and URL>/000000000042.jsonl               waits
+ *     <directory>/<hash of key and URL>/000000000042.jsonl.<pid>.taken   is being sent by that process
+ *
+ * A file appears under its name when it is whole and synced. Renaming it is how one of several processes takes it; what a
+ * process that is no more had taken waits again.
+ */
+export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
+  const folder = join(options.directory, folderName(options));
+  /** Bytes and messages of every file that waits or that this process has taken. */
+  const sizes = new Map<string, { bytes: number; messages: number }>();
+  let lastNumber = 0;
+
+  const total = (of: "bytes" | "messages"): number => {
+    let sum = 0;
+    for (const size of sizes.values()) sum += size[of];
+    return sum;
+  };
+
+  /** Writes a whole file under a name that no other process can have chosen. Throws where the disk does. */
+  const write = (batch: Batch): void => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const text = batch.map(({ json }) => `${json}\n`).join("");
+    const bytes = Buffer.byteLength(text);
+    if (total("bytes") + bytes > options.maxBytes) {
+      throw new Error(`The spool is full: it holds at most ${options.maxBytes} bytes`);
+    }
+    const draft = join(folder, `${randomUUID()}.draft`);
+    const descriptor = openSync(draft, "wx", 0o600);
+    try {
+      writeSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    for (const file of readdirSync(folder)) lastNumber = Math.max(lastNumber, numberOf(file));
+    const file = reserve();
+    renameSync(draft, join(folder, file));
+    sizes.set(file, { bytes, messages: batch.length });
+  };
+
+  /** An empty file under the next free number: another process cannot take the same, and our draft replaces it. */
+  const reserve = (): string => {
+    for (;;) {
+      lastNumber += 1;
+      const file = `${String(lastNumber).padStart(12, "0")}.jsonl`;
+      try {
+        closeSync(openSync(join(folder, file), "wx", 0o600));
+        return file;
+      } catch (error) {
+        if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+      }
+    }
+  };
+
+  return {
+    get messages() {
+      return total("messages");
+    },
+
+    async open() {
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        for (const file of (await readdir(folder)).sort()) {
+          lastNumber = Math.max(lastNumber, numberOf(file));
+          const waiting = await waitingName(folder, file);
+          if (waiting === undefined) continue;
+          const { size } = await stat(join(folder, waiting));
+          sizes.set(waiting, {
+            bytes: size,
+            messages: (await readFile(join(folder, waiting), "utf8")).split("\n").length - 1,
+          });
+        }
+      } catch {
+        // A directory that cannot be read holds nothing for us; writing to it will say why.
+      }
+    },
+
+    async append(batch) {
+      try {
+        write(batch);
+        return "kept";
+      } catch (error) {
+        return { reason: `The spool cannot keep the batch: ${reasonOf(error)}` };
+      }
+    },
+
+    appendNow(batch) {
+      try {
+        write(batch);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+
+    async oldest() {
+      for (const file of [...sizes.keys()].sort()) {
+        const taken = join(folder, `${file}.${process.pid}.taken`);
+        try {
+          // It has our name already where the last try to send it failed.
+          if (!existsSync(taken)) await rename(join(folder, file), taken);
+          const batch = messagesIn(await readFile(taken, "utf8"));
+          const remove = async (): Promise<void> => {
+            sizes.delete(file);
+            await unlink(taken).catch(() => {});
+          };
+          if (batch.length > 0) return { batch, remove };
+          await remove();
+        } catch {
+          // Another process took it, or nobody can read it.
+          sizes.delete(file);
+        }
+      }
+      return undefined;
+    },
+  };
+}
+
+function folderName({ writeKey, batchUrl }: SpoolDirectoryOptions): string {
+  return createHash("sha256").update(`${writeKey}\n${batchUrl}`).digest("hex").slice(0, 16);
+}
+
+const WAITS = /^(\d{12})\.jsonl$/;
+const TAKEN = /^((\d{12})\.jsonl)\.(\d+)\.taken$/;
+
+function numberOf(file: string): number {
+  return Number(WAITS.exec(file)?.[1] ?? TAKEN.exec(file)?.[2] ?? 0);
+}
+
+/** The name under which a file waits for us; undefined for another process's. */
+async function waitingName(folder: string, file: string): Promise<string | undefined> {
+  if (WAITS.test(file)) return file;
+  const [, waiting, , pid] = TAKEN.exec(file) ?? [];
+  if (waiting === undefined || (Number(pid) !== process.pid && isAlive(Number(pid)))) return undefined;
+  await rename(join(folder, file), join(folder, waiting));
+  return waiting;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: there is such a process, of another user.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** The messages of a file. A line that is no message is left out: the file was not written by us. */
+function messagesIn(text: string): HeldMessage[] {
+  const messages: HeldMessage[] = [];
+  for (const json of text.split("\n")) {
+    const messageId = idOf(json);
+    if (messageId !== undefined)
+      messages.push({ sequence: 0, messageId, json, bytes: Buffer.byteLength(json) });
+  }
+  return messages;
+}
+
+function idOf(json: string): string | undefined {
+  try {
+    const message: unknown = JSON.parse(json);
+    if (typeof message !== "object" || message === null || !("messageId" in message)) return undefined;
+    return typeof message.messageId === "string" ? message.messageId : undefined;
+  } catch {
+    return undefined;
+  }
+}
