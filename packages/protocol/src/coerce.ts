@@ -66,16 +66,21 @@ function mergeUnder(message: UncheckedMessage, field: "context" | "integrations"
 function digitsOf(value: unknown): string | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : undefined;
   if (typeof value === "bigint") return value.toString();
-  if (
-    typeof value === "object" &&
-    value !== null &&
-    "rawJSON" in value &&
-    Object.getPrototypeOf(value) === null
-  )
-    return String((value as { rawJSON: unknown }).rawJSON);
-  return undefined;
+  return isRawJson(value) ? value.rawJSON : undefined;
 }
 
+/** Whether a value is an object as JSON knows it: no array, and no number kept as raw JSON. */
 export function isPlainObject(value: unknown): value is { [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawJson(value);
+}
+
+/** What `JSON.rawJSON` makes: a frozen object without prototype. A client's own `{"rawJSON": …}` has one. */
+function isRawJson(value: unknown): value is { readonly rawJSON: string } {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Object.getPrototypeOf(value) === null &&
+    Object.isFrozen(value) &&
+    Object.hasOwn(value, "rawJSON")
+  );
 }

@@ -123,7 +123,7 @@ export {
 } from "./message-filter.js";
 export { DEFAULT_REGION, isRegion, LOCAL_COLLECTOR_URL, REGIONS, type Region } from "./regions.js";
 export { formatTime, parseTime, resolveTime } from "./timestamps.js";
-export { validate } from "./validate.js";
+export { remarks, validate } from "./validate.js";
 export {
   CONDITION_ISSUES,
   type ConditionIssue,

@@ -1,28 +1,36 @@
-/** Common ISO 8601 forms: date alone or with time, `T` or a blank, any fraction, `Z`, `+00:00`, `+0000`, `+00` or none (UTC). */
-const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,}))?)?\s?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
+/** Date alone or with time, `T` or a blank, any fraction, `Z`, `+00:00`, `+0000`, `+00` or none (UTC). */
+const EXTENDED =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
+/** The same without separators: `20261121T093008Z`. */
+const BASIC =
+  /^(\d{4})(\d{2})(\d{2})[Tt](\d{2})(\d{2})(?:(\d{2})(?:[.,](\d+))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?$/;
+
+/** Years that ISO 8601 writes with four digits: 0000 to 9999. */
+const EARLIEST_MS = Date.UTC(-1, 0, 1) + 365 * 86_400_000;
+const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;
 
 /** Milliseconds since the epoch of an ISO 8601 time in any common form; undefined when it is not one. */
 export function parseTime(text: unknown): number | undefined {
   if (typeof text !== "string" || text.length > 64) return undefined;
-  const match = ISO.exec(text);
+  const match = EXTENDED.exec(text) ?? BASIC.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction, zone] = match;
-  const [y, mo, d, h, mi, s] = [year, month, day, hour, minute, second].map((part) => Number(part ?? 0)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const part = (digits: string | undefined): number => Number(digits ?? 0);
+  const [y, mo, d, h, mi, s] = [part(year), part(month), part(day), part(hour), part(minute), part(second)];
   if (mo < 1 || mo > 12 || d < 1 || d > daysIn(y, mo) || h > 24 || mi > 59 || s > 60) return undefined;
   if (h === 24 && (mi > 0 || s > 0)) return undefined;
+  const offset = offsetMinutes(zone);
+  if (offset === undefined) return undefined;
   const ms = fraction === undefined ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
   const utc = new Date(0);
   utc.setUTCFullYear(y, mo - 1, d);
   utc.setUTCHours(h, mi, s, ms);
-  return utc.getTime() - offsetMinutes(zone) * 60_000;
+  return inRange(utc.getTime() - offset * 60_000);
+}
+
+/** Undefined for a time that four digits of a year cannot write. */
+function inRange(ms: number): number | undefined {
+  return ms >= EARLIEST_MS && ms <= LATEST_MS ? ms : undefined;
 }
 
 function daysIn(year: number, month: number): number {
@@ -30,10 +38,12 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-function offsetMinutes(zone: string | undefined): number {
+function offsetMinutes(zone: string | undefined): number | undefined {
   if (zone === undefined || zone === "Z" || zone === "z") return 0;
-  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2)) * (zone.length > 3 ? 1 : 0);
-  return zone.startsWith("-") ? -minutes : minutes;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = zone.length > 3 ? Number(zone.slice(-2)) : 0;
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
 }
 
 /** ISO 8601 in UTC with milliseconds, the only form that goes out. */
@@ -48,22 +58,23 @@ const HISTORICAL_AFTER_MS = 60 * 60 * 1_000;
 
 /**
  * The time a message goes out with, in milliseconds since the epoch: `timestamp`, else `originalTimestamp`, else
- * receipt; corrected by the client's clock skew where `sentAt` shows one. Source: Segment's rule
- * `timestamp = receivedAt − (sentAt − originalTimestamp)`.
+ * receipt, which also stands in for a time that cannot be read; corrected by the client's clock skew where `sentAt`
+ * shows one. Source: Segment's rule `timestamp = receivedAt − (sentAt − originalTimestamp)`.
  */
 export function resolveTime(
   message: { readonly timestamp?: unknown; readonly originalTimestamp?: unknown; readonly sentAt?: unknown },
   receivedAtMs: number,
 ): number {
-  const explicitMs = parseTime(message.timestamp);
-  const clientMs = explicitMs ?? parseTime(message.originalTimestamp);
+  const hasExplicit = message.timestamp !== undefined && message.timestamp !== null;
+  const explicitMs = hasExplicit ? parseTime(message.timestamp) : undefined;
+  // A `timestamp` that says nothing is not replaced by a guess: see `remarks`.
+  const clientMs = hasExplicit ? explicitMs : parseTime(message.originalTimestamp);
   if (clientMs === undefined) return receivedAtMs;
   if (explicitMs !== undefined && explicitMs < receivedAtMs - HISTORICAL_AFTER_MS) return explicitMs;
   const sentAtMs = parseTime(message.sentAt);
   if (sentAtMs === undefined) return clientMs;
   const skewMs = receivedAtMs - sentAtMs;
   if (Math.abs(skewMs) <= SKEW_TOLERANCE_MS) return clientMs;
-  const corrected = clientMs + skewMs;
-  // A corrected time outside what a Date can hold comes from a nonsense clock: ours is the better guess.
-  return Math.abs(corrected) <= 8.64e15 ? corrected : receivedAtMs;
+  // A corrected time that cannot be written comes from a nonsense clock: ours is the better guess.
+  return inRange(clientMs + skewMs) ?? receivedAtMs;
 }

@@ -2,6 +2,7 @@ import { isPlainObject } from "./coerce.js";
 import { type Issue, type IssueCode, issue } from "./issues.js";
 import { LIMITS } from "./limits.js";
 import { isMessageKind, type UncheckedMessage } from "./message.js";
+import { parseTime } from "./timestamps.js";
 
 const NONE: readonly Issue[] = Object.freeze([]);
 
@@ -66,6 +67,13 @@ export function validate(message: unknown): readonly Issue[] {
     }
   }
   return issues ?? NONE;
+}
+
+/** What is odd about a good message, and was made up for: nothing that refuses it. */
+export function remarks(message: UncheckedMessage): readonly Issue[] {
+  const { timestamp } = message;
+  if (timestamp === undefined || timestamp === null || parseTime(timestamp) !== undefined) return NONE;
+  return [issue("timestamp_unparseable", "timestamp")];
 }
 
 type Refuse = (code: IssueCode, path: string) => void;
