@@ -49,7 +49,7 @@ export interface SecretKeyOptions {
 }
 
 /** The key that secrets are sealed with. */
-export async function loadSecretKey({ fromEnvironment, file }: SecretKeyOptions): Promise<Uint8Array> {
+export async function openSecretKey({ fromEnvironment, file }: SecretKeyOptions): Promise<Uint8Array> {
   if (fromEnvironment !== undefined && fromEnvironment !== "") {
     const key = decodeKey(fromEnvironment);
     if (key !== undefined) return key;

@@ -120,6 +120,7 @@ export interface MessageQuery {
   readonly sourceId?: string;
   readonly userId?: string;
   readonly type?: string;
+  /** A track message's event; messages of other kinds have none. */
   readonly event?: string;
   /** By receipt; inclusive and exclusive. */
   readonly fromMs?: number;
@@ -245,6 +246,8 @@ export interface Delivery {
   readonly atMs: number;
   readonly rounds: number;
   readonly nextAttemptAtMs?: number;
+  /** While pending: the retry that waits. */
+  readonly retry?: Retry;
 }
 
 export interface DeliveryQuery {

@@ -147,6 +147,8 @@ export function consumersContract(name: string, open: OpenStore): void {
           atMs: RECEIVED_AT_MS,
           rounds: 3,
           nextAttemptAtMs: RECEIVED_AT_MS + 1_000,
+          // What waits is handed out whole: "try now" puts it back with another due time.
+          retry: retry(1, { rounds: 3 }),
         },
       ]);
       expect(await consumers.outcomesOf(at(0))).toMatchObject([{ state: "delivered", rounds: 1 }]);

@@ -49,6 +49,7 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
         atMs: putAtMs,
         rounds: retry.rounds,
         nextAttemptAtMs: retry.dueAtMs,
+        retry,
       };
     }
     const outcome = consumer.outcomes.get(offset);

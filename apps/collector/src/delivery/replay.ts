@@ -1,0 +1,148 @@
+import type { Clock } from "@sluice/resilience";
+import type { Delivery, FinalState, Offset, Retry, Store, StoredMessage } from "../store/store.js";
+
+export interface ReplayRequest {
+  readonly destinationId: string;
+  readonly messageId?: string;
+  readonly type?: string;
+  readonly event?: string;
+  /** `userId`, or `anonymousId` where there is none. */
+  readonly userId?: string;
+  /** Only messages that ended so. Default: any final state. Pending ones are on their way and are never replayed. */
+  readonly state?: FinalState | "pending";
+  /** By receipt, inclusive and exclusive. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+
+export interface ReplayOptions {
+  /** Counts only. Default: false. */
+  readonly dryRun?: boolean;
+  /** How many are sent again in a second. Default: 200. */
+  readonly perSecond?: number;
+}
+
+export interface ReplayResult {
+  /** Messages that are (or would be) sent again. */
+  readonly count: number;
+}
+
+const PAGE = 500;
+const DEFAULT_PER_SECOND = 200;
+
+/**
+ * Sends messages of a destination again that were settled there before: under the same message ids, marked as replay, and
+ * spread over time, so that a replay of a day does not stand in the way of today's messages.
+ */
+export async function replay(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  request: ReplayRequest,
+  { dryRun = false, perSecond = DEFAULT_PER_SECOND }: ReplayOptions = {},
+): Promise<ReplayResult> {
+  const startMs = clock.now();
+  let count = 0;
+  for await (const offsets of settledMessages(store, request)) {
+    if (!dryRun) {
+      const retries = offsets.map((offset, index) =>
+        freshReplay(offset, startMs + Math.floor(((count + index) * 1_000) / perSecond)),
+      );
+      await store.consumers.requeue(request.destinationId, retries);
+    }
+    count += offsets.length;
+  }
+  return { count };
+}
+
+/**
+ * Tries one delivery now: a pending one without waiting for its time, a settled one anew. False: the destination has
+ * nothing to do with that message.
+ */
+export async function retryDelivery(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  destinationId: string,
+  offset: Offset,
+): Promise<boolean> {
+  const delivery = await deliveryOf(store, destinationId, offset);
+  if (delivery === undefined) return false;
+  const { retry = freshReplay(offset, clock.now()) } = delivery;
+  await store.consumers.requeue(destinationId, [{ ...retry, dueAtMs: clock.now() }]);
+  return true;
+}
+
+async function deliveryOf(store: Store, consumerId: string, offset: Offset): Promise<Delivery | undefined> {
+  return (await store.consumers.outcomesOf(offset)).find((delivery) => delivery.consumerId === consumerId);
+}
+
+function freshReplay(offset: Offset, dueAtMs: number): Retry {
+  return {
+    offset,
+    rounds: 0,
+    firstAttemptAtMs: dueAtMs,
+    dueAtMs,
+    reason: "replay",
+    doneUrls: [],
+    replay: true,
+  };
+}
+
+/** Offsets of the messages that the request means, page by page. */
+async function* settledMessages(store: Store, request: ReplayRequest): AsyncGenerator<Offset[]> {
+  const { destinationId, state } = request;
+  if (state === "pending") return;
+  let cursor: string | undefined;
+  do {
+    const page =
+      state === undefined
+        ? await messagePage(store, request, cursor)
+        : await deliveryPage(store, request, state, cursor);
+    const wanted: Offset[] = [];
+    for (const { offset } of page.items) {
+      const delivery = await deliveryOf(store, destinationId, offset);
+      if (delivery !== undefined && delivery.state !== "pending") wanted.push(offset);
+    }
+    if (wanted.length > 0) yield wanted;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+interface OffsetPage {
+  readonly items: readonly { readonly offset: Offset }[];
+  readonly nextCursor?: string | undefined;
+}
+
+function messagePage(store: Store, request: ReplayRequest, cursor: string | undefined): Promise<OffsetPage> {
+  const { destinationId: _, state: __, ...query } = request;
+  return store.log.find(query, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+}
+
+/** Begins at the deliveries in that state: they are far fewer than the messages. */
+async function deliveryPage(
+  store: Store,
+  request: ReplayRequest,
+  state: FinalState,
+  cursor: string | undefined,
+): Promise<OffsetPage> {
+  const { destinationId } = request;
+  const page = await store.consumers.list(
+    { consumerId: destinationId, state },
+    { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+  );
+  const items: { offset: Offset }[] = [];
+  for (const { offset } of page.items) {
+    const stored = await store.log.get(offset);
+    if (stored !== undefined && isMeant(stored, request)) items.push({ offset });
+  }
+  return { items, nextCursor: page.nextCursor };
+}
+
+function isMeant({ messageId, receivedAtMs, message }: StoredMessage, request: ReplayRequest): boolean {
+  const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = request;
+  return (
+    receivedAtMs >= fromMs &&
+    receivedAtMs < toMs &&
+    (request.messageId === undefined || request.messageId === messageId) &&
+    (request.type === undefined || request.type === message.type) &&
+    (request.event === undefined || request.event === message.event) &&
+    (request.userId === undefined || request.userId === (message.userId ?? message.anonymousId))
+  );
+}
