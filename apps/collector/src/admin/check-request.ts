@@ -19,24 +19,36 @@ function checker(schema: TSchema): TypeCheck<TSchema> {
 }
 
 /** Throws `invalid_request` that names every field that is wrong. */
-export function checkAgainst(schema: TSchema, value: unknown, part: "body" | "query"): void {
+export function checkAgainst(schema: TSchema, value: unknown): void {
   const check = checker(schema);
   if (check.Check(value)) return;
   const issues: { path: string; message: string }[] = [];
   for (const error of check.Errors(value)) {
     if (issues.length === MOST_ISSUES) break;
-    const path = `${part}${error.path.replaceAll("/", ".")}`;
+    const path = dotted(error.path);
     // Of a union's many complaints about one place the first says what was expected.
     if (!issues.some((issue) => issue.path === path)) issues.push({ path, message: error.message });
   }
   const [first] = issues;
   throw new CollectorError(
     "invalid_request",
-    first === undefined ? undefined : `${first.path}: ${first.message}`,
+    first === undefined ? undefined : `${first.path === "" ? "the body" : first.path}: ${first.message}`,
     {
       details: { issues },
     },
   );
+}
+
+/** `/webhooks/0/url` as people write it: `webhooks[0].url`. */
+function dotted(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce((path, part) => {
+      if (/^\d+$/.test(part)) return `${path}[${part}]`;
+      return path === "" ? part : `${path}.${part}`;
+    }, "");
 }
 
 /** A request's body as a value; an empty one is `{}`. */

@@ -1,10 +1,21 @@
 import { listAudit } from "./audit/list.js";
 import { listCatalog } from "./catalog/list.js";
 import { collectorInfo } from "./collector/info.js";
+import { getDelivery } from "./deliveries/get.js";
+import { listDeliveries } from "./deliveries/list.js";
+import { retryDelivery } from "./deliveries/retry.js";
+import { createDestination } from "./destinations/create.js";
+import { deleteDestination } from "./destinations/delete.js";
+import { getDestination } from "./destinations/get.js";
+import { listDestinations } from "./destinations/list.js";
+import { patchDestination } from "./destinations/patch.js";
 import type { Endpoint } from "./endpoint.js";
+import { streamLive } from "./live/stream.js";
 import { getMessage } from "./messages/get.js";
 import { listMessages } from "./messages/list.js";
 import { listRejected } from "./messages/list-rejected.js";
+import { waitForMessage } from "./messages/wait.js";
+import { createReplay } from "./replays/create.js";
 import { addWriteKey } from "./sources/add-write-key.js";
 import { createSource } from "./sources/create.js";
 import { deleteSource } from "./sources/delete.js";
@@ -31,9 +42,20 @@ export const ENDPOINTS: readonly Endpoint[] = [
   addWriteKey,
   removeWriteKey,
   listCatalog,
+  createDestination,
+  listDestinations,
+  getDestination,
+  patchDestination,
+  deleteDestination,
   listMessages,
   getMessage,
   listRejected,
+  waitForMessage,
+  listDeliveries,
+  getDelivery,
+  retryDelivery,
+  createReplay,
+  streamLive,
   createToken,
   listTokens,
   revokeToken,

@@ -1,5 +1,5 @@
 import { type TObject, Type } from "@sinclair/typebox";
-import { CollectorError, ERRORS, type ErrorCode } from "../errors.js";
+import { CollectorError, ERRORS } from "../errors.js";
 import type { Handler, HttpAnswer, HttpRequest } from "../http/route.js";
 import type { AuditLog } from "./audit-log.js";
 import { authenticate } from "./authenticate.js";
@@ -29,11 +29,14 @@ export function serveEndpoint(
     if (endpoint.access === "write" && token.access !== "full") throw new CollectorError("forbidden");
     const querySchema = endpoint.query ?? NO_QUERY;
     const query = readQuery(querySchema, request.query);
-    checkAgainst(querySchema, query, "query");
+    checkAgainst(querySchema, query);
     let body: unknown;
     if (endpoint.body !== undefined) {
       body = readJson(await request.readBody(ADMIN_BODY_BYTES));
-      checkAgainst(endpoint.body, body, "body");
+      checkAgainst(endpoint.body, body);
+    } else if (endpoint.access === "write") {
+      // A client may send `{}` where nothing is asked; left unread it would cost the connection.
+      await request.readBody(ADMIN_BODY_BYTES);
     }
     const ifMatch = readIfMatch(request.headers["if-match"]);
     const asked = {
@@ -74,26 +77,14 @@ export function serveEndpoint(
     try {
       return await handle(request);
     } catch (error) {
-      if (error instanceof CollectorError && error.code in REFUSAL_HEADERS) return refusal(error);
-      throw error;
+      // RFC 9110 wants a 401 to say how to do better; everything else the server answers.
+      if (!(error instanceof CollectorError) || error.code !== "unauthorized") throw error;
+      return {
+        status: ERRORS.unauthorized.status,
+        headers: { "www-authenticate": 'Bearer realm="sluice"' },
+        body: { success: false, code: error.code, message: error.message },
+      };
     }
-  };
-}
-
-/** Headers that a refusal of these codes owes its client. */
-const REFUSAL_HEADERS = {
-  unauthorized: () => ({ "www-authenticate": 'Bearer realm="sluice"' }),
-  rate_limited: (error: CollectorError) => ({ "retry-after": String(error.details.retryAfterSeconds ?? 1) }),
-} satisfies Partial<Record<ErrorCode, (error: CollectorError) => Record<string, string>>>;
-
-function refusal(error: CollectorError): HttpAnswer {
-  return {
-    status: ERRORS[error.code].status,
-    headers: {
-      "cache-control": "no-store",
-      ...REFUSAL_HEADERS[error.code as keyof typeof REFUSAL_HEADERS](error),
-    },
-    body: { success: false, code: error.code, message: error.message, ...error.details },
   };
 }
 

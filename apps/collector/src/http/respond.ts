@@ -11,7 +11,7 @@ export function errorAnswer(error: unknown): HttpAnswer {
   const known = error instanceof CollectorError ? error : new CollectorError("internal");
   const { status } = ERRORS[known.code];
   const { retryAfterSeconds } = known.details;
-  const wait =
+  const seconds =
     typeof retryAfterSeconds === "number"
       ? retryAfterSeconds
       : status === 503
@@ -19,9 +19,15 @@ export function errorAnswer(error: unknown): HttpAnswer {
         : undefined;
   return {
     status,
-    ...(wait === undefined ? {} : { headers: { "retry-after": String(wait) } }),
+    ...(seconds === undefined ? {} : { headers: retryHeaders(status, String(seconds)) }),
     body: { success: false, code: known.code, message: known.message, ...known.details },
   };
+}
+
+function retryHeaders(status: number, seconds: string): Readonly<Record<string, string>> {
+  return status === 429
+    ? { "retry-after": seconds, "x-ratelimit-reset": seconds }
+    : { "retry-after": seconds };
 }
 
 /** A whole answer for a connection of which nothing better is known, as bytes. */
@@ -106,8 +112,25 @@ export async function respondStream(
   response.writeHead(answer.status, { "content-type": "text/plain", ...headers, ...answer.headers });
   response.flushHeaders();
   try {
-    await answer.stream((chunk) => response.write(chunk), signal);
+    await answer.stream(
+      (chunk) => response.write(chunk),
+      signal,
+      () => drained(response),
+    );
   } finally {
     response.end();
   }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.on("drain", done);
+    response.on("close", done);
+  });
 }

@@ -23,8 +23,15 @@ export interface HttpAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   /** An object is written as JSON; bytes and strings as they are (set `content-type` then). */
   readonly body?: object | string | Uint8Array;
-  /** Instead of a body: called with a writer once the head is sent; the answer ends when the promise does. */
-  readonly stream?: (write: (chunk: string) => boolean, signal: AbortSignal) => Promise<void>;
+  /**
+   * Instead of a body: called with a writer once the head is sent; the answer ends when the promise does. The writer
+   * answers false when the client does not keep up; `drained` then resolves when it has, or is gone.
+   */
+  readonly stream?: (
+    write: (chunk: string) => boolean,
+    signal: AbortSignal,
+    drained: () => Promise<void>,
+  ) => Promise<void>;
 }
 
 export type Handler = (request: HttpRequest) => Promise<HttpAnswer> | HttpAnswer;

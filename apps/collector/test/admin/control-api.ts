@@ -6,7 +6,8 @@ import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
 import { openTokens } from "../../src/admin/tokens.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
-import { CollectorError, ERRORS } from "../../src/errors.js";
+import { CollectorError } from "../../src/errors.js";
+import { errorAnswer } from "../../src/http/respond.js";
 import type { Route } from "../../src/http/route.js";
 import { createRouter } from "../../src/http/router.js";
 import { liveEvents } from "../../src/live-events.js";
@@ -27,6 +28,7 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
   /** Takes what a streaming answer writes. */
   readonly onChunk?: (chunk: string) => boolean;
+  readonly drained?: () => Promise<void>;
 }
 
 /**
@@ -87,18 +89,19 @@ export async function controlApi(overrides: Partial<AdminContext> = {}) {
               : Buffer.from(JSON.stringify(body)),
       });
       if (answer.stream !== undefined)
-        await answer.stream(options.onChunk ?? (() => true), options.signal ?? new AbortController().signal);
+        await answer.stream(
+          options.onChunk ?? (() => true),
+          options.signal ?? new AbortController().signal,
+          options.drained ?? (async () => {}),
+        );
       const text = typeof answer.body === "object" ? JSON.stringify(answer.body) : undefined;
       const parsed = text === undefined ? answer.body : JSON.parse(text);
-      holdAgainstSchema(method, match.route.path, answer.status, parsed);
+      if (answer.stream === undefined) holdAgainstSchema(method, match.route.path, answer.status, parsed);
       return { status: answer.status, headers: answer.headers ?? {}, body: parsed };
     } catch (error) {
       if (!(error instanceof CollectorError)) throw error;
-      return {
-        status: ERRORS[error.code].status,
-        headers: {},
-        body: { success: false, code: error.code, message: error.message, ...error.details },
-      };
+      const { status, headers = {}, body: refusal } = errorAnswer(error);
+      return { status, headers, body: refusal };
     }
   };
 

@@ -64,11 +64,11 @@ describe("sources", () => {
   });
 
   it.each([
-    ["no name", {}, "body.name"],
-    ["an empty name", { name: "" }, "body.name"],
-    ["a field it does not know", { name: "a", colour: 1 }, "body.colour"],
-    ["an unknown kind", { name: "a", kind: "desktop" }, "body.kind"],
-    ["not an object", [1], "body"],
+    ["no name", {}, "name"],
+    ["an empty name", { name: "" }, "name"],
+    ["a field it does not know", { name: "a", colour: 1 }, "colour"],
+    ["an unknown kind", { name: "a", kind: "desktop" }, "kind"],
+    ["not an object", [1], ""],
   ])("refuses %s and names the field", async (_name, body, path) => {
     await using api = await controlApi();
     const answer = await api.ask("POST", "/api/v1/sources", body);

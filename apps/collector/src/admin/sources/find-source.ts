@@ -11,10 +11,3 @@ export async function findSource(
   if (source === undefined) throw new CollectorError("not_found", `no source has the id ${id}`);
   return source;
 }
-
-/** Throws `invalid_request` that names the first id that is no source's. */
-export async function checkSourcesExist(config: ConfigStore, ids: readonly string[]): Promise<void> {
-  for (const id of ids)
-    if ((await config.get(DOCUMENT_KINDS.source, id)) === undefined)
-      throw new CollectorError("invalid_request", `sourceIds: no source has the id ${id}`);
-}

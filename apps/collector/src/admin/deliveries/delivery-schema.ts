@@ -1,0 +1,39 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { type DeliveryDetailView, type DeliveryView, formatTime } from "@sluice/protocol";
+import type { Delivery } from "../../store/store.js";
+import { deliveryId } from "../messages/delivery-id.js";
+import { AttemptSchema, StateSchema } from "../messages/message-schema.js";
+import type { SameShape } from "../same-shape.js";
+
+const delivery = {
+  id: Type.String(),
+  messageId: Type.String(),
+  destinationId: Type.String(),
+  state: StateSchema,
+  reason: Type.String(),
+  at: Type.String(),
+  nextAttemptAt: Type.Optional(Type.String()),
+};
+export const DeliverySchema = Type.Object({
+  ...delivery,
+  attempts: Type.Integer({ description: "Rounds of attempts made" }),
+});
+export const DeliveryDetailSchema = Type.Object({ ...delivery, attempts: Type.Array(AttemptSchema) });
+
+const _delivery: SameShape<Static<typeof DeliverySchema>, DeliveryView> = true;
+const _detail: SameShape<Static<typeof DeliveryDetailSchema>, DeliveryDetailView> = true;
+
+export function deliveryView(delivery: Delivery, messageId: string): DeliveryView {
+  return {
+    id: deliveryId(delivery.consumerId, delivery.offset),
+    messageId,
+    destinationId: delivery.consumerId,
+    state: delivery.state,
+    reason: delivery.reason,
+    at: formatTime(delivery.atMs),
+    attempts: delivery.rounds,
+    ...(delivery.nextAttemptAtMs === undefined
+      ? {}
+      : { nextAttemptAt: formatTime(delivery.nextAttemptAtMs) }),
+  };
+}

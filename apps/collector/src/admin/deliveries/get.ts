@@ -1,0 +1,19 @@
+import { endpoint } from "../endpoint.js";
+import { attemptsOf } from "../messages/outcomes.js";
+import { DeliveryDetailSchema, deliveryView } from "./delivery-schema.js";
+import { findDelivery } from "./find-delivery.js";
+
+export const getDelivery = endpoint({
+  name: "deliveries.get",
+  method: "GET",
+  path: "/deliveries/:id",
+  summary: "One delivery with every attempt: request and response",
+  access: "read",
+  answers: { status: 200, description: "The delivery", schema: DeliveryDetailSchema },
+  errors: ["not_found"],
+  async handle({ params }, { store }) {
+    const { delivery, messageId } = await findDelivery(store, params.id);
+    const attempts = await attemptsOf(store, delivery.consumerId, delivery.offset);
+    return { status: 200, body: { ...deliveryView(delivery, messageId), attempts } };
+  },
+});

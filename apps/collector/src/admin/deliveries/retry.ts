@@ -1,0 +1,22 @@
+import { retryDelivery as retry } from "../../delivery/replay.js";
+import { CollectorError } from "../../errors.js";
+import { endpoint } from "../endpoint.js";
+import { DeliverySchema, deliveryView } from "./delivery-schema.js";
+import { findDelivery } from "./find-delivery.js";
+
+export const retryDelivery = endpoint({
+  name: "deliveries.retry",
+  method: "POST",
+  path: "/deliveries/:id/retry",
+  summary: "Try a delivery now: a pending one without waiting for its time, a settled one anew",
+  access: "write",
+  answers: { status: 202, description: "The delivery as it is now", schema: DeliverySchema },
+  errors: ["not_found"],
+  async handle({ params }, { store, clock }) {
+    const { delivery, messageId } = await findDelivery(store, params.id);
+    if (!(await retry({ store, clock }, delivery.consumerId, delivery.offset)))
+      throw new CollectorError("not_found", `no delivery has the id ${params.id}`);
+    const { delivery: now } = await findDelivery(store, params.id);
+    return { status: 202, body: deliveryView(now, messageId) };
+  },
+});

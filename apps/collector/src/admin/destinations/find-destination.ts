@@ -1,0 +1,13 @@
+import { CollectorError } from "../../errors.js";
+import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
+import type { ConfigStore, Versioned } from "../../store/store.js";
+
+/** The destination of that id; throws `not_found`. */
+export async function findDestination(
+  config: ConfigStore,
+  id: string | undefined,
+): Promise<Versioned<DestinationDocument>> {
+  const destination = await config.get<DestinationDocument>(DOCUMENT_KINDS.destination, id ?? "");
+  if (destination === undefined) throw new CollectorError("not_found", `no destination has the id ${id}`);
+  return destination;
+}

@@ -1,0 +1,23 @@
+import { Type } from "@sinclair/typebox";
+import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
+import { endpoint } from "../endpoint.js";
+import { listOf, listParameters } from "../list-query.js";
+import { pageOfDocuments } from "../page-documents.js";
+import { DestinationSchema, destinationView } from "./destination-schema.js";
+
+export const listDestinations = endpoint({
+  name: "destinations.list",
+  method: "GET",
+  path: "/destinations",
+  summary: "Destinations, oldest first",
+  access: "read",
+  query: Type.Object(listParameters, { additionalProperties: false }),
+  answers: { status: 200, description: "A page of destinations", schema: listOf(DestinationSchema) },
+  async handle({ query }, { store, catalog }) {
+    const all = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
+    return {
+      status: 200,
+      body: pageOfDocuments(all, query, (destination) => destinationView(destination, catalog)),
+    };
+  },
+});

@@ -1,0 +1,38 @@
+import type { LiveEvent } from "../../live-events.js";
+import type { Offset } from "../../store/store.js";
+
+type Outcome = Extract<LiveEvent, { readonly kind: "outcome" }>;
+type Rejected = Extract<LiveEvent, { readonly kind: "rejected" }>;
+
+/** Events that wait for one reader of the stream: when it is full the oldest go, and are counted. */
+export interface OutcomeQueue {
+  add(event: LiveEvent): void;
+  /** What may be sent when every message up to `offset` was: an outcome never comes before its message. */
+  takeUpTo(offset: Offset): (Outcome | Rejected)[];
+  /** How many were dropped since this was last asked. */
+  takeDropped(): number;
+}
+
+export function outcomeQueue(mostEvents: number): OutcomeQueue {
+  let waiting: (Outcome | Rejected)[] = [];
+  let dropped = 0;
+  return {
+    add(event) {
+      waiting.push(event);
+      if (waiting.length <= mostEvents) return;
+      // Half at once: shifting one at a time would cost a move of the whole array for each event.
+      dropped += waiting.splice(0, Math.ceil(mostEvents / 2)).length;
+    },
+    takeUpTo(offset) {
+      const isDue = (event: Outcome | Rejected) => event.kind === "rejected" || event.offset <= offset;
+      const due = waiting.filter(isDue);
+      if (due.length > 0) waiting = waiting.filter((event) => !isDue(event));
+      return due;
+    },
+    takeDropped() {
+      const count = dropped;
+      dropped = 0;
+      return count;
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { Type } from "@sinclair/typebox";
+import { endpoint } from "../endpoint.js";
+import { readFilter } from "../messages/filter-query.js";
+import { readLive } from "./live-reader.js";
+import { readPosition } from "./server-sent-event.js";
+
+export const streamLive = endpoint({
+  name: "live.stream",
+  method: "GET",
+  path: "/live",
+  summary: "Every message and every outcome as it happens, as server-sent events",
+  access: "read",
+  query: Type.Object(
+    {
+      q: Type.Optional(
+        Type.String({
+          description: 'A filter: `type:track event:"Signed Up" user:42 outcome:failed some text`',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  answers: {
+    status: 200,
+    description:
+      "Events `message`, `outcome`, `rejected`, and `dropped` (how many this reader missed because it was too slow). `Last-Event-ID` goes on where an earlier stream ended.",
+    schema: Type.String(),
+    contentType: "text/event-stream",
+  },
+  handle({ query, request }, { store, live, clock }) {
+    const filter = readFilter(query.q);
+    const lastEventId = request.headers["last-event-id"];
+    const resumeFrom = readPosition(typeof lastEventId === "string" ? lastEventId : undefined);
+    return {
+      status: 200,
+      headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },
+      stream: (write, signal, drained) =>
+        readLive({ store, live, clock, filter, resumeFrom, write, drained, signal }),
+    };
+  },
+});

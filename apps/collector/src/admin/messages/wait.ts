@@ -1,0 +1,96 @@
+import { Type } from "@sinclair/typebox";
+import type { MessageView } from "@sluice/protocol";
+import { CollectorError } from "../../errors.js";
+import { endpoint } from "../endpoint.js";
+import { bell } from "../live/bell.js";
+import { findMessage } from "./get.js";
+import { RejectedMessageSchema, StoredMessageSchema } from "./message-schema.js";
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const LONGEST_TIMEOUT_MS = 10 * 60_000;
+/** A change wakes the wait; this is for one that was told before it could be read. */
+const LOOK_AGAIN_MS = 250;
+
+const STATES = [
+  "accepted",
+  "rejected",
+  "delivered",
+  "pending",
+  "failed",
+  "filtered",
+  "skipped",
+  "suppressed",
+] as const;
+
+export const waitForMessage = endpoint({
+  name: "messages.wait",
+  method: "GET",
+  path: "/wait",
+  summary: "Wait until a message is in a state: for tests",
+  access: "read",
+  query: Type.Object(
+    {
+      messageId: Type.String({ minLength: 1 }),
+      sourceId: Type.Optional(Type.String()),
+      destinationId: Type.Optional(
+        Type.String({ description: "Only this destination's outcome counts. Default: any one's" }),
+      ),
+      state: Type.Optional(
+        Type.Union(
+          STATES.map((state) => Type.Literal(state)),
+          { description: "Default: accepted, which is to be stored" },
+        ),
+      ),
+      timeoutMs: Type.Optional(Type.Integer({ minimum: 0, maximum: LONGEST_TIMEOUT_MS })),
+      timeout: Type.Optional(
+        Type.String({ pattern: "^\\d{1,7}(ms|s)?$", description: "The same as `5s`, `5000ms` or `5000`" }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  answers: {
+    status: 200,
+    description: "The message, in that state",
+    schema: Type.Union([StoredMessageSchema, RejectedMessageSchema]),
+  },
+  errors: ["wait_timed_out"],
+  async handle({ query, request }, { store, live, clock }) {
+    const { messageId, sourceId, destinationId, state = "accepted" } = query;
+    const timeoutMs = query.timeoutMs ?? readTimeout(query.timeout) ?? DEFAULT_TIMEOUT_MS;
+    const deadlineMs = clock.now() + Math.min(timeoutMs, LONGEST_TIMEOUT_MS);
+    const awake = bell(clock);
+    const stops = [store.log.onAppend(awake.ring), live.subscribe(awake.ring)];
+    try {
+      for (;;) {
+        const found = await findMessage(store, messageId, sourceId);
+        if (found !== undefined && isIn(found, state, destinationId)) return { status: 200, body: found };
+        const leftMs = deadlineMs - clock.now();
+        if (leftMs <= 0 || request.signal.aborted)
+          throw new CollectorError("wait_timed_out", `${messageId} is not ${state} after ${timeoutMs} ms`, {
+            details: { now: found ?? null },
+          });
+        await awake.wait(Math.min(leftMs, LOOK_AGAIN_MS), request.signal);
+      }
+    } finally {
+      for (const stop of stops) stop();
+    }
+  },
+});
+
+function isIn(
+  found: MessageView,
+  state: (typeof STATES)[number],
+  destinationId: string | undefined,
+): boolean {
+  if (found.state === "rejected" || state === "accepted" || state === "rejected")
+    return found.state === state;
+  return found.outcomes.some(
+    (outcome) =>
+      outcome.state === state && (destinationId === undefined || outcome.destinationId === destinationId),
+  );
+}
+
+function readTimeout(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  return Number.parseInt(text, 10) * (/\ds$/.test(text) ? 1_000 : 1);
+}

@@ -1,0 +1,212 @@
+import type { LiveEventView } from "@sluice/protocol";
+import { describe, expect, it } from "vitest";
+import type { Offset } from "../../src/store/store.js";
+import { type ControlApi, controlApi } from "./control-api.js";
+
+interface Received {
+  readonly id: string;
+  readonly event: LiveEventView;
+}
+
+/** Listens until it is disposed of. `isSlow` makes every write answer that the reader does not keep up. */
+function listen(
+  api: ControlApi,
+  { q, lastEventId, isSlow = () => false }: { q?: string; lastEventId?: string; isSlow?: () => boolean } = {},
+) {
+  const received: Received[] = [];
+  const comments: string[] = [];
+  let release = (): void => {};
+  const end = new AbortController();
+  const done = api.ask(
+    "GET",
+    `/api/v1/live${q === undefined ? "" : `?q=${encodeURIComponent(q)}`}`,
+    undefined,
+    {
+      signal: end.signal,
+      ...(lastEventId === undefined ? {} : { headers: { "last-event-id": lastEventId } }),
+      onChunk(chunk) {
+        for (const block of chunk.split("\n\n").filter(Boolean)) {
+          const data = /^data: (.*)$/m.exec(block)?.[1];
+          if (data === undefined) comments.push(block);
+          else received.push({ id: /^id: (.*)$/m.exec(block)?.[1] ?? "", event: JSON.parse(data) });
+        }
+        return !isSlow();
+      },
+      drained: () =>
+        new Promise((resolve) => {
+          release = resolve;
+          if (end.signal.aborted) resolve();
+        }),
+    },
+  );
+  return {
+    received,
+    comments,
+    kinds: () => received.map(({ event }) => event.kind),
+    ids: () => received.map(({ event }) => ("messageId" in event ? event.messageId : undefined)),
+    release: () => release(),
+    async [Symbol.asyncDispose]() {
+      end.abort();
+      release();
+      await done;
+    },
+  };
+}
+
+const track = (messageId: string, event = "Paid") => ({ messageId, type: "track", event, userId: "1" });
+
+function publishOutcome(api: ControlApi, offset: number, messageId: string, state: "delivered" | "failed") {
+  api.live.publish({
+    kind: "outcome",
+    destinationId: "dst_a",
+    offset: offset as Offset,
+    messageId,
+    state,
+    reason: state === "failed" ? "404" : "200",
+    atMs: api.clock.now(),
+  });
+}
+
+describe("the live stream", () => {
+  it("sends every message as it is stored, none from before", async () => {
+    await using api = await controlApi();
+    await api.receive("src_a", [track("before")]);
+    await using stream = listen(api);
+    await api.clock.advance(0);
+    await api.receive("src_a", [track("m-1"), track("m-2")]);
+    await api.clock.advance(1_000);
+    expect(stream.ids()).toEqual(["m-1", "m-2"]);
+    expect(stream.received[0]?.event).toMatchObject({
+      kind: "message",
+      sourceId: "src_a",
+      message: track("m-1"),
+    });
+  });
+
+  it("never sends an outcome before its message", async () => {
+    await using api = await controlApi();
+    await using stream = listen(api);
+    await api.clock.advance(0);
+    const head = await api.receive("src_a", [track("m-1")]);
+    publishOutcome(api, head, "m-1", "delivered");
+    publishOutcome(api, head + 1, "m-2", "delivered");
+    await api.clock.advance(1_000);
+    expect(stream.kinds()).toEqual(["message", "outcome"]);
+    await api.receive("src_a", [track("m-2")]);
+    await api.clock.advance(1_000);
+    expect(stream.ids()).toEqual(["m-1", "m-1", "m-2", "m-2"]);
+  });
+
+  it("filters messages and the outcomes of those", async () => {
+    await using api = await controlApi();
+    await using stream = listen(api, { q: "event:Paid" });
+    await api.clock.advance(0);
+    const head = await api.receive("src_a", [track("m-1"), track("m-2", "Viewed")]);
+    publishOutcome(api, head, "m-2", "delivered");
+    publishOutcome(api, head - 1, "m-1", "delivered");
+    await api.clock.advance(1_000);
+    expect(stream.ids()).toEqual(["m-1", "m-1"]);
+  });
+
+  it("with a filter about outcomes sends a message when such an outcome comes", async () => {
+    await using api = await controlApi();
+    await using stream = listen(api, { q: "outcome:failed" });
+    await api.clock.advance(0);
+    const head = await api.receive("src_a", [track("m-1"), track("m-2")]);
+    publishOutcome(api, head - 1, "m-1", "delivered");
+    publishOutcome(api, head, "m-2", "failed");
+    publishOutcome(api, head, "m-2", "failed");
+    await api.clock.advance(1_000);
+    expect(stream.received.map(({ event }) => event.kind)).toEqual(["message", "outcome", "outcome"]);
+    expect(new Set(stream.ids())).toEqual(new Set(["m-2"]));
+  });
+
+  it("sends refused messages", async () => {
+    await using api = await controlApi();
+    await using all = listen(api);
+    await using refused = listen(api, { q: "outcome:rejected" });
+    await using other = listen(api, { q: "type:identify" });
+    await api.clock.advance(0);
+    api.live.publish({
+      kind: "rejected",
+      rejection: { sourceId: "src_a", receivedAtMs: 0, issues: [], excerpt: '{"type":"track"}' },
+    });
+    await api.clock.advance(1_000);
+    expect(all.kinds()).toEqual(["rejected"]);
+    expect(refused.kinds()).toEqual(["rejected"]);
+    expect(other.kinds()).toEqual([]);
+  });
+
+  it("goes on after Last-Event-ID, with nothing missed and nothing twice", async () => {
+    await using api = await controlApi();
+    let lastEventId: string | undefined;
+    {
+      await using first = listen(api);
+      await api.clock.advance(0);
+      await api.receive("src_a", [track("m-1"), track("m-2")]);
+      await api.clock.advance(1_000);
+      lastEventId = first.received.at(-1)?.id;
+    }
+    await api.store.consumers.open("dst_a", -1 as Offset);
+    const head = await api.receive("src_a", [track("m-3")]);
+    await api.store.consumers.settle("dst_a", {
+      cursor: head,
+      outcomes: [{ offset: head, state: "delivered", reason: "200", atMs: api.clock.now() }],
+      retries: [],
+      attempts: [],
+    });
+    if (lastEventId === undefined) throw new Error("no id came");
+    await using second = listen(api, { lastEventId });
+    await api.clock.advance(1_000);
+    expect(second.received.map(({ event }) => event)).toMatchObject([
+      { kind: "message", messageId: "m-3" },
+      { kind: "outcome", messageId: "m-3", state: "delivered" },
+    ]);
+  });
+
+  it("lets a slow reader fall behind without holding anything, then says how many it missed", async () => {
+    await using api = await controlApi();
+    let isSlow = true;
+    await using stream = listen(api, { isSlow: () => isSlow });
+    await api.clock.advance(0);
+    for (let batch = 0; batch < 11; batch++)
+      await api.receive(
+        "src_a",
+        Array.from({ length: 1_000 }, (_, i) => track(`m-${batch}-${i}`)),
+      );
+    for (let i = 0; i < 3_000; i++) publishOutcome(api, 0, "m-0-0", "failed");
+    await api.clock.advance(1_000);
+    expect(stream.received).toEqual([]);
+    isSlow = false;
+    stream.release();
+    await api.clock.advance(10_000);
+    const dropped = stream.received.flatMap(({ event }) => (event.kind === "dropped" ? [event] : []));
+    expect(dropped).toEqual([{ kind: "dropped", messages: 10_800, outcomes: 1_000 }]);
+    const messages = stream.received.filter(({ event }) => event.kind === "message");
+    expect(messages).toHaveLength(200);
+    expect(messages.at(-1)?.event).toMatchObject({ messageId: "m-10-999" });
+  });
+
+  it("keeps an idle line open with comments", async () => {
+    await using api = await controlApi();
+    await using stream = listen(api);
+    await api.clock.advance(61_000);
+    expect(stream.comments.filter((comment) => comment === ":")).toHaveLength(4);
+  });
+
+  it("leaves no timer and no listener when its reader is gone", async () => {
+    await using api = await controlApi();
+    {
+      await using _stream = listen(api);
+      await api.clock.advance(0);
+      expect(api.live.watched).toBe(true);
+    }
+    expect(api.live.watched).toBe(false);
+    expect(api.clock.pending).toBe(0);
+  });
+
+  it("refuses a filter that it cannot read", async () => {
+    await using api = await controlApi();
+    expect((await api.ask("GET", "/api/v1/live?q=colour%3Ared")).status).toBe(400);
+  });
+});
