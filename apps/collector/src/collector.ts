@@ -1,0 +1,184 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { DEFAULT_REGION, type Region } from "@sluice/protocol";
+import { type Clock, systemClock } from "@sluice/resilience";
+import { adminRoutes } from "./admin/routes.js";
+import { openTokens } from "./admin/tokens.js";
+import { type DeliveryPolicy, startDelivery } from "./delivery/start-delivery.js";
+import { createCatalog } from "./destinations/catalog.js";
+import { openSecretKey, secretBox } from "./destinations/secret-box.js";
+import { type FirstRun, firstRun, firstToken } from "./first-run.js";
+import { bufferBudget } from "./http/buffer-budget.js";
+import { healthRoutes } from "./http/health-routes.js";
+import { HTTP_LIMITS, type HttpLimits } from "./http/limits.js";
+import { startServer } from "./http/server.js";
+import { ingestRoutes } from "./ingest/routes.js";
+import { openSourceDirectory } from "./ingest/source-directory.js";
+import { liveEvents } from "./live-events.js";
+import type { Logger } from "./logger.js";
+import { createMetrics } from "./metrics.js";
+import type { ResolveHost } from "./sender/checked-connector.js";
+import { egressPolicy } from "./sender/egress-policy.js";
+import { openSqliteStore, type Retention } from "./store/sqlite/index.js";
+import type { Store } from "./store/store.js";
+import { VERSION } from "./version.js";
+
+export interface CollectorOptions {
+  /** `dev` makes a first source and an admin token, kept readable in the data folder, and allows `POST /api/v1/reset`. */
+  readonly mode: "dev" | "production";
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** The folder in which everything is kept. */
+  readonly dataDirectory: string;
+  readonly logger: Logger;
+  /** Default: the embedded store in the data folder. */
+  readonly store?: Store;
+  readonly clock?: Clock;
+  /** A token of the control API that the operator set. */
+  readonly adminToken?: string;
+  /** The key that destinations' secrets are sealed with, 32 bytes in hex or base64. Default: made and kept in the data folder. */
+  readonly secretKey?: string;
+  /** Default: `oregon`. */
+  readonly region?: Region;
+  readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
+  /** Targets of webhooks beside public addresses: addresses, blocks, host names. */
+  readonly allowTargets?: readonly string[];
+  readonly dedupeWindowMs?: number;
+  readonly retention?: Retention;
+  /** Messages a second of each source that has no limit of its own. */
+  readonly messagesPerSecond?: number;
+  readonly httpLimits?: Partial<HttpLimits>;
+  readonly deliveryPolicy?: Partial<DeliveryPolicy>;
+  /** How names are resolved for webhooks. Default: the machine's resolver. */
+  readonly resolve?: ResolveHost;
+}
+
+export interface Collector {
+  readonly url: string;
+  readonly port: number;
+  /** In `dev` mode: what a developer needs to begin. */
+  readonly firstRun: FirstRun | undefined;
+  readonly store: Store;
+  /** Stops taking requests, lets what is under way end for at most `graceMs`, and closes every stage in reverse. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Builds every stage, connects them, and listens. Rejects, with everything closed again, when one of them cannot start. */
+export async function startCollector(options: CollectorOptions): Promise<Collector> {
+  const { logger, dataDirectory, mode } = options;
+  const clock = options.clock ?? systemClock;
+  const region = options.region ?? DEFAULT_REGION;
+  const metrics = createMetrics();
+  const budget = bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes);
+  const live = liveEvents();
+  await using started = new AsyncDisposableStack();
+  /** Closing happens in reverse; `grace` is what the one who closes allows. */
+  let graceMs = 0;
+  const keep = <T>(stage: T, close: (stage: T) => Promise<void> | void): T =>
+    started.adopt(stage, (it) => Promise.resolve(close(it)));
+
+  await mkdir(dataDirectory, { recursive: true });
+  const store = keep(
+    options.store ??
+      (await openSqliteStore({
+        directory: dataDirectory,
+        clock,
+        ...(options.dedupeWindowMs === undefined ? {} : { dedupeWindowMs: options.dedupeWindowMs }),
+        ...(options.retention === undefined ? {} : { retention: options.retention }),
+      })),
+    (it) => it.close(),
+  );
+  const key = await openSecretKey({
+    fromEnvironment: options.secretKey,
+    file: join(dataDirectory, "secret.key"),
+  });
+  const catalog = createCatalog({
+    clock,
+    secrets: secretBox(key),
+    egress: egressPolicy({ allow: options.allowTargets ?? [] }),
+    exportsFolder: join(dataDirectory, "exports"),
+    ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+  });
+  const tokens = keep(
+    await openTokens({
+      config: store.config,
+      clock,
+      ...(options.adminToken === undefined ? {} : { configured: options.adminToken }),
+    }),
+    (it) => it.close(),
+  );
+  const beginnings =
+    mode === "dev"
+      ? await firstRun({ config: store.config, tokens, clock, directory: dataDirectory })
+      : undefined;
+  if (mode === "production") {
+    const file = await firstToken(tokens, dataDirectory);
+    if (file !== undefined) logger.info("made a first admin token", { file });
+  }
+  keep(
+    await startDelivery({
+      store,
+      catalog,
+      clock,
+      logger: logger.with({ stage: "delivery" }),
+      metrics,
+      live,
+      ...(options.deliveryPolicy === undefined ? {} : { policy: options.deliveryPolicy }),
+    }),
+    (it) => it.close(graceMs),
+  );
+  const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
+
+  const server = keep(
+    await startServer({
+      host: options.host,
+      port: options.port,
+      clock,
+      budget,
+      logger: logger.with({ stage: "http" }),
+      metrics,
+      ...(options.httpLimits === undefined ? {} : { limits: options.httpLimits }),
+      routes: [
+        ...healthRoutes({ health: () => store.health(), budget, metrics }),
+        ...ingestRoutes({
+          store,
+          sources,
+          clock,
+          logger: logger.with({ stage: "ingest" }),
+          metrics,
+          live,
+          region,
+          regionUrls: options.regionUrls ?? {},
+          limits:
+            options.messagesPerSecond === undefined ? {} : { messagesPerSecond: options.messagesPerSecond },
+        }),
+        ...adminRoutes({
+          store,
+          catalog,
+          tokens,
+          live,
+          clock,
+          logger: logger.with({ stage: "admin" }),
+          region,
+          mode,
+          startedAtMs: clock.now(),
+          version: VERSION,
+        }),
+      ],
+    }),
+    (it) => it.close(graceMs),
+  );
+
+  const stages = started.move();
+  return {
+    url: server.url,
+    port: server.port,
+    firstRun: beginnings,
+    store,
+    async close(allowedMs) {
+      graceMs = allowedMs;
+      await stages.disposeAsync();
+    },
+  };
+}
