@@ -1,0 +1,92 @@
+import { type ManualClock, manualClock } from "@sluice/resilience/testing";
+import {
+  type AnalyticsOptions,
+  createEngine,
+  type Engine,
+  type ErrorDetail,
+  type Platform,
+  resolveOptions,
+  type Spool,
+} from "../../src/index.js";
+import { type ScriptedTransport, scriptedTransport } from "./scripted-transport.js";
+
+export interface TestEngine {
+  readonly engine: Engine;
+  readonly clock: ManualClock;
+  readonly transport: ScriptedTransport;
+  /** What `onError` was told, in order. */
+  readonly errors: readonly { status: number; message: string; detail: ErrorDetail }[];
+  /** Holds on the process that have not been released. */
+  readonly holds: () => number;
+  readonly warnings: readonly string[];
+  /** Takes `count` track messages; their ids are `m1`, `m2`, … over the whole test. */
+  track(count?: number): void;
+  /** Lets everything that is due now happen. */
+  settle(): Promise<void>;
+}
+
+/** An engine on a manual clock, whose requests the test ends. */
+export function testEngine(
+  options: Partial<AnalyticsOptions> = {},
+  {
+    script,
+    spool,
+    clock = manualClock(),
+  }: { script?: Parameters<typeof scriptedTransport>[0]; spool?: Spool; clock?: ManualClock } = {},
+): TestEngine {
+  const transport = scriptedTransport(script);
+  const errors: { status: number; message: string; detail: ErrorDetail }[] = [];
+  const warnings: string[] = [];
+  let holds = 0;
+  let ids = 0;
+  const platform: Platform = {
+    clock,
+    defer: (task) => {
+      setImmediate(task);
+    },
+    hold: () => {
+      holds += 1;
+      return () => {
+        holds -= 1;
+      };
+    },
+    newMessageId: () => `id-${++ids}`,
+    gzip: async (text) => new TextEncoder().encode(text),
+    defaultTransport: () => transport,
+    warn: (line) => {
+      warnings.push(line);
+    },
+    userAgent: "test/1",
+  };
+  const resolved = resolveOptions({
+    writeKey: "key",
+    onError: (status, message, detail) => {
+      errors.push({ status, message, detail });
+    },
+    ...options,
+  });
+  const engine = createEngine(resolved, platform, spool);
+  let tracked = 0;
+  return {
+    engine,
+    clock,
+    transport,
+    errors,
+    warnings,
+    holds: () => holds,
+    track: (count = 1) => {
+      for (let i = 0; i < count; i++) {
+        tracked += 1;
+        engine.take("track", { userId: "u", event: `E${tracked}`, messageId: `m${tracked}` });
+      }
+    },
+    settle: async () => {
+      for (let turn = 0; turn < 5; turn++) await clock.advance(0);
+    },
+  };
+}
+
+/** `m1` … `m<n>`, or from another first number. */
+export function ids(count: number, first = 1): string[] {
+  return Array.from({ length: count }, (_, i) => `m${first + i}`);
+}
