@@ -102,6 +102,8 @@ export function createIngest(options: IngestOptions): Ingest {
       if (named.ofRequest !== undefined && foreign.has(named.ofRequest))
         throw new CollectorError("invalid_write_key", "the body's key and the header's disagree");
 
+      if (kind === undefined && !opened.isBatch)
+        throw new CollectorError("invalid_message", "the body must be an object with an array `batch`");
       const judgement = judge(opened, { isForeignKey: (key) => foreign.has(key), makeId: randomUUID });
       const { keys, refusals, madeIds } = judgement;
       admit(source, opened.items.length);

@@ -55,8 +55,6 @@ export function openRequest(arrived: Uint8Array, kind: MessageKind | undefined):
       },
     );
   }
-  if (!isOneMessage && !decoded.isBatch)
-    throw new CollectorError("invalid_message", "the body must be an object with an array `batch`");
   return { ...decoded, body, scan, arrived };
 }
 

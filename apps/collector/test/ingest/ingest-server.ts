@@ -111,7 +111,7 @@ export async function startIngestServer<S extends Store = MemoryStore>(
         method: "POST",
         headers,
         body:
-          typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
+          typeof body === "string" || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
       });
       const text = await response.text();
       return {
