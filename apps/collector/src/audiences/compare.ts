@@ -1,0 +1,75 @@
+import { type Comparison, type ComparisonValue, isPlainObject, parseTime } from "@sluice/protocol";
+
+/** Whether a trait or property that was `seen` (undefined or null: absent) compares so with `value`. */
+export function compare(seen: unknown, is: Comparison, value: ComparisonValue | undefined): boolean {
+  switch (is) {
+    case "exists":
+      return isPresent(seen) === (value !== false);
+    case "equals":
+      return isSame(seen, value);
+    case "not_equals":
+      return !isSame(seen, value);
+    case "in":
+      return Array.isArray(value) && value.some((one) => isSame(seen, one));
+    case "contains":
+      if (Array.isArray(seen)) return seen.some((one) => isSame(one, value));
+      return typeof seen === "string" && typeof value === "string" && seen.includes(value);
+    case "less":
+      return order(seen, value) < 0;
+    case "greater":
+      return order(seen, value) > 0;
+    default:
+      return is satisfies never;
+  }
+}
+
+/**
+ * The value that a name stands for in traits or properties: the key of that name, else the dotted path. Absent
+ * values are undefined.
+ */
+export function lookUp(values: unknown, name: string): unknown {
+  if (!isPlainObject(values)) return undefined;
+  if (Object.hasOwn(values, name)) return values[name] ?? undefined;
+  const dot = name.indexOf(".");
+  if (dot < 0) return undefined;
+  const head = name.slice(0, dot);
+  return Object.hasOwn(values, head) ? lookUp(values[head], name.slice(dot + 1)) : undefined;
+}
+
+/** A number, or text that is one: decimals travel as text. Otherwise undefined. */
+export function asNumber(value: unknown): number | undefined {
+  if (typeof value === "number") return value;
+  const text = typeof value === "string" ? value : digitsOf(value);
+  return text !== undefined && NUMERIC.test(text) ? Number(text) : undefined;
+}
+
+const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** Same type and same value; a number that no double holds is the same as a number with its digits. */
+function isSame(seen: unknown, value: unknown): boolean {
+  if (seen === value) return isPresent(seen);
+  const digits = digitsOf(seen);
+  if (digits === undefined) return false;
+  return digits === digitsOf(value) || (typeof value === "number" && Number(digits) === value);
+}
+
+/** Negative, zero or positive as `seen` is less, equal or greater; NaN where the two cannot be compared. */
+function order(seen: unknown, value: unknown): number {
+  if (typeof value === "string") {
+    const [seenMs, valueMs] = [parseTime(seen), parseTime(value)];
+    return seenMs === undefined || valueMs === undefined ? Number.NaN : seenMs - valueMs;
+  }
+  const [left, right] = [asNumber(seen), asNumber(value)];
+  return left === undefined || right === undefined ? Number.NaN : left - right;
+}
+
+/** The digits of a number that was kept as raw JSON. */
+function digitsOf(value: unknown): string | undefined {
+  return isPlainObject(value) && Object.getPrototypeOf(value) === null && typeof value.rawJSON === "string"
+    ? value.rawJSON
+    : undefined;
+}

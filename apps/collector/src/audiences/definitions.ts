@@ -1,0 +1,36 @@
+import type { ComputedTraitKind, Condition, SyncSchedule } from "@sluice/protocol";
+
+/** Kind `audience` of the config store. */
+export interface AudienceDocument {
+  readonly name: string;
+  /** The snake_case form of its first name; it never changes, since receivers know the audience by it. */
+  readonly key: string;
+  readonly condition: Condition;
+  readonly destinationIds: readonly string[];
+  readonly sync: Required<SyncSchedule>;
+  readonly trackEvents: boolean;
+  readonly enabled: boolean;
+  readonly paused: boolean;
+  readonly createdAt: string;
+}
+
+/** Kind `computed_trait` of the config store. */
+export interface ComputedTraitDocument {
+  readonly name: string;
+  readonly key: string;
+  readonly kind: ComputedTraitKind;
+  readonly event: string;
+  readonly property?: string;
+  readonly withinMs?: number;
+  readonly destinationIds: readonly string[];
+  readonly enabled: boolean;
+  readonly createdAt: string;
+}
+
+export const AUDIENCE = "audience";
+export const COMPUTED_TRAIT = "computed_trait";
+
+/** What is kept up to date of every profile: audiences' memberships and computed traits' values. */
+export type Definition =
+  | { readonly id: string; readonly kind: typeof AUDIENCE; readonly document: AudienceDocument }
+  | { readonly id: string; readonly kind: typeof COMPUTED_TRAIT; readonly document: ComputedTraitDocument };

@@ -1,0 +1,807 @@
+import type {
+  AudiencePreview,
+  Condition,
+  MemberView,
+  ProfileView,
+  SyncView,
+  WhyView,
+} from "@sluice/protocol";
+import { formatTime } from "@sluice/protocol";
+import { decodeBatch } from "../messages/decode-batch.js";
+import type { OwedMessage, ProfileStore } from "../store/profiles.js";
+import {
+  BEFORE_FIRST,
+  type Offset,
+  offsetAt,
+  type Page,
+  type PageRequest,
+  type StoredBatch,
+  type StoredMessage,
+} from "../store/store.js";
+import { type Aspect, aspectKey, nextChangeMs, tallyOf, withOccurrence } from "./aspect.js";
+import { BoundedMap } from "./bounded-map.js";
+import {
+  type AspectProgress,
+  afterSync,
+  type DefinitionState,
+  isFlushDue,
+  nextWakeMs,
+  syncView,
+} from "./definition-state.js";
+import { AUDIENCE, COMPUTED_TRAIT, type Definition } from "./definitions.js";
+import { audiencesNamed, eventConditions, explain, traitsNamed } from "./evaluate.js";
+import { anonymousIdentity, identificationOf, identitiesIn, userIdentity } from "./identities.js";
+import { inTurn } from "./in-turn.js";
+import { isTold, keepUp, keepUpWith, mergeInto, readingOf, release, setDue, tellAdded } from "./keep-up.js";
+import { AUDIENCE_SOURCE_ID } from "./owed-message.js";
+import { makePlan, type Plan } from "./plan.js";
+import { type Previewer, previewer } from "./preview.js";
+import { decodeProfile, isAnonymous, type Profile, takeTraits, userFields } from "./profile.js";
+import { type Numbers, type Remembered, Step } from "./step.js";
+import { countOf, lastMs, type Tally } from "./tally.js";
+import { eventsOf, occurrenceOf, timeOf } from "./track-events.js";
+
+/** Profiles of one step of a sync. */
+const STEP_PROFILES = 500;
+
+/** What there is to do, as far as the engine knows. */
+export interface EngineStatus {
+  /** Messages of the log at or before it are counted. */
+  readonly cursor: Offset;
+  /** History is to be read after it, by `readHistory`. */
+  readonly historyAfter?: Offset;
+  /** Whether `work` has something to do now. */
+  readonly hasWork: boolean;
+  /** When `tick` or `work` has something to do. */
+  readonly wakeAtMs?: number;
+}
+
+/** What a step leaves to its caller: messages that are to be appended to the log, in order, and `paid` afterwards. */
+export interface StepResult {
+  readonly owed: readonly OwedMessage[];
+  readonly status: EngineStatus;
+}
+
+export interface DefinitionFigures {
+  readonly id: string;
+  readonly size: number;
+  readonly status: SyncView;
+}
+
+export interface Forgotten {
+  readonly userId: string;
+  /** Whether there was a profile. */
+  readonly profile: boolean;
+  readonly audienceMemberships: number;
+  /** Ids that the profile answered to: messages stand under these too. */
+  readonly userIds: readonly string[];
+}
+
+export interface AudienceEngineOptions {
+  /** Profiles kept in memory. Default: 20,000. */
+  readonly rememberedProfiles?: number;
+}
+
+interface Loaded {
+  readonly numbers: Numbers;
+  readonly aspects: Map<number, AspectProgress>;
+  readonly states: Map<string, DefinitionState>;
+  plan: Plan;
+  cursor: Offset;
+}
+
+/**
+ * Keeps profiles, memberships and computed traits up to date with the log and with time. It reads no clock and no log: it is given
+ * both. Each call that changes something is one step, committed with its cursor, or without effect: when a commit fails the call
+ * rejects and may be repeated. Calls wait for one another. Arguments and answers are plain data, so that it can live in a thread.
+ */
+export class AudienceEngine {
+  readonly #store: ProfileStore;
+  readonly #remembered: Remembered;
+  readonly #inTurn = inTurn();
+  readonly #previews = new Map<number, Previewer>();
+  #nextPreview = 1;
+  #loaded: Loaded | undefined;
+  /** Messages up to it are in the log; stored with the next commit. */
+  #paidUpTo: number | undefined;
+
+  constructor(store: ProfileStore, { rememberedProfiles = 20_000 }: AudienceEngineOptions = {}) {
+    this.#store = store;
+    this.#remembered = {
+      profiles: new BoundedMap(rememberedProfiles),
+      identities: new BoundedMap(rememberedProfiles * 2),
+    };
+  }
+
+  /**
+   * Takes up the definitions as they are now: what is new is made ready, what changed is evaluated anew, what is gone is forgotten.
+   * `nonce` names the store, when it is new.
+   */
+  define(definitions: readonly Definition[], nowMs: number, nonce: string): Promise<StepResult> {
+    return this.#step(nowMs, (step, loaded) => this.#define(step, loaded, definitions), { nonce });
+  }
+
+  /** Messages that a crash left owed. */
+  async owed(limit: number): Promise<readonly OwedMessage[]> {
+    return this.#inTurn(() => this.#store.owed(limit));
+  }
+
+  /** Messages up to `seq` are in the log. */
+  paid(seq: number): void {
+    this.#paidUpTo = Math.max(seq, this.#paidUpTo ?? 0);
+  }
+
+  /** Stores what was `paid`, where no later step did. */
+  settle(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#paidUpTo === undefined) return;
+      await this.#store.commit({ paidUpTo: this.#paidUpTo });
+      this.#paidUpTo = undefined;
+    });
+  }
+
+  /** Counts the next messages of the log. */
+  consume(batches: readonly StoredBatch[], nowMs: number): Promise<StepResult> {
+    return this.#step(nowMs, async (step, loaded) => {
+      const messages = batches
+        .filter((batch) => batch.sourceId !== AUDIENCE_SOURCE_ID)
+        .flatMap(decodeBatch)
+        .filter((stored) => stored.offset > loaded.cursor);
+      const known = messages.map((stored) => identificationOf(stored.message));
+      await step.fetch(known.flatMap((one) => (one === undefined ? [] : identitiesIn(one))));
+      for (const stored of messages) takeMessage(step, loaded, stored);
+      const last = batches.at(-1);
+      if (last === undefined) return;
+      loaded.cursor = offsetAt(last.first, last.itemCount - 1);
+      step.moveCursor(loaded.cursor);
+    });
+  }
+
+  /** Looks at profiles whose time has come. */
+  tick(nowMs: number): Promise<StepResult> {
+    return this.#step(nowMs, async (step, loaded) => {
+      const numbers = await this.#store.due(nowMs, STEP_PROFILES);
+      await step.fetchNumbers(numbers);
+      for (const number of numbers) {
+        const profile = step.get(number);
+        if (profile !== undefined) settleDue(step, loaded, profile);
+      }
+    });
+  }
+
+  /** Takes the next part of the log's past, after `historyAfter`; empty where there is none. */
+  readHistory(batches: readonly StoredBatch[], nowMs: number): Promise<StepResult> {
+    return this.#step(nowMs, async (step, loaded) => {
+      const reading = [...loaded.aspects].filter(([, progress]) => progress.cursor < progress.upTo);
+      const events = new Set(reading.map(([, { aspect }]) => aspect.event));
+      const past = batches.flatMap((batch) => eventsOf(batch, events));
+      await step.fetch(past.flatMap(({ message }) => identificationOf(message)?.own ?? []));
+      for (const { message, event, occurrence } of past) {
+        const profile = step.find(identificationOf(message)?.own ?? "");
+        if (profile === undefined) continue;
+        for (const [number, { aspect, cursor, upTo }] of reading) {
+          const isMissing = occurrence.offset > cursor && occurrence.offset <= upTo;
+          if (isMissing && aspect.event === event) takeOccurrence(step, profile, number, aspect, occurrence);
+        }
+        setDue(step, loaded.plan, profile, false);
+      }
+      const last = batches.at(-1);
+      const end = last === undefined ? undefined : offsetAt(last.first, last.itemCount - 1);
+      for (const [number, progress] of reading) {
+        progress.cursor =
+          end === undefined || end >= progress.upTo
+            ? progress.upTo
+            : (Math.max(end, progress.cursor) as Offset);
+        step.aspectChanged(number, progress);
+      }
+      promote(step, loaded);
+    });
+  }
+
+  /** One step of what is to be done beside the log: evaluating everybody, sending what was held, telling added destinations. */
+  work(nowMs: number): Promise<StepResult> {
+    return this.#step(nowMs, async (step, loaded) => {
+      await this.#evaluateNext(step, loaded);
+      for (const state of loaded.states.values()) {
+        if (isFlushDue(state, nowMs)) await this.#flushNext(step, state);
+        if (isResendDue(state)) await this.#resendNext(step, state);
+      }
+      promote(step, loaded);
+    });
+  }
+
+  /** How far every definition is. */
+  figures(nowMs: number): Promise<readonly DefinitionFigures[]> {
+    return this.#inTurn(async () => {
+      const loaded = await this.#load();
+      return Array.from(loaded.states.values(), (state) => ({
+        id: state.definition.id,
+        size: state.size,
+        status: syncView(state, historyRead(state, loaded), nowMs),
+      }));
+    });
+  }
+
+  /** Members by their profiles' age; undefined when there is no such audience. */
+  members(audienceId: string, page: PageRequest): Promise<Page<MemberView> | undefined> {
+    return this.#inTurn(async () => {
+      const loaded = await this.#load();
+      if (!loaded.states.has(audienceId)) return undefined;
+      const { items, nextCursor } = await this.#store.members(audienceId, page);
+      const records = await this.#store.load(items.map((member) => member.profile));
+      const bodies = new Map(records.map(({ number, body }) => [number, decodeProfile(number, body)]));
+      const views = items.flatMap(({ profile: number, sinceMs }) => {
+        const profile = bodies.get(number);
+        return profile === undefined ? [] : [{ ...userFields(profile), since: formatTime(sinceMs) }];
+      });
+      return { items: views, ...(nextCursor === undefined ? {} : { nextCursor }) };
+    });
+  }
+
+  /** Why a user is in or out; undefined when there is no such audience or profile. */
+  why(audienceId: string, userId: string, nowMs: number): Promise<WhyView | undefined> {
+    return this.#inTurn(async () => {
+      const { plan } = await this.#load();
+      const definition = plan.definitions.get(audienceId);
+      const profile = await this.#read(userId);
+      if (definition?.kind !== AUDIENCE || profile === undefined) return undefined;
+      const membership = profile.memberships.get(audienceId);
+      const explanation = explain(definition.document.condition, {
+        ...readingOf(profile, plan, nowMs),
+        event: (condition) => {
+          const number = plan.aspectOf.get(condition) ?? -1;
+          const aspect = plan.aspects.get(number);
+          const tally = profile.aspects.get(number) as Tally | undefined;
+          if (aspect?.kind !== "tally") return { isCapped: false };
+          return {
+            lastMs: lastMs(tally),
+            changesAtMs: nextChangeMs(aspect, tally, nowMs),
+            isCapped: aspect.withinMs !== undefined && countOf(aspect, tally, nowMs) >= aspect.most,
+          };
+        },
+      });
+      return {
+        userId,
+        member: membership?.isIn ?? false,
+        ...(membership === undefined ? {} : { since: formatTime(membership.sinceMs) }),
+        explanation,
+      };
+    });
+  }
+
+  profile(userId: string): Promise<ProfileView | undefined> {
+    return this.#inTurn(async () => {
+      const { plan } = await this.#load();
+      const profile = await this.#read(userId);
+      return profile === undefined ? undefined : viewOf(profile, plan);
+    });
+  }
+
+  /** Begins a preview; `previewHistory` and `previewScan` go on with it, `previewEnd` forgets it. */
+  previewBegin(
+    condition: Condition,
+    nowMs: number,
+  ): Promise<{ readonly preview: number; readonly needsHistory: boolean; readonly upTo: Offset }> {
+    return this.#inTurn(async () => {
+      const { plan, aspects, cursor } = await this.#load();
+      const counted = new Map<string, number>();
+      for (const [number, progress] of aspects)
+        if (progress.cursor >= progress.upTo) counted.set(aspectKey(progress.aspect), number);
+      const one = previewer(condition, { store: this.#store, plan, counted, upTo: cursor, nowMs });
+      const preview = this.#nextPreview++;
+      this.#previews.set(preview, one);
+      return { preview, needsHistory: one.needsHistory && cursor > BEFORE_FIRST, upTo: cursor };
+    });
+  }
+
+  async previewHistory(preview: number, batches: readonly StoredBatch[]): Promise<Offset> {
+    return this.#inTurn(async () => (await this.#previews.get(preview)?.history(batches)) ?? BEFORE_FIRST);
+  }
+
+  /** The result, once all profiles are evaluated. */
+  async previewScan(preview: number): Promise<Omit<AudiencePreview, "tookMs"> | undefined> {
+    return this.#inTurn(async () => {
+      const one = this.#previews.get(preview);
+      if (one === undefined || !(await one.scan())) return undefined;
+      return one.result();
+    });
+  }
+
+  previewEnd(preview: number): void {
+    this.#previews.delete(preview);
+  }
+
+  /** The ids that a user's profile answers to, the given one included. */
+  identitiesOf(userId: string): Promise<readonly string[]> {
+    return this.#inTurn(async () => {
+      const profile = await this.#read(userId);
+      return namesOf(profile?.identities ?? [], userId);
+    });
+  }
+
+  /** Removes profiles with their memberships and what is owed of them. */
+  forget(userIds: readonly string[], nowMs: number): Promise<readonly Forgotten[]> {
+    return this.#inTurn(async () => {
+      const loaded = await this.#load();
+      const step = new Step(this.#store, this.#remembered, loaded.numbers, nowMs);
+      await step.fetch(userIds.flatMap((id) => [userIdentity(id), anonymousIdentity(id)]));
+      const forgotten = userIds.map((userId): Forgotten => {
+        const profile = step.find(userIdentity(userId)) ?? step.find(anonymousIdentity(userId));
+        if (profile === undefined)
+          return { userId, profile: false, audienceMemberships: 0, userIds: [userId] };
+        const memberships = [...profile.memberships.values()].filter((one) => one.isIn).length;
+        removeProfile(step, loaded, profile);
+        return {
+          userId,
+          profile: true,
+          audienceMemberships: memberships,
+          userIds: namesOf(profile.identities, userId),
+        };
+      });
+      await this.#commit(step);
+      return forgotten;
+    });
+  }
+
+  /** Rewrites the store so that what was removed is in none of its bytes. */
+  compact(): Promise<void> {
+    return this.#inTurn(() => this.#store.compact());
+  }
+
+  close(): Promise<void> {
+    return this.#inTurn(() => this.#store.close());
+  }
+
+  // ── Steps ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  #step(
+    nowMs: number,
+    make: (step: Step, loaded: Loaded) => Promise<void> | void,
+    { nonce }: { readonly nonce?: string } = {},
+  ): Promise<StepResult> {
+    return this.#inTurn(async () => {
+      const loaded = await this.#load(nonce);
+      const step = new Step(this.#store, this.#remembered, loaded.numbers, nowMs);
+      try {
+        await make(step, loaded);
+        await this.#commit(step);
+      } catch (error) {
+        this.#unload();
+        throw error;
+      }
+      return { owed: step.owed, status: await this.#status(loaded, nowMs) };
+    });
+  }
+
+  async #commit(step: Step): Promise<void> {
+    const paidUpTo = this.#paidUpTo;
+    try {
+      await step.commit(paidUpTo);
+    } catch (error) {
+      this.#unload();
+      throw error;
+    }
+    if (this.#paidUpTo === paidUpTo) this.#paidUpTo = undefined;
+  }
+
+  /** What a failed step changed in memory is not to be believed: it is read again. */
+  #unload(): void {
+    this.#loaded = undefined;
+    this.#remembered.profiles.clear();
+    this.#remembered.identities.clear();
+  }
+
+  async #load(nonce = ""): Promise<Loaded> {
+    if (this.#loaded !== undefined) return this.#loaded;
+    const documents = await this.#store.documents();
+    const stored = documents.get("numbers");
+    const numbers: Numbers =
+      stored === undefined
+        ? { nonce, nextProfile: 1, nextSeq: 1, nextAspect: 1 }
+        : (JSON.parse(stored) as Numbers);
+    const aspects = new Map<number, AspectProgress>();
+    const states = new Map<string, DefinitionState>();
+    for (const [name, json] of documents) {
+      const [kind, id] = [name.slice(0, name.indexOf(":")), name.slice(name.indexOf(":") + 1)];
+      if (kind === "aspect") aspects.set(Number(id), JSON.parse(json) as AspectProgress);
+      else if (kind === "definition") states.set(id, JSON.parse(json) as DefinitionState);
+    }
+    const cursor = await this.#store.cursor();
+    this.#loaded = { numbers, aspects, states, cursor, plan: planOf(states, aspects) };
+    return this.#loaded;
+  }
+
+  async #status(loaded: Loaded, nowMs: number): Promise<EngineStatus> {
+    let historyAfter: Offset | undefined;
+    for (const { cursor, upTo } of loaded.aspects.values())
+      if (cursor < upTo && (historyAfter === undefined || cursor < historyAfter)) historyAfter = cursor;
+    let wakeAtMs = await this.#store.nextDueMs();
+    let hasWork = false;
+    for (const state of loaded.states.values()) {
+      hasWork ||= isScanned(state) || isFlushDue(state, nowMs) || isResendDue(state);
+      const wakeMs = nextWakeMs(state, nowMs);
+      if (wakeMs !== undefined && (wakeAtMs === undefined || wakeMs < wakeAtMs)) wakeAtMs = wakeMs;
+    }
+    return {
+      cursor: loaded.cursor,
+      ...(historyAfter === undefined ? {} : { historyAfter }),
+      hasWork,
+      ...(wakeAtMs === undefined ? {} : { wakeAtMs }),
+    };
+  }
+
+  #define(step: Step, loaded: Loaded, definitions: readonly Definition[]): void {
+    const { states } = loaded;
+    const wanted = new Map(definitions.map((definition) => [definition.id, definition]));
+    for (const id of [...states.keys()]) {
+      if (wanted.has(id)) continue;
+      states.delete(id);
+      step.removeDefinition(id);
+    }
+    for (const definition of definitions) {
+      const known = states.get(definition.id);
+      const state = known === undefined ? newState(definition, step) : edited(known, definition, step);
+      if (state === known) continue;
+      states.set(definition.id, state);
+      step.stateChanged(state);
+    }
+    const needed = new Set<string>();
+    const numbers = new Map([...loaded.aspects].map(([number, { aspect }]) => [aspectKey(aspect), number]));
+    for (const aspect of aspectsOf(definitions)) {
+      const key = aspectKey(aspect);
+      needed.add(key);
+      if (numbers.has(key)) continue;
+      const number = step.takeAspectNumber();
+      const progress: AspectProgress = { aspect, upTo: loaded.cursor, cursor: BEFORE_FIRST };
+      numbers.set(key, number);
+      loaded.aspects.set(number, progress);
+      step.aspectChanged(number, progress);
+    }
+    for (const [number, { aspect }] of loaded.aspects) {
+      if (needed.has(aspectKey(aspect))) continue;
+      loaded.aspects.delete(number);
+      step.aspectChanged(number, undefined);
+    }
+    loaded.plan = planOf(states, loaded.aspects);
+    promote(step, loaded);
+  }
+
+  async #evaluateNext(step: Step, loaded: Loaded): Promise<void> {
+    const scanned = [...loaded.states.values()].filter(isScanned);
+    if (scanned.length === 0) return;
+    const from = Math.min(...scanned.map((state) => state.evaluatedTo));
+    const profiles = await step.scan(from, STEP_PROFILES);
+    for (const profile of profiles) {
+      for (const state of scanned) {
+        if (state.evaluatedTo >= profile.number || profile.number > state.evaluateUpTo) continue;
+        keepUpWith(step, loaded, profile, state.definition);
+        state.evaluated += 1;
+      }
+    }
+    const last = profiles.length < STEP_PROFILES ? undefined : profiles.at(-1)?.number;
+    for (const state of scanned) {
+      state.evaluatedTo = last === undefined ? state.evaluateUpTo : Math.max(last, state.evaluatedTo);
+      if (state.evaluatedTo >= state.evaluateUpTo) goLive(state, step.nowMs);
+      step.stateChanged(state);
+    }
+  }
+
+  async #flushNext(step: Step, state: DefinitionState): Promise<void> {
+    const numbers = await this.#store.held(state.definition.id, STEP_PROFILES);
+    await step.fetchNumbers(numbers);
+    for (const number of numbers) {
+      const profile = step.get(number);
+      if (profile !== undefined) release(step, state, profile);
+    }
+    if (state.held === 0) state.nextSyncAtMs = afterSync(state, step.nowMs);
+    step.stateChanged(state);
+  }
+
+  async #resendNext(step: Step, state: DefinitionState): Promise<void> {
+    const [resend, ...others] = state.resends;
+    if (resend === undefined) return;
+    const profiles = await step.scan(resend.after, STEP_PROFILES);
+    for (const profile of profiles) tellAdded(step, state, profile, resend.destinationIds, resend.beforeSeq);
+    const last = profiles.at(-1)?.number;
+    state.resends =
+      last === undefined || profiles.length < STEP_PROFILES
+        ? others
+        : [{ ...resend, after: last }, ...others];
+    step.stateChanged(state);
+  }
+
+  /** A profile as it is stored: not taken into memory, since a step may be changing it. */
+  async #read(userId: string): Promise<Profile | undefined> {
+    const identities = [userIdentity(userId), anonymousIdentity(userId)];
+    const numbers = await this.#store.resolve(identities);
+    const number = identities.map((identity) => numbers.get(identity)).find((one) => one !== undefined);
+    if (number === undefined) return undefined;
+    const [record] = await this.#store.load([number]);
+    return record === undefined ? undefined : decodeProfile(number, record.body);
+  }
+}
+
+// ── What a message changes ─────────────────────────────────────────────────────────────────────────────────
+
+function takeMessage(step: Step, loaded: Loaded, stored: StoredMessage): void {
+  const { message } = stored;
+  const identification = identificationOf(message);
+  if (identification === undefined || message.type === "delete") return;
+  const { plan } = loaded;
+  const atMs = timeOf(stored);
+  const known = step.find(identification.own);
+  const profile = known ?? step.create(identification.own, atMs);
+  if (profile.dueMs !== undefined && profile.dueMs <= step.nowMs) settleDue(step, loaded, profile);
+  profile.firstSeenMs = Math.min(profile.firstSeenMs, atMs);
+  profile.lastSeenMs = Math.max(profile.lastSeenMs, atMs);
+  step.touch(profile);
+
+  if (identification.anonymous !== undefined) attach(step, loaded, profile, identification.anonymous);
+  if (identification.previous !== undefined) {
+    attach(step, loaded, profile, identification.previous.anonymous);
+    claim(step, loaded, profile, identification.previous.user);
+  }
+  const traits = message.type === "identify" ? takeTraits(profile, message.traits) : [];
+  const aspects: number[] = [];
+  if (message.type === "track" && typeof message.event === "string") {
+    const counted = plan.aspectsByEvent.get(message.event);
+    if (counted !== undefined) {
+      const occurrence = occurrenceOf(stored);
+      for (const { number, aspect } of counted)
+        if (takeOccurrence(step, profile, number, aspect, occurrence)) aspects.push(number);
+    }
+  }
+  const audiences = known === undefined ? plan.ofNewProfiles : [];
+  keepUp(step, loaded, profile, { aspects, traits, audiences });
+  if (aspects.length > 0) setDue(step, plan, profile, false);
+}
+
+/** Whether the aspect's state changed. */
+function takeOccurrence(
+  step: Step,
+  profile: Profile,
+  number: number,
+  aspect: Aspect,
+  occurrence: Parameters<typeof withOccurrence>[2],
+): boolean {
+  const before = profile.aspects.get(number);
+  const after = withOccurrence(aspect, before, occurrence, step.nowMs);
+  if (after === before || after === undefined) return false;
+  profile.aspects.set(number, after);
+  step.touch(profile);
+  return true;
+}
+
+/** An anonymous id belongs to the first user who is identified with it, for good: what it did before becomes theirs. */
+function attach(step: Step, loaded: Loaded, profile: Profile, identity: string): void {
+  const other = step.find(identity);
+  if (other === undefined) takeIdentity(step, profile, identity);
+  else if (other !== profile && isAnonymous(other)) merge(step, loaded, profile, other);
+}
+
+/** Alias: a user id becomes another name of this user, with everything that is known under it. */
+function claim(step: Step, loaded: Loaded, profile: Profile, identity: string): void {
+  const other = step.find(identity);
+  if (other === undefined) takeIdentity(step, profile, identity);
+  else if (other !== profile) merge(step, loaded, profile, other);
+}
+
+function takeIdentity(step: Step, profile: Profile, identity: string): void {
+  profile.identities.push(identity);
+  step.point(identity, profile.number);
+  step.touch(profile);
+}
+
+function merge(step: Step, loaded: Loaded, profile: Profile, gone: Profile): void {
+  mergeInto(step, loaded, profile, gone);
+  setDue(step, loaded.plan, profile, false);
+}
+
+/** Events have left windows: what depends on them is evaluated. */
+function settleDue(step: Step, loaded: Loaded, profile: Profile): void {
+  const { plan } = loaded;
+  const windowed = [...profile.aspects.keys()].filter(
+    (number) => plan.aspects.get(number)?.withinMs !== undefined,
+  );
+  keepUp(step, loaded, profile, { aspects: windowed, traits: [] });
+  setDue(step, plan, profile, true);
+}
+
+function removeProfile(step: Step, { states }: Loaded, profile: Profile): void {
+  for (const [id, { isIn, told }] of profile.memberships) {
+    const state = states.get(id);
+    if (state === undefined) continue;
+    state.size -= Number(isIn);
+    state.held -= Number(isIn !== told);
+    step.stateChanged(state);
+  }
+  for (const [id, computed] of profile.computed) {
+    const state = states.get(id);
+    if (state?.definition.kind !== COMPUTED_TRAIT || isTold(computed, state.definition)) continue;
+    state.held -= 1;
+    step.stateChanged(state);
+  }
+  for (const identity of profile.identities) step.point(identity, undefined);
+  step.withdraw(profile.number);
+  step.remove(profile);
+}
+
+// ── What becomes of a definition ───────────────────────────────────────────────────────────────────────────
+
+function newState(definition: Definition, { nowMs }: Step): DefinitionState {
+  return {
+    definition,
+    phase: "history",
+    evaluatedTo: 0,
+    evaluateUpTo: 0,
+    evaluated: 0,
+    size: 0,
+    held: 0,
+    nextSyncAtMs: firstSyncMs(definition),
+    resends: [],
+    startedAtMs: nowMs,
+  };
+}
+
+function firstSyncMs({ kind, document }: Definition): number {
+  return Date.parse(document.createdAt) + (kind === AUDIENCE ? document.sync.initialDelayMs : 0);
+}
+
+function edited(state: DefinitionState, definition: Definition, step: Step): DefinitionState {
+  const before = state.definition;
+  if (JSON.stringify(before) === JSON.stringify(definition)) return state;
+  const known = new Set(before.document.destinationIds);
+  const added = definition.document.destinationIds.filter((id) => !known.has(id));
+  const hasNewSync =
+    before.kind === AUDIENCE &&
+    definition.kind === AUDIENCE &&
+    JSON.stringify(before.document.sync) !== JSON.stringify(definition.document.sync);
+  return {
+    ...state,
+    definition,
+    ...(whatItAsks(before) === whatItAsks(definition)
+      ? {}
+      : { phase: "history", evaluatedTo: 0, evaluated: 0, startedAtMs: step.nowMs }),
+    ...(hasNewSync ? { nextSyncAtMs: Math.max(firstSyncMs(definition), step.nowMs) } : {}),
+    ...(added.length === 0
+      ? {}
+      : {
+          resends: [...state.resends, { destinationIds: added, after: -1, beforeSeq: step.numbers.nextSeq }],
+        }),
+  };
+}
+
+/** The part of a definition of which the evaluation depends. */
+function whatItAsks(definition: Definition): string {
+  return JSON.stringify(
+    definition.kind === AUDIENCE ? definition.document.condition : aspectsOf([definition]),
+  );
+}
+
+function aspectsOf(definitions: readonly Definition[]): Aspect[] {
+  return definitions.flatMap((definition): Aspect[] =>
+    definition.kind === AUDIENCE
+      ? eventConditions(definition.document.condition).map(tallyOf)
+      : [accumulationOf(definition)],
+  );
+}
+
+function accumulationOf({ document }: Extract<Definition, { readonly kind: typeof COMPUTED_TRAIT }>): Aspect {
+  return {
+    kind: "accumulation",
+    of: document.kind,
+    event: document.event,
+    ...(document.property === undefined ? {} : { property: document.property }),
+    ...(document.withinMs === undefined ? {} : { withinMs: document.withinMs }),
+  };
+}
+
+function planOf(
+  states: ReadonlyMap<string, DefinitionState>,
+  progress: ReadonlyMap<number, AspectProgress>,
+): Plan {
+  const definitions = Array.from(states.values(), (state) => state.definition);
+  const numbers = new Map([...progress].map(([number, { aspect }]) => [aspectKey(aspect), number]));
+  const numberOf = (aspect: Aspect): number => numbers.get(aspectKey(aspect)) ?? -1;
+  const aspectOf: Map<Parameters<Plan["aspectOf"]["get"]>[0], number> = new Map();
+  for (const definition of definitions) {
+    if (definition.kind === AUDIENCE)
+      for (const event of eventConditions(definition.document.condition))
+        aspectOf.set(event, numberOf(tallyOf(event)));
+    else aspectOf.set(definition.document, numberOf(accumulationOf(definition)));
+  }
+  return makePlan(
+    definitions,
+    aspectOf,
+    new Map([...progress].map(([number, { aspect }]) => [number, aspect])),
+  );
+}
+
+/** Definitions whose history is read, and all that they name is live, begin to be evaluated. */
+function promote(step: Step, loaded: Loaded): void {
+  const { states, plan } = loaded;
+  const inPlanOrder = [...plan.computedTraits, ...plan.audiences];
+  for (const { id } of inPlanOrder) {
+    const state = states.get(id);
+    if (state?.phase !== "history" || !isHistoryRead(state, loaded)) continue;
+    if (!namedBy(state.definition, plan).every((other) => states.get(other)?.phase === "live")) continue;
+    state.phase = "evaluating";
+    state.evaluatedTo = 0;
+    state.evaluateUpTo = step.numbers.nextProfile - 1;
+    if (state.evaluateUpTo === 0) goLive(state, step.nowMs);
+    step.stateChanged(state);
+  }
+}
+
+function goLive(state: DefinitionState, nowMs: number): void {
+  state.phase = "live";
+  state.finishedAtMs = nowMs;
+}
+
+/** Other definitions whose state the condition depends on. */
+function namedBy(definition: Definition, plan: Plan): string[] {
+  if (definition.kind !== AUDIENCE) return [];
+  const { condition } = definition.document;
+  const computed = traitsNamed(condition).flatMap((trait) => plan.computedByKey.get(trait)?.id ?? []);
+  return [...audiencesNamed(condition), ...computed].filter((id) => plan.definitions.has(id));
+}
+
+function isHistoryRead(state: DefinitionState, loaded: Loaded): boolean {
+  return historyRead(state, loaded) === 1;
+}
+
+/** How much of the history that a definition needs is read, 0 to 1. */
+function historyRead(state: DefinitionState, { plan, aspects }: Loaded): number {
+  const { definition } = state;
+  const keys =
+    definition.kind === AUDIENCE ? eventConditions(definition.document.condition) : [definition.document];
+  const parts = keys.map((key) => {
+    const progress = aspects.get(plan.aspectOf.get(key) ?? -1);
+    if (progress === undefined || progress.cursor >= progress.upTo) return 1;
+    return (progress.cursor + 1) / (progress.upTo + 1);
+  });
+  return Math.min(1, ...parts);
+}
+
+/** Whether everybody is to be evaluated for it, and it is not paused. */
+function isScanned({ phase, definition }: DefinitionState): boolean {
+  return phase === "evaluating" && !(definition.kind === AUDIENCE && definition.document.paused);
+}
+
+function isResendDue({ resends, phase, definition }: DefinitionState): boolean {
+  const { document, kind } = definition;
+  return (
+    resends.length > 0 && phase === "live" && document.enabled && !(kind === AUDIENCE && document.paused)
+  );
+}
+
+// ── Views ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+function viewOf(profile: Profile, plan: Plan): ProfileView {
+  const named = (prefix: string): string[] =>
+    profile.identities.filter((identity) => identity.startsWith(prefix)).map((identity) => identity.slice(2));
+  return {
+    ...userFields(profile),
+    traits: Object.fromEntries(profile.traits),
+    computedTraits: Object.fromEntries(
+      [...profile.computed].flatMap(([id, { value }]) => {
+        const definition = plan.definitions.get(id);
+        return definition === undefined || value === undefined ? [] : [[definition.document.key, value]];
+      }),
+    ),
+    audiences: [...profile.memberships].flatMap(([id, { isIn, sinceMs }]) => {
+      const definition = plan.definitions.get(id);
+      return definition === undefined
+        ? []
+        : [{ id, key: definition.document.key, member: isIn, since: formatTime(sinceMs) }];
+    }),
+    identities: { userIds: named("u:"), anonymousIds: named("a:") },
+    firstSeenAt: formatTime(profile.firstSeenMs),
+    lastSeenAt: formatTime(profile.lastSeenMs),
+  };
+}
+
+/** Ids without what they are; the one asked for first. */
+function namesOf(identities: readonly string[], userId: string): string[] {
+  return [...new Set([userId, ...identities.map((identity) => identity.slice(2))])];
+}

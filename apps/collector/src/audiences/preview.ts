@@ -1,0 +1,124 @@
+import { type AudiencePreview, type Condition, formatTime, type MemberView } from "@sluice/protocol";
+import type { ProfileStore } from "../store/profiles.js";
+import { type Offset, offsetAt, type StoredBatch } from "../store/store.js";
+import { type Aspect, type AspectState, aspectKey, tallyOf, withOccurrence } from "./aspect.js";
+import { AUDIENCE } from "./definitions.js";
+import { eventConditions, holds } from "./evaluate.js";
+import { identificationOf } from "./identities.js";
+import { readingOf } from "./keep-up.js";
+import { makePlan, type Plan } from "./plan.js";
+import { decodeProfile, userFields } from "./profile.js";
+import { eventsOf } from "./track-events.js";
+
+/** Profiles looked at in one go. */
+const SCANNED = 2_000;
+/** Users that a preview shows. */
+const SHOWN = 10;
+
+/**
+ * Finds out who would be in an audience that does not exist: first the log is read for events that nothing counts yet
+ * (`history`, unless `needsHistory` is false), then all profiles are evaluated (`scan`). It changes nothing; what it counts is in memory.
+ */
+export interface Previewer {
+  readonly needsHistory: boolean;
+  /** Events after it are not looked at. */
+  readonly upTo: Offset;
+  /** Takes the next batches of the log; undefined when there are none. Answers how far it is. */
+  history(batches: readonly StoredBatch[]): Promise<Offset>;
+  /** Evaluates the next profiles; answers whether all are done. */
+  scan(): Promise<boolean>;
+  result(): Omit<AudiencePreview, "tookMs">;
+}
+
+export function previewer(
+  condition: Condition,
+  parts: {
+    readonly store: ProfileStore;
+    readonly plan: Plan;
+    /** Aspects whose states hold the whole history. */
+    readonly counted: ReadonlyMap<string, number>;
+    readonly upTo: Offset;
+    readonly nowMs: number;
+  },
+): Previewer {
+  const { store, plan, counted, upTo, nowMs } = parts;
+  const aspects = new Map<number, Aspect>(plan.aspects);
+  const aspectOf = new Map(plan.aspectOf);
+  const uncounted = new Map<string, { readonly number: number; readonly aspect: Aspect }>();
+  for (const event of eventConditions(condition)) {
+    const aspect = tallyOf(event);
+    const key = aspectKey(aspect);
+    let number = counted.get(key) ?? uncounted.get(key)?.number;
+    if (number === undefined) {
+      // Below zero: no aspect that is kept has such a number.
+      number = -1 - uncounted.size;
+      uncounted.set(key, { number, aspect });
+      aspects.set(number, aspect);
+    }
+    aspectOf.set(event, number);
+  }
+  const document = {
+    name: "",
+    key: "",
+    condition,
+    destinationIds: [],
+    sync: { initialDelayMs: 0, everyMs: 0 },
+    trackEvents: false,
+    enabled: true,
+    paused: false,
+    createdAt: formatTime(nowMs),
+  };
+  const previewPlan = makePlan(
+    [...plan.computedTraits, { id: "preview", kind: AUDIENCE, document }],
+    aspectOf,
+    aspects,
+  );
+  const events = new Set(Array.from(uncounted.values(), ({ aspect }) => aspect.event));
+  const states = new Map<number, Map<number, AspectState>>();
+  let cursor = -1 as Offset;
+  let scannedTo = -1;
+  let evaluated = 0;
+  let size = 0;
+  const sample: MemberView[] = [];
+
+  return {
+    needsHistory: uncounted.size > 0,
+    upTo,
+    history: async (batches) => {
+      const occurrences = batches
+        .flatMap((batch) => eventsOf(batch, events))
+        .filter(({ occurrence }) => occurrence.offset <= upTo);
+      const identities = occurrences.flatMap(({ message }) => identificationOf(message)?.own ?? []);
+      const numbers = await store.resolve(identities);
+      for (const { message, event, occurrence } of occurrences) {
+        const profile = numbers.get(identificationOf(message)?.own ?? "");
+        if (profile === undefined) continue;
+        const ofProfile = states.get(profile) ?? new Map<number, AspectState>();
+        for (const { number, aspect } of uncounted.values()) {
+          if (aspect.event !== event) continue;
+          const state = withOccurrence(aspect, ofProfile.get(number), occurrence, nowMs);
+          if (state !== undefined) ofProfile.set(number, state);
+        }
+        if (ofProfile.size > 0) states.set(profile, ofProfile);
+      }
+      const last = batches.at(-1);
+      cursor = last === undefined ? upTo : offsetAt(last.first, last.itemCount - 1);
+      return cursor;
+    },
+    scan: async () => {
+      const records = await store.scan(scannedTo, SCANNED);
+      for (const { number, body } of records) {
+        const profile = decodeProfile(number, body);
+        for (const [aspect, state] of states.get(number) ?? []) profile.aspects.set(aspect, state);
+        evaluated += 1;
+        if (holds(condition, readingOf(profile, previewPlan, nowMs))) {
+          size += 1;
+          if (sample.length < SHOWN) sample.push(userFields(profile));
+        }
+      }
+      scannedTo = records.at(-1)?.number ?? scannedTo;
+      return records.length < SCANNED;
+    },
+    result: () => ({ size, evaluated, sample }),
+  };
+}

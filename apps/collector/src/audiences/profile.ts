@@ -1,0 +1,155 @@
+import { isPlainObject } from "@sluice/protocol";
+import { parseJson } from "../messages/parse-json.js";
+import type { AspectState } from "./aspect.js";
+
+/** What a profile is to an audience. */
+export interface Membership {
+  readonly isIn: boolean;
+  /** Since when it is in, or out. */
+  readonly sinceMs: number;
+  /** What the destinations were told last. */
+  readonly told: boolean;
+  /** The message that told them; 0: none. */
+  readonly toldSeq: number;
+}
+
+/** A computed trait of a profile. */
+export interface ComputedValue {
+  /** Undefined where there is none: no event of it is left. */
+  readonly value: unknown;
+  /** What the destinations were told last, as JSON; absent: nothing yet. */
+  readonly told?: string;
+  readonly toldSeq: number;
+}
+
+/** What is known of one user. Changed in place while a step is made; stored as JSON. */
+export interface Profile {
+  readonly number: number;
+  /** `u:` and the user id, or `a:` and the anonymous id of somebody who was not identified so far. */
+  readonly id: string;
+  firstSeenMs: number;
+  lastSeenMs: number;
+  /** Every id that it answers to, its own first. */
+  identities: string[];
+  readonly traits: Map<string, unknown>;
+  /** By aspect number. */
+  readonly aspects: Map<number, AspectState>;
+  /** By audience; one that it was never in is absent. */
+  readonly memberships: Map<string, Membership>;
+  /** By computed trait. */
+  readonly computed: Map<string, ComputedValue>;
+  /** Stored as due then: never later than it must be, perhaps earlier. */
+  dueMs?: number | undefined;
+}
+
+export function newProfile(number: number, id: string, seenMs: number): Profile {
+  return {
+    number,
+    id,
+    firstSeenMs: seenMs,
+    lastSeenMs: seenMs,
+    identities: [id],
+    traits: new Map(),
+    aspects: new Map(),
+    memberships: new Map(),
+    computed: new Map(),
+  };
+}
+
+export function isAnonymous(profile: Pick<Profile, "id">): boolean {
+  return profile.id.startsWith("a:");
+}
+
+/** The fields by which messages name the user. */
+export function userFields(profile: Pick<Profile, "id">): { userId: string } | { anonymousId: string } {
+  const id = profile.id.slice(2);
+  return isAnonymous(profile) ? { anonymousId: id } : { userId: id };
+}
+
+/** Takes over an identify message's traits; null takes one away. Returns the names of those that changed. */
+export function takeTraits(profile: Profile, traits: unknown): string[] {
+  const changed: string[] = [];
+  if (!isPlainObject(traits)) return changed;
+  for (const name of Object.keys(traits)) {
+    const value = traits[name];
+    const known = profile.traits.get(name);
+    if (value === null || value === undefined) {
+      if (profile.traits.delete(name)) changed.push(name);
+    } else if (
+      known !== value &&
+      !(typeof value === "object" && JSON.stringify(known) === JSON.stringify(value))
+    ) {
+      profile.traits.set(name, value);
+      changed.push(name);
+    }
+  }
+  return changed;
+}
+
+/** Profiles as they are stored: arrays, since there are many of them. */
+interface Stored {
+  readonly id: string;
+  readonly seen: readonly [firstMs: number, lastMs: number];
+  readonly ids?: readonly string[];
+  readonly traits?: readonly (readonly [string, unknown])[];
+  readonly aspects?: readonly (readonly [number, AspectState])[];
+  readonly in?: readonly (readonly [string, 0 | 1, number, 0 | 1, number])[];
+  readonly computed?: readonly (readonly [string, unknown, number, string?])[];
+  readonly due?: number;
+}
+
+export function encodeProfile(profile: Profile): string {
+  const stored: Stored = {
+    id: profile.id,
+    seen: [profile.firstSeenMs, profile.lastSeenMs],
+    ...(profile.identities.length === 1 ? {} : { ids: profile.identities }),
+    ...(profile.traits.size === 0 ? {} : { traits: [...profile.traits] }),
+    ...(profile.aspects.size === 0 ? {} : { aspects: [...profile.aspects] }),
+    ...(profile.memberships.size === 0
+      ? {}
+      : {
+          in: Array.from(profile.memberships, ([id, one]) => [
+            id,
+            one.isIn ? 1 : 0,
+            one.sinceMs,
+            one.told ? 1 : 0,
+            one.toldSeq,
+          ]),
+        }),
+    ...(profile.computed.size === 0
+      ? {}
+      : {
+          computed: Array.from(profile.computed, ([id, one]) =>
+            one.told === undefined ? [id, one.value, one.toldSeq] : [id, one.value, one.toldSeq, one.told],
+          ),
+        }),
+    ...(profile.dueMs === undefined ? {} : { due: profile.dueMs }),
+  };
+  return JSON.stringify(stored);
+}
+
+export function decodeProfile(number: number, body: string): Profile {
+  const stored = parseJson(body) as Stored;
+  return {
+    number,
+    id: stored.id,
+    firstSeenMs: stored.seen[0],
+    lastSeenMs: stored.seen[1],
+    identities: [...(stored.ids ?? [stored.id])],
+    traits: new Map(stored.traits),
+    aspects: new Map(stored.aspects),
+    memberships: new Map(
+      stored.in?.map(([id, isIn, sinceMs, told, toldSeq]) => [
+        id,
+        { isIn: isIn === 1, sinceMs, told: told === 1, toldSeq },
+      ]),
+    ),
+    computed: new Map(
+      stored.computed?.map(([id, value, toldSeq, told]) => [
+        id,
+        { value: value ?? undefined, toldSeq, ...(told === undefined ? {} : { told }) },
+      ]),
+    ),
+    ...(stored.due === undefined ? {} : { dueMs: stored.due }),
+  };
+}

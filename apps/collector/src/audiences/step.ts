@@ -1,0 +1,208 @@
+import type { OwedMessage, ProfileCommit, ProfileStore } from "../store/profiles.js";
+import type { Offset } from "../store/store.js";
+import type { BoundedMap } from "./bounded-map.js";
+import type { AspectProgress, DefinitionState } from "./definition-state.js";
+import { decodeProfile, encodeProfile, newProfile, type Profile } from "./profile.js";
+
+/** What is numbered, and never used again. */
+export interface Numbers {
+  /** Of this store: in the ids of messages, so that a store that was begun anew does not repeat them. */
+  readonly nonce: string;
+  nextProfile: number;
+  nextSeq: number;
+  nextAspect: number;
+}
+
+/** What is remembered between steps; nothing of it is needed, it spares reading. */
+export interface Remembered {
+  readonly profiles: BoundedMap<number, Profile>;
+  readonly identities: BoundedMap<string, number>;
+}
+
+/**
+ * One step: profiles are fetched, changed in memory, and everything that changed is committed at once. What a step did not
+ * fetch it cannot see. After a commit that failed nothing of the step may be used any more.
+ */
+export class Step {
+  readonly nowMs: number;
+  readonly owed: OwedMessage[] = [];
+  readonly #store: ProfileStore;
+  readonly #remembered: Remembered;
+  readonly #numbers: Numbers;
+  readonly #profiles = new Map<number, Profile>();
+  readonly #changed = new Set<Profile>();
+  readonly #identities = new Map<string, number>();
+  /** Scanned: looked at once, so they do not push out of memory those that messages touch. */
+  readonly #passing = new Set<number>();
+  readonly #identityChanges = new Map<string, number | undefined>();
+  readonly #removed = new Set<number>();
+  readonly #members = new Map<string, readonly [string, number, number | undefined]>();
+  readonly #held = new Map<string, readonly [string, number, boolean]>();
+  readonly #documents = new Map<string, string | undefined>();
+  readonly #states = new Set<DefinitionState>();
+  readonly #removedDefinitions: string[] = [];
+  readonly #withdrawn: number[] = [];
+  #areNumbersChanged = false;
+  #cursor: Offset | undefined;
+
+  constructor(store: ProfileStore, remembered: Remembered, numbers: Numbers, nowMs: number) {
+    this.#store = store;
+    this.#remembered = remembered;
+    this.#numbers = numbers;
+    this.nowMs = nowMs;
+  }
+
+  /** Makes the profiles that these ids stand for visible to `find`. */
+  async fetch(identities: Iterable<string>): Promise<void> {
+    const unknown: string[] = [];
+    for (const identity of new Set(identities)) {
+      const known = this.#remembered.identities.get(identity);
+      if (known === undefined) unknown.push(identity);
+      else this.#identities.set(identity, known);
+    }
+    if (unknown.length > 0) {
+      for (const [identity, number] of await this.#store.resolve(unknown))
+        this.#identities.set(identity, number);
+    }
+    await this.fetchNumbers(this.#identities.values());
+  }
+
+  async fetchNumbers(numbers: Iterable<number>): Promise<void> {
+    const missing: number[] = [];
+    for (const number of new Set(numbers)) {
+      if (this.#profiles.has(number)) continue;
+      const known = this.#remembered.profiles.get(number);
+      if (known === undefined) missing.push(number);
+      else this.#profiles.set(number, known);
+    }
+    if (missing.length === 0) return;
+    for (const { number, body } of await this.#store.load(missing))
+      this.#profiles.set(number, decodeProfile(number, body));
+  }
+
+  /** The next profiles in order after a number. */
+  async scan(after: number, limit: number): Promise<Profile[]> {
+    const records = await this.#store.scan(after, limit);
+    return records.map(({ number, body }) => {
+      const known = this.#profiles.get(number) ?? this.#remembered.profiles.get(number);
+      if (known === undefined) this.#passing.add(number);
+      const profile = known ?? decodeProfile(number, body);
+      this.#profiles.set(number, profile);
+      return profile;
+    });
+  }
+
+  find(identity: string): Profile | undefined {
+    const number = this.#identities.get(identity);
+    return number === undefined ? undefined : this.get(number);
+  }
+
+  get(number: number): Profile | undefined {
+    return this.#removed.has(number) ? undefined : this.#profiles.get(number);
+  }
+
+  create(identity: string, seenMs: number): Profile {
+    const profile = newProfile(this.#numbers.nextProfile, identity, seenMs);
+    this.#numbers.nextProfile += 1;
+    this.#areNumbersChanged = true;
+    this.#profiles.set(profile.number, profile);
+    this.#changed.add(profile);
+    this.point(identity, profile.number);
+    return profile;
+  }
+
+  point(identity: string, number: number | undefined): void {
+    if (number === undefined) this.#identities.delete(identity);
+    else this.#identities.set(identity, number);
+    this.#identityChanges.set(identity, number);
+  }
+
+  touch(profile: Profile): void {
+    this.#changed.add(profile);
+  }
+
+  remove(profile: Profile): void {
+    this.#removed.add(profile.number);
+    this.#changed.delete(profile);
+  }
+
+  setMember(definitionId: string, profile: Profile, sinceMs: number | undefined): void {
+    this.#members.set(`${profile.number} ${definitionId}`, [definitionId, profile.number, sinceMs]);
+  }
+
+  setHeld(definitionId: string, profile: Profile, isHeld: boolean): void {
+    this.#held.set(`${profile.number} ${definitionId}`, [definitionId, profile.number, isHeld]);
+  }
+
+  /** The number of the next message, never given twice. */
+  takeSeq(): number {
+    this.#areNumbersChanged = true;
+    return this.#numbers.nextSeq++;
+  }
+
+  takeAspectNumber(): number {
+    this.#areNumbersChanged = true;
+    return this.#numbers.nextAspect++;
+  }
+
+  get numbers(): Readonly<Numbers> {
+    return this.#numbers;
+  }
+
+  stateChanged(state: DefinitionState): void {
+    this.#states.add(state);
+  }
+
+  removeDefinition(id: string): void {
+    this.#removedDefinitions.push(id);
+    this.#documents.set(`definition:${id}`, undefined);
+  }
+
+  aspectChanged(number: number, progress: AspectProgress | undefined): void {
+    this.#documents.set(`aspect:${number}`, progress === undefined ? undefined : JSON.stringify(progress));
+  }
+
+  /** Takes back what is owed to destinations of a profile. */
+  withdraw(number: number): void {
+    this.#withdrawn.push(number);
+  }
+
+  /** Messages of the log at or before it are counted. */
+  moveCursor(cursor: Offset): void {
+    this.#cursor = cursor;
+  }
+
+  async commit(paidUpTo?: number): Promise<void> {
+    const removedDefinitions = new Set(this.#removedDefinitions);
+    for (const state of this.#states)
+      if (!removedDefinitions.has(state.definition.id))
+        this.#documents.set(`definition:${state.definition.id}`, JSON.stringify(state));
+    if (this.#areNumbersChanged) this.#documents.set("numbers", JSON.stringify(this.#numbers));
+    const isAlive = ([, number]: readonly [string, number, unknown]): boolean => !this.#removed.has(number);
+    const change: ProfileCommit = {
+      ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
+      ...(paidUpTo === undefined ? {} : { paidUpTo }),
+      profiles: Array.from(this.#changed, (profile) => ({
+        number: profile.number,
+        body: encodeProfile(profile),
+        ...(profile.dueMs === undefined ? {} : { dueMs: profile.dueMs }),
+      })),
+      removedProfiles: [...this.#removed],
+      identities: [...this.#identityChanges],
+      members: [...this.#members.values()].filter(isAlive),
+      held: [...this.#held.values()].filter(isAlive),
+      removedDefinitions: this.#removedDefinitions,
+      owed: this.owed,
+      withdrawn: this.#withdrawn,
+      documents: [...this.#documents],
+    };
+    await this.#store.commit(change);
+    for (const [number, profile] of this.#profiles) {
+      if (this.#removed.has(number)) this.#remembered.profiles.delete(number);
+      else if (!this.#passing.has(number)) this.#remembered.profiles.set(number, profile);
+    }
+    for (const [identity, number] of this.#identities) this.#remembered.identities.set(identity, number);
+    for (const [identity, number] of this.#identityChanges)
+      if (number === undefined) this.#remembered.identities.delete(identity);
+  }
+}

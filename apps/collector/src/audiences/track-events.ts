@@ -1,0 +1,31 @@
+import { resolveTime, type UncheckedMessage } from "@sluice/protocol";
+import { decodeBatch } from "../messages/decode-batch.js";
+import type { StoredBatch, StoredMessage } from "../store/store.js";
+import type { Occurrence } from "./aspect.js";
+import { AUDIENCE_SOURCE_ID } from "./owed-message.js";
+
+export interface TrackEvent {
+  readonly message: UncheckedMessage;
+  readonly event: string;
+  readonly occurrence: Occurrence;
+}
+
+/** The track messages of a batch whose event is one of these. The collector's own messages are none. */
+export function eventsOf(batch: StoredBatch, events: ReadonlySet<string>): TrackEvent[] {
+  if (batch.sourceId === AUDIENCE_SOURCE_ID) return [];
+  return decodeBatch(batch).flatMap((stored) => {
+    const { message } = stored;
+    if (message.type !== "track" || typeof message.event !== "string" || !events.has(message.event))
+      return [];
+    return [{ message, event: message.event, occurrence: occurrenceOf(stored) }];
+  });
+}
+
+export function occurrenceOf(stored: StoredMessage): Occurrence {
+  return { atMs: timeOf(stored), offset: stored.offset, properties: stored.message.properties };
+}
+
+/** When it happened. Nothing happens after it was heard of: a clock that is ahead does not keep anybody in a window for longer. */
+export function timeOf({ message, receivedAtMs }: StoredMessage): number {
+  return Math.min(resolveTime(message, receivedAtMs), receivedAtMs);
+}

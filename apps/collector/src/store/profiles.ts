@@ -1,0 +1,92 @@
+/**
+ * The port under audiences and computed traits: profiles, the ids that they answer to, who is a member of what, and
+ * messages that are owed to the log. A store of its own, apart from the log's: what one chunk of the log (or a moment
+ * in time) changes is committed together with the cursor, so after a crash nothing is counted twice and nothing is missed.
+ *
+ * Profiles are opaque JSON here. They are numbered in the order of their making; numbers are never used again.
+ */
+import type { Offset, Page, PageRequest } from "./store.js";
+
+export interface ProfileRecord {
+  readonly number: number;
+  /** JSON. */
+  readonly body: string;
+}
+
+/** A message owed to the log: appended after the commit that made it, removed after that. */
+export interface OwedMessage {
+  /** Ascending, never used again: the message's id is made of it, so a second append is known as a duplicate. */
+  readonly seq: number;
+  readonly profile: number;
+  readonly destinationIds: readonly string[];
+  /** Its JSON, `messageId` included. */
+  readonly message: string;
+}
+
+export interface MemberRecord {
+  readonly profile: number;
+  readonly sinceMs: number;
+}
+
+/** Everything that one step changed; stored in one transaction. */
+export interface ProfileCommit {
+  /** Messages of the log at or before it are counted. */
+  readonly cursor?: Offset;
+  readonly profiles?: readonly (ProfileRecord & {
+    /** When it is to be looked at although nothing happens. */
+    readonly dueMs?: number;
+  })[];
+  /** Profiles that are no more: with their memberships, what is held of them; their ids are named in `identities`. */
+  readonly removedProfiles?: readonly number[];
+  /** An id, and the profile that it stands for; undefined: for none any more. */
+  readonly identities?: readonly (readonly [identity: string, profile: number | undefined])[];
+  /** Members that came (with the time) or went (undefined). */
+  readonly members?: readonly (readonly [
+    definitionId: string,
+    profile: number,
+    sinceMs: number | undefined,
+  ])[];
+  /** Profiles of which a definition has something to send later, or no more. */
+  readonly held?: readonly (readonly [definitionId: string, profile: number, isHeld: boolean])[];
+  /** Definitions of which members and what is held are forgotten. */
+  readonly removedDefinitions?: readonly string[];
+  readonly owed?: readonly OwedMessage[];
+  /** Messages up to this one are in the log. */
+  readonly paidUpTo?: number;
+  /** Messages owed of these profiles are withdrawn. */
+  readonly withdrawn?: readonly number[];
+  /** Small JSON documents by name; undefined removes one. */
+  readonly documents?: readonly (readonly [name: string, json: string | undefined])[];
+}
+
+export interface ProfileStore {
+  /** The cursor of the last commit that had one; `BEFORE_FIRST` of a new store. */
+  cursor(): Promise<Offset>;
+  /** All documents, by name. */
+  documents(): Promise<ReadonlyMap<string, string>>;
+  /** The profiles that ids stand for; ids that stand for none are left out. */
+  resolve(identities: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Profiles by number; those that do not exist are left out. */
+  load(numbers: readonly number[]): Promise<readonly ProfileRecord[]>;
+  /** Profiles in order, after a number. */
+  scan(after: number, limit: number): Promise<readonly ProfileRecord[]>;
+  count(): Promise<number>;
+  /** Profiles whose time has come, earliest first. They stay due until a commit says otherwise. */
+  due(nowMs: number, limit: number): Promise<readonly number[]>;
+  /** The earliest time at which a profile is due. */
+  nextDueMs(): Promise<number | undefined>;
+  /** Members by profile number. */
+  members(definitionId: string, page: PageRequest): Promise<Page<MemberRecord>>;
+  /** Profiles of which a definition has something to send later, in order, after a number. */
+  held(definitionId: string, limit: number): Promise<readonly number[]>;
+  /** Messages owed, in order. */
+  owed(limit: number): Promise<readonly OwedMessage[]>;
+  /**
+   * Resolves when the commit is made; when it has `owed` messages, only when it is synced to disk. A commit without may be
+   * lost in a power cut, with all that came after it: the store is then as it was before.
+   */
+  commit(change: ProfileCommit): Promise<void>;
+  /** Rewrites the files so that what was removed is in none of their bytes. */
+  compact(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,126 @@
+import type { UncheckedMessage } from "@sluice/protocol";
+import type { Definition } from "../../src/audiences/definitions.js";
+import { AudienceEngine, type StepResult } from "../../src/audiences/engine.js";
+import type { OwedMessage, ProfileStore } from "../../src/store/profiles.js";
+import { BEFORE_FIRST, type Offset, offsetAt, type StoredBatch } from "../../src/store/store.js";
+import { EPOCH_MS } from "./definitions.js";
+
+/** One thing that destinations were told. */
+export interface Heard {
+  readonly id: string;
+  readonly message: UncheckedMessage;
+  readonly destinationIds: readonly string[];
+}
+
+/** An engine with a log of plain batches and a time that the test moves: what `audiences.ts` is around the engine, one step at a time. */
+export class EngineWorld {
+  nowMs = EPOCH_MS;
+  engine: AudienceEngine;
+  /** Everything that was owed, in order. */
+  readonly heard: Heard[] = [];
+  readonly batches: StoredBatch[] = [];
+  status: StepResult["status"] = { cursor: BEFORE_FIRST, hasWork: false };
+  readonly #store: ProfileStore;
+  #definitions: readonly Definition[] = [];
+  #nextOffset = 0;
+
+  constructor(store: ProfileStore) {
+    this.#store = store;
+    this.engine = new AudienceEngine(store, { rememberedProfiles: 3 });
+  }
+
+  /** The engine's memory is gone; what it committed is not. */
+  async restart(): Promise<void> {
+    this.engine = new AudienceEngine(this.#store, { rememberedProfiles: 3 });
+    await this.define(this.#definitions);
+  }
+
+  async define(definitions: readonly Definition[]): Promise<void> {
+    this.#definitions = definitions;
+    this.#take(await this.engine.define(definitions, this.nowMs, "test"));
+  }
+
+  /** Messages that arrive now, in one request. */
+  append(...messages: UncheckedMessage[]): void {
+    const first = this.#nextOffset as Offset;
+    const withIds = messages.map((message, index) => ({ messageId: `m${first + index}`, ...message }));
+    this.batches.push({
+      sourceId: "src",
+      receivedAtMs: this.nowMs,
+      body: Buffer.from(JSON.stringify({ batch: withIds })),
+      itemCount: messages.length,
+      skipped: [],
+      madeIds: [],
+      first,
+    });
+    this.#nextOffset += messages.length;
+  }
+
+  after(offset: Offset, limit: number): StoredBatch[] {
+    return this.batches
+      .filter((batch) => offsetAt(batch.first, batch.itemCount - 1) > offset)
+      .slice(0, limit);
+  }
+
+  async consume(): Promise<void> {
+    for (
+      let next = this.after(this.status.cursor, 2);
+      next.length > 0;
+      next = this.after(this.status.cursor, 2)
+    )
+      this.#take(await this.engine.consume(next, this.nowMs));
+  }
+
+  /** One step of what is to be done beside the log; false when there was nothing. */
+  async workOnce(): Promise<boolean> {
+    const { historyAfter, hasWork } = this.status;
+    if (historyAfter !== undefined)
+      this.#take(await this.engine.readHistory(this.after(historyAfter, 2), this.nowMs));
+    else if (hasWork) this.#take(await this.engine.work(this.nowMs));
+    else return false;
+    return true;
+  }
+
+  async settle(): Promise<void> {
+    await this.consume();
+    while (await this.workOnce()) {
+      // Until there is nothing left to do.
+    }
+  }
+
+  /** Time passes; whatever falls due is done at its time. */
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.nowMs + ms;
+    for (;;) {
+      const { wakeAtMs } = this.status;
+      if (wakeAtMs === undefined || wakeAtMs > untilMs) break;
+      this.nowMs = Math.max(this.nowMs, wakeAtMs);
+      this.#take(await this.engine.tick(this.nowMs));
+      if (this.status.hasWork) this.#take(await this.engine.work(this.nowMs));
+    }
+    this.nowMs = untilMs;
+    if (this.status.hasWork) this.#take(await this.engine.work(this.nowMs));
+  }
+
+  /** What was heard of one trait, in order: `u1:true`. */
+  told(key: string): string[] {
+    return this.heard.flatMap(({ id, message }) => {
+      const traits = message.traits as Record<string, unknown> | undefined;
+      return traits !== undefined && Object.hasOwn(traits, key)
+        ? [`${id}:${JSON.stringify(traits[key])}`]
+        : [];
+    });
+  }
+
+  #take({ owed, status }: StepResult): void {
+    this.status = status;
+    for (const one of owed) this.heard.push(asHeard(one));
+    const last = owed.at(-1);
+    if (last !== undefined) this.engine.paid(last.seq);
+  }
+}
+
+function asHeard({ message: json, destinationIds }: OwedMessage): Heard {
+  const message = JSON.parse(json) as UncheckedMessage;
+  return { id: String(message.userId ?? `anonymous ${message.anonymousId}`), message, destinationIds };
+}
