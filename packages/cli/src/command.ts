@@ -1,0 +1,24 @@
+import { Command } from "commander";
+import type { Io } from "./io.js";
+
+/** A command of `sluice`, made anew for each run. */
+export type CommandMaker = (io: Io) => Command;
+
+/** A command with the options that all have. */
+export function newCommand(name: string, summary: string): Command {
+  return new Command(name)
+    .description(summary)
+    .option("--json", "print JSON for programs instead of text for people")
+    .showHelpAfterError("Run it with --help to see what it takes.");
+}
+
+/** Examples at the end of `--help`: a comment line and a command line each. */
+export function examples(
+  command: Command,
+  lines: readonly (readonly [what: string, how: string])[],
+): Command {
+  return command.addHelpText(
+    "after",
+    `\nExamples:\n${lines.map(([what, how]) => `  # ${what}\n  $ ${how}`).join("\n\n")}\n`,
+  );
+}

@@ -1,0 +1,143 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isRegion, REGIONS } from "@sluice/protocol";
+import type { Command } from "commander";
+import { examples, newCommand } from "../command.js";
+import { DEV_DATA_DIR, LISTENING_FILE } from "../connection.js";
+import { CommandFailure } from "../exit-codes.js";
+import type { Io } from "../io.js";
+import { readPort } from "../numbers.js";
+import { terminalJson, terminalText } from "../terminal-text.js";
+
+/** How long requests and deliveries under way may go on after SIGTERM: the process is to be gone within 10 s. */
+const CLOSE_GRACE_MS = 8_000;
+
+interface DevOptions {
+  readonly port: string;
+  readonly host: string;
+  readonly dataDir: string;
+  readonly region: string;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
+
+/** What `sluice dev --json` prints, one line, when it is ready. */
+export interface DevReady {
+  readonly url: string;
+  readonly dashboardUrl: string;
+  readonly adminToken: string;
+  readonly writeKey: string;
+  readonly sourceId: string;
+}
+
+export function devCommand(io: Io): Command {
+  const command = newCommand("dev", "run a collector with its dashboard on this machine, ready to use")
+    .option("--port <port>", "the port to listen on; 0 for any free one", "8787")
+    .option("--host <address>", "the address to listen on", "127.0.0.1")
+    .option("--data-dir <folder>", "the folder in which everything is kept", DEV_DATA_DIR)
+    .option("--region <region>", `the region to run as: ${REGIONS.join(", ")}`, "oregon")
+    .option("--verbose", "log every step on stderr, not only what is wrong")
+    .action((options: DevOptions) => dev(options, io));
+  return examples(command, [
+    ["Collector and dashboard, with a first source; data is kept in ./.sluice", "sluice dev"],
+    [
+      "For a test: any free port, a folder of its own, one line of JSON when ready",
+      "sluice dev --port 0 --data-dir /tmp/events --json",
+    ],
+  ]);
+}
+
+async function dev(options: DevOptions, io: Io): Promise<void> {
+  const port = readPort(options.port);
+  const { region } = options;
+  if (!isRegion(region))
+    throw new CommandFailure("usage", `--region must be one of ${REGIONS.join(", ")}, got ${region}`);
+  const dataDirectory = resolve(io.cwd, options.dataDir);
+  const { createLogger, startCollector } = await import("@sluice/collector");
+  const logger = createLogger({
+    level: options.verbose === true || options.json === true ? "info" : "warn",
+    format: "pretty",
+    write: (line) => io.err(line),
+  });
+  await mkdir(dataDirectory, { recursive: true });
+  const collector = await startCollector({
+    mode: "dev",
+    host: options.host,
+    port,
+    dataDirectory,
+    region,
+    logger,
+    // Receivers under development are on this machine.
+    allowTargets: ["127.0.0.0/8", "::1/128", "localhost"],
+  }).catch((error: unknown) => {
+    throw startFailure(error, port, dataDirectory);
+  });
+  const listening = join(dataDirectory, LISTENING_FILE);
+  try {
+    const { firstRun } = collector;
+    if (firstRun === undefined) throw new Error("The collector made no first source");
+    const ready: DevReady = {
+      url: collector.url,
+      dashboardUrl: `${collector.url}/#token=${encodeURIComponent(firstRun.adminToken)}`,
+      adminToken: firstRun.adminToken,
+      writeKey: firstRun.writeKey,
+      sourceId: firstRun.sourceId,
+    };
+    await writeFile(listening, `${JSON.stringify({ url: collector.url, pid: process.pid })}\n`, {
+      mode: 0o600,
+    });
+    await io.out(options.json ? `${terminalJson(ready)}\n` : welcome(ready, dataDirectory, io));
+    await untilInterrupted(io);
+    if (!options.json) io.err(`${io.errStyle.dim("Closing: what was accepted is on disk.")}\n`);
+  } finally {
+    await rm(listening, { force: true });
+    await collector.close(CLOSE_GRACE_MS);
+  }
+}
+
+function untilInterrupted({ interrupted }: Io): Promise<void> {
+  return new Promise((done) => {
+    if (interrupted.aborted) done();
+    else interrupted.addEventListener("abort", () => done(), { once: true });
+  });
+}
+
+function startFailure(error: unknown, port: number, dataDirectory: string): unknown {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (code === "EADDRINUSE")
+    return new CommandFailure(
+      "failed",
+      `Port ${port} is taken`,
+      "Another sluice may be running. `--port 0` takes any free port",
+    );
+  if (code === "EACCES" || code === "EPERM")
+    return new CommandFailure("failed", `${dataDirectory} or port ${port} may not be used: ${code}`);
+  return error;
+}
+
+function welcome({ url, dashboardUrl, writeKey }: DevReady, dataDirectory: string, { style }: Io): string {
+  const { bold, dim, cyan } = style;
+  return `
+  ${bold("Sluice")} is ready. ${dim(`Data is kept in ${terminalText(dataDirectory)}`)}
+
+  ${bold("Dashboard")}  ${cyan(dashboardUrl)}
+  ${bold("API")}        ${cyan(url)}  ${dim(`(described at ${url}/api/v1/docs)`)}
+  ${bold("Write key")}  ${writeKey}
+
+  ${bold("From Node.js")}  ${dim("npm install @sluice/node")}
+
+    import { Analytics } from "@sluice/node";
+
+    const analytics = new Analytics({ writeKey: "${writeKey}", host: "${url}" });
+    analytics.track({ userId: "42", event: "Signed Up", properties: { plan: "pro" } });
+    await analytics.close();
+
+  ${bold("From a shell")}
+
+    curl ${url}/v1/track -u ${writeKey}: -H 'Content-Type: application/json' \\
+      -d '{"userId":"42","event":"Signed Up","properties":{"plan":"pro"}}'
+
+  ${dim("Ctrl-C ends it. `sluice send track --event Test` sends one, `sluice tail` shows what comes.")}
+
+`;
+}

@@ -1,0 +1,91 @@
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { type AdminClient, adminClient } from "@sluice/admin-client";
+import { LOCAL_COLLECTOR_URL } from "@sluice/protocol";
+import type { Command } from "commander";
+import { CommandFailure } from "./exit-codes.js";
+import type { Io } from "./io.js";
+
+/** Where `sluice dev` keeps its data when nothing is said. */
+export const DEV_DATA_DIR = ".sluice";
+/** In the data folder while `sluice dev` runs: where it listens. */
+export const LISTENING_FILE = "listening.json";
+
+export interface ConnectionOptions {
+  readonly url?: string;
+  readonly token?: string;
+  readonly dataDir?: string;
+}
+
+/** Adds the options that every command has which talks to a collector. */
+export function withConnection(command: Command): Command {
+  return command
+    .option(
+      "--url <url>",
+      `the collector's address (SLUICE_URL; default: the running sluice dev, else ${LOCAL_COLLECTOR_URL})`,
+    )
+    .option(
+      "--token <token>",
+      "an admin token (SLUICE_TOKEN; default: that of sluice dev in the data folder)",
+    )
+    .option("--data-dir <folder>", "the data folder of sluice dev", DEV_DATA_DIR);
+}
+
+/** The collector's address: option, environment, the `sluice dev` that runs on the data folder, the default. */
+export async function collectorUrl(options: ConnectionOptions, io: Io): Promise<string> {
+  const given = options.url ?? io.env.SLUICE_URL;
+  if (given === undefined || given === "") {
+    const { url } = await readDevFile(io, options, LISTENING_FILE);
+    return typeof url === "string" ? url : LOCAL_COLLECTOR_URL;
+  }
+  if (!/^https?:\/\//.test(given) || !URL.canParse(given))
+    throw new CommandFailure("usage", `--url must be an http or https URL, got ${given}`);
+  return given.replace(/\/+$/, "");
+}
+
+/** A client of the control API; asks for a token where none can be found. */
+export async function connect(options: ConnectionOptions, io: Io): Promise<AdminClient> {
+  const url = await collectorUrl(options, io);
+  const token =
+    options.token ?? io.env.SLUICE_TOKEN ?? (await readDevFile(io, options, "dev.json")).adminToken;
+  if (typeof token !== "string" || token === "")
+    throw new CommandFailure(
+      "refused",
+      "An admin token is needed",
+      "Give one with --token or SLUICE_TOKEN, or run this beside the .sluice folder of `sluice dev` (or name it with --data-dir)",
+    );
+  return adminClient({ url, token });
+}
+
+/** The write key: option, environment, else that of the source which `sluice dev` made. */
+export async function findWriteKey(
+  options: ConnectionOptions & { readonly writeKey?: string },
+  io: Io,
+): Promise<string> {
+  const given = options.writeKey ?? io.env.SLUICE_WRITE_KEY;
+  if (given !== undefined && given !== "") return given;
+  const { sourceId } = await readDevFile(io, options, "dev.json");
+  if (typeof sourceId !== "string")
+    throw new CommandFailure(
+      "refused",
+      "A write key is needed",
+      "Give one with --write-key or SLUICE_WRITE_KEY, or run this beside the .sluice folder of `sluice dev`",
+    );
+  const source = await (await connect(options, io)).sources.get(sourceId);
+  const key = source.writeKeys.at(-1)?.key;
+  if (key === undefined) throw new CommandFailure("refused", `The source ${source.name} has no write key`);
+  return key;
+}
+
+async function readDevFile(
+  io: Io,
+  { dataDir = DEV_DATA_DIR }: ConnectionOptions,
+  name: string,
+): Promise<{ readonly [field: string]: unknown }> {
+  try {
+    return JSON.parse(await readFile(join(resolve(io.cwd, dataDir), name), "utf8"));
+  } catch {
+    // No `sluice dev` here, or one that is being written: what is looked for has to be said.
+    return {};
+  }
+}

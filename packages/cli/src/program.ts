@@ -1,0 +1,41 @@
+import { Command } from "commander";
+import manifest from "../package.json" with { type: "json" };
+import type { CommandMaker } from "./command.js";
+import { collectorCommand } from "./commands/collector.js";
+import { devCommand } from "./commands/dev.js";
+import { sendCommand } from "./commands/send.js";
+import { EXIT_CODES } from "./exit-codes.js";
+import type { Io } from "./io.js";
+
+/** Every command, in the order of `sluice --help`. */
+export const COMMANDS: readonly CommandMaker[] = [devCommand, collectorCommand, sendCommand];
+
+/** The whole command line. Nothing heavy is loaded until a command runs. */
+export function program(io: Io): Command {
+  const root = new Command("sluice")
+    .description("Collect events, keep every one, deliver them as signed webhooks.")
+    .version(manifest.version, "-V, --version", "print the version")
+    .showHelpAfterError("Run `sluice --help` to see the commands.")
+    .addHelpText(
+      "after",
+      `\nExit codes:\n${Object.values(EXIT_CODES)
+        .map(({ code, meaning }) => `  ${String(code).padEnd(4)} ${meaning}`)
+        .join("\n")}\n\nNO_COLOR is obeyed; data from events is escaped for terminals.\n`,
+    );
+  for (const make of COMMANDS) root.addCommand(make(io));
+  prepare(root, io);
+  return root;
+}
+
+/** Commander writes to `io` and throws instead of ending the process. */
+function prepare(command: Command, io: Io): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => void io.out(text),
+    writeErr: (text) => io.err(text),
+    getOutHelpWidth: () => io.columns,
+    getErrHelpWidth: () => io.columns,
+    getOutHasColors: () => false,
+    getErrHasColors: () => false,
+  });
+  for (const inner of command.commands) prepare(inner, io);
+}

@@ -1,0 +1,46 @@
+import { AdminError, AdminUnreachable } from "@sluice/admin-client";
+import { CommandFailure, EXIT_CODES, type ExitName } from "./exit-codes.js";
+import type { Io } from "./io.js";
+import { terminalJson, terminalText } from "./terminal-text.js";
+
+interface Failure {
+  readonly exit: ExitName;
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
+/** Says on stderr what went wrong, and answers the exit code. */
+export function reportFailure(error: unknown, io: Io, asJson: boolean): number {
+  const { exit, code, message, hint } = describe(error, io);
+  if (asJson)
+    io.err(`${terminalJson({ error: { code, message, ...(hint === undefined ? {} : { hint }) } })}\n`);
+  else {
+    io.err(`${io.errStyle.red("error")} ${message.split("\n").map(terminalText).join("\n")}\n`);
+    if (hint !== undefined) io.err(`${io.errStyle.dim(terminalText(hint))}\n`);
+  }
+  return EXIT_CODES[exit].code;
+}
+
+function describe(error: unknown, io: Io): Failure {
+  if (error instanceof CommandFailure)
+    return { exit: error.exit, code: error.exit, message: error.message, hint: error.hint };
+  if (error instanceof AdminUnreachable)
+    return {
+      exit: "unreachable",
+      code: "unreachable",
+      message: error.message,
+      hint: "Is the collector running? `sluice dev` starts one; --url names another address; `sluice doctor` looks closer",
+    };
+  if (error instanceof AdminError) return { exit: exitOf(error), code: error.code, message: error.message };
+  if (io.interrupted.aborted) return { exit: "interrupted", code: "interrupted", message: "Interrupted" };
+  const message = error instanceof Error ? error.message : String(error);
+  return { exit: "failed", code: "failed", message };
+}
+
+function exitOf({ status, code }: AdminError): ExitName {
+  if (status === 401 || status === 403) return "refused";
+  if (status === 404) return "notFound";
+  if (code === "wait_timed_out") return "timedOut";
+  return status === 400 ? "usage" : "failed";
+}

@@ -1,0 +1,17 @@
+import { CommanderError } from "commander";
+import { EXIT_CODES } from "./exit-codes.js";
+import type { Io } from "./io.js";
+import { program } from "./program.js";
+import { reportFailure } from "./report-failure.js";
+
+/** Runs one command line (without node and script) and answers its exit code; never rejects. */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  try {
+    await program(io).parseAsync([...args], { from: "user" });
+    return EXIT_CODES.ok.code;
+  } catch (error) {
+    // Commander has said already what is wrong, or printed the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_CODES.usage.code;
+    return reportFailure(error, io, args.includes("--json"));
+  }
+}

@@ -1,0 +1,42 @@
+/** Text attributes, or none where colour is not wanted. */
+export interface Style {
+  bold(text: string): string;
+  dim(text: string): string;
+  red(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+  blue(text: string): string;
+  cyan(text: string): string;
+}
+
+const plain = (text: string): string => text;
+const sgr =
+  (on: number, off: number) =>
+  (text: string): string =>
+    `\u001b[${on}m${text}\u001b[${off}m`;
+
+export const PLAIN: Style = {
+  bold: plain,
+  dim: plain,
+  red: plain,
+  green: plain,
+  yellow: plain,
+  blue: plain,
+  cyan: plain,
+};
+export const COLORED: Style = {
+  bold: sgr(1, 22),
+  dim: sgr(2, 22),
+  red: sgr(31, 39),
+  green: sgr(32, 39),
+  yellow: sgr(33, 39),
+  blue: sgr(34, 39),
+  cyan: sgr(36, 39),
+};
+
+/** NO_COLOR (any value but none) wins, then FORCE_COLOR, then whether a terminal looks. */
+export function styleFor(env: { readonly [name: string]: string | undefined }, isTerminal: boolean): Style {
+  if (env.NO_COLOR !== undefined && env.NO_COLOR !== "") return PLAIN;
+  if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0") return COLORED;
+  return isTerminal && env.TERM !== "dumb" ? COLORED : PLAIN;
+}

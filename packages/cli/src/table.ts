@@ -1,0 +1,35 @@
+import { terminalText } from "./terminal-text.js";
+
+/** Rows under headings, as wide as they need to be; the last column is not padded. Cells are escaped here. */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+  bold: (text: string) => string = (text) => text,
+): string {
+  const cells = rows.map((row) => row.map((cell) => terminalText(String(cell))));
+  const widths = headings.map((heading, column) =>
+    Math.max(width(heading), ...cells.map((row) => width(row[column] ?? ""))),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        column === row.length - 1
+          ? cell
+          : cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - width(cell))),
+      )
+      .join("  ")
+      .trimEnd();
+  return `${[bold(line(headings)), ...cells.map(line)].join("\n")}\n`;
+}
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const WIDE =
+  /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+
+/** Columns that a text takes on a terminal: East Asian characters and emoji take two. */
+function width(text: string): number {
+  if (/^[\u0020-\u007e]*$/.test(text)) return text.length;
+  let columns = 0;
+  for (const { segment } of segmenter.segment(text)) columns += WIDE.test(segment) ? 2 : 1;
+  return columns;
+}
