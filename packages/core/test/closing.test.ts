@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import { testEngine } from "./doubles/test-engine.js";
+
+describe("close()", () => {
+  it("delivers what is queued, releases the transport, and leaves nothing behind", async () => {
+    const { engine, track, transport, clock, settle, holds } = testEngine({}, { script: [200] });
+    track(3);
+    expect(await engine.close(30_000)).toEqual({ delivered: 3, failed: 0, refused: 0 });
+    await settle();
+    expect(transport.closed).toBe(true);
+    expect([clock.pending, holds()]).toEqual([0, 0]);
+  });
+
+  it("takes nothing more from the moment it is called", async () => {
+    const { engine, track, transport, settle, errors } = testEngine();
+    track(1);
+    const closed = engine.close(30_000);
+    expect(engine.take("track", { userId: "u", event: "late" })).toMatchObject({
+      accepted: false,
+      reason: "closed",
+    });
+    await settle();
+    transport.requests[0]?.answer(200);
+    await closed;
+    expect(engine.take("track", { userId: "u", event: "later" })).toMatchObject({
+      accepted: false,
+      reason: "closed",
+    });
+    expect(errors.map(({ detail }) => detail.code)).toEqual(["closed", "closed"]);
+  });
+
+  it("answers every call with the same result", async () => {
+    const { engine, track } = testEngine({}, { script: [200] });
+    track(1);
+    const [first, second] = await Promise.all([engine.close(1_000), engine.close(1)]);
+    expect(second).toBe(first);
+  });
+
+  it("cuts a backoff short and tries at once", async () => {
+    const { engine, track, transport, clock, settle } = testEngine(
+      {},
+      { script: [503, 503, 503, 503, 503, 200] },
+    );
+    track(1);
+    void engine.flush();
+    await settle();
+    await clock.advance(90 + 180 + 360 + 720);
+    const before = clock.now();
+    expect(transport.requests).toHaveLength(5);
+    const closed = engine.close(30_000);
+    await settle();
+    expect(await closed).toEqual({ delivered: 1, failed: 0, refused: 0 });
+    expect(clock.now()).toBe(before);
+  });
+
+  it("does not cut short what the server asked for", async () => {
+    const { engine, track, transport, clock, settle } = testEngine(
+      {},
+      { script: [{ status: 429, retryAfter: "5" }, 200] },
+    );
+    track(1);
+    void engine.flush();
+    await settle();
+    const closed = engine.close(30_000);
+    await clock.advance(4_999);
+    expect(transport.requests).toHaveLength(1);
+    await clock.advance(1);
+    expect(await closed).toMatchObject({ delivered: 1 });
+  });
+
+  it("gives up at the deadline: what is in flight and what is queued, each told once", async () => {
+    const { engine, track, transport, clock, settle, errors } = testEngine({ batchSize: 2 });
+    track(5);
+    const flushed = engine.flush();
+    await settle();
+    const closed = engine.close(2_000);
+    await clock.advance(1_999);
+    expect(engine.held).toBe(5);
+    await clock.advance(1);
+    expect(await closed).toEqual({ delivered: 0, failed: 5, refused: 0 });
+    expect(await flushed).toEqual({ delivered: 0, failed: 5, refused: 0 });
+    expect(transport.requests).toHaveLength(1);
+    expect(transport.requests[0]?.signal.aborted).toBe(true);
+    expect(errors.every(({ status, detail }) => status === -1 && detail.code === "close_deadline")).toBe(
+      true,
+    );
+    const told = errors.flatMap(({ detail }) => detail.messages.map(({ messageId }) => messageId));
+    expect(told.sort()).toEqual(["m1", "m2", "m3", "m4", "m5"]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("with a deadline of 0 gives up at once", async () => {
+    const { engine, track, clock, errors, settle } = testEngine();
+    track(1);
+    const closed = engine.close(0);
+    await clock.advance(0);
+    await settle();
+    expect(await closed).toEqual({ delivered: 0, failed: 1, refused: 0 });
+    expect(errors).toHaveLength(1);
+  });
+
+  it("is bounded where the transport takes forever to close", async () => {
+    const hanging = {
+      send: async () => ({ kind: "answered" as const, status: 200, body: "" }),
+      close: () => new Promise<void>(() => {}),
+    };
+    const { engine, track, clock, settle } = testEngine({ transport: hanging });
+    track(1);
+    const closed = engine.close(30_000);
+    await settle();
+    await clock.advance(1_000);
+    expect(await closed).toMatchObject({ delivered: 1 });
+  });
+});
+
+describe("flushWithin()", () => {
+  it("gives up at the end of its time and leaves the client open", async () => {
+    const { engine, track, transport, clock, settle, errors } = testEngine();
+    track(2);
+    const flushed = engine.flushWithin(10_000);
+    await clock.advance(10_000);
+    expect(await flushed).toEqual({ delivered: 0, failed: 2, refused: 0 });
+    expect(errors).toMatchObject([{ detail: { code: "exit_deadline" } }]);
+    track(1);
+    const again = engine.flush();
+    await settle();
+    transport.requests.at(-1)?.answer(200);
+    expect(await again).toEqual({ delivered: 1, failed: 0, refused: 0 });
+  });
+});
