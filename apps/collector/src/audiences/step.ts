@@ -124,6 +124,11 @@ export class Step {
   remove(profile: Profile): void {
     this.#removed.add(profile.number);
     this.#changed.delete(profile);
+    for (const id of profile.memberships.keys()) {
+      this.setMember(id, profile, undefined);
+      this.setHeld(id, profile, false);
+    }
+    for (const id of profile.computed.keys()) this.setHeld(id, profile, false);
   }
 
   setMember(definitionId: string, profile: Profile, sinceMs: number | undefined): void {
@@ -178,7 +183,6 @@ export class Step {
       if (!removedDefinitions.has(state.definition.id))
         this.#documents.set(`definition:${state.definition.id}`, JSON.stringify(state));
     if (this.#areNumbersChanged) this.#documents.set("numbers", JSON.stringify(this.#numbers));
-    const isAlive = ([, number]: readonly [string, number, unknown]): boolean => !this.#removed.has(number);
     const change: ProfileCommit = {
       ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
       ...(paidUpTo === undefined ? {} : { paidUpTo }),
@@ -189,8 +193,8 @@ export class Step {
       })),
       removedProfiles: [...this.#removed],
       identities: [...this.#identityChanges],
-      members: [...this.#members.values()].filter(isAlive),
-      held: [...this.#held.values()].filter(isAlive),
+      members: [...this.#members.values()],
+      held: [...this.#held.values()],
       removedDefinitions: this.#removedDefinitions,
       owed: this.owed,
       withdrawn: this.#withdrawn,

@@ -36,7 +36,7 @@ export interface ProfileCommit {
     /** When it is to be looked at although nothing happens. */
     readonly dueMs?: number;
   })[];
-  /** Profiles that are no more: with their memberships, what is held of them; their ids are named in `identities`. */
+  /** Profiles that are no more. What else is stored of them is named in `identities`, `members` and `held`. */
   readonly removedProfiles?: readonly number[];
   /** An id, and the profile that it stands for; undefined: for none any more. */
   readonly identities?: readonly (readonly [identity: string, profile: number | undefined])[];

@@ -14,11 +14,7 @@ export function memoryProfileStore(): ProfileStore {
   const inOrder = (numbers: Iterable<number>): number[] => [...numbers].sort((a, b) => a - b);
 
   const apply = (change: ProfileCommit): void => {
-    for (const number of change.removedProfiles ?? []) {
-      profiles.delete(number);
-      for (const one of members.values()) one.delete(number);
-      for (const one of held.values()) one.delete(number);
-    }
+    for (const number of change.removedProfiles ?? []) profiles.delete(number);
     for (const profile of change.profiles ?? []) profiles.set(profile.number, profile);
     for (const [identity, profile] of change.identities ?? []) {
       if (profile === undefined) identities.delete(identity);

@@ -1,0 +1,345 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { StorageUnavailable } from "../../errors.js";
+import type { MemberRecord, OwedMessage, ProfileCommit, ProfileRecord, ProfileStore } from "../profiles.js";
+import { BEFORE_FIRST, type Offset } from "../store.js";
+
+/** Profiles have a file of their own: their random writes neither slow the log's commits down nor wait for them. */
+export const PROFILES_FILE = "profiles.db";
+
+export interface SqliteProfileStoreOptions {
+  /** The data folder. */
+  readonly directory: string;
+  /** Pages kept in memory, in KiB. Default: 65,536 (64 MiB). */
+  readonly cacheKib?: number;
+}
+
+const SCHEMA = `
+  CREATE TABLE profiles (number INTEGER PRIMARY KEY, due INTEGER, body TEXT NOT NULL) STRICT;
+  CREATE INDEX profiles_due ON profiles (due) WHERE due IS NOT NULL;
+  CREATE TABLE identities (identity TEXT PRIMARY KEY, profile INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE members (definition TEXT, profile INTEGER, since INTEGER NOT NULL, PRIMARY KEY (definition, profile))
+    STRICT, WITHOUT ROWID;
+  CREATE TABLE held (definition TEXT, profile INTEGER, PRIMARY KEY (definition, profile)) STRICT, WITHOUT ROWID;
+  CREATE TABLE owed (seq INTEGER PRIMARY KEY, profile INTEGER NOT NULL, destinations TEXT NOT NULL, message TEXT NOT NULL)
+    STRICT;
+  CREATE TABLE documents (name TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE progress (only INTEGER PRIMARY KEY CHECK (only = 1), cursor INTEGER NOT NULL) STRICT;
+`;
+const LAYOUT = 1;
+
+/**
+ * Profiles in a SQLite file of the data folder. It works on the thread that opens it: see `audiences/engine-thread.ts`.
+ *
+ * Write-ahead log, synced at commits that owe messages to the log and at none else (`synchronous`): what a power cut takes
+ * back is counted again from the log. After a failed write the file is opened anew, since SQLite's view of it may be wrong.
+ */
+export function openSqliteProfileStore(options: SqliteProfileStoreOptions): ProfileStore {
+  let state: State = { kind: "open", file: openFile(options) };
+
+  /** Runs `work` on the open file; a failure of it is told as the store's. */
+  const use = async <Result>(work: (file: ProfileFile) => Result): Promise<Result> => {
+    if (state.kind === "closed") throw new StorageUnavailable("the profiles are closed");
+    try {
+      if (state.kind === "broken") state = { kind: "open", file: openFile(options) };
+      return work(state.file);
+    } catch (error) {
+      if (state.kind === "open") state.file.abandon();
+      state = { kind: "broken" };
+      throw new StorageUnavailable(error instanceof Error ? error.message : String(error), error);
+    }
+  };
+
+  return {
+    cursor: () => use((file) => file.cursor()),
+    documents: () => use((file) => file.documents()),
+    resolve: (identities) => use((file) => file.resolve(identities)),
+    load: (numbers) => use((file) => file.load(numbers)),
+    scan: (after, limit) => use((file) => file.scan(after, limit)),
+    count: () => use((file) => file.count()),
+    due: (nowMs, limit) => use((file) => file.due(nowMs, limit)),
+    nextDueMs: () => use((file) => file.nextDueMs()),
+    members: (definitionId, { limit, cursor }) =>
+      use((file) => {
+        const items = file.members(definitionId, cursor === undefined ? -1 : Number(cursor), limit + 1);
+        const shown = items.slice(0, limit);
+        const last = shown.at(-1);
+        return items.length > limit && last !== undefined
+          ? { items: shown, nextCursor: String(last.profile) }
+          : { items: shown };
+      }),
+    held: (definitionId, limit) => use((file) => file.held(definitionId, limit)),
+    owed: (limit) => use((file) => file.owed(limit)),
+    commit: (change) => use((file) => file.commit(change)),
+    compact: () => use((file) => file.compact()),
+    close: async () => {
+      if (state.kind === "open") state.file.close();
+      state = { kind: "closed" };
+    },
+  };
+}
+
+type State =
+  | { readonly kind: "open"; readonly file: ProfileFile }
+  /** A write failed: the next call opens the file anew. */
+  | { readonly kind: "broken" }
+  | { readonly kind: "closed" };
+
+function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): ProfileFile {
+  mkdirSync(directory, { recursive: true });
+  const database = new DatabaseSync(join(directory, PROFILES_FILE));
+  try {
+    database.exec(`
+      PRAGMA locking_mode = EXCLUSIVE;
+      PRAGMA auto_vacuum = INCREMENTAL;
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL;
+      PRAGMA fullfsync = ON;
+      PRAGMA wal_autocheckpoint = 8192;
+      PRAGMA journal_size_limit = 67108864;
+      PRAGMA secure_delete = ON;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA cache_size = -${cacheKib};
+    `);
+    const { user_version: layout } = database.prepare("PRAGMA user_version").get() as {
+      user_version: number;
+    };
+    if (layout > LAYOUT)
+      throw new Error(`${PROFILES_FILE} was written by a newer version (layout ${layout})`);
+    if (layout === 0) database.exec(`BEGIN; ${SCHEMA} PRAGMA user_version = ${LAYOUT}; COMMIT`);
+    return new ProfileFile(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** The statements, prepared once. */
+class ProfileFile {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #isSynced = false;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  cursor(): Offset {
+    const row = this.#get<{ cursor: number }>("SELECT cursor FROM progress");
+    return row === undefined ? BEFORE_FIRST : (row.cursor as Offset);
+  }
+
+  documents(): ReadonlyMap<string, string> {
+    const rows = this.#all<{ name: string; json: string }>("SELECT name, json FROM documents");
+    return new Map(rows.map(({ name, json }) => [name, json]));
+  }
+
+  resolve(identities: readonly string[]): ReadonlyMap<string, number> {
+    const found = new Map<string, number>();
+    for (const identity of identities) {
+      const row = this.#get<{ profile: number }>(
+        "SELECT profile FROM identities WHERE identity = ?",
+        identity,
+      );
+      if (row !== undefined) found.set(identity, row.profile);
+    }
+    return found;
+  }
+
+  load(numbers: readonly number[]): ProfileRecord[] {
+    const records: ProfileRecord[] = [];
+    for (const number of numbers) {
+      const row = this.#get<ProfileRecord>("SELECT number, body FROM profiles WHERE number = ?", number);
+      if (row !== undefined) records.push(row);
+    }
+    return records;
+  }
+
+  scan(after: number, limit: number): ProfileRecord[] {
+    return this.#all(
+      "SELECT number, body FROM profiles WHERE number > ? ORDER BY number LIMIT ?",
+      after,
+      limit,
+    );
+  }
+
+  count(): number {
+    return this.#get<{ n: number }>("SELECT count(*) AS n FROM profiles")?.n ?? 0;
+  }
+
+  due(nowMs: number, limit: number): number[] {
+    const rows = this.#all<{ number: number }>(
+      "SELECT number FROM profiles WHERE due <= ? ORDER BY due, number LIMIT ?",
+      nowMs,
+      limit,
+    );
+    return rows.map((row) => row.number);
+  }
+
+  nextDueMs(): number | undefined {
+    return this.#get<{ due: number }>("SELECT due FROM profiles WHERE due IS NOT NULL ORDER BY due LIMIT 1")
+      ?.due;
+  }
+
+  members(definitionId: string, after: number, limit: number): MemberRecord[] {
+    return this.#all(
+      `SELECT profile, since AS sinceMs FROM members
+       WHERE definition = ? AND profile > ? ORDER BY profile LIMIT ?`,
+      definitionId,
+      after,
+      limit,
+    );
+  }
+
+  held(definitionId: string, limit: number): number[] {
+    const rows = this.#all<{ profile: number }>(
+      "SELECT profile FROM held WHERE definition = ? ORDER BY profile LIMIT ?",
+      definitionId,
+      limit,
+    );
+    return rows.map((row) => row.profile);
+  }
+
+  owed(limit: number): OwedMessage[] {
+    const rows = this.#all<{ seq: number; profile: number; destinations: string; message: string }>(
+      "SELECT seq, profile, destinations, message FROM owed ORDER BY seq LIMIT ?",
+      limit,
+    );
+    return rows.map(({ destinations, ...row }) => ({
+      ...row,
+      destinationIds: JSON.parse(destinations) as string[],
+    }));
+  }
+
+  commit(change: ProfileCommit): void {
+    this.#sync((change.owed?.length ?? 0) > 0);
+    this.#database.exec("BEGIN");
+    try {
+      this.#write(change);
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Deleted bytes are overwritten when they are deleted (`secure_delete`); here the old pages in the write-ahead log go. */
+  compact(): void {
+    this.#database.exec("PRAGMA incremental_vacuum");
+    const result = this.#get<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (result?.busy !== 0) throw new Error("the write-ahead log of the profiles could not be emptied");
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Closes a file that may not be usable any more. */
+  abandon(): void {
+    try {
+      this.#database.close();
+    } catch {
+      // It is let go of either way; what matters is that nothing more is written through it.
+    }
+  }
+
+  #write(change: ProfileCommit): void {
+    for (const number of change.removedProfiles ?? [])
+      this.#run("DELETE FROM profiles WHERE number = ?", number);
+    for (const { number, body, dueMs } of change.profiles ?? [])
+      this.#run(
+        `INSERT INTO profiles (number, due, body) VALUES (?, ?, ?)
+         ON CONFLICT (number) DO UPDATE SET due = excluded.due, body = excluded.body`,
+        number,
+        dueMs ?? null,
+        body,
+      );
+    for (const [identity, profile] of change.identities ?? []) {
+      if (profile === undefined) this.#run("DELETE FROM identities WHERE identity = ?", identity);
+      else
+        this.#run(
+          `INSERT INTO identities (identity, profile) VALUES (?, ?)
+           ON CONFLICT (identity) DO UPDATE SET profile = excluded.profile`,
+          identity,
+          profile,
+        );
+    }
+    for (const [definitionId, profile, sinceMs] of change.members ?? []) {
+      if (sinceMs === undefined)
+        this.#run("DELETE FROM members WHERE definition = ? AND profile = ?", definitionId, profile);
+      else
+        this.#run(
+          `INSERT INTO members (definition, profile, since) VALUES (?, ?, ?)
+           ON CONFLICT (definition, profile) DO UPDATE SET since = excluded.since`,
+          definitionId,
+          profile,
+          sinceMs,
+        );
+    }
+    for (const [definitionId, profile, isHeld] of change.held ?? [])
+      this.#run(
+        isHeld
+          ? "INSERT OR IGNORE INTO held (definition, profile) VALUES (?, ?)"
+          : "DELETE FROM held WHERE definition = ? AND profile = ?",
+        definitionId,
+        profile,
+      );
+    for (const definitionId of change.removedDefinitions ?? []) {
+      this.#run("DELETE FROM members WHERE definition = ?", definitionId);
+      this.#run("DELETE FROM held WHERE definition = ?", definitionId);
+    }
+    if (change.paidUpTo !== undefined) this.#run("DELETE FROM owed WHERE seq <= ?", change.paidUpTo);
+    for (const profile of change.withdrawn ?? []) this.#run("DELETE FROM owed WHERE profile = ?", profile);
+    for (const { seq, profile, destinationIds, message } of change.owed ?? [])
+      this.#run(
+        "INSERT INTO owed (seq, profile, destinations, message) VALUES (?, ?, ?, ?)",
+        seq,
+        profile,
+        JSON.stringify(destinationIds),
+        message,
+      );
+    for (const [name, json] of change.documents ?? []) {
+      if (json === undefined) this.#run("DELETE FROM documents WHERE name = ?", name);
+      else
+        this.#run(
+          `INSERT INTO documents (name, json) VALUES (?, ?)
+           ON CONFLICT (name) DO UPDATE SET json = excluded.json`,
+          name,
+          json,
+        );
+    }
+    if (change.cursor !== undefined)
+      this.#run(
+        `INSERT INTO progress (only, cursor) VALUES (1, ?)
+         ON CONFLICT (only) DO UPDATE SET cursor = excluded.cursor`,
+        change.cursor,
+      );
+  }
+
+  #sync(isSynced: boolean): void {
+    if (isSynced === this.#isSynced) return;
+    this.#database.exec(`PRAGMA synchronous = ${isSynced ? "FULL" : "NORMAL"}`);
+    this.#isSynced = isSynced;
+  }
+
+  #prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  #get<Row>(sql: string, ...values: (string | number | null)[]): Row | undefined {
+    return this.#prepare(sql).get(...values) as Row | undefined;
+  }
+
+  #all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  #run(sql: string, ...values: (string | number | null)[]): void {
+    this.#prepare(sql).run(...values);
+  }
+}
