@@ -6,8 +6,8 @@ import { VersionConflict } from "../errors.js";
 import {
   type Connection,
   type DestinationDocument,
-  DOCUMENT_KINDS,
   type DisabledSpan,
+  DOCUMENT_KINDS,
   type SourceDocument,
 } from "../store/documents.js";
 import type { Offset, Store, Versioned } from "../store/store.js";
@@ -188,13 +188,9 @@ export function reconnect(
 }
 
 /** Disabled spans when, from `head` on, the destination is enabled or disabled. */
-export function switchSpans(
-  spans: readonly DisabledSpan[],
-  enabled: boolean,
-  head: Offset,
-): DisabledSpan[] {
+export function switchSpans(spans: readonly DisabledSpan[], enabled: boolean, head: Offset): DisabledSpan[] {
   const ended = spans
-    .map((span) => (span.upTo === undefined ? { ...span, upTo: head } : span))
+    .map(({ after, upTo = head }) => ({ after, upTo }))
     .filter(({ after, upTo }) => upTo > after);
   return enabled ? ended : [...ended, { after: head }];
 }

@@ -39,7 +39,11 @@ export function parseFilters(input: unknown): FiltersResult {
     }
     for (const key of Object.keys(rule)) check(RULE_KEYS.has(key), `${at}.${key}`, `A rule has no ${key}`);
     for (const key of ["kinds", "events"]) {
-      check(rule[key] === undefined || isTextList(rule[key]), `${at}.${key}`, `${key} must be a list of names`);
+      check(
+        rule[key] === undefined || isTextList(rule[key]),
+        `${at}.${key}`,
+        `${key} must be a list of names`,
+      );
     }
     checkConditions(rule.where, `${at}.where`, check);
     checkAction(rule.action, `${at}.action`, check);
@@ -66,11 +70,7 @@ function checkConditions(where: unknown, at: string, check: Check): void {
       `${place}.path`,
       "path must name a field, such as properties.plan",
     );
-    check(
-      OPERATORS.has(condition.is),
-      `${place}.is`,
-      `is must be one of ${[...OPERATORS].join(", ")}`,
-    );
+    check(OPERATORS.has(condition.is), `${place}.is`, `is must be one of ${[...OPERATORS].join(", ")}`);
     check(
       condition.is !== "in" || Array.isArray(condition.value),
       `${place}.value`,

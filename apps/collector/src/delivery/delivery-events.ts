@@ -1,0 +1,87 @@
+import type { CircuitBreaker } from "@sluice/resilience";
+import type { LiveEvents } from "../live-events.js";
+import type { Logger } from "../logger.js";
+import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../metrics.js";
+import type { FinalState, StoredMessage } from "../store/store.js";
+
+/** Where delivery says what happens: counters, log lines, the live stream. Nothing depends on it. */
+export interface DeliveryEvents {
+  settled(
+    destinationId: string,
+    stored: StoredMessage,
+    state: FinalState,
+    reason: string,
+    atMs: number,
+  ): void;
+  retrying(destinationId: string, stored: StoredMessage, reason: string, atMs: number, dueAtMs: number): void;
+  breaker(destinationId: string, before: CircuitBreaker, after: CircuitBreaker, reason: string): void;
+  gone(destinationId: string, url: string): void;
+  cannotOpen(destinationId: string, error: unknown): void;
+  storeFailed(destinationId: string, error: unknown): void;
+}
+
+export function deliveryEvents(logger: Logger, metrics: Metrics, live: LiveEvents): DeliveryEvents {
+  const outcomes = metrics.counter(
+    "sluice_deliveries_total",
+    "Messages that ended at a destination, by how",
+    ["destination", "state"],
+  );
+  const retries = metrics.counter("sluice_delivery_retries_total", "Rounds that failed and are repeated", [
+    "destination",
+  ]);
+  const latency = metrics.histogram(
+    "sluice_delivery_latency_seconds",
+    "From receipt to delivery",
+    LATENCY_BUCKETS_SECONDS,
+  );
+  return {
+    settled(destinationId, stored, state, reason, atMs) {
+      outcomes.inc([destinationId, state]);
+      if (state === "delivered") latency.observe(Math.max(0, atMs - stored.receivedAtMs) / 1_000);
+      if (!live.watched) return;
+      const { offset, messageId } = stored;
+      live.publish({ kind: "outcome", destinationId, offset, messageId, state, reason, atMs });
+    },
+    retrying(destinationId, stored, reason, atMs, nextAttemptAtMs) {
+      retries.inc([destinationId]);
+      if (!live.watched) return;
+      const { offset, messageId } = stored;
+      live.publish({
+        kind: "outcome",
+        destinationId,
+        offset,
+        messageId,
+        state: "pending",
+        reason,
+        atMs,
+        nextAttemptAtMs,
+      });
+    },
+    breaker(destinationId, before, after, reason) {
+      if (before.kind === "closed" && after.kind === "open") {
+        logger.warn("destination does not take messages: they wait, and it is probed", {
+          destinationId,
+          reason,
+        });
+      }
+      if (before.kind !== "closed" && after.kind === "closed") {
+        logger.info("destination takes messages again", { destinationId });
+      }
+    },
+    gone(destinationId, url) {
+      logger.error(
+        "webhook answered 410 Gone: this URL is disabled until the destination's webhooks are saved",
+        {
+          destinationId,
+          url,
+        },
+      );
+    },
+    cannotOpen(destinationId, error) {
+      logger.error("destination cannot be opened: its messages wait", { destinationId, error });
+    },
+    storeFailed(destinationId, error) {
+      logger.error("delivery waits for the store", { destinationId, error });
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import type { Offset, StoredMessage } from "../store/store.js";
+import type { SharedReader } from "./shared-reader.js";
+
+export interface LogWindowOptions {
+  readonly reader: SharedReader;
+  readonly start: Offset;
+  /** Whether the destination may have something to do with a batch: others are passed over undecoded. */
+  readonly concerns: (batch: { sourceId: string; onlyDestinations?: readonly string[] }) => boolean;
+  /** Messages came, or the end was reached. */
+  readonly onRead: () => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Messages of the log that were read ahead for one destination, in order. */
+export class LogWindow {
+  readonly #options: LogWindowOptions;
+  #messages: StoredMessage[] = [];
+  /** Messages before it are taken. */
+  #at = 0;
+  #readAfter: Offset;
+  /** The last message that was taken, or passed over because nothing of its batch concerned the destination. */
+  #passed: Offset;
+  #reading = false;
+  /** The log has grown since its end was read. */
+  #grown = true;
+
+  constructor(options: LogWindowOptions) {
+    this.#options = options;
+    this.#readAfter = options.start;
+    this.#passed = options.start;
+  }
+
+  /** Everything up to here was taken or concerns the destination not. */
+  get passed(): Offset {
+    return this.#passed;
+  }
+
+  /** Nothing is read ahead, and nothing more is in the log as far as is known. */
+  get atEnd(): boolean {
+    return this.#at === this.#messages.length && !this.#reading && !this.#grown;
+  }
+
+  /** The log has grown. */
+  notify(): void {
+    this.#grown = true;
+  }
+
+  take(): StoredMessage | undefined {
+    const stored = this.#messages[this.#at];
+    if (stored === undefined) return undefined;
+    this.#at += 1;
+    this.#passed = stored.offset;
+    return stored;
+  }
+
+  /** Reads on when little is left; `onRead` is called then. */
+  fill(): void {
+    const left = this.#messages.length - this.#at;
+    if (this.#reading || !this.#grown || left > LOW_WATER) return;
+    this.#reading = true;
+    this.#grown = false;
+    const after = this.#readAfter;
+    this.#options.reader.read(after).then(
+      (batches) => {
+        this.#reading = false;
+        // Meanwhile the window was dropped: this reading is not the next any more.
+        if (after !== this.#readAfter) {
+          this.#grown = true;
+          this.#options.onRead();
+          return;
+        }
+        const last = batches.at(-1);
+        if (last !== undefined) {
+          this.#grown = true;
+          this.#messages = this.#messages.slice(this.#at);
+          this.#at = 0;
+          for (const batch of batches) {
+            if (!this.#options.concerns(batch)) continue;
+            for (const stored of batch.messages()) if (stored.offset > after) this.#messages.push(stored);
+          }
+          this.#readAfter = last.last;
+          if (this.#messages.length === 0) this.#passed = last.last;
+        }
+        this.#options.onRead();
+      },
+      (error) => {
+        this.#reading = false;
+        this.#grown = true;
+        this.#options.onFailure(error);
+      },
+    );
+  }
+
+  /** Forgets what was read ahead: it waits in the log until the destination takes messages again. */
+  drop(): void {
+    if (this.#at === this.#messages.length) return;
+    this.#messages = [];
+    this.#at = 0;
+    this.#readAfter = this.#passed;
+    this.#grown = true;
+  }
+}
+
+/** With fewer messages than this left, the next are read. */
+const LOW_WATER = 128;

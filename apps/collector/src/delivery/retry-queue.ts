@@ -1,0 +1,115 @@
+import type { Clock } from "@sluice/resilience";
+import type { Consumers, Offset, Retry } from "../store/store.js";
+
+export interface RetryQueueOptions {
+  readonly consumerId: string;
+  readonly consumers: Pick<Consumers, "lease" | "nextDueMs" | "backlog">;
+  readonly clock: Clock;
+  /** How many retries the store has. */
+  readonly stored: number;
+  /** Retries became ready, or the next due time is known. */
+  readonly onReady: () => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+const LEASE_MS = 5 * 60_000;
+const LEASED_AT_ONCE = 100;
+/** Due retries held in memory while a dead destination takes none. */
+const MOST_HELD = 5_000;
+
+/** The retries of one destination that are due: the store keeps them all, here are those that can begin now. */
+export class RetryQueue {
+  readonly #options: RetryQueueOptions;
+  #ready: Retry[] = [];
+  /** Ready or under way: a lease that ran out meanwhile does not hand them out twice. */
+  readonly #held = new Set<Offset>();
+  /** The earliest due time in the store, as far as is known. */
+  #nextDueMs: number | undefined;
+  #asking = false;
+  #askAgain = false;
+  #waiting: number;
+
+  constructor(options: RetryQueueOptions) {
+    this.#options = options;
+    this.#waiting = options.stored;
+    this.#nextDueMs = options.stored > 0 ? Number.NEGATIVE_INFINITY : undefined;
+  }
+
+  /** Retries that wait, ready ones included. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** When the next one is due that is not ready yet. */
+  get nextDueMs(): number | undefined {
+    return this.#asking ? undefined : this.#nextDueMs;
+  }
+
+  /** The first ready one that is accepted, in the order of their due times. */
+  take(accept: (retry: Retry) => boolean): Retry | undefined {
+    const index = this.#ready.findIndex(accept);
+    return index < 0 ? undefined : this.#ready.splice(index, 1)[0];
+  }
+
+  /** Leases what is due. */
+  fill(nowMs: number): void {
+    if (this.#nextDueMs === undefined || this.#nextDueMs > nowMs || this.#ready.length >= MOST_HELD) return;
+    if (this.#asking) {
+      this.#askAgain = true;
+      return;
+    }
+    this.#asking = true;
+    this.#lease(nowMs).then(
+      () => {
+        this.#asking = false;
+        if (this.#askAgain) {
+          this.#askAgain = false;
+          this.changed();
+        }
+        this.#options.onReady();
+      },
+      (error) => {
+        this.#asking = false;
+        this.#options.onFailure(error);
+      },
+    );
+  }
+
+  async #lease(nowMs: number): Promise<void> {
+    const { consumers, consumerId } = this.#options;
+    const leased = await consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASED_AT_ONCE);
+    for (const retry of leased) {
+      if (this.#held.has(retry.offset)) continue;
+      this.#held.add(retry.offset);
+      this.#ready.push(retry);
+    }
+    if (leased.length < LEASED_AT_ONCE) this.#nextDueMs = await consumers.nextDueMs(consumerId);
+  }
+
+  /** The store may have retries that were put by somebody else. */
+  changed(): void {
+    this.#nextDueMs = Number.NEGATIVE_INFINITY;
+    this.#askAgain = this.#asking;
+    const { consumers, consumerId, onFailure } = this.#options;
+    consumers.backlog(consumerId).then(({ retries }) => {
+      this.#waiting = retries;
+    }, onFailure);
+  }
+
+  /** A message is going to be put: it counts among those that wait. */
+  handedOver(offset: Offset): void {
+    if (!this.#held.has(offset)) this.#waiting += 1;
+  }
+
+  /** A retry was stored. */
+  put({ offset, dueAtMs }: Retry): void {
+    this.#held.delete(offset);
+    this.#nextDueMs = Math.min(this.#nextDueMs ?? Number.POSITIVE_INFINITY, dueAtMs);
+    if (this.#asking) this.#askAgain = true;
+  }
+
+  /** An outcome was stored: if it was a retry, it is none any more. */
+  ended(offset: Offset): void {
+    if (this.#held.delete(offset)) this.#waiting = Math.max(0, this.#waiting - 1);
+  }
+}

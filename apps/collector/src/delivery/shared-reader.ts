@@ -1,0 +1,64 @@
+import { decodeBatch } from "../messages/decode-batch.js";
+import { lastMessageIndex } from "../store/last-message.js";
+import {
+  type EventLog,
+  type Offset,
+  offsetAt,
+  type StoredBatch,
+  type StoredMessage,
+} from "../store/store.js";
+
+/** A batch of the log whose messages are decoded when first asked for, once for all destinations. */
+export interface ReadBatch {
+  readonly sourceId: string;
+  readonly onlyDestinations?: readonly string[];
+  /** The offset of its last message. */
+  readonly last: Offset;
+  messages(): readonly StoredMessage[];
+}
+
+/** Reads the log for many consumers that mostly are at the same place: its end. */
+export interface SharedReader {
+  /** The batches after an offset, as many as one reading gives; none at the log's end. */
+  read(after: Offset): Promise<readonly ReadBatch[]>;
+}
+
+/** One reading: enough to keep a destination busy while the next is under way, little enough to hold for each. */
+const READ_LIMITS = { messages: 500, bytes: 512 * 1_024 } as const;
+/** Readings kept for the next consumer that comes by; consumers at the log's end come within a commit of each other. */
+const KEPT_READINGS = 8;
+
+export function sharedReader(log: Pick<EventLog, "read">): SharedReader {
+  const readings = new Map<Offset, Promise<readonly ReadBatch[]>>();
+  return {
+    read(after) {
+      const kept = readings.get(after);
+      if (kept !== undefined) return kept;
+      const reading = log.read(after, READ_LIMITS).then((batches) => batches.map(readBatch));
+      readings.set(after, reading);
+      // The log's end is another place a moment later, and a failed reading may go well then.
+      reading.then(
+        (batches) => batches.length === 0 && readings.delete(after),
+        () => readings.delete(after),
+      );
+      for (const oldest of readings.keys()) {
+        if (readings.size <= KEPT_READINGS) break;
+        readings.delete(oldest);
+      }
+      return reading;
+    },
+  };
+}
+
+function readBatch(batch: StoredBatch): ReadBatch {
+  let decoded: readonly StoredMessage[] | undefined;
+  return {
+    sourceId: batch.sourceId,
+    ...(batch.onlyDestinations === undefined ? {} : { onlyDestinations: batch.onlyDestinations }),
+    last: offsetAt(batch.first, lastMessageIndex(batch)),
+    messages() {
+      decoded ??= decodeBatch(batch);
+      return decoded;
+    },
+  };
+}

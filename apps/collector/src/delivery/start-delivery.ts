@@ -1,0 +1,310 @@
+import type { Clock } from "@sluice/resilience";
+import type { Catalog } from "../destinations/catalog.js";
+import type { LiveEvents } from "../live-events.js";
+import type { Logger } from "../logger.js";
+import type { Metrics } from "../metrics.js";
+import { type DestinationDocument, DOCUMENT_KINDS, type SourceDocument } from "../store/documents.js";
+import type { Offset, Store, Versioned } from "../store/store.js";
+import { Consumer } from "./consumer.js";
+import { type DeliveryEvents, deliveryEvents } from "./delivery-events.js";
+import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-policy.js";
+import { disableTarget } from "./disable-target.js";
+import { routingOf } from "./match.js";
+import { recallLines } from "./recall-lines.js";
+import { type SharedReader, sharedReader } from "./shared-reader.js";
+import { type SteadyClock, steadyClock } from "./steady-clock.js";
+import { type TestSend, testSend } from "./test-send.js";
+
+export type { DeliveryPolicy } from "./delivery-policy.js";
+
+export interface DeliveryDeps {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly live: LiveEvents;
+  /** Default: `DELIVERY_DEFAULTS`. */
+  readonly policy?: Partial<DeliveryPolicy>;
+}
+
+/** How a destination does now. */
+export interface DestinationStatus {
+  readonly state: "delivering" | "disabled" | "backing_off";
+  /** Messages of the log that it has not come to yet. */
+  readonly behind: number;
+  /** Messages that failed and wait for their next attempt. */
+  readonly retries: number;
+  readonly inFlight: number;
+  /** When a destination that fails is probed next. */
+  readonly nextProbeAtMs?: number;
+  /** What the last attempt that failed ended with, until one succeeds. */
+  readonly lastError?: string;
+}
+
+export interface DeliveryRuntime {
+  /** Sends one made-up message through the real path; undefined: there is no such destination. */
+  test(destinationId: string): Promise<TestSend | undefined>;
+  /** To be called after retries were put (`retryDelivery`, `replay`): they are looked at at once, and a dead destination probed. */
+  wake(destinationId: string): void;
+  status(destinationId: string): Promise<DestinationStatus | undefined>;
+  /** Lets what is under way end for at most `graceMs`, and stores what it came to. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Delivers the log to every destination that there is, and follows their documents as they change. */
+export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime> {
+  const { store, catalog, clock, logger, metrics, live } = deps;
+  const policy = { ...DELIVERY_DEFAULTS, ...deps.policy };
+  const steady = steadyClock(clock);
+  const stage: Stage = {
+    store,
+    catalog,
+    clock,
+    steady,
+    policy,
+    events: deliveryEvents(logger, metrics, live),
+    reader: sharedReader(store.log),
+    sources: new Map(),
+  };
+  const deliveries = new Map<string, DestinationDelivery>();
+  let closing = false;
+
+  const loadSources = async (): Promise<void> => {
+    stage.sources = new Map(
+      (await store.config.list<SourceDocument>(DOCUMENT_KINDS.source)).map(({ id, value }) => [id, value]),
+    );
+  };
+  const follow = async (id: string, document: Versioned<DestinationDocument> | undefined): Promise<void> => {
+    let delivery = deliveries.get(id);
+    if (document === undefined) {
+      deliveries.delete(id);
+      await delivery?.remove();
+      return;
+    }
+    if (delivery === undefined) {
+      if (closing) return;
+      delivery = new DestinationDelivery(id, stage);
+      deliveries.set(id, delivery);
+    }
+    await delivery.follow(document);
+  };
+
+  // Changes are followed one after the other, in the order in which they are told.
+  let following: Promise<void> = Promise.resolve();
+  const enqueue = (step: () => Promise<void>): void => {
+    following = following.then(step).catch((error: unknown) => {
+      logger.error("a change of configuration could not be followed", { error });
+    });
+  };
+  const stopWatching = store.config.watch(({ kind, id }) => {
+    if (kind === DOCUMENT_KINDS.destination) {
+      enqueue(async () => follow(id, await store.config.get<DestinationDocument>(kind, id)));
+    }
+    if (kind === DOCUMENT_KINDS.source) {
+      enqueue(async () => {
+        await loadSources();
+        for (const delivery of deliveries.values()) delivery.reroute();
+      });
+    }
+  });
+  const stopListening = store.log.onAppend(() => {
+    for (const delivery of deliveries.values()) delivery.notify();
+  });
+
+  await loadSources();
+  const documents = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
+  await Promise.all(documents.map((document) => follow(document.id, document)));
+  registerGauges(metrics, store, deliveries);
+
+  return {
+    test: (destinationId) => testSend({ store, catalog, clock }, destinationId),
+    wake: (destinationId) => deliveries.get(destinationId)?.wake(),
+    async status(destinationId) {
+      const delivery = deliveries.get(destinationId);
+      return delivery?.status();
+    },
+    async close(graceMs) {
+      closing = true;
+      stopWatching();
+      stopListening();
+      await following;
+      await Promise.all([...deliveries.values()].map((delivery) => delivery.close(graceMs)));
+      steady.stop();
+    },
+  };
+}
+
+/** What all destinations share. */
+interface Stage {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly steady: SteadyClock;
+  readonly policy: DeliveryPolicy;
+  readonly events: DeliveryEvents;
+  readonly reader: SharedReader;
+  sources: ReadonlyMap<string, SourceDocument>;
+}
+
+/** One destination's consumer, kept in step with its document. */
+class DestinationDelivery {
+  readonly #id: string;
+  readonly #stage: Stage;
+  #document: DestinationDocument | undefined;
+  #consumer: Consumer | undefined;
+  #cancelReopen: (() => void) | undefined;
+  /** The lines of users whose messages failed before the start are known. */
+  #isRecalled = false;
+
+  constructor(id: string, stage: Stage) {
+    this.#id = id;
+    this.#stage = stage;
+  }
+
+  async follow({ value: document }: Versioned<DestinationDocument>): Promise<void> {
+    const before = this.#document;
+    this.#document = document;
+    const routing = this.#routing();
+    if (routing === undefined) {
+      this.#stage.events.cannotOpen(this.#id, new Error(`There is no destination type ${document.type}`));
+      return;
+    }
+    if (this.#consumer === undefined) {
+      this.#consumer = await this.#openConsumer(document, routing);
+    } else this.#consumer.route(routing);
+    const isSame =
+      before?.enabled === document.enabled &&
+      JSON.stringify(before.settings) === JSON.stringify(document.settings);
+    if (!isSame) await this.#reopen();
+  }
+
+  reroute(): void {
+    const routing = this.#routing();
+    if (routing !== undefined) this.#consumer?.route(routing);
+  }
+
+  notify(): void {
+    this.#consumer?.notify();
+  }
+
+  wake(): void {
+    this.#consumer?.wake();
+  }
+
+  async status(): Promise<DestinationStatus | undefined> {
+    if (this.#consumer === undefined) return undefined;
+    const { behind } = await this.#stage.store.consumers.backlog(this.#id);
+    const { state, retries, inFlight, breaker, lastError } = this.#consumer.status;
+    return {
+      state,
+      behind,
+      retries,
+      inFlight,
+      ...(breaker.kind === "open" ? { nextProbeAtMs: breaker.probeAtMs } : {}),
+      ...(lastError === undefined ? {} : { lastError }),
+    };
+  }
+
+  /** Numbers for the metrics, which must not wait for the store. */
+  get gauges():
+    | { readonly cursor: Offset; readonly retries: number; readonly isBackingOff: boolean }
+    | undefined {
+    if (this.#consumer === undefined) return undefined;
+    const { cursor, retries, state } = this.#consumer.status;
+    return { cursor, retries, isBackingOff: state === "backing_off" };
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#cancelReopen?.();
+    await this.#consumer?.close(graceMs);
+  }
+
+  /** The destination was deleted: what it has under way is cut off. */
+  async remove(): Promise<void> {
+    await this.close(0);
+    await this.#stage.store.consumers.remove(this.#id);
+  }
+
+  #routing(): ReturnType<typeof routingOf> | undefined {
+    const document = this.#document;
+    const type = document && this.#stage.catalog.get(document.type);
+    return document && type && routingOf(this.#id, document, type, this.#stage.sources);
+  }
+
+  async #openConsumer(
+    document: DestinationDocument,
+    routing: ReturnType<typeof routingOf>,
+  ): Promise<Consumer> {
+    const { store, reader, steady, clock, policy, events, catalog } = this.#stage;
+    const head = store.log.head();
+    const startAfter = Math.min(head, ...document.connections.map(({ since }) => since)) as Offset;
+    const state = await store.consumers.open(this.#id, startAfter);
+    const onGone = (url: string): void => {
+      disableTarget({ store, catalog, clock }, this.#id, url).then(
+        (isChanged) => isChanged && events.gone(this.#id, url),
+        (error) => events.storeFailed(this.#id, error),
+      );
+    };
+    return new Consumer(
+      { destinationId: this.#id, store, reader, steady, clock, policy, events, onGone },
+      state,
+      routing,
+    );
+  }
+
+  /** Opens the destination with its settings as they are now, or none while it is disabled. */
+  async #reopen(): Promise<void> {
+    const { store, catalog, steady, policy, events } = this.#stage;
+    const document = this.#document;
+    const consumer = this.#consumer;
+    this.#cancelReopen?.();
+    if (document === undefined || consumer === undefined) return;
+    if (!document.enabled) {
+      consumer.use(undefined);
+      return;
+    }
+    try {
+      const destination = await catalog.get(document.type)?.open(document.settings);
+      if (destination?.flow.order === "user" && !this.#isRecalled) {
+        await recallLines(store, this.#id, consumer);
+        this.#isRecalled = true;
+      }
+      consumer.use(destination);
+    } catch (error) {
+      consumer.use(undefined);
+      events.cannotOpen(this.#id, error);
+      this.#cancelReopen = steady.after(policy.reopenAfterMs, () => void this.#reopen());
+    }
+  }
+}
+
+function registerGauges(
+  metrics: Metrics,
+  store: Store,
+  deliveries: ReadonlyMap<string, DestinationDelivery>,
+): void {
+  type Gauges = NonNullable<DestinationDelivery["gauges"]>;
+  const each = (read: (gauges: Gauges) => number) =>
+    [...deliveries].flatMap(([id, { gauges }]) =>
+      gauges === undefined ? [] : [[[id], read(gauges)] as const],
+    );
+  metrics.gauges(
+    "sluice_destination_behind",
+    "Places in the log that a destination has not come to yet",
+    ["destination"],
+    () => each(({ cursor }) => Math.max(0, store.log.head() - cursor)),
+  );
+  metrics.gauges(
+    "sluice_destination_retries",
+    "Messages that failed at a destination and wait for their next attempt",
+    ["destination"],
+    () => each(({ retries }) => retries),
+  );
+  metrics.gauges(
+    "sluice_destination_backing_off",
+    "Whether a destination takes no messages and is being probed",
+    ["destination"],
+    () => each(({ isBackingOff }) => (isBackingOff ? 1 : 0)),
+  );
+}
