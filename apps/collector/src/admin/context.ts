@@ -1,5 +1,6 @@
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { Catalog } from "../destinations/catalog.js";
 import type { LiveEvents } from "../live-events.js";
 import type { Store } from "../store/store.js";
@@ -9,6 +10,7 @@ import type { Tokens } from "./tokens.js";
 export interface AdminContext {
   readonly store: Store;
   readonly catalog: Catalog;
+  readonly delivery: Pick<DeliveryRuntime, "test" | "status" | "wake">;
   readonly tokens: Tokens;
   readonly live: LiveEvents;
   readonly clock: Clock;

@@ -9,6 +9,8 @@ import { deleteDestination } from "./destinations/delete.js";
 import { getDestination } from "./destinations/get.js";
 import { listDestinations } from "./destinations/list.js";
 import { patchDestination } from "./destinations/patch.js";
+import { destinationStatus } from "./destinations/status.js";
+import { testDestination } from "./destinations/test.js";
 import type { Endpoint } from "./endpoint.js";
 import { streamLive } from "./live/stream.js";
 import { getMessage } from "./messages/get.js";
@@ -47,6 +49,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   getDestination,
   patchDestination,
   deleteDestination,
+  testDestination,
+  destinationStatus,
   listMessages,
   getMessage,
   listRejected,

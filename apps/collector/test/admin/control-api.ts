@@ -5,14 +5,18 @@ import type { AdminContext } from "../../src/admin/context.js";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
 import { openTokens } from "../../src/admin/tokens.js";
+import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import { CollectorError } from "../../src/errors.js";
 import { errorAnswer } from "../../src/http/respond.js";
 import type { Route } from "../../src/http/route.js";
 import { createRouter } from "../../src/http/router.js";
 import { liveEvents } from "../../src/live-events.js";
+import { createLogger } from "../../src/logger.js";
+import { createMetrics } from "../../src/metrics.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import type { NewBatch } from "../../src/store/store.js";
+import { scriptedDestination } from "./scripted-destination.js";
 
 export interface ApiAnswer {
   readonly status: number;
@@ -41,9 +45,20 @@ export async function controlApi(overrides: Partial<AdminContext> = {}) {
   const tokens = await openTokens({ config: store.config, clock });
   const { token } = await tokens.create("test", "full");
   const live = liveEvents();
+  const destination = scriptedDestination();
+  const catalog = catalogOf([destination.type]);
+  const delivery = await startDelivery({
+    store,
+    catalog,
+    clock,
+    logger: createLogger({ write() {} }),
+    metrics: createMetrics(),
+    live,
+  });
   const context: AdminContext = {
     store,
-    catalog: catalogOf([]),
+    catalog,
+    delivery,
     tokens,
     live,
     clock,
@@ -109,11 +124,13 @@ export async function controlApi(overrides: Partial<AdminContext> = {}) {
     ask,
     clock,
     store,
-    catalog: catalogOf([]),
+    catalog,
+    delivery,
     tokens,
     token,
     live,
     routes,
+    destination,
     /** Puts messages of a source into the log, as the ingestion does. */
     async receive(
       sourceId: string,
@@ -138,6 +155,7 @@ export async function controlApi(overrides: Partial<AdminContext> = {}) {
       return store.log.head();
     },
     async [Symbol.asyncDispose]() {
+      await delivery.close(0);
       tokens.close();
       await store.close();
     },

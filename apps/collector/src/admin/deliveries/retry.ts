@@ -12,10 +12,11 @@ export const retryDelivery = endpoint({
   access: "write",
   answers: { status: 202, description: "The delivery as it is now", schema: DeliverySchema },
   errors: ["not_found"],
-  async handle({ params }, { store, clock }) {
+  async handle({ params }, { store, clock, delivery: runtime }) {
     const { delivery, messageId } = await findDelivery(store, params.id);
     if (!(await retry({ store, clock }, delivery.consumerId, delivery.offset)))
       throw new CollectorError("not_found", `no delivery has the id ${params.id}`);
+    runtime.wake(delivery.consumerId);
     const { delivery: now } = await findDelivery(store, params.id);
     return { status: 202, body: deliveryView(now, messageId) };
   },

@@ -45,7 +45,9 @@ export async function attemptsOf(
   destinationId: string,
   offset: Offset,
 ): Promise<AttemptView[]> {
-  return (await store.consumers.attemptsOf(destinationId, offset)).map(attemptView);
+  return (await store.consumers.attemptsOf(destinationId, offset)).map(({ offset: _, ...attempt }) =>
+    attemptView(attempt),
+  );
 }
 
 export function outcomeSummary(delivery: Delivery): OutcomeSummary {
@@ -61,7 +63,7 @@ export function outcomeSummary(delivery: Delivery): OutcomeSummary {
   };
 }
 
-export function attemptView({ offset: _offset, atMs, ...attempt }: Attempt): AttemptView {
+export function attemptView({ atMs, ...attempt }: Omit<Attempt, "offset">): AttemptView {
   return { ...attempt, at: formatTime(atMs) };
 }
 

@@ -42,7 +42,7 @@ export const createReplay = endpoint({
   body: ReplayInputSchema,
   answers: { status: 201, description: "How many", schema: ReplaySchema },
   errors: ["not_found"],
-  async handle({ body: { filter, dryRun = false } }, { store, clock }) {
+  async handle({ body: { filter, dryRun = false } }, { store, clock, delivery }) {
     const { id: destinationId } = await findDestination(store.config, filter.destinationId);
     const { from: _from, to: _to, ...rest } = filter;
     const { count } = await replay(
@@ -50,6 +50,7 @@ export const createReplay = endpoint({
       { ...rest, ...timeSpan(filter), destinationId },
       { dryRun },
     );
+    if (!dryRun) delivery.wake(destinationId);
     return {
       status: dryRun ? 200 : 201,
       body: dryRun ? { count } : { id: newId("rpl"), count },

@@ -1,0 +1,210 @@
+import { describe, expect, it } from "vitest";
+import { controlApi } from "./control-api.js";
+
+async function withDestination(settings: object = { secret: "hush" }) {
+  const api = await controlApi();
+  const { body: source } = await api.ask("POST", "/api/v1/sources", { name: "Shop" });
+  const made = await api.ask("POST", "/api/v1/destinations", {
+    type: "scripted",
+    sourceIds: [source.id],
+    settings,
+  });
+  await api.clock.advance(0);
+  return { api, source, made, destination: made.body, path: `/api/v1/destinations/${made.body.id}` };
+}
+
+const paid = { messageId: "m-1", type: "track", event: "Paid", userId: "1" };
+
+describe("destinations", () => {
+  it("makes one of a catalog type and never shows a secret", async () => {
+    const { api, source, made, path } = await withDestination();
+    await using _ = api;
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({
+      type: "scripted",
+      name: "Scripted",
+      enabled: true,
+      sourceIds: [source.id],
+      settings: { isSecretSet: true },
+      version: 1,
+    });
+    for (const answer of [made, await api.ask("GET", path), await api.ask("GET", "/api/v1/destinations")])
+      expect(JSON.stringify(answer.body)).not.toContain("hush");
+    const { body: audit } = await api.ask("GET", "/api/v1/audit");
+    expect(JSON.stringify(audit)).not.toContain("hush");
+  });
+
+  it("lists the catalog", async () => {
+    await using api = await controlApi();
+    const { body } = await api.ask("GET", "/api/v1/catalog");
+    expect(body.items).toMatchObject([{ type: "scripted", name: "Scripted", historical: true }]);
+  });
+
+  it("lays changed settings over those kept; null takes one out", async () => {
+    const { api, path } = await withDestination({ secret: "hush", url: "a" });
+    await using _ = api;
+    const renamed = await api.ask("PATCH", path, { name: "Mine", settings: { url: "b" } });
+    expect(renamed.body).toMatchObject({
+      name: "Mine",
+      settings: { url: "b", isSecretSet: true },
+      version: 2,
+    });
+    const removed = await api.ask("PATCH", path, { settings: { secret: null } });
+    expect(removed.body.settings).toEqual({ url: "b", isSecretSet: false });
+  });
+
+  it("refuses a version that is not there any more", async () => {
+    const { api, path } = await withDestination();
+    await using _ = api;
+    await api.ask("PATCH", path, { name: "A" });
+    expect((await api.ask("PATCH", path, { name: "B" }, { headers: { "if-match": '"1"' } })).status).toBe(
+      412,
+    );
+    expect((await api.ask("PATCH", path, { name: "B", version: 1 })).status).toBe(409);
+  });
+
+  it.each([
+    ["an unknown type", { type: "fax" }, "type"],
+    ["an unknown source", { type: "scripted", sourceIds: ["src_none"] }, "sourceIds[0]"],
+    ["settings that the type refuses", { type: "scripted", settings: { secret: "" } }, "settings.secret"],
+    ["a filter without action", { type: "scripted", filters: [{}] }, "filters[0].action"],
+  ])("refuses %s and names it", async (_name, body, path) => {
+    await using api = await controlApi();
+    const answer = await api.ask("POST", "/api/v1/destinations", body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.issues[0].path).toBe(path);
+  });
+
+  it("sends a test message through the real path", async () => {
+    const { api, path } = await withDestination();
+    await using _ = api;
+    const sent = await api.ask("POST", `${path}/test`, {});
+    expect(sent.body).toMatchObject({ state: "delivered", reason: "200", attempts: [{ url: "scripted:" }] });
+    expect(api.destination.delivered[0]?.message.event).toBe("Test Event");
+    expect((await api.ask("POST", "/api/v1/destinations/dst_none/test")).status).toBe(404);
+  });
+
+  it("tells how it does", async () => {
+    const { api, destination, path } = await withDestination();
+    await using _ = api;
+    expect((await api.ask("GET", `${path}/status`)).body).toEqual({
+      destinationId: destination.id,
+      state: "delivering",
+      behind: 0,
+      retries: 0,
+    });
+    await api.ask("PATCH", path, { enabled: false });
+    await api.clock.advance(10);
+    expect((await api.ask("GET", `${path}/status`)).body.state).toBe("disabled");
+  });
+
+  it("deletes one; its source's deletion disconnects the others", async () => {
+    const { api, source, path } = await withDestination();
+    await using _ = api;
+    await api.ask("DELETE", `/api/v1/sources/${source.id}`);
+    expect((await api.ask("GET", path)).body.sourceIds).toEqual([]);
+    expect((await api.ask("DELETE", path)).status).toBe(204);
+    expect((await api.ask("GET", path)).status).toBe(404);
+    expect((await api.ask("DELETE", path)).status).toBe(404);
+  });
+});
+
+describe("what becomes of a message", () => {
+  it("is pending until the destination comes to it, then delivered, with its attempts", async () => {
+    const { api, source, destination } = await withDestination();
+    await using _ = api;
+    await api.ask("PATCH", `/api/v1/destinations/${destination.id}`, { enabled: true });
+    await api.receive(source.id, [paid]);
+    await api.clock.advance(1_000);
+    const { body } = await api.ask("GET", "/api/v1/messages/m-1");
+    expect(body.outcomes).toMatchObject([
+      { destinationId: destination.id, state: "delivered", attempts: [{ attempt: 1, status: 200 }] },
+    ]);
+    const { body: found } = await api.ask("GET", "/api/v1/messages?q=outcome:delivered");
+    expect(found.items).toHaveLength(1);
+    const { body: delivery } = await api.ask("GET", `/api/v1/deliveries/${body.outcomes[0].id}`);
+    expect(delivery).toMatchObject({ messageId: "m-1", state: "delivered" });
+  });
+
+  it("shows a destination that has not come to it yet as pending", async () => {
+    const { api, source, destination } = await withDestination();
+    await using _ = api;
+    await api.receive(source.id, [paid]);
+    const { body } = await api.ask("GET", "/api/v1/messages/m-1");
+    expect(body.outcomes).toMatchObject([{ destinationId: destination.id, state: "pending" }]);
+  });
+
+  it("a failed one is listed, retried, and delivered under the same id", async () => {
+    const { api, source, destination } = await withDestination();
+    await using _ = api;
+    api.destination.outcome = { kind: "failed", reason: "404" };
+    await api.receive(source.id, [paid]);
+    await api.clock.advance(1_000);
+    const { body: failed } = await api.ask(
+      "GET",
+      `/api/v1/deliveries?destinationId=${destination.id}&state=failed`,
+    );
+    expect(failed.items).toMatchObject([{ messageId: "m-1", state: "failed", reason: "404" }]);
+    api.destination.outcome = { kind: "delivered", reason: "200" };
+    const retried = await api.ask("POST", `/api/v1/deliveries/${failed.items[0].id}/retry`, {});
+    expect(retried.status).toBe(202);
+    await api.clock.advance(1_000);
+    expect((await api.ask("GET", `/api/v1/deliveries/${failed.items[0].id}`)).body.state).toBe("delivered");
+    expect(api.destination.delivered.map(({ messageId }) => messageId)).toEqual(["m-1", "m-1"]);
+    expect((await api.ask("POST", "/api/v1/deliveries/none/retry")).status).toBe(404);
+  });
+
+  it("a replay counts first, then sends what it counted", async () => {
+    const { api, source, destination } = await withDestination();
+    await using _ = api;
+    await api.receive(source.id, [paid, { ...paid, messageId: "m-2", event: "Viewed" }]);
+    await api.clock.advance(1_000);
+    const filter = { destinationId: destination.id, event: "Paid" };
+    const counted = await api.ask("POST", "/api/v1/replays", { filter, dryRun: true });
+    expect(counted.body).toEqual({ count: 1 });
+    await api.clock.advance(1_000);
+    expect(api.destination.delivered).toHaveLength(2);
+    const replayed = await api.ask("POST", "/api/v1/replays", { filter });
+    expect(replayed.body).toMatchObject({ id: expect.stringMatching(/^rpl_/), count: 1 });
+    await api.clock.advance(1_000);
+    expect(api.destination.delivered.map(({ messageId }) => messageId)).toEqual(["m-1", "m-2", "m-1"]);
+    const nowhere = { filter: { destinationId: "dst_none" } };
+    expect((await api.ask("POST", "/api/v1/replays", nowhere)).status).toBe(404);
+  });
+});
+
+describe("waiting for a message", () => {
+  it("resolves when it is in that state", async () => {
+    const { api, source } = await withDestination();
+    await using _ = api;
+    const waiting = api.ask("GET", "/api/v1/wait?messageId=m-1&state=delivered&timeout=5s");
+    await api.clock.advance(10);
+    await api.receive(source.id, [paid]);
+    await api.clock.advance(1_000);
+    expect(await waiting).toMatchObject({ status: 200, body: { messageId: "m-1" } });
+  });
+
+  it("gives up at its time, and says how far it came", async () => {
+    const { api, source } = await withDestination();
+    await using _ = api;
+    api.destination.outcome = { kind: "failed", reason: "404" };
+    await api.receive(source.id, [paid]);
+    const waiting = api.ask("GET", "/api/v1/wait?messageId=m-1&state=delivered&timeoutMs=2000");
+    await api.clock.advance(2_100);
+    expect(await waiting).toMatchObject({
+      status: 408,
+      body: { code: "wait_timed_out", now: { outcomes: [{ state: "failed" }] } },
+    });
+  });
+
+  it("leaves nothing behind when the client goes away", async () => {
+    const { api } = await withDestination();
+    await using _ = api;
+    const gone = new AbortController();
+    const waiting = api.ask("GET", "/api/v1/wait?messageId=none", undefined, { signal: gone.signal });
+    await api.clock.advance(10);
+    gone.abort();
+    expect((await waiting).status).toBe(408);
+    expect(api.live.watched).toBe(false);
+  });
+});

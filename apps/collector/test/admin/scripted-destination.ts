@@ -1,0 +1,45 @@
+import type { DestinationType, OutgoingMessage, RoundOutcome } from "../../src/destinations/destination.js";
+
+/** A destination type, `scripted`, that answers as the test says and keeps what it was given. */
+export function scriptedDestination() {
+  const delivered: OutgoingMessage[] = [];
+  const script = {
+    delivered,
+    /** How the next rounds end. */
+    outcome: { kind: "delivered", reason: "200" } as RoundOutcome,
+  };
+  const type: DestinationType = {
+    type: "scripted",
+    name: "Scripted",
+    mode: "cloud",
+    sources: ["server"],
+    historical: { accepted: true },
+    settingsSchema: { type: "object" },
+    async parseSettings(input, previous) {
+      const settings = { ...(previous as object | undefined), ...(input as { secret?: unknown }) };
+      if (settings.secret === "")
+        return {
+          ok: false,
+          issues: [{ path: "settings.secret", code: "empty", message: "must not be empty" }],
+        };
+      if (settings.secret === null) delete settings.secret;
+      return { ok: true, settings };
+    },
+    describe(settings) {
+      const { secret, ...shown } = settings as { secret?: string };
+      return { ...shown, isSecretSet: secret !== undefined };
+    },
+    async open() {
+      return {
+        flow: { concurrency: 10, order: "none" },
+        async deliver(message, round) {
+          delivered.push(message);
+          round.record({ atMs: 0, url: "scripted:", status: 200, latencyMs: 1 });
+          return script.outcome;
+        },
+        async close() {},
+      };
+    },
+  };
+  return Object.assign(script, { type });
+}

@@ -1,0 +1,24 @@
+const WIDTH = 30;
+
+/** A bar on stderr where somebody watches; else a line at each tenth. */
+export function progressBar(total, stream = process.stderr) {
+  let lastTenth = -1;
+  return {
+    show(done, words) {
+      const share = total === 0 ? 1 : done / total;
+      const text = `${String(done).padStart(String(total).length)} / ${total}  ${words}`;
+      if (stream.isTTY) {
+        const filled = Math.round(share * WIDTH);
+        stream.write(`\r${"█".repeat(filled)}${"░".repeat(WIDTH - filled)}  ${text}\u001b[K`);
+        return;
+      }
+      const tenth = Math.floor(share * 10);
+      if (tenth === lastTenth) return;
+      lastTenth = tenth;
+      stream.write(`${text}\n`);
+    },
+    end() {
+      if (stream.isTTY) stream.write("\n");
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const SCRIPT = fileURLToPath(new URL("../src/nightly-report.mjs", import.meta.url));
+
+/** Answers as a collector does, and keeps the numbers of the reports. */
+async function fakeCollector() {
+  const reports: number[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { batch } = JSON.parse(Buffer.concat(chunks).toString());
+      reports.push(...batch.map((message: { properties: { report: number } }) => message.properties.report));
+      response.writeHead(200, { "content-type": "application/json" }).end('{"success":true}');
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    reports,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function run(url: string, env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [SCRIPT], {
+    env: { ...process.env, WRITE_KEY: "key", SLUICE_HOST: url, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  return { child, lines: createInterface({ input: child.stdout }), ended };
+}
+
+const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
+
+it("delivers everything by its end", async () => {
+  await using collector = await fakeCollector();
+  const { lines, ended } = run(collector.url, { REPORTS: "45", MS_A_REPORT: "1" });
+  const printed: string[] = [];
+  lines.on("line", (line) => printed.push(line));
+  expect((await ended)[0]).toBe(0);
+  expect(collector.reports).toEqual(upTo(45));
+  expect(printed.at(-1)).toBe("delivered 45, failed 0, refused 0");
+});
+
+it("delivers everything it tracked before SIGTERM, and then ends by it", async () => {
+  await using collector = await fakeCollector();
+  const { child, lines, ended } = run(collector.url, { REPORTS: "100000" });
+  let last = 0;
+  for await (const line of lines) {
+    last = Number(line);
+    if (last === 33) child.kill("SIGTERM");
+  }
+  const [code, signal] = await ended;
+  expect(signal ?? code).toBe(signal === null ? 143 : "SIGTERM");
+  expect(last).toBeGreaterThanOrEqual(33);
+  expect(collector.reports.slice(0, 33)).toEqual(upTo(33));
+  expect(collector.reports).toEqual(upTo(collector.reports.length));
+  expect(collector.reports.length).toBeGreaterThanOrEqual(last);
+});
