@@ -19,7 +19,8 @@ import type { Logger } from "./logger.js";
 import { createMetrics } from "./metrics.js";
 import type { ResolveHost } from "./sender/checked-connector.js";
 import { egressPolicy } from "./sender/egress-policy.js";
-import { openSqliteStore, type Retention } from "./store/sqlite/index.js";
+import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
+import type { RetentionOptions } from "./store/sqlite/retention-options.js";
 import type { Store } from "./store/store.js";
 import { VERSION } from "./version.js";
 
@@ -45,7 +46,7 @@ export interface CollectorOptions {
   /** Targets of webhooks beside public addresses: addresses, blocks, host names. */
   readonly allowTargets?: readonly string[];
   readonly dedupeWindowMs?: number;
-  readonly retention?: Retention;
+  readonly retention?: RetentionOptions;
   /** Messages a second of each source that has no limit of its own. */
   readonly messagesPerSecond?: number;
   readonly httpLimits?: Partial<HttpLimits>;
@@ -116,7 +117,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
     const file = await firstToken(tokens, dataDirectory);
     if (file !== undefined) logger.info("made a first admin token", { file });
   }
-  keep(
+  const delivery = keep(
     await startDelivery({
       store,
       catalog,
@@ -156,6 +157,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
         ...adminRoutes({
           store,
           catalog,
+          delivery,
           tokens,
           live,
           clock,
