@@ -1,0 +1,192 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Clock, systemClock } from "@sluice/resilience";
+import type { ManualClock } from "@sluice/resilience/testing";
+import { afterEach } from "vitest";
+import {
+  changeDestination,
+  createDestination,
+  type DestinationChange,
+  type NewDestination,
+} from "../../src/delivery/connections.js";
+import {
+  type DeliveryPolicy,
+  type DeliveryRuntime,
+  startDelivery,
+} from "../../src/delivery/start-delivery.js";
+import { type Catalog, createCatalog } from "../../src/destinations/catalog.js";
+import { secretBox } from "../../src/destinations/secret-box.js";
+import { type LiveEvent, liveEvents } from "../../src/live-events.js";
+import { createLogger } from "../../src/logger.js";
+import { createMetrics } from "../../src/metrics.js";
+import type { ResolveHost } from "../../src/sender/checked-connector.js";
+import { egressPolicy } from "../../src/sender/egress-policy.js";
+import type { SourceDocument } from "../../src/store/documents.js";
+import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import type { Attempt, Delivery, Offset, Store } from "../../src/store/store.js";
+import { type BatchOptions, batchOf, type TestMessage } from "../store/batches.js";
+
+export interface FixtureOptions {
+  readonly clock?: Clock;
+  readonly store?: Store;
+  readonly allow?: readonly string[];
+  readonly resolve?: ResolveHost;
+  readonly policy?: Partial<DeliveryPolicy>;
+  readonly source?: Partial<SourceDocument>;
+}
+
+type Outcome = Extract<LiveEvent, { kind: "outcome" }>;
+
+export interface DeliveryFixture {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly delivery: DeliveryRuntime;
+  /** All log lines so far. */
+  readonly log: readonly string[];
+  readonly folder: string;
+  /** Creates a webhook destination (or another type) for source `src_1`; returns its id. */
+  create(destination: Partial<NewDestination> & { readonly settings: unknown }): Promise<string>;
+  change(id: string, change: DestinationChange): Promise<void>;
+  append(messages: readonly TestMessage[], options?: BatchOptions): Promise<void>;
+  /** Resolves with the outcome of a message in that state, past ones included; `nth`: the how manieth, from 1. */
+  until(
+    messageId: string,
+    state: Outcome["state"],
+    which?: { readonly destinationId?: string; readonly nth?: number },
+  ): Promise<Outcome>;
+  /** What is stored about a message, by its id; waits until what was found out is stored. */
+  deliveries(messageId: string): Promise<readonly Delivery[]>;
+  attempts(destinationId: string, messageId: string): Promise<readonly Attempt[]>;
+  /** Moves a manual clock to the moment at which a pending message is tried again, no further: sockets take real time. */
+  toNextAttempt(messageId: string): Promise<void>;
+  /** Stops delivery and starts it again on the same store. */
+  restart(graceMs?: number): Promise<void>;
+}
+
+const opened: (() => Promise<void>)[] = [];
+
+/** To be called in a test file: closes what a test opened. */
+export function closeDeliveries(): void {
+  afterEach(async () => {
+    for (const close of opened.splice(0).reverse()) await close();
+  });
+}
+
+/** Delivery over a memory store with one source, `src_1`; loopback is allowed. */
+export async function openDelivery(options: FixtureOptions = {}): Promise<DeliveryFixture> {
+  const clock = options.clock ?? systemClock;
+  const store = options.store ?? openMemoryStore({ clock });
+  const folder = await mkdtemp(join(tmpdir(), "sluice-delivery-"));
+  const catalog = createCatalog({
+    clock,
+    secrets: secretBox(randomBytes(32)),
+    egress: egressPolicy({ allow: options.allow ?? ["127.0.0.0/8"] }),
+    exportsFolder: folder,
+    ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+  });
+  await store.config.put<SourceDocument>("source", "src_1", {
+    name: "Shop",
+    kind: "server",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    writeKeys: [],
+    blockedEvents: [],
+    ...options.source,
+  });
+  const live = liveEvents();
+  const outcomes: Outcome[] = [];
+  live.subscribe((event) => {
+    if (event.kind === "outcome") outcomes.push(event);
+  });
+  const log: string[] = [];
+  const logger = createLogger({ level: "debug", write: (line) => log.push(line) });
+  const start = (): Promise<DeliveryRuntime> =>
+    startDelivery({
+      store,
+      catalog,
+      clock,
+      logger,
+      metrics: createMetrics(),
+      live,
+      ...(options.policy === undefined ? {} : { policy: options.policy }),
+    });
+  let delivery = await start();
+  opened.push(async () => {
+    await delivery.close(0);
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const offsetOf = async (messageId: string): Promise<Offset> => {
+    const { items } = await store.log.find({ messageId }, { limit: 1 });
+    const [stored] = items;
+    if (stored === undefined) throw new Error(`There is no message ${messageId}`);
+    return stored.offset;
+  };
+  /** Settlements are handed over a turn of the event loop after what they are about. */
+  const settled = async (): Promise<void> => {
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  return {
+    store,
+    catalog,
+    clock,
+    get delivery() {
+      return delivery;
+    },
+    log,
+    folder,
+    async create(destination) {
+      const result = await createDestination(
+        { store, catalog, clock },
+        { type: "webhooks", sourceIds: ["src_1"], ...destination },
+      );
+      if (result.kind !== "changed") throw new Error(`Not created: ${JSON.stringify(result)}`);
+      return result.destination.id;
+    },
+    async change(id, change) {
+      const result = await changeDestination({ store, catalog, clock }, id, change);
+      if (result.kind !== "changed") throw new Error(`Not changed: ${JSON.stringify(result)}`);
+    },
+    async append(messages, batch) {
+      await store.log.append(batchOf(messages, { receivedAtMs: clock.now(), ...batch }));
+    },
+    until: (messageId, state, { destinationId, nth = 1 } = {}) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const found = outcomes.filter(
+            (event) =>
+              event.messageId === messageId &&
+              event.state === state &&
+              (destinationId === undefined || event.destinationId === destinationId),
+          )[nth - 1];
+          if (found === undefined) return;
+          end();
+          resolve(found);
+        };
+        const end = live.subscribe(look);
+        look();
+      }),
+    async deliveries(messageId) {
+      await settled();
+      return store.consumers.outcomesOf(await offsetOf(messageId));
+    },
+    async attempts(destinationId, messageId) {
+      await settled();
+      return store.consumers.attemptsOf(destinationId, await offsetOf(messageId));
+    },
+    async toNextAttempt(messageId) {
+      await settled();
+      const [pending] = await store.consumers.outcomesOf(await offsetOf(messageId));
+      if (pending?.nextAttemptAtMs === undefined) throw new Error(`${messageId} is not pending`);
+      await (clock as ManualClock).advance(pending.nextAttemptAtMs - clock.now());
+    },
+    async restart(graceMs = 0) {
+      await delivery.close(graceMs);
+      delivery = await start();
+    },
+  };
+}
