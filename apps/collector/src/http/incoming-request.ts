@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { CollectorError } from "../errors.js";
 import type { BufferBudget } from "./buffer-budget.js";
-import { type Reservation, readBody } from "./read-body.js";
+import { type BodyProgress, readBody } from "./read-body.js";
 import type { HttpRequest } from "./route.js";
 
 /** A node:http request as a handler sees it. What few handlers ask for is made when it is asked for. */
@@ -14,7 +15,7 @@ export class IncomingRequest implements HttpRequest {
   readonly #response: ServerResponse;
   readonly #budget: BufferBudget;
   readonly #trustedProxies: number;
-  readonly #reservation: Reservation = { bytes: 0 };
+  readonly #progress: BodyProgress = { reservedBytes: 0 };
   #expectsContinue: boolean;
   #query: URLSearchParams | undefined;
   #abort: AbortController | undefined;
@@ -61,12 +62,23 @@ export class IncomingRequest implements HttpRequest {
       this.#expectsContinue = false;
       this.#response.writeContinue();
     }
-    return readBody(this.#message, limitBytes, this.#budget, this.#reservation);
+    return readBody(this.#message, limitBytes, this.#budget, this.#progress);
   }
 
   /** The client waits for leave to send the body, and was not given it. */
   get isBodyHeldBack(): boolean {
     return this.#expectsContinue;
+  }
+
+  /** Whether what came over the connection is still this request's body. */
+  get isArriving(): boolean {
+    return !this.#message.complete;
+  }
+
+  /** The rest of the body is not coming: whoever reads it, now or later, gets the error. */
+  failBody(error: CollectorError): void {
+    this.#progress.error = error;
+    this.#progress.fail?.(error);
   }
 
   /** The server closes. */
@@ -76,8 +88,8 @@ export class IncomingRequest implements HttpRequest {
 
   /** Answered: gives back what the body took of the budget. */
   release(): void {
-    this.#budget.give(this.#reservation.bytes);
-    this.#reservation.bytes = 0;
+    this.#budget.give(this.#progress.reservedBytes);
+    this.#progress.reservedBytes = 0;
   }
 }
 

@@ -3,17 +3,22 @@ import { CollectorError } from "../errors.js";
 import type { BufferBudget } from "./buffer-budget.js";
 import { COMPRESSION_OVERHEAD_BYTES, inflate, looksGzipped, parseEncoding } from "./inflate.js";
 
-/** What of the budget a request took; to be given back when it is answered. */
-export interface Reservation {
-  bytes: number;
+/** A request's body on its way in. */
+export interface BodyProgress {
+  /** What it took of the budget; to be given back when the request is answered. */
+  reservedBytes: number;
+  /** Why the rest is not coming. */
+  error?: CollectorError;
+  /** Ends the reading with that; there while somebody reads. */
+  fail?: ((error: CollectorError) => void) | undefined;
 }
 
-/** The body, unpacked; see `HttpRequest.readBody`. Whatever it takes of the budget is noted in `reservation` as it goes. */
+/** The body, unpacked; see `HttpRequest.readBody`. Whatever it takes of the budget is noted in `progress` as it goes. */
 export async function readBody(
   request: IncomingMessage,
   limitBytes: number,
   budget: BufferBudget,
-  reservation: Reservation,
+  progress: BodyProgress,
 ): Promise<Uint8Array> {
   const encoding = parseEncoding(request.headers["content-encoding"]);
   if (encoding === undefined)
@@ -22,28 +27,32 @@ export async function readBody(
       String(request.headers["content-encoding"]).slice(0, 64),
     );
   const wireLimit = encoding === "identity" ? limitBytes : limitBytes + COMPRESSION_OVERHEAD_BYTES;
-  const raw = await collect(request, wireLimit, budget, reservation);
+  const raw = await collect(request, wireLimit, budget, progress);
   const actual = encoding === "identity" && looksGzipped(raw) ? "gzip" : encoding;
   if (actual === "identity") return raw;
   const body = await inflate(raw, actual, limitBytes);
-  reserve(budget, reservation, body.length);
+  reserve(budget, progress, body.length);
   return body;
 }
 
-function reserve(budget: BufferBudget, reservation: Reservation, bytes: number): void {
+function reserve(budget: BufferBudget, progress: BodyProgress, bytes: number): void {
   if (!budget.take(bytes)) throw new CollectorError("overloaded");
-  reservation.bytes += bytes;
+  progress.reservedBytes += bytes;
 }
 
 function collect(
   request: IncomingMessage,
   limitBytes: number,
   budget: BufferBudget,
-  reservation: Reservation,
+  progress: BodyProgress,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLarge = (): CollectorError =>
       new CollectorError("payload_too_large", `more than ${limitBytes} bytes`);
+    if (progress.error !== undefined || request.destroyed) {
+      reject(progress.error ?? new CollectorError("request_timeout", "the connection has ended"));
+      return;
+    }
     // Believed only to refuse early: what really arrives is counted all the same.
     if (Number(request.headers["content-length"]) > limitBytes) {
       reject(tooLarge());
@@ -52,6 +61,7 @@ function collect(
     const chunks: Buffer[] = [];
     let bytes = 0;
     const stop = (): void => {
+      progress.fail = undefined;
       request.off("data", onData);
       request.off("end", onEnd);
       request.off("close", onClose);
@@ -60,10 +70,9 @@ function collect(
       bytes += chunk.length;
       try {
         if (bytes > limitBytes) throw tooLarge();
-        reserve(budget, reservation, chunk.length);
+        reserve(budget, progress, chunk.length);
       } catch (error) {
-        stop();
-        reject(error);
+        fail(error);
         return;
       }
       chunks.push(chunk);
@@ -72,10 +81,13 @@ function collect(
       stop();
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
     };
-    const onClose = (): void => {
+    const fail = (error: unknown): void => {
       stop();
-      reject(new CollectorError("request_timeout", "the connection ended before the body did"));
+      reject(error);
     };
+    const onClose = (): void =>
+      fail(new CollectorError("request_timeout", "the connection ended before the body did"));
+    progress.fail = fail;
     request.on("data", onData);
     request.on("end", onEnd);
     request.on("close", onClose);

@@ -65,7 +65,8 @@ export function respond(
     readonly headers?: Readonly<Record<string, string>>;
     readonly clock: Clock;
     readonly drainTimeoutMs: number;
-    readonly isBodyHeldBack?: boolean;
+    /** Nothing more of the body is to be expected. */
+    readonly isBodyLost?: boolean;
   },
 ): void {
   if (response.headersSent || response.destroyed) return;
@@ -83,7 +84,7 @@ export function respond(
   if (isUnread) headers.connection = "close";
   response.writeHead(answer.status, headers);
   if (request.method === "HEAD") bytes = "";
-  if (!isUnread || more.isBodyHeldBack) {
+  if (!isUnread || more.isBodyLost) {
     response.end(bytes);
     return;
   }

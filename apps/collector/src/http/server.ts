@@ -38,10 +38,13 @@ export interface HttpServer {
 interface Connection extends Duplex {
   /** Requests that are not answered yet. */
   [underWay]?: number;
-  /** Something followed that is no HTTP, or came too slowly: it ends with the answer that is under way. */
+  /** The last request that came over it. */
+  [latest]?: IncomingRequest;
+  /** Something came that is no HTTP, or came too slowly: it ends with the answers that are under way. */
   [isBroken]?: boolean;
 }
 const underWay = Symbol("underWay");
+const latest = Symbol("latest");
 const isBroken = Symbol("isBroken");
 
 const NO_HEADERS = Object.freeze({});
@@ -82,6 +85,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
     );
     const connection = message.socket as Socket & Connection;
     connection[underWay] = (connection[underWay] ?? 0) + 1;
+    connection[latest] = request;
     active.add(request);
 
     const headers = match?.route.cors ? corsHeaders(message.headers) : NO_HEADERS;
@@ -93,7 +97,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
           headers,
           clock,
           drainTimeoutMs: limits.drainTimeoutMs,
-          isBodyHeldBack: request.isBodyHeldBack,
+          isBodyLost: request.isBodyHeldBack || connection[isBroken] === true,
         });
         done();
         return;
@@ -194,19 +198,22 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
 }
 
 /**
- * Ends a connection on which no request can be made out. A request before it that is still being worked on gets its own
- * answer first: bytes written now would be taken for that.
+ * Ends a connection on which no further request can be made out. Requests that are under way get their own answers first:
+ * bytes written now would be taken for those. If it is the body of the last one that is broken, that is its answer.
  */
 function endBroken(error: NodeJS.ErrnoException, socket: Connection): void {
   if (!socket.writable || error.code === "ECONNRESET" || error.code === "EPIPE") {
     socket.destroy();
     return;
   }
-  if ((socket[underWay] ?? 0) > 0 && error.code !== "ERR_HTTP_REQUEST_TIMEOUT") {
-    socket[isBroken] = true;
+  socket[isBroken] = true;
+  if ((socket[underWay] ?? 0) > 0) {
+    if (socket[latest]?.isArriving) socket[latest].failBody(brokenError(error));
     return;
   }
-  socket.end(rawErrorAnswer(brokenError(error)), () => socket.destroy());
+  // Answered already, and only the rest of it was being read.
+  if (socket[latest]?.isArriving) socket.destroy();
+  else socket.end(rawErrorAnswer(brokenError(error)), () => socket.destroy());
 }
 
 function brokenError(error: NodeJS.ErrnoException): CollectorError {
