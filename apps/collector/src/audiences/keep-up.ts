@@ -2,7 +2,7 @@ import type { EventCondition } from "@sluice/protocol";
 import { type Accumulation, nothingOf, valueNow } from "./accumulate.js";
 import { type AccumulationAspect, merged, nextChangeMs, type TallyAspect } from "./aspect.js";
 import { lookUp } from "./compare.js";
-import { type DefinitionState, flows } from "./definition-state.js";
+import { afterSync, type DefinitionState, flows } from "./definition-state.js";
 import { AUDIENCE, COMPUTED_TRAIT, type Definition } from "./definitions.js";
 import { holds, type Reading } from "./evaluate.js";
 import { owedMessage, type Told } from "./owed-message.js";
@@ -309,6 +309,8 @@ export function isTold({ value, told }: ComputedValue, { document }: ComputedTra
 
 function hold(step: Step, state: DefinitionState, profile: Profile, wasHeld: boolean, isHeld: boolean): void {
   if (wasHeld === isHeld) return;
+  // With nothing to tell, times of the schedule went by: the next one is meant, not one of those.
+  if (isHeld && state.held === 0 && state.phase === "live") state.nextSyncAtMs = afterSync(state, step.nowMs);
   step.setHeld(state.definition.id, profile, isHeld);
   count(step, state, { size: 0, held: Number(isHeld) - Number(wasHeld) });
 }

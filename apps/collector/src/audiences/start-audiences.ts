@@ -1,0 +1,248 @@
+import type {
+  AudiencePreview,
+  Condition,
+  MemberView,
+  ProfileView,
+  SyncView,
+  WhyView,
+} from "@sluice/protocol";
+import type { CancelTimer, Clock } from "@sluice/resilience";
+import type { Logger } from "../logger.js";
+import type { Metrics } from "../metrics.js";
+import type { OwedMessage } from "../store/profiles.js";
+import { BEFORE_FIRST, type Offset, type Page, type PageRequest, type Store } from "../store/store.js";
+import { type Deferred, deferred } from "./deferred.js";
+import {
+  AUDIENCE,
+  type AudienceDocument,
+  COMPUTED_TRAIT,
+  type ComputedTraitDocument,
+  type Definition,
+} from "./definitions.js";
+import type { AudienceEngine, EngineStatus, Forgotten, StepResult } from "./engine.js";
+import { inTurn } from "./in-turn.js";
+import { AUDIENCE_SOURCE_ID, owedBatches } from "./owed-message.js";
+
+/** The engine as others call it: in this thread or, behind the same names, in another. */
+export type Engine = Pick<AudienceEngine, keyof AudienceEngine>;
+
+export interface AudiencesOptions {
+  readonly store: Pick<Store, "log" | "config">;
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Told apart from the ids of messages of a store that was begun anew. */
+  readonly nonce: string;
+}
+
+export interface Audiences {
+  /** Members and how far the sync is; undefined while the definition is not taken up. */
+  figures(id: string): Promise<{ readonly size: number; readonly status: SyncView } | undefined>;
+  members(audienceId: string, page: PageRequest): Promise<Page<MemberView> | undefined>;
+  why(audienceId: string, userId: string): Promise<WhyView | undefined>;
+  profile(userId: string): Promise<ProfileView | undefined>;
+  /** Who would be in now. The condition is valid, and the audiences that it names exist. */
+  preview(condition: Condition, signal: AbortSignal): Promise<AudiencePreview>;
+  /** Resolves when the definitions are taken up as they were at the call. */
+  takeUp(): Promise<void>;
+  /** The ids that a user's profile answers to, the given one included. */
+  identitiesOf(userId: string): Promise<readonly string[]>;
+  /** Removes profiles with all that is kept and owed of them; nothing that was read from the log before comes after it. */
+  forget(userIds: readonly string[]): Promise<readonly Forgotten[]>;
+  /** Rewrites the profiles' files so that what was removed is in none of their bytes. */
+  compact(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One reading of the log. */
+const READ_LIMITS = { messages: 1_000, bytes: 1_024 * 1_024 } as const;
+/** After a failure of the store. */
+const PAUSE_MS = 1_000;
+/** Owed messages that are looked for in the log at once. */
+const RECOVERED = 500;
+
+/**
+ * Audiences and computed traits as one more consumer of the log. The loop carries out what the engine says is to be done; what
+ * the engine owes is appended to the log after the commit that made it, and again after a crash between the two, under
+ * the same message ids.
+ */
+export async function startAudiences(options: AudiencesOptions): Promise<Audiences> {
+  const { store, engine, clock, logger, metrics, nonce } = options;
+  const { log } = store;
+  const closing = new AbortController();
+  /** The log is read and taken by the engine within one turn, so that `forget` never comes between. */
+  const turn = inTurn();
+  let status: EngineStatus = { cursor: BEFORE_FIRST, hasWork: false };
+  let isDefinitionStale = true;
+  /** Whether messages may be owed that this process does not know to be in the log. */
+  let isRecovering = true;
+  let waiters: Deferred[] = [];
+
+  const sent = metrics.counter(
+    "sluice_audience_messages_total",
+    "Messages made by audiences and computed traits",
+  );
+  metrics.gauge("sluice_audiences_behind", "Messages of the log that audiences have not come to", () =>
+    Math.max(0, log.head() - status.cursor),
+  );
+
+  // ── Waiting ──
+  let rouse = deferred();
+  const wake = (): void => rouse.resolve();
+  const stopListening = log.onAppend(wake);
+  const stopWatching = store.config.watch(({ kind }) => {
+    if (kind !== AUDIENCE && kind !== COMPUTED_TRAIT) return;
+    isDefinitionStale = true;
+    wake();
+  });
+  const waitForWork = async (): Promise<void> => {
+    let cancel: CancelTimer = () => {};
+    if (status.wakeAtMs !== undefined) cancel = clock.after(status.wakeAtMs - clock.now(), wake);
+    await rouse.promise;
+    cancel();
+    rouse = deferred();
+  };
+
+  // ── Steps ──
+  const append = async (owed: readonly OwedMessage[]): Promise<void> => {
+    const last = owed.at(-1);
+    if (last === undefined) return;
+    isRecovering = true;
+    await Promise.all(owedBatches(owed, clock.now()).map((batch) => log.append(batch)));
+    engine.paid(last.seq);
+    isRecovering = false;
+    sent.inc([], owed.length);
+  };
+  const take = async (result: StepResult): Promise<void> => {
+    status = result.status;
+    await append(result.owed);
+  };
+  /** What a crash or a failed append left owed. Looked for first: the log's memory of ids ends with its dedupe window. */
+  const recover = async (): Promise<void> => {
+    for (;;) {
+      const owed = await engine.owed(RECOVERED);
+      if (owed.length === 0) break;
+      const missing: OwedMessage[] = [];
+      for (const one of owed) {
+        const { messageId } = JSON.parse(one.message) as { readonly messageId: string };
+        const found = await log.find({ messageId, sourceId: AUDIENCE_SOURCE_ID }, { limit: 1 });
+        if (found.items.length === 0) missing.push(one);
+      }
+      await append(missing);
+      engine.paid(owed.at(-1)?.seq ?? 0);
+      await engine.settle();
+    }
+    isRecovering = false;
+  };
+  const takeUp = async (): Promise<void> => {
+    isDefinitionStale = false;
+    const waiting = waiters;
+    waiters = [];
+    try {
+      await take(await engine.define(await readDefinitions(store.config), clock.now(), nonce));
+      for (const waiter of waiting) waiter.resolve();
+    } catch (error) {
+      isDefinitionStale = true;
+      for (const waiter of waiting) waiter.reject(error);
+      throw error;
+    }
+  };
+  /** One of everything that is to be done; false when there was nothing. */
+  const pass = async (): Promise<boolean> => {
+    if (isRecovering) await recover();
+    if (isDefinitionStale) await takeUp();
+    let isBusy = false;
+    if (status.wakeAtMs !== undefined && status.wakeAtMs <= clock.now()) {
+      await take(await engine.tick(clock.now()));
+      isBusy = true;
+    }
+    const batches = await log.read(status.cursor, READ_LIMITS);
+    if (batches.length > 0) {
+      await take(await engine.consume(batches, clock.now()));
+      isBusy = true;
+    }
+    if (status.historyAfter !== undefined) {
+      const past = await log.read(status.historyAfter, READ_LIMITS);
+      await take(await engine.readHistory(past, clock.now()));
+      isBusy = true;
+    } else if (status.hasWork) {
+      await take(await engine.work(clock.now()));
+      isBusy = true;
+    }
+    if (!isBusy) await engine.settle();
+    return isBusy;
+  };
+
+  const run = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      try {
+        const wasBusy = await turn(pass);
+        if (!wasBusy && !closing.signal.aborted) await waitForWork();
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        isRecovering = true;
+        logger.error("audiences could not go on", { error, againInMs: PAUSE_MS });
+        await clock.sleep(PAUSE_MS, closing.signal).catch(() => {});
+      }
+    }
+  };
+
+  await turn(takeUp);
+  const running = run();
+
+  return {
+    figures: async (id) => (await engine.figures(clock.now())).find((one) => one.id === id),
+    members: (audienceId, page) => engine.members(audienceId, page),
+    why: (audienceId, userId) => engine.why(audienceId, userId, clock.now()),
+    profile: (userId) => engine.profile(userId),
+    preview: async (condition, signal) => {
+      const startedMs = clock.now();
+      const { preview, needsHistory, upTo } = await engine.previewBegin(condition, startedMs);
+      try {
+        let cursor: Offset = BEFORE_FIRST;
+        while (needsHistory && cursor < upTo) {
+          signal.throwIfAborted();
+          cursor = await engine.previewHistory(preview, await log.read(cursor, READ_LIMITS));
+        }
+        for (;;) {
+          signal.throwIfAborted();
+          const found = await engine.previewScan(preview);
+          if (found !== undefined) return { ...found, tookMs: clock.now() - startedMs };
+        }
+      } finally {
+        engine.previewEnd(preview);
+      }
+    },
+    takeUp: () => {
+      const waiter = deferred();
+      waiters.push(waiter);
+      isDefinitionStale = true;
+      wake();
+      return waiter.promise;
+    },
+    identitiesOf: (userId) => engine.identitiesOf(userId),
+    forget: (userIds) => turn(() => engine.forget(userIds, clock.now())),
+    compact: () => engine.compact(),
+    close: async () => {
+      closing.abort();
+      stopListening();
+      stopWatching();
+      wake();
+      await running;
+      for (const waiter of waiters) waiter.reject(new Error("the collector is closing"));
+      await engine.close();
+    },
+  };
+}
+
+async function readDefinitions(config: Store["config"]): Promise<Definition[]> {
+  const [audiences, computed] = await Promise.all([
+    config.list<AudienceDocument>(AUDIENCE),
+    config.list<ComputedTraitDocument>(COMPUTED_TRAIT),
+  ]);
+  return [
+    ...computed.map(({ id, value }): Definition => ({ id, kind: COMPUTED_TRAIT, document: value })),
+    ...audiences.map(({ id, value }): Definition => ({ id, kind: AUDIENCE, document: value })),
+  ];
+}
