@@ -1,0 +1,115 @@
+import { fakeCollector, memoryTransport } from "@sluice/testing";
+import { mswHandlers } from "@sluice/testing/msw";
+import { mockAgent } from "@sluice/testing/undici";
+import { setupServer } from "msw/node";
+import { describe, expect, it } from "vitest";
+import * as sdk from "../src/index.js";
+import { Analytics, ConfigError, fetchTransport, undiciTransport } from "../src/index.js";
+
+describe("the client", () => {
+  it("sends all six calls, as methods and without their object", async () => {
+    const collector = fakeCollector({ writeKey: "k" });
+    const analytics = new Analytics({ writeKey: "k", transport: memoryTransport(collector) });
+    const { identify, track, page, screen, group, alias, flush, close } = analytics;
+    identify({ userId: "u", traits: { email: "a@b.c" } });
+    track({ userId: "u", event: "E", properties: { n: 1 } });
+    page("Home", { userId: "u" });
+    page("Docs", "Start", { userId: "u" });
+    screen({ anonymousId: "a", name: "S", properties: { p: 1 } });
+    group({ userId: "u", groupId: "g", traits: { name: "G" } });
+    alias({ userId: "u", previousId: "p" });
+    expect(await flush()).toEqual({ delivered: 7, failed: 0, refused: 0 });
+    expect(collector.messages).toMatchObject([
+      { type: "identify", userId: "u", traits: { email: "a@b.c" } },
+      { type: "track", event: "E", properties: { n: 1 } },
+      { type: "page", name: "Home" },
+      { type: "page", category: "Docs", name: "Start" },
+      { type: "screen", anonymousId: "a", name: "S" },
+      { type: "group", groupId: "g" },
+      { type: "alias", previousId: "p" },
+    ]);
+    await close();
+  });
+
+  it("keeps clients with their own key and settings apart", async () => {
+    const [one, two] = [fakeCollector({ writeKey: "one" }), fakeCollector({ writeKey: "two" })];
+    const first = new Analytics({ writeKey: "one", transport: memoryTransport(one), context: { app: 1 } });
+    const second = new Analytics({ writeKey: "two", transport: memoryTransport(two), flushAt: 1 });
+    first.track({ userId: "u", event: "A" });
+    second.track({ userId: "u", event: "B" });
+    await two.waitFor({ event: "B" });
+    expect(one.messages).toEqual([]);
+    await Promise.all([first.close(), second.close()]);
+    expect(one.messages).toMatchObject([{ event: "A", context: { app: 1 } }]);
+    expect(two.messages[0]).not.toHaveProperty("context");
+  });
+
+  it("throws ConfigError for options alone", () => {
+    expect(() => new Analytics(undefined as never)).toThrow(ConfigError);
+    expect(() => new Analytics({ writeKey: "" })).toThrow(ConfigError);
+    expect(() => new Analytics({ writeKey: "k", fetch: 5 as never })).toThrow(/`fetch`/);
+    expect(() => new Analytics({ writeKey: "k", fetch, transport: fetchTransport() })).toThrow(/`fetch`/);
+    expect(() => new Analytics({ writeKey: "k", flushOnSignals: "yes" as never })).toThrow(
+      /`flushOnSignals`/,
+    );
+    expect(() => new Analytics({ writeKey: "k", exitFlushTimeoutMs: -1 })).toThrow(/`exitFlushTimeoutMs`/);
+    expect(() => new Analytics({ writeKey: "k", spool: { directory: "" } })).toThrow(/`spool.directory`/);
+    expect(() => new Analytics({ writeKey: "k", spool: { directory: "/tmp", maxBytes: 0 } })).toThrow(
+      /`spool.maxBytes`/,
+    );
+  });
+
+  it("takes nonsense for close's deadline as none", async () => {
+    for (const options of [null, 5, { timeoutMs: "x" }, { timeoutMs: Number.NaN }]) {
+      const analytics = new Analytics({ writeKey: "k", stub: true });
+      analytics.track({ userId: "u", event: "E" });
+      expect(await analytics.close(options as never)).toMatchObject({ delivered: 1 });
+    }
+  });
+
+  it("exports what the documents name", () => {
+    expect(Object.keys(sdk).sort()).toEqual([
+      "Analytics",
+      "ConfigError",
+      "fetchTransport",
+      "fromSnakeCase",
+      "goDefaults",
+      "rubyDefaults",
+      "undiciTransport",
+    ]);
+  });
+});
+
+describe("carriers", () => {
+  it("msw answers a fetch transport, with faults from a script", async () => {
+    const collector = fakeCollector({ faults: ["reset", { status: 503 }] });
+    const server = setupServer(...mswHandlers(collector, "https://c.example"));
+    server.listen();
+    try {
+      const analytics = new Analytics({
+        writeKey: "k",
+        host: "https://c.example/v1/",
+        fetch: (url, init) => fetch(url, init),
+      });
+      analytics.track({ userId: "u", event: "E" });
+      expect(await analytics.close()).toEqual({ delivered: 1, failed: 0, refused: 0 });
+      expect(collector.requests.map(({ status }) => status)).toEqual([0, 503, 200]);
+    } finally {
+      server.close();
+    }
+  });
+
+  it("undici's MockAgent answers the default transport", async () => {
+    const collector = fakeCollector({ faults: ["reset", { status: 429, retryAfter: "1" }] });
+    const dispatcher = mockAgent(collector, "https://c.example");
+    const analytics = new Analytics({
+      writeKey: "k",
+      host: "https://c.example",
+      transport: undiciTransport({ dispatcher }),
+    });
+    analytics.track({ userId: "u", event: "E" });
+    expect(await analytics.close()).toEqual({ delivered: 1, failed: 0, refused: 0 });
+    expect(collector.requests.map(({ status }) => status)).toEqual([0, 429, 200]);
+    await dispatcher.close();
+  });
+});

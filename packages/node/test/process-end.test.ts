@@ -1,0 +1,119 @@
+import { type LoopbackCollector, loopbackCollector } from "@sluice/testing";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runProgram } from "./programs/run-program.js";
+
+let collector: LoopbackCollector;
+
+beforeEach(async () => {
+  collector = await loopbackCollector();
+});
+afterEach(async () => {
+  await collector.close();
+});
+
+/** Ten thousand calls, each with its number. */
+const TRACK_ALL =
+  'for (let i = 0; i < 10_000; i++) analytics.track({ userId: "u", event: "E", messageId: "m" + i });\n';
+const CREATE = 'const analytics = new Analytics({ writeKey: "k", host: url });\n';
+
+function arrived(): number {
+  return new Set(collector.messages.map(({ messageId }) => messageId)).size;
+}
+
+describe("10,000 of 10,000 arrive", () => {
+  it.each<[name: string, source: string]>([
+    ["when the script simply ends", CREATE + TRACK_ALL],
+    ["after await close()", `${CREATE}${TRACK_ALL}await analytics.close();`],
+    [
+      "in await using",
+      `{ await using analytics = new Analytics({ writeKey: "k", host: url });\n${TRACK_ALL} }`,
+    ],
+    [
+      "in a worker thread",
+      `import { Worker, isMainThread } from "node:worker_threads";
+       const source = ${JSON.stringify(`import("@sluice/node").then(({ Analytics }) => { const url = process.env.URL; ${CREATE}${TRACK_ALL} });`)};
+       new Worker(source, { eval: true, env: { URL: url } });`,
+    ],
+    ["when the first answers are 503", CREATE + TRACK_ALL],
+  ])("%s", async (name, source) => {
+    if (name.includes("503")) collector.faults.add({ status: 503 }, { status: 503 });
+    const { code, stderr } = await runProgram(source, { url: collector.url }).ended;
+    expect([code, stderr, arrived()]).toEqual([0, "", 10_000]);
+  });
+
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "on %s with flushOnSignals, and the process ends of its signal",
+    async (signal) => {
+      const source = `const analytics = new Analytics({ writeKey: "k", host: url, flushOnSignals: true, flushAt: 1_000_000 });
+      ${TRACK_ALL} setInterval(() => {}, 1_000); console.log("ready");`;
+      const program = runProgram(source, { url: collector.url });
+      await program.printed("ready");
+      program.kill(signal);
+      const end = await program.ended;
+      expect([end.code, end.signal, end.stderr, arrived()]).toEqual([null, signal, "", 10_000]);
+    },
+  );
+});
+
+describe("at the end of the process", () => {
+  it("the host's own signal handler decides when to end, and is called once", async () => {
+    const source = `const analytics = new Analytics({ writeKey: "k", host: url, flushOnSignals: true });
+      process.on("SIGTERM", () => { console.log("handler"); setTimeout(() => process.exit(7), 300); });
+      analytics.track({ userId: "u", event: "E" }); setInterval(() => {}, 1_000); console.log("ready");`;
+    const program = runProgram(source, { url: collector.url });
+    await program.printed("ready");
+    program.kill("SIGTERM");
+    const { code, stdout } = await program.ended;
+    expect([code, stdout.match(/handler/g)?.length, arrived()]).toEqual([7, 1, 1]);
+  });
+
+  it("a signal without the option ends the process at once", async () => {
+    const source = `${CREATE} analytics.track({ userId: "u", event: "E" }); setInterval(() => {}, 1_000); console.log("ready");`;
+    const program = runProgram(source, { url: collector.url });
+    await program.printed("ready");
+    program.kill("SIGTERM");
+    expect((await program.ended).signal).toBe("SIGTERM");
+  });
+
+  it("a server that is away is waited for no longer than exitFlushTimeoutMs, and the loss is told", async () => {
+    const source = `const analytics = new Analytics({ writeKey: "k", host: "http://127.0.0.1:1", exitFlushTimeoutMs: 300,
+        onError: (status, message, { code, messages }) => console.log(status, code, messages.length) });
+      for (let i = 0; i < 3; i++) analytics.track({ userId: "u", event: "E" });`;
+    const { code, stdout, stderr } = await runProgram(source, { url: collector.url }).ended;
+    expect([code, stdout, stderr]).toEqual([0, "-1 exit_deadline 3\n", ""]);
+  });
+
+  it("an uncaught exception keeps its exit code and stack", async () => {
+    const { code, stderr } = await runProgram(
+      `${CREATE} analytics.track({ userId: "u", event: "E" }); throw new Error("the host's own");`,
+      {
+        url: collector.url,
+      },
+    ).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain("Error: the host's own");
+  });
+
+  it("a client that was never used, or is idle, holds nothing", async () => {
+    const source = `${CREATE} new Analytics({ writeKey: "k", host: url }); analytics.track({ userId: "u", event: "E" }); await analytics.flush(); console.log("flushed");`;
+    const { code, stdout } = await runProgram(source, { url: collector.url }).ended;
+    expect([code, stdout]).toEqual([0, "flushed\n"]);
+  });
+
+  it("a pending flush() holds the process through its retries", async () => {
+    collector.faults.add({ status: 503 }, { status: 503 }, { status: 503 });
+    const source = `${CREATE} analytics.track({ userId: "u", event: "E" }); console.log(JSON.stringify(await analytics.flush()));`;
+    const { code, stdout } = await runProgram(source, { url: collector.url }).ended;
+    expect([code, JSON.parse(stdout)]).toEqual([0, { delivered: 1, failed: 0, refused: 0 }]);
+  });
+
+  it("a hundred clients add one listener a kind, and closing takes them away", async () => {
+    const source = `const clients = Array.from({ length: 100 }, () => new Analytics({ writeKey: "k", host: url, flushOnSignals: true }));
+      const count = () => ["beforeExit", "exit", "SIGTERM", "SIGINT"].map((name) => process.listenerCount(name));
+      console.log(JSON.stringify(count()));
+      await Promise.all(clients.map((client) => client.close()));
+      console.log(JSON.stringify(count()));`;
+    const { stdout, stderr } = await runProgram(source, { url: collector.url }).ended;
+    expect([stdout, stderr]).toEqual(["[1,0,1,1]\n[0,0,0,0]\n", ""]);
+  });
+});

@@ -1,0 +1,168 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type LoopbackCollector, loopbackCollector } from "@sluice/testing";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Analytics, type AnalyticsOptions } from "../src/index.js";
+import { type SpoolDirectory, spoolDirectory } from "../src/spool/spool-directory.js";
+import { runProgram } from "./programs/run-program.js";
+
+let directory: string;
+let collector: LoopbackCollector;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "sluice-spool-"));
+  collector = await loopbackCollector();
+});
+afterEach(async () => {
+  await collector.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+function client(options: Partial<AnalyticsOptions> = {}): Analytics {
+  return new Analytics({
+    writeKey: "k",
+    host: collector.url,
+    maxRetries: 0,
+    spool: { directory },
+    ...options,
+  });
+}
+
+const events = () => collector.messages.map(({ event }) => event);
+
+describe("a client with a spool", () => {
+  it("delivers after a restart what it could not before, in order and with the same ids", async () => {
+    collector.faults.always({ status: 503 });
+    const before = client({ batchSize: 2 });
+    const ids = ["A", "B", "C", "D", "E"].map((event) => before.track({ userId: "u", event }).messageId);
+    expect(await before.close({ timeoutMs: 3_000 })).toEqual({
+      delivered: 0,
+      failed: 0,
+      refused: 0,
+      spooled: 5,
+    });
+
+    collector.faults.clear();
+    const after = client({ flushAt: 1 });
+    after.track({ userId: "u", event: "F" });
+    await collector.waitFor({ event: "F" });
+    expect(events()).toEqual(["A", "B", "C", "D", "E", "F"]);
+    expect(collector.messages.slice(0, 5).map(({ messageId }) => messageId)).toEqual(ids);
+    await after.close();
+    expect(after.stats()).toEqual({ delivered: 6, failed: 0, refused: 0, queued: 0, spooled: 0 });
+  });
+
+  it("never mixes the messages of two write keys", async () => {
+    collector.faults.always({ status: 503 });
+    const one = client({ writeKey: "one" });
+    one.track({ userId: "u", event: "of one" });
+    await one.close();
+    collector.faults.clear();
+    const two = client({ writeKey: "two" });
+    two.track({ userId: "u", event: "of two" });
+    await two.close();
+    expect(events()).toEqual(["of two"]);
+  });
+
+  it.each<[name: string, end: string, code: number]>([
+    ["process.exit()", "process.exit(3);", 3],
+    ["an uncaught exception", 'throw new Error("the host");', 1],
+  ])("keeps what is queued at %s", async (_name, end, code) => {
+    const source = `const analytics = new Analytics({ writeKey: "k", host: url, spool: { directory: ${JSON.stringify(directory)} } });
+      for (let i = 0; i < 250; i++) analytics.track({ userId: "u", event: "E" + i });
+      await new Promise((resolve) => setTimeout(resolve, 20)); ${end}`;
+    collector.faults.always("hang");
+    expect((await runProgram(source, { url: collector.url }).ended).code).toBe(code);
+    collector.faults.clear();
+    const after = client();
+    await after.close();
+    expect(events()).toEqual(Array.from({ length: 250 }, (_, i) => `E${i}`));
+  });
+
+  it("delivers without it where the directory cannot be made, and tells what is then lost", async () => {
+    const file = join(directory, "a-file");
+    await writeFile(file, "");
+    const lost: string[] = [];
+    const analytics = client({
+      spool: { directory: join(file, "below") },
+      onError: (_status, _text, { code }) => lost.push(code),
+    });
+    analytics.track({ userId: "u", event: "A" });
+    expect(await analytics.flush()).toMatchObject({ delivered: 1 });
+    collector.faults.always({ status: 503 });
+    analytics.track({ userId: "u", event: "B" });
+    expect(await analytics.flush()).toMatchObject({ failed: 1, spooled: 0 });
+    expect(lost).toEqual(["spool_failed"]);
+    await analytics.close();
+  });
+});
+
+describe("the directory", () => {
+  const batch = (...names: string[]) =>
+    names.map((messageId) => {
+      const json = JSON.stringify({ messageId });
+      return { sequence: 0, messageId, json, bytes: json.length };
+    });
+  const openSpool = async (maxBytes = 1_000_000): Promise<SpoolDirectory> => {
+    const spool = spoolDirectory({ directory, maxBytes, writeKey: "k", batchUrl: "http://c/v1/batch" });
+    await spool.open();
+    return spool;
+  };
+  const folder = async () => join(directory, String((await readdir(directory))[0]));
+
+  it("is readable by its owner alone", async () => {
+    const spool = await openSpool();
+    await spool.append(batch("a"));
+    const [file] = await readdir(await folder());
+    expect((await stat(join(await folder(), String(file)))).mode & 0o077).toBe(0);
+    expect((await stat(await folder())).mode & 0o077).toBe(0);
+  });
+
+  it("holds no more than it may, and takes more when there is room", async () => {
+    const spool = await openSpool(40);
+    expect(await spool.append(batch("a", "b"))).toBe("kept");
+    expect(await spool.append(batch("c"))).toMatchObject({ reason: expect.stringContaining("full") });
+    await (await spool.oldest())?.remove();
+    expect(await spool.append(batch("c"))).toBe("kept");
+  });
+
+  it("passes over files and lines that are not its own", async () => {
+    const first = await openSpool();
+    await first.append(batch("a"));
+    await writeFile(join(await folder(), "000000000002.jsonl"), '{"torn\nnull\n5\n{"messageId":7}\n');
+    await writeFile(join(await folder(), "notes.txt"), "hello");
+    await writeFile(join(await folder(), "000000000003.jsonl"), 'garbage\n{"messageId":"z"}\n');
+    const spool = await openSpool();
+    const kept = await spool.oldest();
+    expect(kept?.batch.map(({ messageId }) => messageId)).toEqual(["a"]);
+    await kept?.remove();
+    const next = await spool.oldest();
+    expect(next?.batch.map(({ messageId }) => messageId)).toEqual(["z"]);
+    await next?.remove();
+    expect(await spool.oldest()).toBeUndefined();
+    expect(await readdir(await folder())).toEqual(["notes.txt"]);
+  });
+
+  it("gives a batch to one of two that look, and back to the next where its taker is gone", async () => {
+    await (await openSpool()).append(batch("a"));
+    const path = await folder();
+    await rm(join(path, "000000000001.jsonl"));
+    // What a process left that ended while it was sending: no process has this id.
+    await writeFile(join(path, "000000000001.jsonl.4194305.taken"), '{"messageId":"a"}\n');
+    // What a process holds that is alive: our parent.
+    await writeFile(join(path, `000000000002.jsonl.${process.ppid}.taken`), '{"messageId":"b"}\n');
+    const spool = await openSpool();
+    expect(spool.messages).toBe(1);
+    expect((await spool.oldest())?.batch.map(({ messageId }) => messageId)).toEqual(["a"]);
+  });
+
+  it("never gives two batches the same place, even where two write at once", async () => {
+    const [one, two] = [await openSpool(), await openSpool()];
+    await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? one : two).append(batch(`m${i}`))));
+    const files = (await readdir(await folder())).filter((file) => file.endsWith(".jsonl"));
+    const contents = await Promise.all(
+      files.map(async (file) => readFile(join(await folder(), file), "utf8")),
+    );
+    expect(new Set(contents).size).toBe(20);
+  });
+});
