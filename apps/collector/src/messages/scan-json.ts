@@ -163,7 +163,9 @@ const NULL = Buffer.from("null");
 const BATCH_KEY = Buffer.from('"batch"');
 
 function isBatchKey(body: Uint8Array, start: number, end: number): boolean {
-  const text = Buffer.from(body.buffer, body.byteOffset + start, Math.max(0, end - start));
+  // A string that is cut off by the end of the body ends behind it.
+  const length = Math.min(end, body.length) - start;
+  const text = Buffer.from(body.buffer, body.byteOffset + start, length);
   if (text.equals(BATCH_KEY)) return true;
   // Each character may be written as \uXXXX.
   if (text.length < BATCH_KEY.length || text.length > 32 || !text.includes(BACKSLASH)) return false;
