@@ -26,5 +26,7 @@ export function snippetsOf(page: string): Snippet[] {
 /** README and every page of the guide. */
 export function pagesWithSnippets(root: string): string[] {
   const guide = join(root, "docs/guide");
-  return [join(root, "README.md"), ...readdirSync(guide).map((name) => join(guide, name))].filter((page) => page.endsWith(".md"));
+  return [join(root, "README.md"), ...readdirSync(guide).map((name) => join(guide, name))].filter((page) =>
+    page.endsWith(".md"),
+  );
 }

@@ -1,0 +1,18 @@
+import { existsSync } from "node:fs";
+import { defineConfig } from "tsup";
+
+const bundled = ["@sluice/protocol", "@sluice/resilience", "@sluice/webhooks"];
+const testing = existsSync("src/testing.ts") ? ["src/testing.ts"] : [];
+
+export default defineConfig({
+  entry: { index: "src/index.ts", main: "src/main.ts", "store-worker": "src/store/sqlite/worker/worker.ts", ...(testing.length ? { testing: "src/testing.ts" } : {}) },
+  format: ["esm"],
+  target: "node22",
+  clean: true,
+  sourcemap: true,
+  // The published package brings our private packages' code along.
+  noExternal: bundled,
+  dts: { entry: ["src/index.ts", ...testing], resolve: bundled },
+  // `node:sqlite` exists under that name only.
+  removeNodeProtocol: false,
+});

@@ -1,0 +1,110 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { relative } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ended, freePort, ROOT, type RunningCollector, runCollector } from "./running-collector.js";
+import { pagesWithSnippets, type Snippet, snippetsOf } from "./snippets.js";
+
+const run = promisify(execFile);
+
+/** The address that the documents use for the reader's own receiver. */
+const RECEIVER = "http://127.0.0.1:3000";
+
+let collector: RunningCollector;
+let receiverUrl: string;
+const servers: ChildProcess[] = [];
+
+beforeAll(async () => {
+  collector = await runCollector();
+});
+afterAll(async () => {
+  for (const server of servers) await ended(server, "SIGKILL");
+  await collector?.close();
+});
+
+/** A snippet's process; modules are resolved as in a file at the root. */
+function commandOf({ language, code }: Snippet): [string, string[]] {
+  const text = receiverUrl === undefined ? code : code.replaceAll(RECEIVER, receiverUrl);
+  if (language === "sh") return ["bash", ["-euo", "pipefail", "-c", text]];
+  if (language === "ts") return [process.execPath, ["--input-type=module-typescript", "-e", text]];
+  return [process.execPath, ["--input-type=module", "-e", text]];
+}
+
+/** Resolves when the port answers: there is no event to wait for across processes. */
+async function listening(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, "127.0.0.1");
+    const [event] = await Promise.race([
+      once(socket, "connect").then(() => ["connect"]),
+      once(socket, "error", {}).catch(() => ["error"]),
+    ]);
+    socket.destroy();
+    if (event === "connect") return;
+    await delay(20);
+  }
+}
+
+async function runSnippet(snippet: Snippet): Promise<string> {
+  const [command, args] = commandOf(snippet);
+  const { stdout } = await run(command, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...collector.env, CURL_HOME: "/dev/null" },
+    timeout: 20_000,
+  });
+  return stdout;
+}
+
+async function serve(snippet: Snippet): Promise<AsyncIterator<string>> {
+  const port = await freePort();
+  const [command, args] = commandOf(snippet);
+  const server = spawn(command, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...collector.env, PORT: String(port) },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  servers.push(server);
+  const lines = createInterface(server.stdout)[Symbol.asyncIterator]();
+  await listening(port);
+  receiverUrl = `http://127.0.0.1:${port}`;
+  return lines;
+}
+
+const isRun = (snippet: Snippet): boolean => snippet.flags.includes("run");
+const isServer = (snippet: Snippet): boolean => snippet.flags.includes("server");
+
+test("README: what is sent is received, by the snippets as they stand", async () => {
+  const snippets = snippetsOf(`${ROOT}/README.md`).filter(isRun);
+  const [server, ...others] = snippets.filter(isServer);
+  expect(server, "README has one receiver").toBeDefined();
+  expect(others).toEqual([]);
+  const lines = await serve(server as Snippet);
+  const connects = snippets.filter((snippet) => snippet.code.includes("/api/v1/destinations"));
+  expect(connects).toHaveLength(1);
+  const created = JSON.parse(await runSnippet(connects[0] as Snippet));
+  expect(created).toMatchObject({ enabled: true });
+
+  const senders = snippets.filter((snippet) => !isServer(snippet) && !connects.includes(snippet));
+  expect(senders.map(({ language }) => language)).toEqual(["js", "sh"]);
+  for (const sender of senders) {
+    await runSnippet(sender);
+    expect((await lines.next()).value).toBe("track 42");
+  }
+});
+
+const guides = pagesWithSnippets(ROOT).filter((page) => !page.endsWith("README.md"));
+describe.each(guides)("%s", (page) => {
+  const snippets = snippetsOf(page).filter(isRun);
+  test
+    .runIf(snippets.length > 0)
+    .each(snippets.map((snippet) => [relative(ROOT, page), snippet.line, snippet] as const))(
+    "%s line %d",
+    async (_page, _line, snippet) => {
+      if (isServer(snippet)) await serve(snippet);
+      else await runSnippet(snippet);
+    },
+  );
+});
