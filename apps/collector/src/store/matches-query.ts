@@ -9,7 +9,7 @@ export function matchesQuery(stored: StoredMessage, query: MessageQuery): boolea
   if (query.fromMs !== undefined && stored.receivedAtMs < query.fromMs) return false;
   if (query.toMs !== undefined && stored.receivedAtMs >= query.toMs) return false;
   if (query.type !== undefined && message.type !== query.type) return false;
-  if (query.event !== undefined && message.event !== query.event) return false;
+  if (query.event !== undefined && (message.type !== "track" || message.event !== query.event)) return false;
   if (query.userId !== undefined && userOf(message) !== query.userId) return false;
   if (query.text !== undefined) {
     return JSON.stringify(message).toLowerCase().includes(query.text.toLowerCase());

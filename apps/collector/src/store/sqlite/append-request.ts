@@ -1,0 +1,120 @@
+import type { NewBatch } from "../store.js";
+import { ByteWriter } from "./bytes.js";
+import { classOf, hashKey, type KeyHashes, USER_PREFIX } from "./key-hash.js";
+import { writeExtras } from "./log-row.js";
+
+/**
+ * Batches on their way to the worker: numbers and bytes in a few arrays that are handed over, not copied. The shape is
+ * struct-like; `BATCH` and `KEY` name the fields of one record.
+ */
+export interface AppendRequest {
+  /** `BATCH.size` numbers a batch. */
+  readonly batches: Float64Array<ArrayBuffer>;
+  /** `KEY.size` words a message. */
+  readonly keys: Uint32Array<ArrayBuffer>;
+  /** The skipped places of all batches. */
+  readonly skipped: Uint32Array<ArrayBuffer>;
+  readonly extras: Uint8Array<ArrayBuffer>;
+  readonly bodies: Uint8Array<ArrayBuffer>;
+  /** Sources that the worker has not heard of. */
+  readonly newSources: readonly (readonly [sourceNo: number, sourceId: string])[];
+}
+
+export const BATCH = {
+  sourceNo: 0,
+  receivedAtMs: 1,
+  flags: 2,
+  itemCount: 3,
+  bodyBytes: 4,
+  keyCount: 5,
+  skippedCount: 6,
+  extrasBytes: 7,
+  size: 8,
+} as const;
+
+export const KEY = {
+  index: 0,
+  idHi: 1,
+  idLo: 2,
+  idCheck: 3,
+  userHi: 4,
+  userLo: 5,
+  class: 6,
+  size: 7,
+} as const;
+
+/** Numbers for source ids, the same for as long as the store lives. */
+export interface SourceNumbers {
+  /** The source's number; a new source's is added to `newSources`. */
+  numberOf(sourceId: string, newSources: [number, string][]): number;
+}
+
+const hashes: KeyHashes = { hi: 0, lo: 0, check: 0 };
+
+export function encodeAppend(
+  batches: readonly NewBatch[],
+  seed: number,
+  sources: SourceNumbers,
+): AppendRequest {
+  let keyCount = 0;
+  let skippedCount = 0;
+  let bodyBytes = 0;
+  for (const batch of batches) {
+    keyCount += batch.keys.length;
+    skippedCount += batch.skipped.length;
+    bodyBytes += batch.body.byteLength;
+  }
+  const records = new Float64Array(batches.length * BATCH.size);
+  const keys = new Uint32Array(keyCount * KEY.size);
+  const skipped = new Uint32Array(skippedCount);
+  // Unpooled, because it is handed over; unfilled, because every byte is written below.
+  const unfilled = Buffer.allocUnsafeSlow(bodyBytes);
+  const bodies = new Uint8Array(unfilled.buffer, unfilled.byteOffset, bodyBytes);
+  const extras = new ByteWriter(64);
+  const newSources: [number, string][] = [];
+
+  let record = 0;
+  let key = 0;
+  let skippedAt = 0;
+  let bodyAt = 0;
+  for (const batch of batches) {
+    const extrasBefore = extras.length;
+    records[record + BATCH.sourceNo] = sources.numberOf(batch.sourceId, newSources);
+    records[record + BATCH.receivedAtMs] = Math.round(batch.receivedAtMs);
+    records[record + BATCH.flags] = writeExtras(batch, extras);
+    records[record + BATCH.itemCount] = batch.itemCount;
+    records[record + BATCH.bodyBytes] = batch.body.byteLength;
+    records[record + BATCH.keyCount] = batch.keys.length;
+    records[record + BATCH.skippedCount] = batch.skipped.length;
+    records[record + BATCH.extrasBytes] = extras.length - extrasBefore;
+    record += BATCH.size;
+    skipped.set(batch.skipped, skippedAt);
+    skippedAt += batch.skipped.length;
+    bodies.set(batch.body, bodyAt);
+    bodyAt += batch.body.byteLength;
+    for (const { index, messageId, userId, type, event } of batch.keys) {
+      keys[key + KEY.index] = index;
+      hashKey(seed, batch.sourceId, messageId, hashes);
+      keys[key + KEY.idHi] = hashes.hi;
+      keys[key + KEY.idLo] = hashes.lo;
+      keys[key + KEY.idCheck] = hashes.check;
+      hashKey(seed, USER_PREFIX, userId, hashes);
+      keys[key + KEY.userHi] = hashes.hi;
+      keys[key + KEY.userLo] = hashes.lo;
+      keys[key + KEY.class] = classOf(seed, type, event);
+      key += KEY.size;
+    }
+  }
+  return { batches: records, keys, skipped, extras: extras.view().slice(), bodies, newSources };
+}
+
+/** The buffers of a request, which are handed over with it. */
+export function buffersOf(request: AppendRequest): ArrayBuffer[] {
+  return [
+    request.batches.buffer,
+    request.keys.buffer,
+    request.skipped.buffer,
+    request.extras.buffer,
+    request.bodies.buffer,
+  ];
+}

@@ -1,0 +1,58 @@
+import type { Clock } from "@sluice/resilience";
+import { readCursor, writeCursor } from "../page-cursor.js";
+import type { Consumers, Delivery } from "../store.js";
+import type { Connection } from "./connection.js";
+import type { DeliveryListAnswer } from "./operations.js";
+import { encodeSettlement } from "./settle-request.js";
+
+/** The main thread's side of the consumers. */
+export function sqliteConsumers(connection: () => Connection, clock: Clock): Consumers {
+  return {
+    open: async (consumerId, startAfter) => connection().ask("openConsumer", { consumerId, startAfter }),
+
+    async settle(consumerId, settlement) {
+      const request = encodeSettlement(consumerId, settlement, clock.now());
+      await connection().ask("settle", request, [request.outcomes.buffer, request.attempts.buffer]);
+    },
+
+    lease: async (consumerId, nowMs, untilMs, limit) =>
+      connection().ask("lease", { consumerId, nowMs, untilMs, limit }),
+
+    nextDueMs: async (consumerId) => connection().ask("nextDue", { consumerId, nowMs: clock.now() }),
+
+    async requeue(consumerId, retries) {
+      await connection().ask("requeue", { consumerId, retries, nowMs: clock.now() });
+    },
+
+    outcomesOf: async (offset) => connection().ask("outcomesOf", { offset }),
+
+    attemptsOf: async (consumerId, offset) => connection().ask("attemptsOf", { consumerId, offset }),
+
+    async list(query, page) {
+      const items: Delivery[] = [];
+      let place: { position: number; tie: string } | undefined = readCursor(page.cursor);
+      while (place !== undefined) {
+        // One more than a page: it tells whether there is a next one.
+        const limit: number = page.limit + 1 - items.length;
+        const answer: DeliveryListAnswer = await connection().ask("listDeliveries", {
+          query,
+          ...place,
+          limit,
+        });
+        items.push(...answer.items);
+        if (items.length > page.limit) break;
+        place = answer.resumeAt;
+      }
+      const given = items.slice(0, page.limit);
+      const last = given.at(-1);
+      if (items.length <= given.length || last === undefined) return { items: given };
+      return { items: given, nextCursor: writeCursor({ position: last.offset, tie: last.consumerId }) };
+    },
+
+    backlog: async (consumerId) => connection().ask("backlog", { consumerId }),
+
+    async remove(consumerId) {
+      await connection().ask("removeConsumer", { consumerId });
+    },
+  };
+}

@@ -1,0 +1,171 @@
+import { decodeBatch } from "../../messages/decode-batch.js";
+import { lastMessageIndex } from "../last-message.js";
+import { matchesQuery } from "../matches-query.js";
+import { readCursor, writeCursor } from "../page-cursor.js";
+import {
+  type AppendResult,
+  BEFORE_FIRST,
+  type EventLog,
+  type NewBatch,
+  type Offset,
+  offsetAt,
+  type StoredBatch,
+  type StoredMessage,
+} from "../store.js";
+import { buffersOf, encodeAppend } from "./append-request.js";
+import type { Connection } from "./connection.js";
+import { decodeRow, type LogRow } from "./log-row.js";
+import type { Figures, FindAnswer, Snapshot } from "./operations.js";
+import { SourceNames } from "./source-names.js";
+
+interface PendingAppend {
+  readonly batch: NewBatch;
+  resolve(result: AppendResult): void;
+  reject(error: unknown): void;
+}
+
+const NO_DUPLICATES: AppendResult = { duplicates: [] };
+
+/** The main thread's side of the event log. */
+export class SqliteEventLog implements EventLog {
+  readonly #connection: () => Connection;
+  readonly #sources = new SourceNames();
+  readonly #listeners = new Set<() => void>();
+  #pending: PendingAppend[] = [];
+  #seed = 0;
+  #head: Offset = BEFORE_FIRST;
+
+  constructor(connection: () => Connection) {
+    this.#connection = connection;
+  }
+
+  opened({ seed, sources, figures }: Snapshot): void {
+    this.#seed = seed;
+    this.#sources.reset(sources);
+    this.#head = figures.head as Offset;
+  }
+
+  committed({ head }: Figures): void {
+    if (head <= this.#head) return;
+    this.#head = head as Offset;
+    for (const listener of this.#listeners) listener();
+  }
+
+  async append(batch: NewBatch): Promise<AppendResult> {
+    const connection = this.#connection();
+    connection.check();
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ batch, resolve, reject });
+      connection.schedule();
+    });
+  }
+
+  /** Hands over what was appended in this turn of the event loop as one request. */
+  send(): void {
+    if (this.#pending.length === 0) return;
+    const pending = this.#pending;
+    this.#pending = [];
+    this.#append(pending).catch((error: unknown) => {
+      for (const { reject } of pending) reject(error);
+    });
+  }
+
+  async #append(pending: readonly PendingAppend[]): Promise<void> {
+    const request = encodeAppend(
+      pending.map(({ batch }) => batch),
+      this.#seed,
+      this.#sources,
+    );
+    const { duplicates } = await this.#connection().ask("append", request, buffersOf(request));
+    if (duplicates === undefined) {
+      for (const { resolve } of pending) resolve(NO_DUPLICATES);
+      return;
+    }
+    const byBatch = pending.map((): number[] => []);
+    for (let i = 0; i < duplicates.length; i += 2) byBatch[duplicates[i] ?? 0]?.push(duplicates[i + 1] ?? 0);
+    pending.forEach(({ resolve }, i) => {
+      resolve({ duplicates: byBatch[i] ?? [] });
+    });
+  }
+
+  #batchesOf(row: LogRow): StoredBatch[] {
+    return decodeRow(row).map(({ sourceNo, ...batch }) => ({
+      ...batch,
+      sourceId: this.#sources.nameOf(sourceNo),
+    }));
+  }
+
+  async read(
+    after: Offset,
+    max: { readonly messages: number; readonly bytes: number },
+  ): Promise<readonly StoredBatch[]> {
+    if (after >= this.#head) {
+      this.#connection().check();
+      return [];
+    }
+    const { rows } = await this.#connection().ask("readLog", { after, ...max });
+    const batches: StoredBatch[] = [];
+    let messages = 0;
+    let bytes = 0;
+    for (const batch of rows.flatMap((row) => this.#batchesOf(row))) {
+      if (offsetAt(batch.first, lastMessageIndex(batch)) <= after) continue;
+      messages += batch.itemCount - batch.skipped.length;
+      bytes += batch.body.byteLength;
+      if (batches.length > 0 && (messages > max.messages || bytes > max.bytes)) break;
+      batches.push(batch);
+    }
+    return batches;
+  }
+
+  head(): Offset {
+    return this.#head;
+  }
+
+  onAppend(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async find(...[query, page]: Parameters<EventLog["find"]>): ReturnType<EventLog["find"]> {
+    const items: StoredMessage[] = [];
+    let before: number | undefined = Math.min(readCursor(page.cursor).position, this.#head + 1);
+    while (before !== undefined) {
+      // One more than a page: it tells whether there is a next one.
+      const limit = page.limit + 1 - items.length;
+      const answer: FindAnswer = await this.#connection().ask("findInLog", { query, before, limit });
+      for (const message of this.#messagesDown(answer.rows, answer.offsets)) {
+        if (message.offset >= before || !matchesQuery(message, query)) continue;
+        const last = items.at(-1);
+        if (items.length === page.limit && last !== undefined) {
+          return { items, nextCursor: writeCursor({ position: last.offset, tie: "" }) };
+        }
+        items.push(message);
+      }
+      before = answer.before;
+    }
+    return { items };
+  }
+
+  /** The messages of rows that come from the newest down, or those at `offsets` of them. Decodes a batch only when it is come to. */
+  *#messagesDown(rows: readonly LogRow[], offsets: readonly number[] | undefined): Generator<StoredMessage> {
+    const wanted = offsets && new Set(offsets);
+    for (const row of rows) {
+      for (const batch of this.#batchesOf(row).reverse()) {
+        if (wanted !== undefined && !spans(batch, offsets ?? [])) continue;
+        for (const message of decodeBatch(batch).reverse()) {
+          if (wanted === undefined || wanted.has(message.offset)) yield message;
+        }
+      }
+    }
+  }
+
+  async get(offset: Offset): Promise<StoredMessage | undefined> {
+    const [batch] = await this.read((offset - 1) as Offset, { messages: 1, bytes: 1 });
+    return batch && decodeBatch(batch).find((message) => message.offset === offset);
+  }
+}
+
+function spans(batch: StoredBatch, offsets: readonly number[]): boolean {
+  const end = batch.first + batch.itemCount;
+  return offsets.some((offset) => offset >= batch.first && offset < end);
+}

@@ -1,0 +1,75 @@
+import type { Clock } from "@sluice/resilience";
+import type { Store } from "../store.js";
+import { sqliteConfigStore } from "./config-store.js";
+import { Connection } from "./connection.js";
+import { sqliteConsumers } from "./consumers.js";
+import { SqliteEventLog } from "./event-log.js";
+import type { Figures } from "./operations.js";
+import { sqliteRejectionLog } from "./rejection-log.js";
+import type { RetentionOptions } from "./retention-options.js";
+import { type StoreTuning, TUNING_DEFAULTS } from "./tuning.js";
+
+export interface SqliteStoreOptions {
+  /** The data folder; made where there is none. One process at a time can have it. */
+  readonly directory: string;
+  readonly clock: Clock;
+  /** How long a (source, messageId) is remembered at least, in milliseconds. Default: 86_400_000 (24 h). */
+  readonly dedupeWindowMs?: number;
+  /** How long messages are kept. Default: for ever. */
+  readonly retention?: RetentionOptions;
+  /** How many refused messages are kept. Default: 10_000. */
+  readonly rejectionsKept?: number;
+  readonly tuning?: Partial<StoreTuning>;
+}
+
+/**
+ * Opens the embedded store: SQLite in a thread of its own. Rejects with `StorageUnavailable`, and says why, where the folder is
+ * another process's, was written by a newer version, or is damaged.
+ */
+export async function openSqliteStore({
+  directory,
+  clock,
+  dedupeWindowMs = 86_400_000,
+  retention = {},
+  rejectionsKept = 10_000,
+  tuning = {},
+}: SqliteStoreOptions): Promise<Store> {
+  const log = new SqliteEventLog(() => connection);
+  let figures: Figures = { head: -1, messages: 0, bytes: 0 };
+  const connection = await Connection.open(
+    {
+      directory,
+      dedupeWindowMs,
+      rejectionsKept,
+      retention,
+      tuning: { ...TUNING_DEFAULTS, ...tuning },
+    },
+    clock,
+    {
+      opened(snapshot) {
+        figures = snapshot.figures;
+        log.opened(snapshot);
+      },
+      figures(now) {
+        figures = now;
+        log.committed(now);
+      },
+    },
+  );
+  connection.beforeSend(() => log.send());
+  const open = (): Connection => connection;
+  return {
+    log,
+    consumers: sqliteConsumers(open, clock),
+    config: sqliteConfigStore(open),
+    rejections: sqliteRejectionLog(open),
+    usage: { days: async (sourceId) => open().ask("usageDays", { sourceId }) },
+    health: () => connection.health(),
+    stats: () => ({
+      messages: figures.messages,
+      bytes: figures.bytes,
+      ...(figures.heldBack === undefined ? {} : { retentionHeldBack: figures.heldBack }),
+    }),
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,370 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Attempt, ConsumerState, Delivery, FinalState, Offset, Retry } from "../../store.js";
+import type { ConsumerOperations } from "../operations.js";
+import { ATTEMPT, FINAL_STATES, OUTCOME, type SettleRequest } from "../settle-request.js";
+import {
+  Chunks,
+  ChunkWriter,
+  REACH,
+  readAttempts,
+  readOutcomes,
+  STREAM,
+  writeLateAttempt,
+} from "./chunks.js";
+import type { Log } from "./log.js";
+import { Refusal } from "./refusal.js";
+import { Strings } from "./strings.js";
+import type { Usage } from "./usage.js";
+
+export interface Consumer {
+  readonly no: number;
+  readonly id: string;
+  cursor: number;
+  retries: number;
+  readonly outcomes: ChunkWriter;
+  readonly attempts: ChunkWriter;
+  /** Until when a retry is leased, by offset. Not kept over a restart. */
+  readonly leases: Map<number, number>;
+}
+
+interface RetryRow {
+  readonly offset: number;
+  readonly due_ms: number;
+  readonly put_ms: number;
+  readonly rounds: number;
+  readonly first_ms: number;
+  readonly reason: string;
+  /** `doneUrls`, and `failedUrls` where there are such. */
+  readonly urls: string;
+  readonly replay: number;
+}
+
+/** Before the id of a consumer that was removed and whose rows are still being deleted. No consumer's id begins so. */
+const REMOVED = "\0removed ";
+/** Rows that are deleted in one step. */
+const DELETED_AT_ONCE = 500;
+
+/** Cursors, retries, outcomes and attempts. */
+export class ConsumerTables {
+  readonly strings: Strings;
+  readonly chunks: Chunks;
+  readonly #database: DatabaseSync;
+  readonly #log: Log;
+  readonly #usage: Usage;
+  readonly #consumers = new Map<string, Consumer>();
+  readonly #removed: number[] = [];
+  readonly #insert: StatementSync;
+  readonly #moveCursor: StatementSync;
+  readonly #putRetry: StatementSync;
+  readonly #dropRetry: StatementSync;
+  readonly #retryAt: StatementSync;
+  readonly #due: StatementSync;
+  readonly #nextDue: StatementSync;
+  readonly #putLateOutcome: StatementSync;
+  readonly #lateOutcomeAt: StatementSync;
+  readonly #putLateAttempt: StatementSync;
+  readonly #lateAttemptsOf: StatementSync;
+
+  constructor(database: DatabaseSync, log: Log, usage: Usage) {
+    this.#database = database;
+    this.#log = log;
+    this.#usage = usage;
+    this.strings = new Strings(database);
+    this.chunks = new Chunks(database);
+    this.#insert = database.prepare("INSERT INTO consumers (id, cursor) VALUES (?, ?)");
+    this.#moveCursor = database.prepare("UPDATE consumers SET cursor = ? WHERE no = ?");
+    this.#putRetry = database.prepare(
+      `INSERT INTO retries (consumer, offset, due_ms, put_ms, rounds, first_ms, reason, urls, replay)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (consumer, offset) DO UPDATE SET
+       due_ms = excluded.due_ms, put_ms = excluded.put_ms, rounds = excluded.rounds, first_ms = excluded.first_ms,
+       reason = excluded.reason, urls = excluded.urls, replay = excluded.replay`,
+    );
+    this.#dropRetry = database.prepare("DELETE FROM retries WHERE consumer = ? AND offset = ?");
+    this.#retryAt = database.prepare("SELECT * FROM retries WHERE consumer = ? AND offset = ?");
+    this.#due = database.prepare(
+      "SELECT * FROM retries WHERE consumer = ? AND due_ms <= ? ORDER BY due_ms, offset",
+    );
+    this.#nextDue = database.prepare("SELECT offset, due_ms FROM retries WHERE consumer = ? ORDER BY due_ms");
+    this.#putLateOutcome = database.prepare(
+      "INSERT OR REPLACE INTO late_outcomes (consumer, offset, state, reason, at_ms) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#lateOutcomeAt = database.prepare(
+      "SELECT state, reason, at_ms FROM late_outcomes WHERE consumer = ? AND offset = ?",
+    );
+    this.#putLateAttempt = database.prepare(
+      "INSERT INTO late_attempts (consumer, offset, data) VALUES (?, ?, ?)",
+    );
+    this.#lateAttemptsOf = database.prepare(
+      "SELECT data FROM late_attempts WHERE consumer = ? AND offset = ? ORDER BY no",
+    );
+    const countRetries = database.prepare("SELECT count(*) AS count FROM retries WHERE consumer = ?");
+    for (const row of database.prepare("SELECT no, id, cursor FROM consumers ORDER BY no").all()) {
+      const { no, id, cursor } = row as unknown as { no: number; id: string; cursor: number };
+      if (id.startsWith(REMOVED)) this.#removed.push(no);
+      else this.#add(no, id, cursor, (countRetries.get(no) as { count: number }).count);
+    }
+  }
+
+  #add(no: number, id: string, cursor: number, retries: number): Consumer {
+    const consumer: Consumer = {
+      no,
+      id,
+      cursor,
+      retries,
+      outcomes: new ChunkWriter(STREAM.outcomes, this.strings),
+      attempts: new ChunkWriter(STREAM.attempts, this.strings),
+      leases: new Map(),
+    };
+    this.#consumers.set(id, consumer);
+    return consumer;
+  }
+
+  get all(): Iterable<Consumer> {
+    return this.#consumers.values();
+  }
+
+  find(id: string): Consumer | undefined {
+    return this.#consumers.get(id);
+  }
+
+  get(id: string): Consumer {
+    const consumer = this.#consumers.get(id);
+    if (consumer === undefined) throw new Refusal("not_found", `consumer ${id}`);
+    return consumer;
+  }
+
+  open({ consumerId, startAfter }: ConsumerOperations["openConsumer"]["request"]): ConsumerState {
+    let consumer = this.#consumers.get(consumerId);
+    if (consumer === undefined) {
+      const no = Number(this.#insert.run(consumerId, startAfter).lastInsertRowid);
+      consumer = this.#add(no, consumerId, startAfter, 0);
+    }
+    const { no, cursor } = consumer;
+    const ahead = new Set<number>();
+    for (const { data, base } of this.chunks.after(no, cursor)) {
+      for (const { offset } of readOutcomes(data, base, this.strings)) if (offset > cursor) ahead.add(offset);
+    }
+    for (const table of ["retries", "late_outcomes"]) {
+      const rows = this.#database.prepare(`SELECT offset FROM ${table} WHERE consumer = ? AND offset > ?`);
+      for (const { offset } of rows.all(no, cursor)) ahead.add(offset as number);
+    }
+    return {
+      cursor: cursor as Offset,
+      settledAhead: [...ahead].sort((a, b) => a - b) as Offset[],
+      retries: consumer.retries,
+    };
+  }
+
+  /** Within a transaction; `flush` ends it. */
+  settle(request: SettleRequest): void {
+    const consumer = this.get(request.consumerId);
+    if (request.cursor > consumer.cursor) {
+      consumer.cursor = request.cursor;
+      this.#moveCursor.run(request.cursor, consumer.no);
+    }
+    this.#addAttempts(consumer, request);
+    this.#addOutcomes(consumer, request);
+    for (const retry of request.retries) this.#put(consumer, retry, request.nowMs);
+  }
+
+  /** Messages this far behind the cursor are settled by rows of their own. */
+  #isLate(consumer: Consumer, offset: number): boolean {
+    return offset < consumer.cursor - REACH;
+  }
+
+  #makeRoom(consumer: Consumer, chunk: ChunkWriter, offset: number): void {
+    if (chunk.takes(offset)) return;
+    if (chunk.isChanged) this.chunks.write(consumer.no, chunk);
+    chunk.begin(offset);
+  }
+
+  #addOutcomes(consumer: Consumer, { outcomes, strings }: SettleRequest): void {
+    for (let at = 0; at < outcomes.length; at += OUTCOME.size) {
+      const offset = outcomes[at + OUTCOME.offset] ?? 0;
+      const state = FINAL_STATES[outcomes[at + OUTCOME.state] ?? 0] ?? "failed";
+      const reason = strings[outcomes[at + OUTCOME.reason] ?? 0] ?? "";
+      const atMs = outcomes[at + OUTCOME.atMs] ?? 0;
+      if (this.#isLate(consumer, offset)) {
+        this.#putLateOutcome.run(consumer.no, offset, FINAL_STATES.indexOf(state), reason, atMs);
+      } else {
+        this.#makeRoom(consumer, consumer.outcomes, offset);
+        consumer.outcomes.addOutcome({ offset, state, reason, atMs });
+      }
+      if (consumer.retries > 0 && this.#dropRetry.run(consumer.no, offset).changes === 1)
+        consumer.retries -= 1;
+      consumer.leases.delete(offset);
+      const sourceNo = this.#log.sourceAt(offset);
+      if (sourceNo !== undefined) this.#usage.settled(sourceNo, atMs, state);
+    }
+  }
+
+  #addAttempts(consumer: Consumer, { attempts, strings }: SettleRequest): void {
+    for (let at = 0; at < attempts.length; at += ATTEMPT.size) {
+      const record = attempts.subarray(at, at + ATTEMPT.size);
+      const offset = record[ATTEMPT.offset] ?? 0;
+      if (this.#isLate(consumer, offset)) {
+        this.#putLateAttempt.run(consumer.no, offset, writeLateAttempt(this.strings, record, strings));
+      } else {
+        this.#makeRoom(consumer, consumer.attempts, offset);
+        consumer.attempts.addAttempt(record, strings);
+      }
+    }
+  }
+
+  /** Writes the chunks that this commit has added to. Within its transaction. */
+  flush(): void {
+    for (const consumer of this.#consumers.values()) {
+      if (consumer.outcomes.isChanged) this.chunks.write(consumer.no, consumer.outcomes);
+      if (consumer.attempts.isChanged) this.chunks.write(consumer.no, consumer.attempts);
+    }
+  }
+
+  #put(consumer: Consumer, retry: Retry, nowMs: number): void {
+    const { offset, dueAtMs, rounds, firstAttemptAtMs, reason, doneUrls, failedUrls, replay } = retry;
+    if (this.#retryAt.get(consumer.no, offset) === undefined) consumer.retries += 1;
+    this.#putRetry.run(
+      consumer.no,
+      offset,
+      Math.round(dueAtMs),
+      nowMs,
+      rounds,
+      Math.round(firstAttemptAtMs),
+      reason,
+      JSON.stringify({ doneUrls, failedUrls }),
+      Number(replay),
+    );
+    consumer.leases.delete(offset);
+  }
+
+  requeue({ consumerId, retries, nowMs }: ConsumerOperations["requeue"]["request"]): void {
+    const consumer = this.get(consumerId);
+    for (const retry of retries) this.#put(consumer, retry, nowMs);
+  }
+
+  lease({ consumerId, nowMs, untilMs, limit }: ConsumerOperations["lease"]["request"]): Retry[] {
+    const consumer = this.get(consumerId);
+    const due: Retry[] = [];
+    if (consumer.retries === 0 || limit <= 0) return due;
+    for (const raw of this.#due.iterate(consumer.no, nowMs)) {
+      const row = raw as unknown as RetryRow;
+      if ((consumer.leases.get(row.offset) ?? 0) > nowMs) continue;
+      consumer.leases.set(row.offset, untilMs);
+      due.push(asRetry(row));
+      if (due.length >= limit) break;
+    }
+    return due;
+  }
+
+  nextDueMs({ consumerId, nowMs }: ConsumerOperations["nextDue"]["request"]): number | undefined {
+    const consumer = this.get(consumerId);
+    if (consumer.retries === 0) return undefined;
+    for (const raw of this.#nextDue.iterate(consumer.no)) {
+      const { offset, due_ms: dueMs } = raw as unknown as RetryRow;
+      if ((consumer.leases.get(offset) ?? 0) <= nowMs) return dueMs;
+    }
+    return undefined;
+  }
+
+  /** Where a message stands at a consumer now; undefined where it has not come to it. */
+  delivery(consumer: Consumer, offset: number): Delivery | undefined {
+    const waiting =
+      consumer.retries === 0
+        ? undefined
+        : (this.#retryAt.get(consumer.no, offset) as unknown as RetryRow | undefined);
+    if (waiting !== undefined) {
+      return {
+        consumerId: consumer.id,
+        offset: offset as Offset,
+        state: "pending",
+        reason: waiting.reason,
+        atMs: waiting.put_ms,
+        rounds: waiting.rounds,
+        nextAttemptAtMs: waiting.due_ms,
+        retry: asRetry(waiting),
+      };
+    }
+    const outcome = this.#outcome(consumer, offset);
+    if (outcome === undefined) return undefined;
+    const rounds = this.attempts(consumer, offset).reduce((most, { attempt }) => Math.max(most, attempt), 0);
+    return { consumerId: consumer.id, offset: offset as Offset, ...outcome, rounds };
+  }
+
+  #outcome(
+    consumer: Consumer,
+    offset: number,
+  ): { state: FinalState; reason: string; atMs: number } | undefined {
+    const late = this.#lateOutcomeAt.get(consumer.no, offset) as unknown as
+      | { state: number; reason: string; at_ms: number }
+      | undefined;
+    if (late !== undefined) {
+      return { state: FINAL_STATES[late.state] ?? "failed", reason: late.reason, atMs: late.at_ms };
+    }
+    for (const { data, base } of this.chunks.covering(consumer.no, STREAM.outcomes, offset).reverse()) {
+      const found = readOutcomes(data, base, this.strings).findLast((entry) => entry.offset === offset);
+      if (found !== undefined) return { state: found.state, reason: found.reason, atMs: found.atMs };
+    }
+    return undefined;
+  }
+
+  attempts(consumer: Consumer, offset: number): Attempt[] {
+    const attempts: Attempt[] = [];
+    for (const { data, base } of this.chunks.covering(consumer.no, STREAM.attempts, offset)) {
+      for (const attempt of readAttempts(data, base, this.strings)) {
+        if (attempt.offset === offset) attempts.push(attempt);
+      }
+    }
+    for (const { data } of this.#lateAttemptsOf.all(consumer.no, offset)) {
+      attempts.push(...readAttempts(data as Uint8Array, offset, this.strings));
+    }
+    return attempts;
+  }
+
+  remove(consumerId: string): void {
+    const consumer = this.#consumers.get(consumerId);
+    if (consumer === undefined) return;
+    this.#database
+      .prepare("UPDATE consumers SET id = ? WHERE no = ?")
+      .run(`${REMOVED}${consumer.no}`, consumer.no);
+    this.#consumers.delete(consumerId);
+    this.#removed.push(consumer.no);
+  }
+
+  /** Whether rows of removed consumers are left. */
+  get hasWork(): boolean {
+    return this.#removed.length > 0;
+  }
+
+  /** Deletes some rows of a removed consumer. Within a transaction. */
+  deleteNext(): void {
+    const no = this.#removed[0];
+    if (no === undefined) return;
+    for (const [table, key] of [
+      ["chunks", "no"],
+      ["late_attempts", "no"],
+      ["late_outcomes", "offset"],
+      ["retries", "offset"],
+    ]) {
+      const { changes } = this.#database
+        .prepare(
+          `DELETE FROM ${table} WHERE consumer = ? AND ${key} IN
+           (SELECT ${key} FROM ${table} WHERE consumer = ? LIMIT ${DELETED_AT_ONCE})`,
+        )
+        .run(no, no);
+      if (Number(changes) > 0) return;
+    }
+    this.#database.prepare("DELETE FROM consumers WHERE no = ?").run(no);
+    this.#removed.shift();
+  }
+}
+
+function asRetry(row: RetryRow): Retry {
+  return {
+    offset: row.offset as Offset,
+    rounds: row.rounds,
+    firstAttemptAtMs: row.first_ms,
+    dueAtMs: row.due_ms,
+    reason: row.reason,
+    ...(JSON.parse(row.urls) as Pick<Retry, "doneUrls" | "failedUrls">),
+    replay: row.replay === 1,
+  };
+}

@@ -1,0 +1,153 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Synchronous } from "../tuning.js";
+import { SCHEMA_STEPS } from "./schema.js";
+
+export const DATABASE_FILE = "sluice.db";
+
+/** "Slui" in ASCII: says that a database is one of ours. */
+const APPLICATION_ID = 0x536c7569;
+
+/** Why a data folder cannot be opened, in words for whoever started the collector. */
+export class CannotOpen extends Error {
+  override readonly name = "CannotOpen";
+  /** Another process has it, it is of a newer version or damaged: trying again does not help. */
+  readonly final: boolean;
+
+  constructor(reason: string, options: { final: boolean; cause?: unknown }) {
+    super(reason, { cause: options.cause });
+    this.final = options.final;
+  }
+}
+
+/** Pages in the cache: enough for the inner pages of the largest log and a row or two. */
+const CACHE_KIB = 16_384;
+/** Larger pages waste less of each where single messages are committed one by one (2 % against 12 % with 4 KB). */
+export const PAGE_BYTES = 8192;
+
+/**
+ * Opens the database of a folder, made if there is none, for this process alone.
+ *
+ * The lock is SQLite's own on the file (`locking_mode=EXCLUSIVE`): the operating system releases it when the process ends,
+ * however it ends. In this mode there is no shared-memory file either.
+ */
+export function openDatabase(directory: string, synchronous: Synchronous): DatabaseSync {
+  makeDirectory(directory);
+  const file = join(directory, DATABASE_FILE);
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file);
+    configure(database, synchronous);
+    checkLength(database, file);
+    migrate(database, directory);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw asCannotOpen(error, directory);
+  }
+}
+
+function configure(database: DatabaseSync, synchronous: Synchronous): void {
+  database.exec(`
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA page_size = ${PAGE_BYTES};
+    PRAGMA auto_vacuum = INCREMENTAL;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = ${synchronous};
+    PRAGMA fullfsync = ON;
+    PRAGMA checkpoint_fullfsync = ON;
+    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA journal_size_limit = 67108864;
+    PRAGMA secure_delete = ON;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA cache_size = -${CACHE_KIB};
+  `);
+}
+
+/** SQLite itself takes note of a file that is too short only when it comes to the missing pages. */
+function checkLength(database: DatabaseSync, file: string): void {
+  const { page_count: pages } = database.prepare("PRAGMA page_count").get() as { page_count: number };
+  const walBytes = existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0;
+  // Pages that only the write-ahead log has are not in the file yet.
+  if (walBytes === 0 && statSync(file).size < pages * PAGE_BYTES) {
+    throw new CannotOpen(`${file} is damaged: it is shorter than it says`, { final: true });
+  }
+}
+
+function migrate(database: DatabaseSync, directory: string): void {
+  const { user_version: done } = database.prepare("PRAGMA user_version").get() as { user_version: number };
+  const { application_id: owner } = database.prepare("PRAGMA application_id").get() as {
+    application_id: number;
+  };
+  if (done > 0 && owner !== APPLICATION_ID) {
+    throw new CannotOpen(`${join(directory, DATABASE_FILE)} is a database of another program`, {
+      final: true,
+    });
+  }
+  if (done > SCHEMA_STEPS.length) {
+    throw new CannotOpen(
+      `the data folder ${directory} was written by a newer version: its layout is ${done}, this version knows up to ${SCHEMA_STEPS.length}`,
+      { final: true },
+    );
+  }
+  // Takes the lock, also where nothing is to be done.
+  database.exec("BEGIN IMMEDIATE");
+  for (const step of SCHEMA_STEPS.slice(done)) database.exec(step);
+  if (done < SCHEMA_STEPS.length) {
+    database.exec(`PRAGMA user_version = ${SCHEMA_STEPS.length}; PRAGMA application_id = ${APPLICATION_ID}`);
+  }
+  database.exec("COMMIT");
+}
+
+/** Makes the folder, its entry synced: SQLite syncs the folder for its own files, but not the folder's place in its parent. */
+function makeDirectory(directory: string): void {
+  const made = mkdirSync(directory, { recursive: true });
+  if (made === undefined) return;
+  for (let path = resolve(directory); ; path = dirname(path)) {
+    syncDirectory(path);
+    if (path === dirname(resolve(made))) return;
+  }
+}
+
+export function syncDirectory(path: string): void {
+  // Windows cannot open a folder for syncing, and keeps its entries itself.
+  if (process.platform === "win32") return;
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+function asCannotOpen(error: unknown, directory: string): CannotOpen {
+  if (error instanceof CannotOpen) return error;
+  const code = (error as { errcode?: number }).errcode ?? 0;
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+      return new CannotOpen(`the data folder ${directory} is in use by another process`, {
+        final: true,
+        cause: error,
+      });
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return new CannotOpen(`${join(directory, DATABASE_FILE)} is damaged: ${describe(error)}`, {
+        final: true,
+        cause: error,
+      });
+    default:
+      return new CannotOpen(`the data folder ${directory} cannot be opened: ${describe(error)}`, {
+        final: false,
+        cause: error,
+      });
+  }
+}
+
+export function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,42 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DocumentOperations, StoredDocument } from "../operations.js";
+import { Refusal } from "./refusal.js";
+
+/** Documents as JSON text. */
+export class Documents {
+  readonly #get: StatementSync;
+  readonly #list: StatementSync;
+  readonly #put: StatementSync;
+  readonly #delete: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#get = database.prepare("SELECT id, version, json FROM documents WHERE kind = ? AND id = ?");
+    this.#list = database.prepare("SELECT id, version, json FROM documents WHERE kind = ? ORDER BY no");
+    this.#put = database.prepare(
+      `INSERT INTO documents (kind, id, version, json) VALUES (?, ?, ?, ?)
+       ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, json = excluded.json`,
+    );
+    this.#delete = database.prepare("DELETE FROM documents WHERE kind = ? AND id = ?");
+  }
+
+  get(kind: string, id: string): StoredDocument | undefined {
+    return this.#get.get(kind, id) as unknown as StoredDocument | undefined;
+  }
+
+  list(kind: string): StoredDocument[] {
+    return this.#list.all(kind) as unknown as StoredDocument[];
+  }
+
+  put({ kind, id, json, expected }: DocumentOperations["putDocument"]["request"]): { version: number } {
+    const current = this.get(kind, id)?.version ?? 0;
+    if (expected !== undefined && expected !== current) {
+      throw new Refusal("conflict", `${kind} ${id} is at version ${current}`, current);
+    }
+    this.#put.run(kind, id, current + 1, json);
+    return { version: current + 1 };
+  }
+
+  delete(kind: string, id: string): boolean {
+    return this.#delete.run(kind, id).changes === 1;
+  }
+}

@@ -1,0 +1,76 @@
+import type { OperationName, Operations } from "../operations.js";
+import type { ConsumerTables } from "./consumers.js";
+import type { DeliveryList } from "./delivery-list.js";
+import type { Documents } from "./documents.js";
+import type { Log } from "./log.js";
+import type { MessageSearch } from "./message-search.js";
+import type { Rejections } from "./rejections.js";
+import type { Segments } from "./segments.js";
+import type { Usage } from "./usage.js";
+
+export interface Tables {
+  readonly log: Log;
+  readonly segments: Segments;
+  readonly search: MessageSearch;
+  readonly consumers: ConsumerTables;
+  readonly deliveries: DeliveryList;
+  readonly documents: Documents;
+  readonly rejections: Rejections;
+  readonly usage: Usage;
+}
+
+export type Handlers<Name extends OperationName = OperationName> = {
+  readonly [K in Name]: (request: Operations[K]["request"]) => Operations[K]["answer"];
+};
+
+/** What answers each operation. Those in `WRITES` run within a transaction. */
+export function handlers(tables: Tables): Handlers {
+  const { log, segments, search, consumers, deliveries, documents, rejections, usage } = tables;
+  return {
+    append: (request) => log.append(request),
+    readLog: (request) => log.read(request),
+    findInLog: (request) => search.find(request),
+
+    openConsumer: (request) => consumers.open(request),
+    settle: (request) => {
+      consumers.settle(request);
+      return undefined;
+    },
+    requeue: (request) => {
+      consumers.requeue(request);
+      return undefined;
+    },
+    removeConsumer: ({ consumerId }) => {
+      consumers.remove(consumerId);
+      return undefined;
+    },
+    lease: (request) => consumers.lease(request),
+    nextDue: (request) => consumers.nextDueMs(request),
+    outcomesOf: ({ offset }) =>
+      [...consumers.all]
+        .map((consumer) => consumers.delivery(consumer, offset))
+        .filter((delivery) => delivery !== undefined)
+        .sort((a, b) => (a.consumerId < b.consumerId ? -1 : 1)),
+    attemptsOf: ({ consumerId, offset }) => {
+      const consumer = consumers.find(consumerId);
+      return consumer === undefined ? [] : consumers.attempts(consumer, offset);
+    },
+    listDeliveries: (request) => deliveries.list(request),
+    backlog: ({ consumerId }) => {
+      const { cursor, retries } = consumers.get(consumerId);
+      return { behind: segments.countFrom(cursor + 1), retries };
+    },
+
+    getDocument: ({ kind, id }) => documents.get(kind, id),
+    listDocuments: ({ kind }) => documents.list(kind),
+    putDocument: (request) => documents.put(request),
+    deleteDocument: ({ kind, id }) => documents.delete(kind, id),
+
+    reject: ({ rejections: added }) => {
+      rejections.add(added);
+      return undefined;
+    },
+    findRejections: (request) => rejections.find(request),
+    usageDays: ({ sourceId }) => usage.days(sourceId),
+  };
+}

@@ -1,0 +1,308 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { lastMessageIndex } from "../../last-message.js";
+import { type AppendRequest, BATCH, KEY } from "../append-request.js";
+import { checkRow, DamagedRow, decodeRow, type LogRow, MetaWriter, type RowBatch } from "../log-row.js";
+import type { AppendAnswer, LogOperations, ReadAnswer } from "../operations.js";
+import { Refusal } from "./refusal.js";
+import type { Segments } from "./segments.js";
+import type { Usage } from "./usage.js";
+
+/** Batches are put together into rows of up to this size, so that little of the rows' last pages is wasted. */
+const ROW_BYTES = 128 * 1024;
+/** A position in a segment has 17 bits. */
+const MOST_ITEMS = 131_072;
+
+/** The worker's side of the event log: rows of batches, found by offset; `Segments` finds them by everything else. */
+export class Log {
+  readonly #segments: Segments;
+  readonly #usage: Usage;
+  readonly #putRow: StatementSync;
+  readonly #putSource: StatementSync;
+  readonly #rowAt: StatementSync;
+  readonly #rowsAfter: StatementSync;
+  readonly #metaAt: StatementSync;
+  readonly #sources = new Map<number, string>();
+  readonly #meta = new MetaWriter();
+  /** The meta that was last asked for, decoded: settled messages come in order. */
+  #lastMeta: readonly RowBatch[] = [];
+
+  constructor(database: DatabaseSync, segments: Segments, usage: Usage) {
+    this.#segments = segments;
+    this.#usage = usage;
+    this.#putRow = database.prepare("INSERT INTO log_rows (first, meta, body) VALUES (?, ?, ?)");
+    this.#putSource = database.prepare("INSERT OR IGNORE INTO sources (no, id) VALUES (?, ?)");
+    this.#rowAt = database.prepare(
+      "SELECT first, meta, body FROM log_rows WHERE first <= ? ORDER BY first DESC LIMIT 1",
+    );
+    this.#rowsAfter = database.prepare(
+      "SELECT first, meta, body FROM log_rows WHERE first > ? ORDER BY first",
+    );
+    this.#metaAt = database.prepare(
+      "SELECT first, meta FROM log_rows WHERE first <= ? ORDER BY first DESC LIMIT 1",
+    );
+    for (const row of database.prepare("SELECT no, id FROM sources").all()) {
+      this.#sources.set(row.no as number, row.id as string);
+    }
+  }
+
+  get sources(): ReadonlyMap<number, string> {
+    return this.#sources;
+  }
+
+  /** Within a transaction. */
+  append(request: AppendRequest): AppendAnswer {
+    const { batches, keys, skipped, extras, bodies } = request;
+    for (let record = 0; record < batches.length; record += BATCH.size) {
+      if ((batches[record + BATCH.itemCount] ?? 0) > MOST_ITEMS) {
+        throw new Refusal("payload_too_large", `a batch has more than ${MOST_ITEMS} items`);
+      }
+    }
+    for (const [no, id] of request.newSources) {
+      this.#putSource.run(no, id);
+      this.#sources.set(no, id);
+    }
+    const known = new Uint8Array(keys.length / KEY.size);
+    this.#segments.findSealed(keys, batches[BATCH.receivedAtMs] ?? 0, known);
+
+    const duplicates: number[] = [];
+    const addedKeys = new Uint32Array(keys.length);
+    const run = new Run(addedKeys, this.#segments.end);
+    let keyAt = 0;
+    let skippedAt = 0;
+    let extrasAt = 0;
+    let bodyAt = 0;
+    for (let batchNo = 0, record = 0; record < batches.length; batchNo++, record += BATCH.size) {
+      const field = (name: keyof typeof BATCH): number => batches[record + BATCH[name]] ?? 0;
+      const itemCount = field("itemCount");
+      const bodyBytes = field("bodyBytes");
+      const receivedAtMs = field("receivedAtMs");
+      if (this.#segments.needsNew(run.end, run.bytes, itemCount, receivedAtMs)) {
+        this.#writeRow(run, bodies);
+        this.#writeKeys(run);
+        this.#segments.beginNew(itemCount);
+      }
+
+      const { open } = this.#segments;
+      const first = run.end;
+      const twice: number[] = [];
+      const keysEnd = keyAt + field("keyCount") * KEY.size;
+      for (; keyAt < keysEnd; keyAt += KEY.size) {
+        const index = keys[keyAt + KEY.index] ?? 0;
+        const isKnown =
+          known[keyAt / KEY.size] === 1 ||
+          this.#segments.holds(
+            keys[keyAt + KEY.idHi] ?? 0,
+            keys[keyAt + KEY.idLo] ?? 0,
+            keys[keyAt + KEY.idCheck] ?? 0,
+          );
+        if (isKnown) {
+          twice.push(index);
+          duplicates.push(batchNo, index);
+          continue;
+        }
+        keys[keyAt + KEY.index] = first + index - open.first;
+        open.add(first + index - open.first, keys, keyAt);
+        run.addKey(keys, keyAt);
+      }
+
+      const skippedEnd = skippedAt + field("skippedCount");
+      const left = merged(skipped.subarray(skippedAt, skippedEnd), twice);
+      const batchExtras = extras.subarray(extrasAt, extrasAt + field("extrasBytes"));
+      const isStored = twice.length < field("keyCount");
+      // A row's bodies are one stretch of the request's: what is left out ends it.
+      if (!isStored || run.bodyBytes + bodyBytes > ROW_BYTES) this.#writeRow(run, bodies);
+      if (isStored) {
+        const sourceNo = field("sourceNo");
+        this.#meta.add({
+          sourceNo,
+          receivedAtMs,
+          flags: field("flags"),
+          itemCount,
+          bodyBytes,
+          skipped: left,
+          extras: batchExtras,
+        });
+        run.addBatch(bodyAt, bodyBytes, receivedAtMs);
+        run.end = first + lastMessageIndex({ itemCount, skipped: left }) + 1;
+        this.#usage.accepted(sourceNo, receivedAtMs, field("keyCount") - twice.length);
+      }
+      skippedAt = skippedEnd;
+      extrasAt += field("extrasBytes");
+      bodyAt += bodyBytes;
+    }
+    this.#writeRow(run, bodies);
+    this.#writeKeys(run);
+    return duplicates.length === 0 ? {} : { duplicates };
+  }
+
+  #writeRow(run: Run, bodies: Uint8Array): void {
+    if (run.end > run.rowFirst) {
+      const body = bodies.subarray(run.bodyAt, run.bodyAt + run.bodyBytes);
+      this.#putRow.run(run.rowFirst, this.#meta.seal(body), body);
+      this.#meta.clear();
+    }
+    run.beginRow();
+  }
+
+  #writeKeys(run: Run): void {
+    if (run.end > run.first) {
+      this.#segments.commitKeys(run.first, run.end, run.bytes, run.minMs, run.maxMs, run.addedKeys());
+    }
+    run.beginKeys();
+  }
+
+  /** The row that holds an offset, with its batches; undefined where there is none. */
+  #rowWith(offset: number): { readonly row: LogRow; readonly batches: RowBatch[] } | undefined {
+    if (offset < this.#segments.start || offset >= this.#segments.end) return undefined;
+    const row = this.#rowAt.get(offset) as unknown as LogRow | undefined;
+    if (row === undefined) return undefined;
+    checkRow(row);
+    const batches = decodeRow(row);
+    return endOf(batches) > offset ? { row, batches } : undefined;
+  }
+
+  /**
+   * Reads the newest rows (those of the segment in memory) and compares their checksums: what a crash could have damaged.
+   * Older ones are compared whenever they are read.
+   */
+  checkTail(): void {
+    let end = this.#segments.open.first;
+    for (const raw of this.#rowsAfter.iterate(end - 1)) {
+      const row = raw as unknown as LogRow;
+      checkRow(row);
+      const batches = decodeRow(row);
+      if (row.first !== end) throw new DamagedRow(end);
+      end = endOf(batches);
+    }
+    if (end !== this.#segments.end) throw new DamagedRow(end);
+  }
+
+  read({ after, messages, bytes }: LogOperations["readLog"]["request"]): ReadAnswer {
+    const rows: LogRow[] = [];
+    let gotMessages = 0;
+    let gotBytes = 0;
+    const take = (row: LogRow, batches: readonly RowBatch[]): void => {
+      rows.push(row);
+      for (const batch of batches) {
+        if (endOf([batch]) <= after + 1) continue;
+        gotMessages += batch.itemCount - batch.skipped.length;
+        gotBytes += batch.body.byteLength;
+      }
+    };
+    const from = Math.max(after + 1, this.#segments.start);
+    const begun = this.#rowWith(from);
+    if (begun !== undefined) take(begun.row, begun.batches);
+    if (gotMessages < messages && gotBytes < bytes) {
+      for (const raw of this.#rowsAfter.iterate(begun?.row.first ?? from - 1)) {
+        const row = raw as unknown as LogRow;
+        checkRow(row);
+        take(row, decodeRow(row));
+        if (gotMessages >= messages || gotBytes >= bytes) break;
+      }
+    }
+    return { rows };
+  }
+
+  /** The number of the source whose message is at an offset. */
+  sourceAt(offset: number): number | undefined {
+    const found = this.#lastMeta.find((batch) => batch.first <= offset && offset < endOf([batch]));
+    if (found !== undefined) return found.sourceNo;
+    const row = this.#metaAt.get(offset) as { first: number; meta: Uint8Array } | undefined;
+    if (row === undefined) return undefined;
+    this.#lastMeta = decodeRow({ ...row, body: new Uint8Array(0) });
+    return this.#lastMeta.find((batch) => batch.first <= offset && offset < endOf([batch]))?.sourceNo;
+  }
+
+  /** The rows that hold these offsets (in descending order), each once. */
+  rowsOf(offsets: readonly number[]): LogRow[] {
+    const rows: LogRow[] = [];
+    let first = Number.POSITIVE_INFINITY;
+    for (const offset of offsets) {
+      if (offset >= first) continue;
+      const found = this.#rowWith(offset);
+      if (found === undefined) continue;
+      rows.push(found.row);
+      first = found.row.first;
+    }
+    return rows;
+  }
+
+  /** Rows downwards from the one that holds the last message before `before`. */
+  rowsBefore(before: number, bytes: number): LogRow[] {
+    const rows: LogRow[] = [];
+    let left = bytes;
+    let offset = before - 1;
+    while (left > 0 && offset >= this.#segments.start) {
+      const row = this.#rowAt.get(offset) as unknown as LogRow | undefined;
+      if (row === undefined || row.first < this.#segments.start) break;
+      checkRow(row);
+      rows.push(row);
+      left -= row.body.byteLength;
+      offset = row.first - 1;
+    }
+    return rows;
+  }
+}
+
+/** The offset after a row's last message. */
+export function endOf(batches: readonly RowBatch[]): number {
+  const last = batches.at(-1);
+  return last === undefined ? 0 : last.first + lastMessageIndex(last) + 1;
+}
+
+/** The row and the keys that an append is putting together. */
+class Run {
+  first: number;
+  end: number;
+  rowFirst: number;
+  bodyAt = 0;
+  bodyBytes = 0;
+  bytes = 0;
+  minMs = Number.MAX_SAFE_INTEGER;
+  maxMs = 0;
+  readonly #keys: Uint32Array;
+  #keysFrom = 0;
+  #keysTo = 0;
+
+  constructor(keys: Uint32Array, first: number) {
+    this.#keys = keys;
+    this.first = first;
+    this.end = first;
+    this.rowFirst = first;
+  }
+
+  addKey(keys: Uint32Array, at: number): void {
+    for (let word = 0; word < KEY.size; word++) this.#keys[this.#keysTo + word] = keys[at + word] ?? 0;
+    this.#keysTo += KEY.size;
+  }
+
+  addBatch(bodyAt: number, bodyBytes: number, receivedAtMs: number): void {
+    if (this.bodyBytes === 0) this.bodyAt = bodyAt;
+    this.bodyBytes += bodyBytes;
+    this.bytes += bodyBytes;
+    this.minMs = Math.min(this.minMs, receivedAtMs);
+    this.maxMs = Math.max(this.maxMs, receivedAtMs);
+  }
+
+  beginRow(): void {
+    this.rowFirst = this.end;
+    this.bodyBytes = 0;
+  }
+
+  addedKeys(): Uint32Array {
+    return this.#keys.subarray(this.#keysFrom, this.#keysTo);
+  }
+
+  beginKeys(): void {
+    this.first = this.end;
+    this.#keysFrom = this.#keysTo;
+    this.bytes = 0;
+    this.minMs = Number.MAX_SAFE_INTEGER;
+    this.maxMs = 0;
+  }
+}
+
+function merged(a: Uint32Array, b: readonly number[]): ArrayLike<number> {
+  if (b.length === 0) return a;
+  return [...a, ...b].sort((x, y) => x - y);
+}

@@ -1,0 +1,150 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import type { Call, Figures, Snapshot } from "../operations.js";
+import type { WorkerOptions } from "../tuning.js";
+import { ConsumerTables } from "./consumers.js";
+import { CannotOpen, DATABASE_FILE, openDatabase, PAGE_BYTES } from "./database.js";
+import { DeliveryList } from "./delivery-list.js";
+import { Documents } from "./documents.js";
+import { type Handlers, handlers } from "./handlers.js";
+import { Log } from "./log.js";
+import { MessageSearch } from "./message-search.js";
+import { Rejections } from "./rejections.js";
+import { Segments } from "./segments.js";
+import { Usage } from "./usage.js";
+
+/** Of SQLite's write-ahead log file. */
+const LOG_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+
+/** One opening of the database, with all that is kept in memory of it. After a failure it is thrown away whole. */
+export class OpenStore {
+  readonly database: DatabaseSync;
+  readonly #file: string;
+  readonly #options: WorkerOptions;
+  readonly #seed: number;
+  readonly #log: Log;
+  readonly #segments: Segments;
+  readonly #consumers: ConsumerTables;
+  readonly #usage: Usage;
+  readonly #handlers: Handlers;
+  /** About how much the write-ahead log has grown since it was last brought into the database. */
+  #walBytes = 0;
+  #databaseBytes = 0;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#file = join(options.directory, DATABASE_FILE);
+    const database = openDatabase(options.directory, options.tuning.synchronous);
+    this.database = database;
+    try {
+      this.#seed = seedOf(database);
+      this.#usage = new Usage(database);
+      this.#segments = new Segments(database, options, Date.now());
+      this.#log = new Log(database, this.#segments, this.#usage);
+      this.#log.checkTail();
+      this.#consumers = new ConsumerTables(database, this.#log, this.#usage);
+      this.#handlers = handlers({
+        log: this.#log,
+        segments: this.#segments,
+        search: new MessageSearch(this.#log, this.#segments, this.#seed),
+        consumers: this.#consumers,
+        deliveries: new DeliveryList(database, this.#consumers),
+        documents: new Documents(database),
+        rejections: new Rejections(database, options.rejectionsKept),
+        usage: this.#usage,
+      });
+      this.checkpoint();
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  get snapshot(): Snapshot {
+    return { seed: this.#seed, sources: [...this.#log.sources], figures: this.figures };
+  }
+
+  get figures(): Figures {
+    return {
+      head: this.#segments.end - 1,
+      messages: this.#segments.messages,
+      bytes: this.#databaseBytes + this.#walBytes,
+    };
+  }
+
+  /** Runs what is to be committed together. Throws where the commit failed: nothing of it is kept then. */
+  commit(run: () => void): void {
+    this.database.exec("BEGIN IMMEDIATE");
+    run();
+    this.#consumers.flush();
+    this.#usage.flush();
+    this.database.exec("COMMIT");
+  }
+
+  call({ operation, request }: Call): unknown {
+    // The types of a name's request and answer are joined in `Operations`; by name alone the compiler cannot tell.
+    const handle = this.#handlers[operation] as (request: unknown) => unknown;
+    return handle(request);
+  }
+
+  noteWritten(bytes: number): void {
+    this.#walBytes += bytes;
+  }
+
+  get hasWork(): boolean {
+    return (
+      this.#segments.hasWork ||
+      this.#consumers.hasWork ||
+      this.#walBytes >= this.#options.tuning.checkpointBytes
+    );
+  }
+
+  /** One step of what may wait, a few milliseconds long: it is called between commits until `hasWork` is false. */
+  work(): void {
+    if (this.#walBytes >= this.#options.tuning.checkpointBytes) this.checkpoint();
+    else if (this.#segments.hasWork) this.commit(() => this.#segments.sealNext());
+    else if (this.#consumers.hasWork) this.commit(() => this.#consumers.deleteNext());
+  }
+
+  /** Brings the write-ahead log into the database, both synced. */
+  checkpoint(): void {
+    this.database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    this.#walBytes = 0;
+    this.#databaseBytes = statSync(this.#file).size;
+  }
+
+  /**
+   * The length of the write-ahead log up to its last good commit, as this opening knows it: a commit whose sync failed
+   * leaves whole frames behind it that must not come back. Undefined where SQLite does not say.
+   */
+  validLogBytes(): number | undefined {
+    try {
+      const row = this.database.prepare("PRAGMA wal_checkpoint(NOOP)").get() as { log: number } | undefined;
+      if (row === undefined || row.log < 0) return undefined;
+      return LOG_HEADER_BYTES + row.log * (FRAME_HEADER_BYTES + PAGE_BYTES);
+    } catch {
+      return undefined;
+    }
+  }
+
+  close(): void {
+    this.database.close();
+    if (existsSync(`${this.#file}-wal`)) {
+      throw new CannotOpen("the write-ahead log could not be brought into the database", { final: false });
+    }
+  }
+}
+
+/** The store's own seed for the hashes of its keys, drawn when the folder was made. */
+function seedOf(database: DatabaseSync): number {
+  const row = database.prepare("SELECT value FROM meta WHERE name = 'seed'").get() as
+    | { value: number }
+    | undefined;
+  if (row !== undefined) return row.value;
+  const seed = randomBytes(4).readInt32LE();
+  database.prepare("INSERT INTO meta (name, value) VALUES ('seed', ?)").run(seed);
+  return seed;
+}

@@ -1,0 +1,51 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Rejection } from "../../store.js";
+import type { RejectionOperations } from "../operations.js";
+
+/** The newest refused messages, up to a bound. */
+export class Rejections {
+  readonly #kept: number;
+  readonly #put: StatementSync;
+  readonly #prune: StatementSync;
+  readonly #find: StatementSync;
+
+  constructor(database: DatabaseSync, kept: number) {
+    this.#kept = kept;
+    this.#put = database.prepare(
+      "INSERT INTO rejections (source, at_ms, message_id, json) VALUES (?, ?, ?, ?)",
+    );
+    this.#prune = database.prepare("DELETE FROM rejections WHERE no <= (SELECT max(no) FROM rejections) - ?");
+    this.#find = database.prepare(
+      `SELECT no, json FROM rejections WHERE no < :before
+       AND (:messageId IS NULL OR message_id = :messageId) AND (:sourceId IS NULL OR source = :sourceId)
+       AND (:fromMs IS NULL OR at_ms >= :fromMs) AND (:toMs IS NULL OR at_ms < :toMs)
+       ORDER BY no DESC LIMIT :limit`,
+    );
+  }
+
+  add(rejections: readonly Rejection[]): void {
+    for (const rejection of rejections.slice(-this.#kept)) {
+      const { sourceId, receivedAtMs, messageId } = rejection;
+      this.#put.run(sourceId, Math.round(receivedAtMs), messageId ?? null, JSON.stringify(rejection));
+    }
+    this.#prune.run(this.#kept);
+  }
+
+  find({ query, before, limit }: RejectionOperations["findRejections"]["request"]): {
+    no: number;
+    rejection: Rejection;
+  }[] {
+    const rows = this.#find.all({
+      before: Math.min(before, Number.MAX_SAFE_INTEGER),
+      messageId: query.messageId ?? null,
+      sourceId: query.sourceId ?? null,
+      fromMs: query.fromMs ?? null,
+      toMs: query.toMs ?? null,
+      limit,
+    });
+    return rows.map(({ no, json }) => ({
+      no: no as number,
+      rejection: JSON.parse(json as string) as Rejection,
+    }));
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * The database's tables, as the steps that made them. A folder remembers in `user_version` how many steps it has been
+ * through; opening takes the rest. A step that was released is never changed, and a new one is appended.
+ */
+export const SCHEMA_STEPS: readonly string[] = [
+  `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE sources (no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE) STRICT;
+
+  -- The log: see ../log-row.ts.
+  CREATE TABLE log_rows (first INTEGER PRIMARY KEY, meta BLOB NOT NULL, body BLOB NOT NULL) STRICT;
+  -- Sealed segments: see segments.ts. state: 0 whole, 1 being dropped, 2 only its dedupe marks are left.
+  CREATE TABLE segments (
+    no INTEGER PRIMARY KEY, first INTEGER NOT NULL, "end" INTEGER NOT NULL, messages INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, min_ms INTEGER NOT NULL, max_ms INTEGER NOT NULL, state INTEGER NOT NULL
+  ) STRICT;
+  -- A segment's indexes, in parts: key = segment * 256 + part. See sidecars.ts.
+  CREATE TABLE sidecars (key INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+  -- The keys of what is not in a sealed segment yet, from which its indexes are made again at start.
+  CREATE TABLE tail (
+    first INTEGER PRIMARY KEY, segment INTEGER NOT NULL, "end" INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    min_ms INTEGER NOT NULL, max_ms INTEGER NOT NULL, keys BLOB NOT NULL
+  ) STRICT;
+
+  CREATE TABLE consumers (no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cursor INTEGER NOT NULL) STRICT;
+  -- Texts that recur in outcomes and attempts: reasons, URLs, addresses, short answers.
+  CREATE TABLE strings (no INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+  -- Outcomes (stream 0) and attempts (stream 1) in compact runs: see chunks.ts. mask: the states in it, one bit each.
+  CREATE TABLE chunks (
+    no INTEGER PRIMARY KEY, consumer INTEGER NOT NULL, stream INTEGER NOT NULL, base INTEGER NOT NULL,
+    min INTEGER NOT NULL, max INTEGER NOT NULL, mask INTEGER NOT NULL, data BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX chunks_by_offset ON chunks (consumer, stream, max, min, mask);
+  -- What comes long after the messages around it was settled: ends of retries and of replays.
+  CREATE TABLE late_outcomes (
+    consumer INTEGER NOT NULL, offset INTEGER NOT NULL, state INTEGER NOT NULL, reason TEXT NOT NULL,
+    at_ms INTEGER NOT NULL, PRIMARY KEY (consumer, offset)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE late_attempts (
+    no INTEGER PRIMARY KEY, consumer INTEGER NOT NULL, offset INTEGER NOT NULL, data BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX late_attempts_by_offset ON late_attempts (consumer, offset);
+  CREATE TABLE retries (
+    consumer INTEGER NOT NULL, offset INTEGER NOT NULL, due_ms INTEGER NOT NULL, put_ms INTEGER NOT NULL,
+    rounds INTEGER NOT NULL, first_ms INTEGER NOT NULL, reason TEXT NOT NULL, urls TEXT NOT NULL,
+    replay INTEGER NOT NULL, PRIMARY KEY (consumer, offset)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX retries_by_due ON retries (consumer, due_ms, offset);
+
+  CREATE TABLE documents (
+    no INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, json TEXT NOT NULL,
+    UNIQUE (kind, id)
+  ) STRICT;
+  CREATE TABLE rejections (
+    no INTEGER PRIMARY KEY, source TEXT NOT NULL, at_ms INTEGER NOT NULL, message_id TEXT, json TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE usage (
+    source INTEGER NOT NULL, day TEXT NOT NULL, accepted INTEGER NOT NULL, filtered INTEGER NOT NULL,
+    delivered INTEGER NOT NULL, PRIMARY KEY (source, day)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];

@@ -1,0 +1,283 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { KEY } from "../append-request.js";
+import type { WorkerOptions } from "../tuning.js";
+import type { IdFilter } from "./id-filter.js";
+import { OpenSegment } from "./open-segment.js";
+import { Sidecars } from "./sidecars.js";
+
+/** What is left of a sealed segment: everything; some of its messages, while it is being dropped; its dedupe marks. */
+export const SEGMENT_STATE = { whole: 0, dropping: 1, marks: 2 } as const;
+
+export interface SealedSegment {
+  readonly no: number;
+  readonly first: number;
+  /** The offset after its last message. */
+  readonly end: number;
+  messages: number;
+  readonly bytes: number;
+  readonly minMs: number;
+  readonly maxMs: number;
+  state: number;
+  /** Absent where the segment is older than the dedupe window. */
+  filter: IdFilter | undefined;
+}
+
+interface TailRow {
+  readonly first: number;
+  readonly segment: number;
+  readonly end: number;
+  readonly bytes: number;
+  readonly min_ms: number;
+  readonly max_ms: number;
+  readonly keys: Uint8Array;
+}
+
+/**
+ * The log's index, cut into segments by number of messages, size and age. The newest is open: in memory, and its keys
+ * in the table `tail`. A full one is sealed: its sidecars are written in a few steps between commits, it stays in memory until
+ * they are, and then its rows of the tail go. There is no index over all of the log that would grow with it.
+ */
+export class Segments {
+  readonly sidecars: Sidecars;
+  /** Oldest first. */
+  readonly sealed: SealedSegment[] = [];
+  /** Full, but their sidecars are not written yet; oldest first. */
+  readonly sealing: OpenSegment[] = [];
+  open: OpenSegment;
+
+  readonly #options: WorkerOptions;
+  readonly #putTail: StatementSync;
+  readonly #dropTail: StatementSync;
+  readonly #putSegment: StatementSync;
+  #sealStep = 0;
+  #sealFilter: IdFilter | undefined;
+
+  constructor(database: DatabaseSync, options: WorkerOptions, nowMs: number) {
+    this.#options = options;
+    this.sidecars = new Sidecars(database);
+    this.#putTail = database.prepare(
+      'INSERT INTO tail (first, segment, "end", bytes, min_ms, max_ms, keys) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#dropTail = database.prepare("DELETE FROM tail WHERE segment = ?");
+    this.#putSegment = database.prepare(
+      'INSERT INTO segments (no, first, "end", messages, bytes, min_ms, max_ms, state) VALUES (?, ?, ?, ?, ?, ?, ?, 0)',
+    );
+    for (const row of database
+      .prepare(
+        'SELECT no, first, "end" AS "end", messages, bytes, min_ms, max_ms, state FROM segments ORDER BY no',
+      )
+      .all() as unknown as {
+      no: number;
+      first: number;
+      end: number;
+      messages: number;
+      bytes: number;
+      min_ms: number;
+      max_ms: number;
+      state: number;
+    }[]) {
+      const { no, first, end, messages, bytes, min_ms: minMs, max_ms: maxMs, state } = row;
+      const filter = maxMs + options.dedupeWindowMs > nowMs ? this.sidecars.filter(no) : undefined;
+      this.sealed.push({ no, first, end, messages, bytes, minMs, maxMs, state, filter });
+    }
+    const tail = this.#readTail(database);
+    const last = this.sealed.at(-1);
+    this.open =
+      tail.pop() ?? new OpenSegment((last?.no ?? 0) + 1, last?.end ?? 0, options.tuning.segmentMessages);
+    this.sealing.push(...tail);
+  }
+
+  /** The segments that were not sealed, from the keys that are kept for that. */
+  #readTail(database: DatabaseSync): OpenSegment[] {
+    const segments: OpenSegment[] = [];
+    for (const raw of database
+      .prepare('SELECT first, segment, "end" AS "end", bytes, min_ms, max_ms, keys FROM tail ORDER BY first')
+      .iterate()) {
+      const row = raw as unknown as TailRow;
+      let segment = segments.at(-1);
+      if (segment?.no !== row.segment) {
+        // A folder whose segments were larger stays readable.
+        const capacity = Math.max(this.#options.tuning.segmentMessages, row.end - row.first);
+        segment = new OpenSegment(row.segment, row.first, capacity);
+        segments.push(segment);
+      }
+      const keys = new Uint32Array(row.keys.slice().buffer);
+      for (let at = 0; at < keys.length; at += KEY.size) {
+        const position = keys[at + KEY.index] ?? 0;
+        segment.add(position, keys, at);
+        if (keys[at + KEY.class] === 0) segment.messages -= 1;
+      }
+      this.#count(segment, row.end, row.bytes, row.min_ms, row.max_ms);
+    }
+    return segments;
+  }
+
+  #count(segment: OpenSegment, end: number, bytes: number, minMs: number, maxMs: number): void {
+    segment.end = end;
+    segment.bytes += bytes;
+    segment.minMs = Math.min(segment.minMs, minMs);
+    segment.maxMs = Math.max(segment.maxMs, maxMs);
+  }
+
+  /** The offset of the next message. */
+  get end(): number {
+    return this.open.end;
+  }
+
+  /** The offset of the oldest message that is kept, or `end`. */
+  get start(): number {
+    return (
+      this.sealed.find((segment) => segment.state === SEGMENT_STATE.whole)?.first ??
+      this.sealing[0]?.first ??
+      this.open.first
+    );
+  }
+
+  get messages(): number {
+    let messages = this.open.messages;
+    for (const segment of this.sealing) messages += segment.messages;
+    for (const segment of this.sealed)
+      if (segment.state === SEGMENT_STATE.whole) messages += segment.messages;
+    return messages;
+  }
+
+  /**
+   * Whether a batch of so many items, received then, needs a new segment before it. `end` and `bytes` tell how far the open
+   * one has got, with what is not committed to it yet.
+   */
+  needsNew(end: number, bytes: number, itemCount: number, receivedAtMs: number): boolean {
+    const { open } = this;
+    if (end === open.first) return itemCount > open.capacity;
+    const { tuning } = this.#options;
+    return (
+      end - open.first + itemCount > open.capacity ||
+      open.bytes + bytes >= tuning.segmentBytes ||
+      receivedAtMs - open.minMs > this.longestMs
+    );
+  }
+
+  /** A segment takes in messages for at most an eighth of the shorter of dedupe window and age limit. */
+  get longestMs(): number {
+    const { dedupeWindowMs, retention } = this.#options;
+    return Math.min(dedupeWindowMs, retention.maxAgeMs ?? Number.POSITIVE_INFINITY) / 8;
+  }
+
+  /** Begins a new segment; `itemCount` is what it must hold at least. */
+  beginNew(itemCount: number): void {
+    const capacity = Math.max(this.#options.tuning.segmentMessages, itemCount);
+    const { no, first, end } = this.open;
+    if (end > first) this.sealing.push(this.open);
+    this.open = new OpenSegment(end > first ? no + 1 : no, end, capacity);
+  }
+
+  /** Stores the keys (their `KEY.index` being positions in the open segment) of messages that were added to it. */
+  commitKeys(
+    first: number,
+    end: number,
+    bytes: number,
+    minMs: number,
+    maxMs: number,
+    keys: Uint32Array,
+  ): void {
+    this.#count(this.open, end, bytes, minMs, maxMs);
+    const raw = new Uint8Array(keys.buffer, keys.byteOffset, keys.byteLength);
+    this.#putTail.run(first, this.open.no, end, bytes, minMs, maxMs, raw);
+  }
+
+  /** Whether `sealNext` has something to do. */
+  get hasWork(): boolean {
+    return this.sealing.length > 0;
+  }
+
+  /** Writes the next part of the oldest full segment's sidecars; each step a few milliseconds long. Within a transaction. */
+  sealNext(): void {
+    const segment = this.sealing[0];
+    if (segment === undefined) return;
+    const step = this.#sealStep;
+    this.#sealStep += 1;
+    switch (step) {
+      case 0:
+        this.sidecars.writeIds(segment);
+        return;
+      case 1:
+        this.sidecars.writeUsers(segment);
+        return;
+      case 2:
+        this.#sealFilter = segment.filter();
+        this.sidecars.writeColumns(segment, this.#sealFilter);
+        return;
+      default: {
+        const { no, first, end, messages, bytes, minMs, maxMs } = segment;
+        this.#putSegment.run(no, first, end, messages, bytes, minMs, maxMs);
+        this.#dropTail.run(no);
+        this.sealing.shift();
+        this.sealed.push({
+          no,
+          first,
+          end,
+          messages,
+          bytes,
+          minMs,
+          maxMs,
+          state: SEGMENT_STATE.whole,
+          filter: this.#sealFilter,
+        });
+        this.#sealStep = 0;
+        this.#sealFilter = undefined;
+      }
+    }
+  }
+
+  /**
+   * Marks which of the ids in `keys` the sealed segments know: `known[i]` becomes 1. Asks those within the window one after
+   * the other, all ids each, so that a segment's filter is in the processor's cache once.
+   */
+  findSealed(keys: Uint32Array, receivedAtMs: number, known: Uint8Array): void {
+    for (const segment of this.sealed) {
+      const { filter } = segment;
+      if (filter === undefined) continue;
+      if (segment.maxMs + this.#options.dedupeWindowMs <= receivedAtMs) {
+        segment.filter = undefined;
+        continue;
+      }
+      for (let i = 0, at = 0; at < keys.length; i++, at += KEY.size) {
+        const hi = keys[at + KEY.idHi] ?? 0;
+        const lo = keys[at + KEY.idLo] ?? 0;
+        if (!filter.has(hi, lo) || known[i] === 1) continue;
+        if (this.sidecars.positionsOfId(segment.no, hi, lo, keys[at + KEY.idCheck] ?? 0).length > 0)
+          known[i] = 1;
+      }
+    }
+  }
+
+  /** Whether a segment that is in memory knows an id. */
+  holds(hi: number, lo: number, check: number): boolean {
+    return this.open.has(hi, lo, check) || this.sealing.some((segment) => segment.has(hi, lo, check));
+  }
+
+  /** The number of messages at or after an offset. */
+  countFrom(offset: number): number {
+    let count = 0;
+    for (const segment of [...this.sealing, this.open]) {
+      count +=
+        offset <= segment.first ? segment.messages : countClasses(segment.classes, offset - segment.first);
+    }
+    for (let i = this.sealed.length - 1; i >= 0; i--) {
+      const segment = this.sealed[i];
+      if (segment === undefined || segment.end <= offset) break;
+      if (segment.state !== SEGMENT_STATE.whole) continue;
+      if (offset <= segment.first) count += segment.messages;
+      else if (segment.messages === segment.end - segment.first) count += segment.end - offset;
+      else count += countClasses(this.sidecars.classes(segment.no), offset - segment.first);
+    }
+    return count;
+  }
+}
+
+function countClasses(classes: Uint16Array, from: number): number {
+  let count = 0;
+  for (let position = Math.max(0, from); position < classes.length; position++) {
+    if (classes[position] !== 0) count += 1;
+  }
+  return count;
+}
