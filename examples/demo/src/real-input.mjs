@@ -11,7 +11,7 @@ export function realInput() {
   // A plain JSON file under its package's main: `import` would need an attribute that bundlers dispute.
   const definitions = createRequire(import.meta.url)("@octokit/webhooks-examples");
   return definitions.flatMap(({ name, examples }) =>
-    examples.flatMap((payload) => messagesOf(name, payload)),
+    examples.flatMap((payload) => [...messagesOf(name, payload)]),
   );
 }
 
