@@ -1,0 +1,3 @@
+import { receiverContract } from "../../receiver-contract.js";
+
+receiverContract(new URL("../src/main.mjs", import.meta.url));

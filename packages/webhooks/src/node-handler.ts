@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { readStream } from "./read-stream.js";
+import { type Receiver, type ReceiverOptions, receiver } from "./receive.js";
+
+/**
+ * For `node:http`: `createServer(nodeHandler({ secret, onMessage }))`, or called for one path of a server. It reads the
+ * body itself; nothing else may read it before.
+ */
+export function nodeHandler(
+  options: ReceiverOptions,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const hook = receiver(options);
+  return (request, response) =>
+    answerNode(hook, request, response, () => readStream(request, hook.maxBodyBytes));
+}
+
+/** Reads, decides and answers one request of Node.js; `read` knows where the body is. */
+export async function answerNode(
+  hook: Receiver,
+  request: IncomingMessage,
+  response: ServerResponse,
+  read: () => Promise<Uint8Array | string | "too_large">,
+): Promise<void> {
+  let rawBody: Uint8Array | string;
+  try {
+    rawBody = await read();
+  } catch {
+    // The sender went away in the middle of the body: there is nobody to answer.
+    response.destroy();
+    return;
+  }
+  const answer = await hook.receive({
+    method: request.method ?? "",
+    header: (name) => {
+      const value = request.headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    },
+    rawBody,
+  });
+  response.writeHead(answer.status, {
+    "content-type": "text/plain; charset=utf-8",
+    // After an unread rest of a body the connection is of no more use.
+    ...(answer.status === 413 ? { connection: "close" } : {}),
+  });
+  response.end(answer.text);
+}

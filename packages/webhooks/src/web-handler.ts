@@ -1,0 +1,43 @@
+import { type Receiver, type ReceiverOptions, receiver } from "./receive.js";
+
+/**
+ * For everything that speaks `Request` and `Response`: Next.js route handlers, Remix, SvelteKit, Bun, Deno.
+ * `export const POST = webHandler({ secret, onMessage });`
+ */
+export function webHandler(options: ReceiverOptions): (request: Request) => Promise<Response> {
+  const hook = receiver(options);
+  return (request) => answerWeb(hook, request);
+}
+
+/** Reads, decides and answers one Web request. */
+export async function answerWeb(hook: Receiver, request: Request): Promise<Response> {
+  let rawBody: Uint8Array | "too_large";
+  try {
+    rawBody = await readBody(request, hook.maxBodyBytes);
+  } catch {
+    return new Response("the body cannot be read: has something else read it?", { status: 400 });
+  }
+  const { status, text } = await hook.receive({
+    method: request.method,
+    header: (name) => request.headers.get(name),
+    rawBody,
+  });
+  return new Response(text, { status, headers: { "content-type": "text/plain; charset=utf-8" } });
+}
+
+async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | "too_large"> {
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return Buffer.concat(chunks);
+    bytes += value.length;
+    if (bytes > maxBytes) {
+      await reader.cancel();
+      return "too_large";
+    }
+    chunks.push(value);
+  }
+}
