@@ -30,10 +30,10 @@ export interface FastifyReplyLike {
 }
 
 export interface FastifyHandler {
-  /** As a plugin: `app.register(fastifyHandler({ secret, onMessage }), { prefix: "/hook" })`. Reads the raw bytes. */
-  (app: FastifyLike, options?: object): Promise<void>;
   /** As a route's handler: `app.post("/hook", fastifyHandler(…))`. Behind Fastify's parser integers beyond 2^53 do not verify. */
   (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown>;
+  /** As a plugin: `app.register(fastifyHandler({ secret, onMessage }), { prefix: "/hook" })`. Reads the raw bytes. */
+  (app: FastifyLike, options: object): Promise<void>;
 }
 
 /** For Fastify (4 and 5), as a plugin with a raw-body parser of its own, or as a route's handler. */
@@ -47,7 +47,7 @@ export function fastifyHandler(options: ReceiverOptions): FastifyHandler {
         const value = request.headers[name];
         return Array.isArray(value) ? value[0] : value;
       },
-      rawBody: rawBody.length > hook.maxBodyBytes ? "too_large" : rawBody,
+      rawBody,
     });
     return reply.code(status).type("text/plain; charset=utf-8").send(text);
   };

@@ -67,7 +67,8 @@ export function receiver(options: ReceiverOptions): Receiver {
     maxBodyBytes,
     async receive({ method, header, rawBody }) {
       if (method !== "POST") return { status: 405, text: "webhooks are posted" };
-      if (rawBody === "too_large") return { status: 413, text: `the body is over ${maxBodyBytes} bytes` };
+      if (rawBody === "too_large" || rawBody.length > maxBodyBytes)
+        return { status: 413, text: `the body is over ${maxBodyBytes} bytes` };
       const signature = header("x-signature");
       if (signature === null || signature === undefined || signature === "") {
         return { status: 401, text: "no X-Signature: has the destination a shared secret?" };
