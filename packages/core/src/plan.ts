@@ -49,9 +49,15 @@ export interface CallFields {
 type Holding<Field extends string, Shape> =
   Record<never, never> extends Shape ? { [key in Field]?: Shape | undefined } : { [key in Field]: Shape };
 
-type Planned<Plan, Kind extends string> = Plan extends { [kind in Kind]: infer Shape extends object }
-  ? Shape
-  : never;
+type IsAny<Type> = 0 extends 1 & Type ? true : false;
+
+/** What the plan says of a kind; `never` where it says nothing, and of `any`, which plain JavaScript has for a plan. */
+type Planned<Plan, Kind extends string> =
+  IsAny<Plan> extends true
+    ? never
+    : Plan extends { [kind in Kind]: infer Shape extends object }
+      ? Shape
+      : never;
 
 type Names<Plan, Kind extends string> = [Planned<Plan, Kind>] extends [never]
   ? string

@@ -37,6 +37,11 @@ describe("without a plan", () => {
   });
 });
 
+it("a plan of any is no plan", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: what a JavaScript file with JSDoc types gets.
+  expectTypeOf({ userId: "u", event: "any", properties: { a: 1 } }).toExtend<TrackCall<any>>();
+});
+
 describe("with a plan", () => {
   it("an event's name decides its properties", () => {
     expectTypeOf({ userId: "u", event: "Order Completed" as const, properties: { total: 5 } }).toExtend<

@@ -24,8 +24,8 @@ export function undiciTransport(options: UndiciTransportOptions = {}): Transport
   const poolOf = (origin: string): Promise<Pool> => {
     const open = async (): Promise<Pool> => {
       // The pool alone: the whole of undici (fetch, WebSocket, caches) takes twice the time and 14 MB more to load. The
-      // version is pinned, so the path is too.
-      const { default: Pool } = await import("undici/lib/dispatcher/pool.js");
+      // version is pinned, so the path is too; undici's types do not know it.
+      const { default: Pool } = (await import("undici/lib/dispatcher/pool.js" as string)) as PoolModule;
       // The SDK sets the one deadline that counts, so undici's own are off.
       return new Pool(origin, {
         connections,
@@ -62,6 +62,10 @@ export function undiciTransport(options: UndiciTransportOptions = {}): Transport
 
 function bytesOf(body: string | Uint8Array): Uint8Array {
   return typeof body === "string" ? Buffer.from(body) : body;
+}
+
+interface PoolModule {
+  readonly default: typeof Pool;
 }
 
 /** undici's own events, without the streams and promises that `request()` builds on them. */

@@ -1,0 +1,19 @@
+/**
+ * A checkout that tells analytics what happened. The client comes in from outside, so that a test can bring its own.
+ *
+ * @param {import("@sluice/node").Analytics} analytics
+ */
+export function checkout(analytics) {
+  return {
+    /** @param {{ userId: string, items: { sku: string, price: number }[] }} order */
+    complete({ userId, items }) {
+      const total = items.reduce((sum, { price }) => sum + price, 0);
+      analytics.track({
+        userId,
+        event: "Order Completed",
+        properties: { total, skus: items.map(({ sku }) => sku) },
+      });
+      return total;
+    },
+  };
+}
