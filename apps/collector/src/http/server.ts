@@ -150,7 +150,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
 
   const server = createServer(
     {
-      headersTimeout: limits.headersTimeoutMs,
+      headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
       requestTimeout: limits.requestTimeoutMs,
       connectionsCheckingInterval: limits.timeoutCheckMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,

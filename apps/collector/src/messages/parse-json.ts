@@ -16,8 +16,8 @@ export function parseJson(text: string, hasLongNumbers = UNHOLDABLE.test(text)):
   return hasLongNumbers ? JSON.parse(text, keepDigits) : JSON.parse(text);
 }
 
-/** A number may need care only with sixteen digits in a row or an exponent of three digits. May be inside a string: then we only lose time. */
-const UNHOLDABLE = /\d{16}|[eE][+-]?\d{3}/;
+/** A number may need care only with sixteen digits before any point, or an exponent of two digits. May be inside a string: then we only lose time. */
+const UNHOLDABLE = /(?<![\d.])\d{16}|[eE][+-]?\d{2}/;
 
 function keepDigits(this: unknown, _key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number" || context?.source === undefined) return value;

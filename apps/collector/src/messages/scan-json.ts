@@ -11,7 +11,7 @@ export interface JsonScan {
   readonly isDeepOutside: boolean;
   /** Whether there are more items than allowed; the pass ended there. */
   readonly hasTooManyItems: boolean;
-  /** Whether a number occurs that a double may not hold: sixteen characters and more, or an exponent. */
+  /** Whether a number occurs that a double may not hold: an integer of sixteen digits and more, or a long exponent. */
   readonly hasLongNumbers: boolean;
 }
 
@@ -28,6 +28,9 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+const POINT = 0x2e;
+/** `e`, and `E` with the bit that makes it lower case. */
+const EXPONENT = 0x65;
 
 /** Bytes that mean something outside of strings are 1; the first of a number is 2. */
 const SIGNIFICANT = new Uint8Array(256);
@@ -43,12 +46,14 @@ for (const byte of Buffer.from("+-.eE")) NUMERIC[byte] = 1;
 const BLANK = new Uint8Array(256);
 for (const byte of [0x20, 0x09, 0x0a, 0x0d]) BLANK[byte] = 1;
 
-/** A number with fewer characters and no exponent is held by a double. */
-const LONG_NUMBER = 16;
+/** An integer with fewer digits is held by a double; fractions may be rounded, whatever their length. */
+const LONG_INTEGER = 16;
+/** With fewer characters in its exponent, sign included, a number is neither infinite nor zero because of it. */
+const LONG_EXPONENT = 3;
 
 /**
  * Finds the items of a batch, their sizes as they arrived, and what a parser should not be given (nesting without
- * end, millions of items), in one pass without allocation per value: about 1 ns a byte, a third of what parsing costs.
+ * end, millions of items), in one pass without allocation per value: about 1.3 ns a byte, a third of what parsing costs.
  */
 export function scanJson(body: Uint8Array, limits: ScanLimits): JsonScan {
   const length = body.length;
@@ -69,12 +74,15 @@ export function scanJson(body: Uint8Array, limits: ScanLimits): JsonScan {
     if (kind === 0) continue;
     if (kind === 2) {
       const start = i;
-      let hasExponent = false;
+      let exponent = 0;
+      let hasPoint = false;
       while (i + 1 < length && NUMERIC[body[i + 1] as number] === 1) {
         i++;
-        if (((body[i] as number) | 0x20) === 0x65) hasExponent = true;
+        if (body[i] === POINT) hasPoint = true;
+        else if (((body[i] as number) | 0x20) === EXPONENT) exponent = i;
       }
-      if (hasExponent || i - start + 1 >= LONG_NUMBER) hasLongNumbers = true;
+      if (exponent > 0 ? i - exponent >= LONG_EXPONENT : !hasPoint && i - start + 1 >= LONG_INTEGER)
+        hasLongNumbers = true;
       continue;
     }
     switch (byte) {

@@ -1,0 +1,95 @@
+import { existsSync } from "node:fs";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { basic } from "../ingest/ingest-server.js";
+import { type CollectorProcess, startCollectorProcess } from "./collector-process.js";
+
+const MB = 1_024 * 1_024;
+const isMeasurable = existsSync("/proc/self/clear_refs");
+if (!isMeasurable) console.warn("skipped: the peak of another process's memory can be read on Linux only");
+
+describe.skipIf(!isMeasurable)("one request costs at most 64 MB above rest", () => {
+  let collector: CollectorProcess;
+  const post = (body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${collector.url}/v1/batch`, {
+      method: "POST",
+      headers: { authorization: basic(collector.writeKey), ...headers },
+      body: body as string,
+    });
+
+  beforeAll(async () => {
+    collector = await startCollectorProcess();
+    // Rest is after the first few hundred requests: code is compiled and the heap has its size.
+    const batch = Array.from({ length: 100 }, (_, i) => ({
+      type: "page",
+      userId: `u${i}`,
+      properties: { a: "x".repeat(300) },
+    }));
+    for (let i = 0; i < 300; i++) expect((await post(JSON.stringify({ batch }))).status).toBe(200);
+  });
+  afterAll(() => collector?.close());
+
+  const zeros = Buffer.alloc(200 * MB);
+  const page = '{"type":"page","userId":"u1"}';
+  const fill = (item: string, bytes: number): string =>
+    `{"batch":[${page},{"type":"page","userId":"u","p":[${item.repeat(Math.floor(bytes / item.length)).slice(0, -1)}]}]}`;
+
+  test.each<[name: string, body: () => string | Uint8Array, headers: Record<string, string>, status: number]>(
+    [
+      ["500 KB of empty objects", () => fill("{},", 511_000), {}, 200],
+      ["500 KB of empty arrays", () => fill("[],", 511_000), {}, 200],
+      ["500 KB of numbers", () => fill("0,", 511_000), {}, 200],
+      ["500 KB of long numbers", () => fill("12345678901234567890,", 511_000), {}, 200],
+      ["500 KB of exponents", () => fill("1e+300,", 511_000), {}, 200],
+      ["500 KB of strings", () => fill('"a",', 511_000), {}, 200],
+      [
+        "500 KB of keys",
+        () =>
+          `{"batch":[{"type":"page","userId":"u","p":{${Array.from({ length: 45_000 }, (_, i) => `"k${i}":0`).join()}}}]}`,
+        {},
+        200,
+      ],
+      [
+        "500 KB of brackets",
+        () => `{"batch":[${page},${"[".repeat(255_000)}${"]".repeat(255_000)}]}`,
+        {},
+        200,
+      ],
+      [
+        "2,500 messages that all are refused",
+        () =>
+          `{"batch":[${Array.from({ length: 2_500 }, (_, i) => `{"messageId":"m${i}","a":"${"x".repeat(150)}"}`).join()}]}`,
+        {},
+        200,
+      ],
+      [
+        "a context under 2,500 messages",
+        () =>
+          `{"context":{${Array.from({ length: 100 }, (_, i) => `"k${i}":0`).join()}},"batch":[${Array.from({ length: 2_500 }, () => '{"type":"page","userId":"u","context":{}}').join()}]}`,
+        {},
+        200,
+      ],
+      ["200 MB of zeros in gzip", () => gzipSync(zeros), { "content-encoding": "gzip" }, 413],
+      [
+        "200 MB of zeros in br with the largest window",
+        () => brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } }),
+        { "content-encoding": "br" },
+        413,
+      ],
+      ["20 million items", () => `{"batch":[${"0,".repeat(20_000_000)}0]}`, {}, 413],
+    ],
+  )("%s", async (_name, body, headers, status) => {
+    const bytes = body();
+    const { nowBytes: rest } = await collector.memory();
+    await collector.resetPeak();
+    expect((await post(bytes, headers)).status).toBe(status);
+    const { peakBytes } = await collector.memory();
+    expect((peakBytes - rest) / MB).toBeLessThan(64);
+  });
+
+  test("the process is the same one, and serves on", async () => {
+    expect(collector.isRunning).toBe(true);
+    expect((await post(`{"batch":[${page}]}`)).status).toBe(200);
+    expect(collector.stderr()).not.toContain('"level":"error"');
+  });
+});
