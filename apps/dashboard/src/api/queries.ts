@@ -1,0 +1,85 @@
+import { useQuery } from "@tanstack/react-query";
+import { useApi } from "./api-context.js";
+
+/** What several pages read. The first word of a key is the resource: a change invalidates by it. */
+
+/** Things that change by people, not by messages. */
+const SLOW_MS = 30_000;
+/** Lists that nobody pages through: as many as the API gives at once. */
+const ALL = { limit: 500 };
+/** Numbers that move while one looks. */
+const BRISK_MS = 2_000;
+
+export function useInfo() {
+  const api = useApi();
+  return useQuery({ queryKey: ["info"], queryFn: api.info, refetchInterval: SLOW_MS });
+}
+
+export function useSources() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["sources"],
+    queryFn: async () => (await api.sources.list(ALL)).items,
+    refetchInterval: SLOW_MS,
+  });
+}
+
+export function useDestinations() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["destinations"],
+    queryFn: async () => (await api.destinations.list(ALL)).items,
+    refetchInterval: SLOW_MS,
+  });
+}
+
+export function useCatalog() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["catalog"],
+    queryFn: async () => (await api.catalog.list()).items,
+    staleTime: Infinity,
+  });
+}
+
+export function useDestinationStatus(id: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["destination-status", id],
+    queryFn: () => api.destinations.status(id),
+    refetchInterval: BRISK_MS,
+  });
+}
+
+export function useAudiences() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["audiences"],
+    queryFn: async () => (await api.audiences.list(ALL)).items,
+    refetchInterval: BRISK_MS,
+  });
+}
+
+export function useComputedTraits() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["computed-traits"],
+    queryFn: async () => (await api.computedTraits.list(ALL)).items,
+    refetchInterval: SLOW_MS,
+  });
+}
+
+/** Names by id, for lists that show where a message came from or went to. */
+export function useNames(): { source: (id: string) => string; destination: (id: string) => string } {
+  const sources = useSources().data;
+  const destinations = useDestinations().data;
+  return {
+    source: (id) => sources?.find((one) => one.id === id)?.name ?? shortId(id),
+    destination: (id) => destinations?.find((one) => one.id === id)?.name ?? shortId(id),
+  };
+}
+
+/** An id whose owner is gone or not known yet. */
+function shortId(id: string): string {
+  return id.length > 14 ? `${id.slice(0, 12)}…` : id;
+}

@@ -1,0 +1,71 @@
+import { useAudiences, useNames } from "../../api/queries.js";
+import { addresses } from "../../routing/addresses.js";
+import { Link } from "../../routing/link.js";
+import { ButtonLink } from "../../ui/button.js";
+import { EmptyState } from "../../ui/empty-state.js";
+import { Failure } from "../../ui/failure.js";
+import { Card, Page } from "../../ui/page.js";
+import { Skeleton } from "../../ui/skeleton.js";
+import { Table } from "../../ui/table.js";
+import { Time } from "../../ui/time.js";
+import { count } from "../../words/numbers.js";
+import { SyncBadge } from "./sync-status.js";
+
+export function AudiencesPage() {
+  const audiences = useAudiences();
+  const names = useNames();
+  const add = (
+    <ButtonLink look="primary" icon="plus" href={addresses.newAudience()}>
+      New audience
+    </ButtonLink>
+  );
+  return (
+    <Page
+      title="Audiences"
+      lead="Users who meet conditions now. Destinations are told within a second of a change."
+      actions={add}
+    >
+      {audiences.isError ? (
+        <Failure error={audiences.error} onRetry={() => void audiences.refetch()} />
+      ) : (
+        <Card flush>
+          {audiences.isPending ? (
+            <Skeleton />
+          ) : audiences.data.length === 0 ? (
+            <EmptyState icon="audiences" title="No audience yet" action={add}>
+              <p>
+                For example: users on the pro plan who ordered at least three times within the last 30 days.
+                You see who is in while you build it.
+              </p>
+            </EmptyState>
+          ) : (
+            <Table
+              label="Audiences, oldest first"
+              items={audiences.data}
+              keyOf={(one) => one.id}
+              columns={[
+                {
+                  head: "Name",
+                  lead: true,
+                  cell: (one) => (
+                    <Link className="strong-link" href={addresses.audience(one.id)}>
+                      {one.name}
+                    </Link>
+                  ),
+                },
+                { head: "Trait", cell: (one) => <code>{one.key}</code> },
+                { head: "State", cell: (one) => <SyncBadge status={one.status} /> },
+                { head: "Members", align: "end", cell: (one) => count(one.size) },
+                {
+                  head: "Sent to",
+                  cell: (one) => one.destinationIds.map(names.destination).join(", ") || "Nowhere",
+                },
+                { head: "Made", align: "end", cell: (one) => <Time at={one.createdAt} /> },
+              ]}
+            />
+          )}
+        </Card>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,54 @@
+import type { CatalogEntryView } from "@sluice/protocol";
+import { useCatalog } from "../../api/queries.js";
+import { addresses } from "../../routing/addresses.js";
+import { Link } from "../../routing/link.js";
+import { Failure } from "../../ui/failure.js";
+import { Icon } from "../../ui/icon.js";
+import { Card, Page } from "../../ui/page.js";
+import { Skeleton } from "../../ui/skeleton.js";
+import { SOURCE_KINDS } from "../sources/source-kinds.js";
+import { catalogWords } from "./catalog-words.js";
+
+export function CatalogPage() {
+  const catalog = useCatalog();
+  return (
+    <Page
+      title="Catalog"
+      lead="Kinds of destination. Choose one to connect it to your sources."
+      up={{ href: addresses.destinations(), label: "Destinations" }}
+    >
+      {catalog.isError ? (
+        <Failure error={catalog.error} onRetry={() => void catalog.refetch()} />
+      ) : catalog.isPending ? (
+        <Card>
+          <Skeleton />
+        </Card>
+      ) : (
+        <ul className="tiles">
+          {catalog.data.map((entry) => (
+            <li key={entry.type}>
+              <CatalogTile entry={entry} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Page>
+  );
+}
+
+function CatalogTile({ entry }: { entry: CatalogEntryView }) {
+  const words = catalogWords(entry.type);
+  return (
+    <Link className="tile" href={addresses.connect(entry.type)}>
+      <span className="tile-icon">
+        <Icon name={words.icon} size={20} />
+      </span>
+      <strong>{entry.name}</strong>
+      <span className="soft">{words.lead}</span>
+      <span className="small faint">
+        {entry.sources.map((kind) => SOURCE_KINDS[kind].label).join(", ")} sources ·{" "}
+        {entry.historical ? "takes historical messages" : "no historical messages"}
+      </span>
+    </Link>
+  );
+}

@@ -1,0 +1,85 @@
+import type { DeletionReceipt, DeletionView } from "@sluice/protocol";
+import { useNames } from "../../api/queries.js";
+import { addresses } from "../../routing/addresses.js";
+import { Link } from "../../routing/link.js";
+import { CopyButton } from "../../ui/copy-button.js";
+import { Dialog } from "../../ui/dialog.js";
+import { count } from "../../words/numbers.js";
+import { exactTime } from "../../words/times.js";
+
+/** What was removed where, and when nothing was left. */
+export function ReceiptDialog({
+  deletion,
+  onClose,
+}: {
+  deletion: DeletionView | undefined;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog open={deletion !== undefined} onClose={onClose} title="Receipt">
+      {deletion?.receipt === undefined ? (
+        <p className="soft">There is no receipt yet: the deletion has not finished its first step.</p>
+      ) : (
+        <Receipt deletion={deletion} receipt={deletion.receipt} />
+      )}
+    </Dialog>
+  );
+}
+
+function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: DeletionReceipt }) {
+  const names = useNames();
+  return (
+    <div className="stack">
+      <dl className="facts">
+        <dt>Asked</dt>
+        <dd>{exactTime(deletion.createdAt)}</dd>
+        <dt>Not readable since</dt>
+        <dd>{momentOf(receipt.purgedAt)}</dd>
+        <dt>Gone from the disk</dt>
+        <dd>{momentOf(receipt.erasedAt)}</dd>
+        <dt>Traces gone</dt>
+        <dd>{momentOf(receipt.tracesErasedAt)}</dd>
+      </dl>
+      <section className="stack-tight">
+        <h3>Removed</h3>
+        <p className="field-hint">Users are named by the SHA-256 of their id, since ids are data too.</p>
+        <ul className="receipt">
+          {receipt.users.map((user) => (
+            <li key={user.userIdSha256}>
+              <code className="receipt-id">{user.userIdSha256}</code>
+              <span className="small soft">
+                {count(user.messages)} messages, {count(user.attempts)} attempts, {count(user.retries)} queued
+                retries, {user.profile ? "the profile" : "no profile"}, {count(user.audienceMemberships)}{" "}
+                memberships
+              </span>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section className="stack-tight">
+        <h3>Delete messages sent</h3>
+        {receipt.deleteMessages.length === 0 ? (
+          <p className="soft">None: no source with their messages has an enabled webhook.</p>
+        ) : (
+          <ul className="lines">
+            {receipt.deleteMessages.map((one) => (
+              <li key={one.messageId}>
+                <Link className="grow" href={addresses.message(one.messageId, one.sourceId)}>
+                  {names.source(one.sourceId)}
+                </Link>
+                <span className="small soft">to {one.destinationIds.map(names.destination).join(", ")}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <div>
+        <CopyButton wordy label="Copy as JSON" text={JSON.stringify(deletion, null, 2)} />
+      </div>
+    </div>
+  );
+}
+
+function momentOf(at: string | undefined): string {
+  return at === undefined ? "not yet" : exactTime(at);
+}

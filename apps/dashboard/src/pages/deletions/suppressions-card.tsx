@@ -1,0 +1,76 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { useApi } from "../../api/api-context.js";
+import { Button } from "../../ui/button.js";
+import { Failure } from "../../ui/failure.js";
+import { TextField } from "../../ui/field.js";
+import { useNotify } from "../../ui/notice.js";
+import { Card } from "../../ui/page.js";
+import { Skeleton } from "../../ui/skeleton.js";
+import { Time } from "../../ui/time.js";
+
+/** Users whose messages are refused. They are known by digest only, so lifting one needs the id itself. */
+export function SuppressionsCard() {
+  const api = useApi();
+  const queries = useQueryClient();
+  const notify = useNotify();
+  const [userId, setUserId] = useState("");
+  const suppressions = useQuery({
+    queryKey: ["suppressions"],
+    queryFn: () => api.suppressions.list({ limit: 100 }),
+    refetchInterval: 10_000,
+    retry: false,
+  });
+  const lift = useMutation({
+    mutationFn: () => api.suppressions.lift(userId.trim()),
+    onSuccess: () => {
+      setUserId("");
+      notify("Lifted: their messages are taken again");
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ["suppressions"] }),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (userId.trim() !== "") lift.mutate();
+  };
+  const items = suppressions.data?.items ?? [];
+  return (
+    <Card title="Suppressed users" note="Their messages are refused; known by the SHA-256 of their id">
+      <div className="stack">
+        {suppressions.isError ? (
+          <Failure error={suppressions.error} />
+        ) : suppressions.isPending ? (
+          <Skeleton lines={2} />
+        ) : items.length === 0 ? (
+          <p className="soft">Nobody.</p>
+        ) : (
+          <ul className="lines">
+            {items.map((one) => (
+              <li key={one.userIdSha256}>
+                <code className="grow receipt-id">{one.userIdSha256}</code>
+                <span className="small faint">
+                  <Time at={one.since} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {items.length > 0 && (
+          <form className="row inline-form" onSubmit={submit}>
+            <TextField
+              label="User id to lift"
+              hideLabel
+              placeholder="User id"
+              value={userId}
+              onChange={(event) => setUserId(event.target.value)}
+            />
+            <Button type="submit" busy={lift.isPending}>
+              Lift
+            </Button>
+          </form>
+        )}
+        {lift.isError && <Failure error={lift.error} />}
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,120 @@
+import type { DeliveryStateView, DeliveryView } from "@sluice/protocol";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useApi } from "../../api/api-context.js";
+import { useDestinations } from "../../api/queries.js";
+import { addresses } from "../../routing/addresses.js";
+import { useRouter } from "../../routing/router.js";
+import { Button } from "../../ui/button.js";
+import { EmptyState } from "../../ui/empty-state.js";
+import { Failure } from "../../ui/failure.js";
+import { SelectField } from "../../ui/field.js";
+import { Card, Page } from "../../ui/page.js";
+import { Skeleton } from "../../ui/skeleton.js";
+import { STATE_ORDER, STATES } from "../../words/states.js";
+import { AttemptsDialog } from "./attempts-dialog.js";
+import { DeliveryTable } from "./delivery-table.js";
+import { ReplayDialog } from "./replay-dialog.js";
+import { useRetry } from "./use-retry.js";
+
+const PAGE = 50;
+
+export function DeliveriesPage() {
+  const api = useApi();
+  const { address, navigate } = useRouter();
+  const destinations = useDestinations().data ?? [];
+  const retry = useRetry();
+  const [opened, setOpened] = useState<DeliveryView | undefined>();
+  const [isReplaying, setReplaying] = useState(false);
+  const destination = address.query.get("destination") ?? "";
+  const state = (address.query.get("state") ?? "") as DeliveryStateView | "";
+  const deliveries = useInfiniteQuery({
+    queryKey: ["deliveries", destination, state],
+    queryFn: ({ pageParam }) =>
+      api.deliveries.list({
+        destinationId: destination || undefined,
+        state: state || undefined,
+        limit: PAGE,
+        cursor: pageParam,
+      }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: 3_000,
+  });
+  const choose = (change: { destination?: string; state?: string }) => {
+    const next = { destination, state, ...change };
+    const href = addresses.deliveries({
+      ...(next.destination === "" ? {} : { destination: next.destination }),
+      ...(next.state === "" ? {} : { state: next.state }),
+    });
+    navigate(href, "replace");
+  };
+  const items = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <Page
+      title="Deliveries"
+      lead="One line for each message and destination that needed more than one good answer. Retry one, or replay many."
+      actions={
+        <Button icon="replay" disabled={destinations.length === 0} onClick={() => setReplaying(true)}>
+          Replay messages
+        </Button>
+      }
+    >
+      <Card flush>
+        <div className="list-tools">
+          <SelectField
+            label="Destination"
+            hideLabel
+            value={destination}
+            options={[["", "Every destination"], ...destinations.map((one) => [one.id, one.name] as const)]}
+            onChange={(event) => choose({ destination: event.target.value })}
+          />
+          <SelectField
+            label="State"
+            hideLabel
+            value={state}
+            options={[
+              ["", "Failed and pending"],
+              ...STATE_ORDER.map((one) => [one, STATES[one].label] as const),
+            ]}
+            onChange={(event) => choose({ state: event.target.value })}
+          />
+          <p className="small faint list-order">Newest first</p>
+        </div>
+        {deliveries.isError ? (
+          <Failure error={deliveries.error} onRetry={() => void deliveries.refetch()} />
+        ) : deliveries.isPending ? (
+          <Skeleton lines={6} />
+        ) : items.length === 0 ? (
+          <EmptyState
+            icon="check"
+            title={state === "" ? "Nothing failed, nothing waits" : "No delivery in this state"}
+          >
+            <p>
+              {state === ""
+                ? "Failed deliveries stay here with all their attempts until you replay them."
+                : STATES[state].meaning}
+            </p>
+          </EmptyState>
+        ) : (
+          <DeliveryTable deliveries={items} onRetry={(one) => retry.mutate(one)} onOpen={setOpened} />
+        )}
+        {deliveries.hasNextPage && (
+          <div className="list-more">
+            <Button busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
+              Show more
+            </Button>
+          </div>
+        )}
+      </Card>
+      {retry.isError && <Failure error={retry.error} />}
+      <AttemptsDialog delivery={opened} onClose={() => setOpened(undefined)} />
+      <ReplayDialog
+        open={isReplaying}
+        destinations={destinations}
+        destinationId={destination || undefined}
+        onClose={() => setReplaying(false)}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,77 @@
+import type { DeliveryView } from "@sluice/protocol";
+import { useNames } from "../../api/queries.js";
+import { addresses } from "../../routing/addresses.js";
+import { Link } from "../../routing/link.js";
+import { StateBadge } from "../../ui/badge.js";
+import { Button } from "../../ui/button.js";
+import { Table } from "../../ui/table.js";
+import { Time } from "../../ui/time.js";
+import { visibleText } from "../../words/visible-text.js";
+
+export function DeliveryTable({
+  deliveries,
+  onRetry,
+  onOpen,
+}: {
+  deliveries: readonly DeliveryView[];
+  onRetry: (delivery: DeliveryView) => void;
+  onOpen: (delivery: DeliveryView) => void;
+}) {
+  const names = useNames();
+  return (
+    <Table
+      label="Deliveries, newest first"
+      items={deliveries}
+      keyOf={(one) => one.id}
+      columns={[
+        {
+          head: "Message",
+          lead: true,
+          cell: (one) => (
+            <Link className="strong-link mono" href={addresses.message(one.messageId)}>
+              {visibleText(one.messageId, 40)}
+            </Link>
+          ),
+        },
+        { head: "State", cell: (one) => <StateBadge state={one.state} /> },
+        {
+          head: "Destination",
+          cell: (one) => (
+            <Link href={addresses.destination(one.destinationId)}>
+              {names.destination(one.destinationId)}
+            </Link>
+          ),
+        },
+        { head: "Why", cell: (one) => <span className="small soft">{visibleText(one.reason, 160)}</span> },
+        {
+          head: "Attempts",
+          align: "end",
+          cell: (one) => (
+            <button type="button" className="text-button" onClick={() => onOpen(one)}>
+              {one.attempts}
+              <span className="visually-hidden"> attempts, show them</span>
+            </button>
+          ),
+        },
+        {
+          head: "When",
+          align: "end",
+          cell: (one) =>
+            one.nextAttemptAt === undefined ? <Time at={one.at} /> : <Time at={one.nextAttemptAt} />,
+        },
+        {
+          head: "Again",
+          align: "end",
+          cell: (one) =>
+            one.state === "failed" || one.state === "pending" ? (
+              <Button size="small" icon="replay" onClick={() => onRetry(one)}>
+                Retry
+              </Button>
+            ) : (
+              <span className="faint">–</span>
+            ),
+        },
+      ]}
+    />
+  );
+}

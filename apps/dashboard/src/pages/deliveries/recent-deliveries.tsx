@@ -1,0 +1,48 @@
+import type { DeliveryView } from "@sluice/protocol";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useApi } from "../../api/api-context.js";
+import { addresses } from "../../routing/addresses.js";
+import { ButtonLink } from "../../ui/button.js";
+import { Failure } from "../../ui/failure.js";
+import { Card } from "../../ui/page.js";
+import { Skeleton } from "../../ui/skeleton.js";
+import { AttemptsDialog } from "./attempts-dialog.js";
+import { DeliveryTable } from "./delivery-table.js";
+import { useRetry } from "./use-retry.js";
+
+/** The newest failed and pending deliveries of one destination. */
+export function RecentDeliveries({ destinationId }: { destinationId: string }) {
+  const api = useApi();
+  const retry = useRetry();
+  const [opened, setOpened] = useState<DeliveryView | undefined>();
+  const deliveries = useQuery({
+    queryKey: ["deliveries", "recent", destinationId],
+    queryFn: async () => (await api.deliveries.list({ destinationId, limit: 8 })).items,
+    refetchInterval: 2_000,
+  });
+  return (
+    <Card
+      title="Failed and pending"
+      note="The newest eight, newest first"
+      flush
+      actions={
+        <ButtonLink size="small" href={addresses.deliveries({ destination: destinationId })}>
+          All deliveries
+        </ButtonLink>
+      }
+    >
+      {deliveries.isError ? (
+        <Failure error={deliveries.error} />
+      ) : deliveries.isPending ? (
+        <Skeleton lines={2} />
+      ) : deliveries.data.length === 0 ? (
+        <p className="soft card-text">Nothing failed and nothing waits.</p>
+      ) : (
+        <DeliveryTable deliveries={deliveries.data} onRetry={(one) => retry.mutate(one)} onOpen={setOpened} />
+      )}
+      {retry.isError && <Failure error={retry.error} />}
+      <AttemptsDialog delivery={opened} onClose={() => setOpened(undefined)} />
+    </Card>
+  );
+}

@@ -1,0 +1,57 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { useApi } from "../../api/api-context.js";
+import { addresses } from "../../routing/addresses.js";
+import { Link } from "../../routing/link.js";
+import { StateBadge } from "../../ui/badge.js";
+import { Button } from "../../ui/button.js";
+import { Failure } from "../../ui/failure.js";
+import { Card } from "../../ui/page.js";
+import { visibleText } from "../../words/visible-text.js";
+import { AttemptDetails } from "../message/timeline-view.js";
+
+/** Sends one message through the real path and shows what became of it. `atOnce` after connecting. */
+export function TestSend({ id, atOnce }: { id: string; atOnce: boolean }) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const test = useMutation({
+    mutationFn: () => api.destinations.test(id),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["destination-status", id] }),
+  });
+  const hasBegun = useRef(false);
+  const { mutate } = test;
+  useEffect(() => {
+    if (!atOnce || hasBegun.current) return;
+    hasBegun.current = true;
+    mutate();
+  }, [atOnce, mutate]);
+  return (
+    <Card
+      title="Test"
+      note="One message through the real path: signed, delivered and stored like any other"
+      actions={
+        <Button icon="deliveries" size="small" busy={test.isPending} onClick={() => test.mutate()}>
+          {test.isPending ? "Sending" : "Send a test"}
+        </Button>
+      }
+    >
+      <div role="status">
+        {test.isIdle && <p className="soft">Nothing sent yet.</p>}
+        {test.isPending && <p className="soft">Waiting for the answer, five seconds at most.</p>}
+        {test.isError && <Failure error={test.error} />}
+        {test.isSuccess && (
+          <div className="stack-tight">
+            <p className="row">
+              <StateBadge state={test.data.state} />
+              <span className="grow">{visibleText(test.data.reason, 400)}</span>
+              <Link href={addresses.message(test.data.messageId)}>Its timeline</Link>
+            </p>
+            {test.data.attempts.map((attempt) => (
+              <AttemptDetails key={`${attempt.url} ${attempt.attempt}`} attempt={attempt} />
+            ))}
+          </div>
+        )}
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,78 @@
+import { type MessageFilter, matchesFilter, parseFilter } from "@sluice/protocol";
+import type { ControlApi } from "../../api/control-api.js";
+import { acceptedEntry, type LogEntry, rejectedEntry } from "./live-log.js";
+
+const PAGE = 100;
+
+/** One list of the API, read page by page as its rows are wanted. */
+interface Feed {
+  readonly rows: LogEntry[];
+  cursor: string | undefined;
+  isAtEnd: boolean;
+  readonly read: (cursor: string | undefined) => Promise<{ rows: LogEntry[]; nextCursor?: string }>;
+}
+
+/** The messages of before, accepted and rejected, as one list, newest first. */
+export interface History {
+  /** The next rows; none left when it answers `isAtEnd`. */
+  next(): Promise<{ readonly rows: readonly LogEntry[]; readonly isAtEnd: boolean }>;
+}
+
+export function openHistory(api: Pick<ControlApi, "messages">, query: string): History {
+  const parsed = parseFilter(query);
+  const filter: MessageFilter = parsed.ok ? parsed.filter : { terms: [] };
+  const accepted: Feed = newFeed(async (cursor) => {
+    const page = await api.messages.list({ q: query || undefined, limit: PAGE, cursor });
+    return { ...page, rows: page.items.map(acceptedEntry) };
+  });
+  let place = 0;
+  const rejected: Feed = newFeed(async (cursor) => {
+    const page = await api.messages.rejected({ limit: PAGE, cursor });
+    const rows = page.items.map((item) => rejectedEntry(item, `history-${place++}`));
+    return { ...page, rows: rows.filter((row) => matchesRejected(filter, row)) };
+  });
+  return {
+    async next() {
+      const rows: LogEntry[] = [];
+      while (rows.length < PAGE) {
+        await Promise.all([fill(accepted), fill(rejected)]);
+        const feed = newerOf(accepted, rejected);
+        const row = feed?.rows.shift();
+        if (row === undefined) return { rows, isAtEnd: accepted.isAtEnd && rejected.isAtEnd };
+        rows.push(row);
+      }
+      return { rows, isAtEnd: false };
+    },
+  };
+}
+
+function newFeed(read: Feed["read"]): Feed {
+  return { rows: [], cursor: undefined, isAtEnd: false, read };
+}
+
+/** A filter may leave nothing of a page and have more behind it: reads until there is a row or no page. */
+async function fill(feed: Feed): Promise<void> {
+  while (feed.rows.length === 0 && !feed.isAtEnd) {
+    const page = await feed.read(feed.cursor);
+    feed.rows.push(...page.rows);
+    feed.cursor = page.nextCursor;
+    feed.isAtEnd = page.nextCursor === undefined;
+  }
+}
+
+function newerOf(a: Feed, b: Feed): Feed | undefined {
+  const [first, second] = [a.rows[0], b.rows[0]];
+  if (first === undefined) return second === undefined ? undefined : b;
+  if (second === undefined) return a;
+  return first.receivedAt >= second.receivedAt ? a : b;
+}
+
+/** The collector filters stored messages; the refused ones are few and filtered here. */
+function matchesRejected(filter: MessageFilter, entry: LogEntry): boolean {
+  return matchesFilter(filter, {
+    messageId: entry.messageId ?? "",
+    sourceId: entry.sourceId,
+    message: entry.message,
+    outcomes: [{ destinationId: "", state: "rejected" }],
+  });
+}

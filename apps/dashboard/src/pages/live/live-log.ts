@@ -1,0 +1,195 @@
+import type { DeliveryStateView, LiveEventView, MessageSummary, RejectedMessageView } from "@sluice/protocol";
+
+export interface ShownOutcome {
+  readonly destinationId: string;
+  readonly state: DeliveryStateView;
+  readonly reason: string;
+}
+
+/** A row of the debugger. */
+export type LogEntry =
+  | {
+      readonly kind: "accepted";
+      readonly key: string;
+      readonly messageId: string;
+      readonly sourceId: string;
+      readonly receivedAt: string;
+      readonly message: { readonly [field: string]: unknown };
+      readonly outcomes: readonly ShownOutcome[];
+    }
+  | {
+      readonly kind: "rejected";
+      readonly key: string;
+      readonly messageId?: string;
+      readonly sourceId: string;
+      readonly receivedAt: string;
+      readonly message: { readonly [field: string]: unknown };
+      readonly issues: RejectedMessageView["issues"];
+      readonly excerpt: string;
+    };
+
+/** Rows that are kept; beyond that the oldest go. */
+export const MOST_ENTRIES = 100_000;
+/** Outcomes that came before their message are kept for so many messages. */
+const MOST_EARLY_OUTCOMES = 5_000;
+
+/**
+ * The debugger's rows, newest first. What is live is added at the top, what is read from history at the bottom, each
+ * in constant time; a message that comes both ways is one row. While held, new rows wait and are only counted.
+ */
+export class LiveLog {
+  /** Live rows, oldest first: row 0 is the last of them. */
+  #newer: LogEntry[] = [];
+  /** Rows of history, newest first. */
+  readonly #older: LogEntry[] = [];
+  #held: LogEntry[] = [];
+  #isHolding = false;
+  readonly #byKey = new Map<string, LogEntry>();
+  readonly #keysOfMessage = new Map<string, string[]>();
+  readonly #early = new Map<string, ShownOutcome[]>();
+  #notShown = 0;
+  #rejectedCount = 0;
+  readonly #most: number;
+
+  constructor(most = MOST_ENTRIES) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#newer.length + this.#older.length;
+  }
+
+  /** Rows that wait for the hold to end. */
+  get heldCount(): number {
+    return this.#held.length;
+  }
+
+  /** Messages that the collector did not send because this page was too slow. */
+  get notShown(): number {
+    return this.#notShown;
+  }
+
+  at(index: number): LogEntry | undefined {
+    const newest = this.#newer.length - 1 - index;
+    const entry = newest >= 0 ? this.#newer[newest] : this.#older[-newest - 1];
+    // Outcomes replace an entry in the map alone: the arrays keep the place, the map the truth.
+    return entry === undefined ? undefined : this.#byKey.get(entry.key);
+  }
+
+  indexOf(key: string): number {
+    for (let index = 0; index < this.size; index++) if (this.at(index)?.key === key) return index;
+    return -1;
+  }
+
+  hold(isHolding: boolean): void {
+    this.#isHolding = isHolding;
+    if (isHolding) return;
+    for (const entry of this.#held) this.#newer.push(entry);
+    this.#held = [];
+    this.#trim();
+  }
+
+  /** Takes what the live stream brought. */
+  take(events: readonly LiveEventView[]): void {
+    for (const event of events) {
+      if (event.kind === "message")
+        this.#add({ ...event, kind: "accepted", key: keyOf(event), outcomes: [] });
+      else if (event.kind === "rejected") {
+        this.#rejectedCount++;
+        this.#add(rejectedEntry(event, `live-${this.#rejectedCount}`));
+      } else if (event.kind === "outcome") this.#settle(event.messageId, event);
+      else if (event.kind === "dropped") this.#notShown += event.messages;
+    }
+    this.#trim();
+  }
+
+  /** Takes a page of history, newest first, older than every row before. */
+  takeOlder(entries: readonly LogEntry[]): void {
+    for (const entry of entries) {
+      if (this.#byKey.has(entry.key) || this.size + this.#held.length >= this.#most) continue;
+      this.#remember(entry);
+      this.#older.push(entry);
+    }
+  }
+
+  #add(entry: LogEntry): void {
+    if (this.#byKey.has(entry.key)) return;
+    this.#remember(entry);
+    (this.#isHolding ? this.#held : this.#newer).push(entry);
+  }
+
+  #remember(entry: LogEntry): void {
+    const { messageId } = entry;
+    this.#byKey.set(entry.key, entry);
+    if (messageId === undefined) return;
+    this.#keysOfMessage.set(messageId, [...(this.#keysOfMessage.get(messageId) ?? []), entry.key]);
+    const early = this.#early.get(messageId);
+    if (early === undefined) return;
+    this.#early.delete(messageId);
+    for (const outcome of early) this.#settle(messageId, outcome);
+  }
+
+  #settle(messageId: string, { destinationId, state, reason }: ShownOutcome): void {
+    const outcome = { destinationId, state, reason };
+    const keys = this.#keysOfMessage.get(messageId);
+    if (keys === undefined) {
+      if (this.#early.size >= MOST_EARLY_OUTCOMES) this.#early.clear();
+      this.#early.set(messageId, [...(this.#early.get(messageId) ?? []), outcome]);
+      return;
+    }
+    for (const key of keys) {
+      const entry = this.#byKey.get(key);
+      if (entry?.kind !== "accepted") continue;
+      const others = entry.outcomes.filter((one) => one.destinationId !== destinationId);
+      this.#byKey.set(key, { ...entry, outcomes: [...others, outcome] });
+    }
+  }
+
+  #trim(): void {
+    let over = this.size + this.#held.length - this.#most;
+    if (over <= 0) return;
+    // A tenth at once, so that a full log is not moved for every message.
+    over = Math.max(over, Math.ceil(this.#most / 10));
+    const fromOlder = this.#older.splice(Math.max(0, this.#older.length - over));
+    const fromNewer = this.#newer.splice(0, over - fromOlder.length);
+    const fromHeld = this.#held.splice(0, over - fromOlder.length - fromNewer.length);
+    for (const { key, messageId } of [...fromOlder, ...fromNewer, ...fromHeld]) {
+      this.#byKey.delete(key);
+      if (messageId !== undefined) this.#keysOfMessage.delete(messageId);
+    }
+  }
+}
+
+function keyOf({ sourceId, messageId }: { sourceId: string; messageId: string }): string {
+  return `${sourceId} ${messageId}`;
+}
+
+export function acceptedEntry(summary: MessageSummary): LogEntry {
+  const { messageId, sourceId, receivedAt, message, outcomes } = summary;
+  return { kind: "accepted", key: keyOf(summary), messageId, sourceId, receivedAt, message, outcomes };
+}
+
+/** A refused message has no id of its own to be known by: `place` tells two alike apart. */
+export function rejectedEntry(rejected: Omit<RejectedMessageView, "state">, place: string): LogEntry {
+  const { messageId, sourceId, receivedAt, issues, excerpt } = rejected;
+  return {
+    kind: "rejected",
+    key: `rejected ${place}`,
+    ...(messageId === undefined ? {} : { messageId }),
+    sourceId,
+    receivedAt,
+    message: readExcerpt(excerpt),
+    issues,
+    excerpt,
+  };
+}
+
+/** The refused message, when its excerpt is the whole of it. */
+function readExcerpt(excerpt: string): { readonly [field: string]: unknown } {
+  try {
+    const value: unknown = JSON.parse(excerpt);
+    return typeof value === "object" && value !== null ? (value as { [field: string]: unknown }) : {};
+  } catch {
+    return {};
+  }
+}

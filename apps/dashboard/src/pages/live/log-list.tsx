@@ -1,0 +1,140 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, useEffect, useId, useRef, useSyncExternalStore } from "react";
+import { KindTag } from "../../ui/badge.js";
+import { messageTitle, messageUser } from "../../words/messages.js";
+import { clockTime, exactTime } from "../../words/times.js";
+import { verdictOf } from "../../words/verdict.js";
+import type { LiveLog, LogEntry } from "./live-log.js";
+
+const NARROW = "(max-width: 700px)";
+
+/** The rows, of which only those in sight are in the page. Arrows walk, Enter opens. */
+export function LogList({
+  log,
+  version,
+  selected,
+  canReadOlder,
+  onSelect,
+  onOpen,
+  onReadOlder,
+  onScrolledAway,
+}: {
+  log: LiveLog;
+  version: number;
+  selected: string | undefined;
+  canReadOlder: boolean;
+  onSelect: (entry: LogEntry) => void;
+  onOpen: (entry: LogEntry) => void;
+  onReadOlder: () => void;
+  /** Whether the top is out of sight: then new rows must not push what one reads. */
+  onScrolledAway: (isAway: boolean) => void;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const isNarrow = useMedia(NARROW);
+  const rowHeight = isNarrow ? 62 : 38;
+  const rows = useVirtualizer({
+    count: log.size,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows are measured anew when their height changes
+  useEffect(() => rows.measure(), [rowHeight]);
+  const shown = rows.getVirtualItems();
+  const last = shown.at(-1)?.index ?? 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again after every change of the log
+  useEffect(() => {
+    if (canReadOlder && last >= log.size - 30) onReadOlder();
+  }, [canReadOlder, last, log, version]);
+
+  const walk = (event: KeyboardEvent) => {
+    const at = selected === undefined ? -1 : log.indexOf(selected);
+    const entry = log.at(at);
+    if (event.key === "Enter" && entry !== undefined) return onOpen(entry);
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 12, PageUp: -12 }[event.key];
+    const target =
+      event.key === "Home"
+        ? 0
+        : event.key === "End"
+          ? log.size - 1
+          : step === undefined
+            ? undefined
+            : at + step;
+    if (target === undefined) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(log.size - 1, target));
+    const row = log.at(next);
+    if (row === undefined) return;
+    rows.scrollToIndex(next);
+    onSelect(row);
+  };
+
+  return (
+    <div
+      ref={box}
+      className="log"
+      role="listbox"
+      aria-label="Messages, newest first"
+      tabIndex={0}
+      aria-activedescendant={selected === undefined ? undefined : `${id}-${selected}`}
+      onKeyDown={walk}
+      onScroll={(event) => onScrolledAway(event.currentTarget.scrollTop > rowHeight)}
+    >
+      <div role="none" className="log-rows" style={{ height: rows.getTotalSize() }}>
+        {shown.map((item) => {
+          const entry = log.at(item.index);
+          if (entry === undefined) return null;
+          return (
+            // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus and names its active row
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
+            <div
+              key={entry.key}
+              id={`${id}-${entry.key}`}
+              role="option"
+              aria-selected={entry.key === selected}
+              aria-setsize={log.size}
+              aria-posinset={item.index + 1}
+              className="log-row"
+              style={{ transform: `translateY(${item.start}px)`, height: item.size }}
+              onClick={() => onSelect(entry)}
+              onDoubleClick={() => onOpen(entry)}
+            >
+              <LogRow entry={entry} />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function LogRow({ entry }: { entry: LogEntry }) {
+  const verdict =
+    entry.kind === "rejected" ? ({ label: "Rejected", tone: "bad" } as const) : verdictOf(entry.outcomes);
+  return (
+    <>
+      <time className="log-time number" dateTime={entry.receivedAt} title={exactTime(entry.receivedAt)}>
+        {clockTime(Date.parse(entry.receivedAt))}
+      </time>
+      <KindTag kind={String(entry.message.type ?? "?")} />
+      <span className="log-title">{messageTitle(entry.message)}</span>
+      <span className="log-user mono">{messageUser(entry.message)}</span>
+      <span className={`log-verdict tone-${verdict.tone}`}>
+        <span className="dot" aria-hidden="true" />
+        {verdict.label}
+      </span>
+    </>
+  );
+}
+
+function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (onChange) => {
+      const media = matchMedia(query);
+      media.addEventListener("change", onChange);
+      return () => media.removeEventListener("change", onChange);
+    },
+    () => matchMedia(query).matches,
+  );
+}

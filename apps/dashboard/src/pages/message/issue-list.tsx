@@ -1,0 +1,22 @@
+import { visibleText } from "../../words/visible-text.js";
+
+/** What was wrong with a refused message, one line an issue. */
+export function IssueList({
+  issues,
+}: {
+  issues: readonly { readonly code: string; readonly path: string; readonly message: string }[];
+}) {
+  return (
+    <ul className="issues">
+      {issues.map((issue) => (
+        <li key={`${issue.code} ${issue.path}`}>
+          <strong>{visibleText(issue.message, 400)}</strong>
+          <span className="small mono faint">
+            {issue.code}
+            {issue.path && ` at ${visibleText(issue.path, 200)}`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

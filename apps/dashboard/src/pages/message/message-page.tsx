@@ -1,0 +1,215 @@
+import type { MessageView, OutboundKind, StoredMessageView } from "@sluice/protocol";
+import { webhookPayload } from "@sluice/protocol";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useApi } from "../../api/api-context.js";
+import { useNames } from "../../api/queries.js";
+import { addresses } from "../../routing/addresses.js";
+import { Link } from "../../routing/link.js";
+import { useRouter } from "../../routing/router.js";
+import { KindTag } from "../../ui/badge.js";
+import { Button } from "../../ui/button.js";
+import { CodeBlock } from "../../ui/code-block.js";
+import { Failure } from "../../ui/failure.js";
+import { JsonTree } from "../../ui/json-tree.js";
+import { useNotify } from "../../ui/notice.js";
+import { Card, Page } from "../../ui/page.js";
+import { Skeleton } from "../../ui/skeleton.js";
+import { Tabs } from "../../ui/tabs.js";
+import { messageTitle } from "../../words/messages.js";
+import { bytes } from "../../words/numbers.js";
+import { exactTime } from "../../words/times.js";
+import { verdictOf } from "../../words/verdict.js";
+import { escapeHidden, visibleText, visibleValue } from "../../words/visible-text.js";
+import { CopyAs } from "./copy-as.js";
+import { Timeline } from "./timeline-view.js";
+
+/** A message is looked at again this often while a destination is still to be tried. */
+const PENDING_MS = 1_000;
+
+export function MessagePage({ messageId }: { messageId: string }) {
+  const api = useApi();
+  const { address } = useRouter();
+  const sourceId = address.query.get("source") ?? undefined;
+  const message = useQuery({
+    queryKey: ["message", messageId, sourceId],
+    queryFn: () => api.messages.get(messageId, sourceId),
+    refetchInterval: ({ state }) => (isPending(state.data) ? PENDING_MS : false),
+  });
+  const title = message.data === undefined ? "Message" : titleOf(message.data);
+  return (
+    <Page
+      title={title}
+      up={{ href: addresses.live(), label: "Live messages" }}
+      badge={message.data && <MessageBadges view={message.data} />}
+      actions={message.data?.state === "accepted" && <MessageActions view={message.data} />}
+    >
+      {message.isPending ? (
+        <Card>
+          <Skeleton lines={6} />
+        </Card>
+      ) : message.isError ? (
+        <Failure error={message.error} onRetry={() => void message.refetch()} />
+      ) : (
+        <MessageBody view={message.data} />
+      )}
+    </Page>
+  );
+}
+
+function MessageBody({ view }: { view: MessageView }) {
+  return (
+    <div className="message">
+      <Card title="Timeline" note="Oldest first; times of this browser's zone, to the millisecond">
+        <Timeline view={view} />
+      </Card>
+      <div className="stack">
+        <Card title="Facts">
+          <MessageFacts view={view} />
+        </Card>
+        <Card>
+          <MessageData view={view} />
+        </Card>
+      </div>
+    </div>
+  );
+}
+
+function MessageFacts({ view }: { view: MessageView }) {
+  const names = useNames();
+  const fields = view.state === "accepted" ? view.message : {};
+  const userId = fields.userId;
+  return (
+    <dl className="facts">
+      <dt>Message id</dt>
+      <dd className="mono">{visibleText(view.messageId ?? "none", 120)}</dd>
+      <dt>Source</dt>
+      <dd>
+        <Link href={addresses.source(view.sourceId)}>{names.source(view.sourceId)}</Link>
+      </dd>
+      {typeof userId === "string" && (
+        <>
+          <dt>User</dt>
+          <dd className="mono">
+            <Link href={addresses.profile(userId)}>{visibleText(userId, 120)}</Link>
+          </dd>
+        </>
+      )}
+      {fields.anonymousId !== undefined && (
+        <>
+          <dt>Anonymous id</dt>
+          <dd className="mono">{visibleValue(fields.anonymousId, 120)}</dd>
+        </>
+      )}
+      <dt>Received</dt>
+      <dd>{exactTime(view.receivedAt)}</dd>
+      <dt>Size</dt>
+      <dd className="number">
+        {bytes(
+          new TextEncoder().encode(view.state === "accepted" ? JSON.stringify(view.message) : view.excerpt)
+            .length,
+        )}
+      </dd>
+    </dl>
+  );
+}
+
+function MessageData({ view }: { view: MessageView }) {
+  if (view.state === "rejected") {
+    return (
+      <>
+        <h2>What was sent, its first 4 KB</h2>
+        <CodeBlock label="The refused message" code={escapeHidden(view.excerpt)} wrap />
+      </>
+    );
+  }
+  return (
+    <Tabs
+      label="The message's data"
+      prefix="data"
+      tabs={[
+        {
+          id: "tree",
+          label: "Message",
+          content: <JsonTree value={view.message} label="The message as JSON" />,
+        },
+        {
+          id: "raw",
+          label: "Raw",
+          content: (
+            <CodeBlock
+              label="The message as JSON text"
+              code={escapeHidden(JSON.stringify(view.message, null, 2))}
+              wrap
+            />
+          ),
+        },
+        {
+          id: "webhook",
+          label: "Webhook body",
+          content: (
+            <div className="stack-tight">
+              <p className="small soft">
+                What a webhook destination is sent, unless its filter removes fields.
+              </p>
+              <JsonTree value={webhookBody(view)} label="The webhook body as JSON" />
+            </div>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+function webhookBody({ message, receivedAt }: StoredMessageView): unknown {
+  const time = message.timestamp ?? message.originalTimestamp ?? receivedAt;
+  return webhookPayload({ ...message, type: message.type as OutboundKind }, String(time));
+}
+
+function MessageBadges({ view }: { view: MessageView }) {
+  if (view.state === "rejected") return <span className="badge tone-bad">Rejected</span>;
+  const verdict = verdictOf(view.outcomes);
+  return (
+    <>
+      <KindTag kind={String(view.message.type)} />
+      <span className={`badge tone-${verdict.tone}`}>
+        <span className="dot" aria-hidden="true" />
+        {verdict.label}
+      </span>
+    </>
+  );
+}
+
+/** Failed deliveries of this message can be tried again here, without a search. */
+function MessageActions({ view }: { view: StoredMessageView }) {
+  const api = useApi();
+  const notify = useNotify();
+  const queries = useQueryClient();
+  const failed = view.outcomes.filter((outcome) => outcome.state === "failed" || outcome.state === "pending");
+  const retry = useMutation({
+    mutationFn: () => Promise.all(failed.map((outcome) => api.deliveries.retry(outcome.id))),
+    onSuccess: () => {
+      notify("Trying again now");
+      return queries.invalidateQueries({ queryKey: ["message", view.messageId] });
+    },
+  });
+  return (
+    <>
+      {failed.length > 0 && (
+        <Button icon="replay" busy={retry.isPending} onClick={() => retry.mutate()}>
+          Try again now
+        </Button>
+      )}
+      <CopyAs message={view.message} sourceId={view.sourceId} />
+      {retry.isError && <Failure error={retry.error} />}
+    </>
+  );
+}
+
+function titleOf(view: MessageView): string {
+  return view.state === "accepted" ? messageTitle(view.message) : "Rejected message";
+}
+
+function isPending(view: MessageView | undefined): boolean {
+  if (view?.state !== "accepted") return false;
+  return view.outcomes.length === 0 || view.outcomes.some((outcome) => outcome.state === "pending");
+}

@@ -1,0 +1,66 @@
+import type { AttemptView, OutcomeView, RejectedMessageView, StoredMessageView } from "@sluice/protocol";
+import { type MessageView, parseTime } from "@sluice/protocol";
+import type { Tone } from "../../words/states.js";
+
+/** One moment in the life of a message, in the order in which they happened. */
+export type Moment =
+  | { readonly kind: "sent"; readonly at: string }
+  | { readonly kind: "received"; readonly at: string; readonly sourceId: string }
+  | { readonly kind: "rejected"; readonly at: string; readonly issues: RejectedMessageView["issues"] }
+  | { readonly kind: "stored"; readonly at: string; readonly destinations: number }
+  | {
+      readonly kind: "attempt";
+      readonly at: string;
+      readonly destinationId: string;
+      readonly attempt: AttemptView;
+    }
+  | { readonly kind: "outcome"; readonly at?: string; readonly outcome: OutcomeView };
+
+export function timelineOf(view: MessageView): readonly Moment[] {
+  if (view.state === "rejected") {
+    return [
+      { kind: "received", at: view.receivedAt, sourceId: view.sourceId },
+      { kind: "rejected", at: view.receivedAt, issues: view.issues },
+    ];
+  }
+  const beginning: Moment[] = [
+    ...sentMoment(view),
+    { kind: "received", at: view.receivedAt, sourceId: view.sourceId },
+    { kind: "stored", at: view.receivedAt, destinations: view.outcomes.length },
+  ];
+  const rest = view.outcomes.flatMap((outcome): Moment[] => [
+    ...outcome.attempts.map(
+      (attempt): Moment => ({
+        kind: "attempt",
+        at: attempt.at,
+        destinationId: outcome.destinationId,
+        attempt,
+      }),
+    ),
+    { kind: "outcome", outcome, ...(endOf(outcome) === undefined ? {} : { at: endOf(outcome) as string }) },
+  ]);
+  // Stable: at the same millisecond an attempt stays before the outcome that it led to.
+  return [...beginning, ...rest.toSorted((a, b) => timeOf(a) - timeOf(b))];
+}
+
+/** When the client's own clock says that it happened. */
+function sentMoment(view: StoredMessageView): Moment[] {
+  const { originalTimestamp, timestamp } = view.message;
+  const at = typeof timestamp === "string" ? timestamp : originalTimestamp;
+  return typeof at === "string" && parseTime(at) !== undefined ? [{ kind: "sent", at }] : [];
+}
+
+/** A pending outcome has no end yet: it stands last. */
+function endOf(outcome: OutcomeView): string | undefined {
+  if (outcome.state === "pending") return outcome.nextAttemptAt;
+  return outcome.at ?? outcome.attempts.at(-1)?.at;
+}
+
+function timeOf(moment: Moment): number {
+  return moment.at === undefined ? Number.POSITIVE_INFINITY : Date.parse(moment.at);
+}
+
+export function attemptTone(attempt: AttemptView): Tone {
+  if (attempt.status !== undefined && attempt.status >= 200 && attempt.status < 300) return "good";
+  return attempt.error === undefined && attempt.status === undefined ? "good" : "bad";
+}

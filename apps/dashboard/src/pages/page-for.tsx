@@ -1,0 +1,65 @@
+import type { ReactNode } from "react";
+import { addresses } from "../routing/addresses.js";
+import { matchPath } from "../routing/router.js";
+import { ButtonLink } from "../ui/button.js";
+import { EmptyState } from "../ui/empty-state.js";
+import { Page } from "../ui/page.js";
+import { AudienceEditPage } from "./audiences/audience-edit-page.js";
+import { AudiencePage } from "./audiences/audience-page.js";
+import { AudiencesPage } from "./audiences/audiences-page.js";
+import { CatalogPage } from "./catalog/catalog-page.js";
+import { ConnectPage } from "./catalog/connect-page.js";
+import { ComputedTraitsPage } from "./computed-traits/computed-traits-page.js";
+import { DeletionsPage } from "./deletions/deletions-page.js";
+import { DeliveriesPage } from "./deliveries/deliveries-page.js";
+import { DestinationPage } from "./destinations/destination-page.js";
+import { DestinationsPage } from "./destinations/destinations-page.js";
+import { LivePage } from "./live/live-page.js";
+import { MessagePage } from "./message/message-page.js";
+import { OverviewPage } from "./overview/overview-page.js";
+import { ProfilePage } from "./profiles/profile-page.js";
+import { ProfilesPage } from "./profiles/profiles-page.js";
+import { SettingsPage } from "./settings/settings-page.js";
+import { SourcePage } from "./sources/source-page.js";
+import { SourcesPage } from "./sources/sources-page.js";
+
+type Params = Readonly<Record<string, string>>;
+
+/** The first pattern that fits wins. A page is made anew for another id: nothing of the last one stays in its forms. */
+const PAGES: readonly (readonly [pattern: string, page: (params: Params) => ReactNode])[] = [
+  ["/", () => <OverviewPage />],
+  ["/live", () => <LivePage />],
+  ["/messages/:id", ({ id = "" }) => <MessagePage key={id} messageId={id} />],
+  ["/deliveries", () => <DeliveriesPage />],
+  ["/sources", () => <SourcesPage />],
+  ["/sources/:id", ({ id = "" }) => <SourcePage key={id} id={id} />],
+  ["/catalog", () => <CatalogPage />],
+  ["/catalog/:type", ({ type = "" }) => <ConnectPage key={type} type={type} />],
+  ["/destinations", () => <DestinationsPage />],
+  ["/destinations/:id", ({ id = "" }) => <DestinationPage key={id} id={id} />],
+  ["/audiences", () => <AudiencesPage />],
+  ["/audiences/new", () => <AudienceEditPage />],
+  ["/audiences/:id", ({ id = "" }) => <AudiencePage key={id} id={id} />],
+  ["/audiences/:id/edit", ({ id = "" }) => <AudienceEditPage key={id} id={id} />],
+  ["/computed-traits", () => <ComputedTraitsPage />],
+  ["/profiles", () => <ProfilesPage />],
+  ["/profiles/:id", ({ id = "" }) => <ProfilePage key={id} userId={id} />],
+  ["/deletions", () => <DeletionsPage />],
+  ["/settings", () => <SettingsPage />],
+];
+
+export function PageFor({ path }: { path: string }) {
+  for (const [pattern, page] of PAGES) {
+    const params = matchPath(pattern, path);
+    if (params !== undefined) return page(params);
+  }
+  return (
+    <Page title="No such page">
+      <EmptyState
+        icon="question"
+        title="There is nothing at this address"
+        action={<ButtonLink href={addresses.overview()}>Overview</ButtonLink>}
+      />
+    </Page>
+  );
+}

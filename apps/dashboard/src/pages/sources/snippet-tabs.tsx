@@ -1,0 +1,17 @@
+import { CodeBlock } from "../../ui/code-block.js";
+import { Tabs } from "../../ui/tabs.js";
+import { snippetsFor } from "./snippets.js";
+
+export function SnippetTabs({ writeKey }: { writeKey: string }) {
+  return (
+    <Tabs
+      label="Client"
+      prefix="snippet"
+      tabs={snippetsFor(location.origin, writeKey).map(({ id, label, code }) => ({
+        id,
+        label,
+        content: <CodeBlock code={code} label={`${label} snippet`} />,
+      }))}
+    />
+  );
+}

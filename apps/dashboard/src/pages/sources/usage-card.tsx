@@ -1,0 +1,45 @@
+import { useQuery } from "@tanstack/react-query";
+import { useApi } from "../../api/api-context.js";
+import { Failure } from "../../ui/failure.js";
+import { Card } from "../../ui/page.js";
+import { Skeleton } from "../../ui/skeleton.js";
+import { Table } from "../../ui/table.js";
+import { count } from "../../words/numbers.js";
+
+const SHOWN_DAYS = 14;
+
+export function UsageCard({ sourceId }: { sourceId: string }) {
+  const api = useApi();
+  const usage = useQuery({
+    queryKey: ["usage", sourceId],
+    queryFn: () => api.sources.usage(sourceId),
+    refetchInterval: 5_000,
+  });
+  return (
+    <Card
+      title="Usage"
+      note={`Messages a day (UTC), newest first, of the last ${SHOWN_DAYS} days; filtered and delivered count once for each destination`}
+      flush
+    >
+      {usage.isError ? (
+        <Failure error={usage.error} />
+      ) : usage.isPending ? (
+        <Skeleton lines={3} />
+      ) : usage.data.days.length === 0 ? (
+        <p className="soft card-text">Nothing has come from this source yet.</p>
+      ) : (
+        <Table
+          label="Usage by day, newest first"
+          items={usage.data.days.slice(0, SHOWN_DAYS)}
+          keyOf={(day) => day.day}
+          columns={[
+            { head: "Day", lead: true, cell: (day) => day.day },
+            { head: "Accepted", align: "end", cell: (day) => count(day.accepted) },
+            { head: "Filtered", align: "end", cell: (day) => count(day.filtered) },
+            { head: "Delivered", align: "end", cell: (day) => count(day.delivered) },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}

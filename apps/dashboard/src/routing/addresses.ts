@@ -1,0 +1,30 @@
+/** Every address of the dashboard, made in one place so that ids with any characters stay one segment. */
+export const addresses = {
+  overview: () => "/",
+  live: (filter?: string) => (filter ? `/live?q=${encodeURIComponent(filter)}` : "/live"),
+  message: (messageId: string, sourceId?: string) =>
+    `/messages/${encodeURIComponent(messageId)}${sourceId === undefined ? "" : `?source=${encodeURIComponent(sourceId)}`}`,
+  deliveries: (query: { destination?: string; state?: string } = {}) => withQuery("/deliveries", query),
+  sources: () => "/sources",
+  source: (id: string) => `/sources/${encodeURIComponent(id)}`,
+  catalog: () => "/catalog",
+  connect: (type: string) => `/catalog/${encodeURIComponent(type)}`,
+  destinations: () => "/destinations",
+  destination: (id: string) => `/destinations/${encodeURIComponent(id)}`,
+  audiences: () => "/audiences",
+  newAudience: () => "/audiences/new",
+  audience: (id: string) => `/audiences/${encodeURIComponent(id)}`,
+  editAudience: (id: string) => `/audiences/${encodeURIComponent(id)}/edit`,
+  computedTraits: () => "/computed-traits",
+  profile: (userId: string) => `/profiles/${encodeURIComponent(userId)}`,
+  profiles: () => "/profiles",
+  deletions: () => "/deletions",
+  settings: () => "/settings",
+} as const;
+
+function withQuery(path: string, query: Record<string, string | undefined>): string {
+  const search = new URLSearchParams(
+    Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+  return search.size === 0 ? path : `${path}?${search}`;
+}

@@ -1,0 +1,32 @@
+import { Link } from "../routing/link.js";
+import { useRouter } from "../routing/router.js";
+import { Icon } from "../ui/icon.js";
+import { isWithin, PLACES } from "./places.js";
+
+export function Navigation({ onFollow }: { onFollow?: () => void }) {
+  const { address } = useRouter();
+  return (
+    <nav aria-label="Pages" className="nav">
+      {PLACES.map((group) => (
+        <div key={group.label} className="nav-group">
+          {group.label && <p className="nav-label">{group.label}</p>}
+          <ul>
+            {group.places.map((place) => (
+              <li key={place.href}>
+                <Link
+                  href={place.href}
+                  className="nav-link"
+                  aria-current={isWithin(place, address.path) ? "page" : undefined}
+                  onClick={onFollow}
+                >
+                  <Icon name={place.icon} />
+                  {place.label}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,98 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import { PageFor } from "../pages/page-for.js";
+import { Link } from "../routing/link.js";
+import { useRouter } from "../routing/router.js";
+import { useSignOut } from "../session/session.js";
+import { ThemeContext } from "../theme/theme-context.js";
+import { useTheme } from "../theme/use-theme.js";
+import { IconButton } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { Icon, Logo } from "../ui/icon.js";
+import { CollectorBadge } from "./collector-badge.js";
+import { Navigation } from "./navigation.js";
+import { Palette } from "./palette.js";
+import { ShortcutHelp } from "./shortcut-help.js";
+import type { ShortcutAction } from "./shortcuts.js";
+import { useShortcuts } from "./use-shortcuts.js";
+
+type Overlay = "none" | "palette" | "help" | "menu";
+
+/** What stands around every page. */
+export function Shell() {
+  const { address, navigate } = useRouter();
+  const theme = useTheme();
+  const signOut = useSignOut();
+  const [overlay, setOverlay] = useState<Overlay>("none");
+  const close = useCallback(() => setOverlay("none"), []);
+  useShortcuts((action: ShortcutAction) => {
+    if (action.kind === "go") navigate(action.href);
+    else if (action.kind === "theme") theme.toggle();
+    else setOverlay(action.kind);
+  });
+  useFocusOnNavigation(address.path);
+  return (
+    <ThemeContext value={theme.isDark ? "dark" : "light"}>
+      <a className="skip-link" href="#page">
+        Skip to the page
+      </a>
+      <div className="shell">
+        <header className="top-bar">
+          <IconButton icon="menu" label="Pages" onClick={() => setOverlay("menu")} />
+          <Link href="/" className="brand">
+            <Logo size={24} />
+            Sluice
+          </Link>
+          <IconButton icon="search" label="Search" onClick={() => setOverlay("palette")} />
+        </header>
+        <aside className="side">
+          <Link href="/" className="brand">
+            <Logo size={26} />
+            Sluice
+          </Link>
+          <button type="button" className="search-button" onClick={() => setOverlay("palette")}>
+            <Icon name="search" />
+            <span className="grow">Search</span>
+            <kbd>Ctrl K</kbd>
+          </button>
+          <Navigation />
+          <SideFoot isDark={theme.isDark} onTheme={theme.toggle} onHelp={() => setOverlay("help")} />
+        </aside>
+        <main id="page" className="main">
+          <PageFor path={address.path} />
+        </main>
+      </div>
+      <Dialog open={overlay === "menu"} onClose={close} title="Sluice" side="left">
+        <Navigation onFollow={close} />
+        <SideFoot isDark={theme.isDark} onTheme={theme.toggle} onHelp={() => setOverlay("help")} />
+      </Dialog>
+      <Palette open={overlay === "palette"} onClose={close} onTheme={theme.toggle} onSignOut={signOut} />
+      <ShortcutHelp open={overlay === "help"} onClose={close} />
+    </ThemeContext>
+  );
+}
+
+function SideFoot({ isDark, onTheme, onHelp }: { isDark: boolean; onTheme: () => void; onHelp: () => void }) {
+  return (
+    <footer className="side-foot">
+      <CollectorBadge />
+      <div className="row">
+        <IconButton
+          icon={isDark ? "sun" : "moon"}
+          label={isDark ? "Light theme" : "Dark theme"}
+          onClick={onTheme}
+        />
+        <IconButton icon="question" label="Keyboard shortcuts" onClick={onHelp} />
+      </div>
+    </footer>
+  );
+}
+
+/** After going to another page a screen reader hears its heading, and the next Tab begins there. */
+function useFocusOnNavigation(path: string): void {
+  const last = useRef(path);
+  useEffect(() => {
+    if (last.current === path) return;
+    last.current = path;
+    document.querySelector<HTMLElement>("#page h1")?.focus({ preventScroll: true });
+  }, [path]);
+}

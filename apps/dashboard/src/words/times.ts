@@ -1,0 +1,31 @@
+import { duration } from "./numbers.js";
+
+/** `just now`, `12 s ago`, `4 min ago`, `in 3 min`; from a week on the date. */
+export function relativeTime(atMs: number, nowMs: number): string {
+  const distance = Math.abs(nowMs - atMs);
+  if (distance < 1_000) return "just now";
+  if (distance >= 7 * 86_400_000) return dateOf(atMs);
+  const [first = "", unit = ""] = duration(Math.floor(distance / 1_000) * 1_000).split(" ");
+  const rounded = `${Math.floor(Number(first))} ${unit}`;
+  return atMs <= nowMs ? `${rounded} ago` : `in ${rounded}`;
+}
+
+/** `21 Nov 2026`, in the reader's zone. */
+export function dateOf(atMs: number): string {
+  return new Date(atMs).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+}
+
+/** `14:03:27`, or with milliseconds, in the reader's zone. */
+export function clockTime(atMs: number, precision: "s" | "ms" = "s"): string {
+  const at = new Date(atMs);
+  const two = (part: number) => String(part).padStart(2, "0");
+  const seconds = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  return precision === "s" ? seconds : `${seconds}.${String(at.getMilliseconds()).padStart(3, "0")}`;
+}
+
+/** What a time's tooltip says: the reader's zone and UTC, to the millisecond. */
+export function exactTime(iso: string): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return iso;
+  return `${dateOf(at.getTime())}, ${clockTime(at.getTime(), "ms")} here · ${at.toISOString()}`;
+}
