@@ -2,8 +2,13 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
+import { audienceEndpoints } from "./admin/audiences/endpoints.js";
+import { randomText } from "./admin/new-id.js";
 import { adminRoutes } from "./admin/routes.js";
 import { openTokens } from "./admin/tokens.js";
+import { AudienceEngine } from "./audiences/engine.js";
+import { startEngineThread } from "./audiences/engine-thread/start-engine-thread.js";
+import { startAudiences } from "./audiences/start-audiences.js";
 import { type DeliveryPolicy, startDelivery } from "./delivery/start-delivery.js";
 import { createCatalog } from "./destinations/catalog.js";
 import { openSecretKey, secretBox } from "./destinations/secret-box.js";
@@ -19,6 +24,8 @@ import type { Logger } from "./logger.js";
 import { createMetrics } from "./metrics.js";
 import type { ResolveHost } from "./sender/checked-connector.js";
 import { egressPolicy } from "./sender/egress-policy.js";
+import type { OpenEndpoint } from "./sender/endpoint.js";
+import { memoryProfileStore } from "./store/memory/profiles.js";
 import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
 import type { RetentionOptions } from "./store/sqlite/retention-options.js";
 import type { Store } from "./store/store.js";
@@ -53,6 +60,8 @@ export interface CollectorOptions {
   readonly deliveryPolicy?: Partial<DeliveryPolicy>;
   /** How names are resolved for webhooks. Default: the machine's resolver. */
   readonly resolve?: ResolveHost;
+  /** What webhooks are sent through. Default: the network. */
+  readonly openEndpoint?: OpenEndpoint;
 }
 
 export interface Collector {
@@ -100,6 +109,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
     egress: egressPolicy({ allow: options.allowTargets ?? [] }),
     exportsFolder: join(dataDirectory, "exports"),
     ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+    ...(options.openEndpoint === undefined ? {} : { openEndpoint: options.openEndpoint }),
   });
   const tokens = keep(
     await openTokens({
@@ -128,6 +138,21 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
       ...(options.deliveryPolicy === undefined ? {} : { policy: options.deliveryPolicy }),
     }),
     (it) => it.close(graceMs),
+  );
+  const audiences = keep(
+    await startAudiences({
+      store,
+      // A store that was given keeps its data elsewhere, or nowhere: so do the profiles.
+      engine:
+        options.store === undefined
+          ? startEngineThread({ directory: dataDirectory })
+          : new AudienceEngine(memoryProfileStore()),
+      clock,
+      logger: logger.with({ stage: "audiences" }),
+      metrics,
+      nonce: randomText(8),
+    }),
+    (it) => it.close(),
   );
   const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
 
@@ -166,6 +191,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
           mode,
           startedAtMs: clock.now(),
           version: VERSION,
+          endpoints: audienceEndpoints(audiences),
         }),
       ],
     }),

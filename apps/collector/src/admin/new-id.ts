@@ -15,7 +15,7 @@ export function randomText(length: number): string {
 }
 
 /** An id such as `src_4kZ…`: 16 characters after its prefix. */
-export function newId(prefix: "src" | "dst" | "tok" | "rpl" | "aud" | "msg"): string {
+export function newId(prefix: "src" | "dst" | "tok" | "rpl" | "aud" | "msg" | "ctr" | "del"): string {
   return `${prefix}_${randomText(16)}`;
 }
 

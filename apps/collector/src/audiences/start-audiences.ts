@@ -181,7 +181,9 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
         if (!wasBusy && !closing.signal.aborted) await waitForWork();
       } catch (error) {
         if (closing.signal.aborted) return;
+        // What the engine had in memory may be gone; what it committed is not.
         isRecovering = true;
+        isDefinitionStale = true;
         logger.error("audiences could not go on", { error, againInMs: PAUSE_MS });
         await clock.sleep(PAUSE_MS, closing.signal).catch(() => {});
       }

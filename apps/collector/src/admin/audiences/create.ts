@@ -1,0 +1,26 @@
+import type { AudienceInput } from "@sluice/protocol";
+import { createAudience as create } from "../../audiences/change-definitions.js";
+import type { Audiences } from "../../audiences/start-audiences.js";
+import { endpoint } from "../endpoint.js";
+import { newId } from "../new-id.js";
+import { acceptDefinition } from "./accept-definition.js";
+import { AudienceInputSchema, AudienceSchema, audienceView } from "./audience-schema.js";
+
+export const createAudience = (audiences: Audiences) =>
+  endpoint({
+    name: "audiences.create",
+    method: "POST",
+    path: "/audiences",
+    summary: "Make an audience; its destinations are told of everybody who is in it already, then of changes",
+    access: "write",
+    body: AudienceInputSchema,
+    answers: { status: 201, description: "The audience", schema: AudienceSchema },
+    errors: ["conflict"],
+    async handle({ body }, { store, clock }) {
+      const audience = acceptDefinition(
+        await create({ store, clock, id: newId("aud") }, body as AudienceInput),
+      );
+      await audiences.takeUp();
+      return { status: 201, body: await audienceView(audience, audiences) };
+    },
+  });

@@ -1,0 +1,36 @@
+import type { Audiences } from "../../audiences/start-audiences.js";
+import { createComputedTrait } from "../computed-traits/create.js";
+import { deleteComputedTrait } from "../computed-traits/delete.js";
+import { getComputedTrait } from "../computed-traits/get.js";
+import { listComputedTraits } from "../computed-traits/list.js";
+import { patchComputedTrait } from "../computed-traits/patch.js";
+import type { Endpoint } from "../endpoint.js";
+import { getProfile } from "../profiles/get.js";
+import { createAudience } from "./create.js";
+import { deleteAudience } from "./delete.js";
+import { getAudience } from "./get.js";
+import { listAudiences } from "./list.js";
+import { listMembers } from "./members.js";
+import { patchAudience } from "./patch.js";
+import { previewAudience } from "./preview.js";
+import { whyInAudience } from "./why.js";
+
+/** The endpoints of audiences, computed traits and profiles, for `adminRoutes`. */
+export function audienceEndpoints(audiences: Audiences): Endpoint[] {
+  return [
+    createAudience,
+    listAudiences,
+    previewAudience,
+    getAudience,
+    patchAudience,
+    deleteAudience,
+    listMembers,
+    whyInAudience,
+    createComputedTrait,
+    listComputedTraits,
+    getComputedTrait,
+    patchComputedTrait,
+    deleteComputedTrait,
+    getProfile,
+  ].map((make) => make(audiences));
+}

@@ -1,0 +1,23 @@
+import { createComputedTrait as create } from "../../audiences/change-definitions.js";
+import type { Audiences } from "../../audiences/start-audiences.js";
+import { acceptDefinition } from "../audiences/accept-definition.js";
+import { endpoint } from "../endpoint.js";
+import { newId } from "../new-id.js";
+import { ComputedTraitInputSchema, ComputedTraitSchema, computedTraitView } from "./computed-trait-schema.js";
+
+export const createComputedTrait = (audiences: Audiences) =>
+  endpoint({
+    name: "computed_traits.create",
+    method: "POST",
+    path: "/computed-traits",
+    summary: "Make a computed trait; its destinations are told of the values that there are, then of changes",
+    access: "write",
+    body: ComputedTraitInputSchema,
+    answers: { status: 201, description: "The computed trait", schema: ComputedTraitSchema },
+    errors: ["conflict"],
+    async handle({ body }, { store, clock }) {
+      const computed = acceptDefinition(await create({ store, clock, id: newId("ctr") }, body));
+      await audiences.takeUp();
+      return { status: 201, body: await computedTraitView(computed, audiences) };
+    },
+  });

@@ -1,0 +1,149 @@
+import { Worker } from "node:worker_threads";
+import { CollectorError, StorageUnavailable } from "../../errors.js";
+import type { StoredBatch } from "../../store/store.js";
+import type { AudienceEngine } from "../engine.js";
+import type { Engine } from "../start-audiences.js";
+import type { Answer, Call, EngineThreadOptions } from "./calls.js";
+
+/**
+ * Lets Node.js run the thread from its sources: it strips the types by itself, but our imports name the `.js` files that the build
+ * makes, and our packages by their names. Only used where this file itself is a source.
+ */
+function resolveSources(): string {
+  const packages = Object.fromEntries(
+    ["protocol", "resilience"].map((name) => [
+      `@sluice/${name}`,
+      new URL(`../../../../../packages/${name}/src/index.ts`, import.meta.url).href,
+    ]),
+  );
+  return `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from "node:module";
+    const packages = ${JSON.stringify(packages)};
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (Object.hasOwn(packages, specifier)) return next(packages[specifier], context);
+        const isSource = /^\\.\\.?\\//.test(specifier) && context.parentURL?.endsWith(".ts");
+        return next(isSource ? specifier.replace(/\\.js$/, ".ts") : specifier, context);
+      },
+    });
+  `)}`;
+}
+
+function startWorker(options: EngineThreadOptions): Worker {
+  const isSource = import.meta.url.endsWith(".ts");
+  return new Worker(new URL(isSource ? "./worker.ts" : "./audience-worker.js", import.meta.url), {
+    name: "sluice-audiences",
+    workerData: options,
+    ...(isSource ? { execArgv: ["--no-warnings", "--import", resolveSources()] } : {}),
+  });
+}
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+type State =
+  | { readonly kind: "stopped" }
+  | { readonly kind: "running"; readonly worker: Worker; readonly waiting: Map<number, Waiting> }
+  | { readonly kind: "closed" };
+
+/** The engine in a thread of its own. A thread that dies fails the calls that wait for it; the next call starts another. */
+export function startEngineThread(options: EngineThreadOptions): Engine {
+  let state: State = { kind: "stopped" };
+  let nextId = 1;
+
+  const start = (): Extract<State, { kind: "running" }> => {
+    const worker = startWorker(options);
+    const running = { kind: "running", worker, waiting: new Map<number, Waiting>() } as const;
+    const end = (error: Error): void => {
+      if (state === running) state = { kind: "stopped" };
+      for (const one of running.waiting.values()) one.reject(error);
+      running.waiting.clear();
+    };
+    worker.on("message", (answer: Answer) => {
+      const one = running.waiting.get(answer.id);
+      running.waiting.delete(answer.id);
+      if ("result" in answer) one?.resolve(answer.result);
+      else one?.reject(asError(answer.error));
+    });
+    worker.on("error", (error) => end(new StorageUnavailable("the audiences' thread ended", error)));
+    worker.on("exit", () => end(new StorageUnavailable("the audiences' thread ended")));
+    state = running;
+    return running;
+  };
+
+  const ask = (
+    method: Call["method"],
+    args: readonly unknown[],
+    transfer: ArrayBuffer[],
+  ): Promise<unknown> => {
+    if (state.kind === "closed") return Promise.reject(new StorageUnavailable("audiences are closed"));
+    const { worker, waiting } = state.kind === "running" ? state : start();
+    const id = nextId++;
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      worker.postMessage({ id, method, args } satisfies Call, transfer);
+    });
+  };
+  const method = <Name extends keyof AudienceEngine>(name: Name) =>
+    ((...args: unknown[]) => ask(name, args, [])) as unknown as Engine[Name];
+  /** Methods of which nobody waits for the answer. */
+  const notice = <Name extends keyof AudienceEngine>(name: Name) =>
+    ((...args: unknown[]) => void ask(name, args, []).catch(() => {})) as unknown as Engine[Name];
+  /** Methods that are given batches: their bytes are copied once, into buffers that change hands. */
+  const withBatches =
+    <Rest extends readonly unknown[], Result>(name: keyof AudienceEngine, place: number) =>
+    (...args: Rest): Promise<Result> => {
+      const batches = (args[place] as readonly StoredBatch[]).map((batch) => ({
+        ...batch,
+        body: new Uint8Array(batch.body),
+      }));
+      const buffers = batches.map((batch) => batch.body.buffer);
+      return ask(name, args.with(place, batches), buffers) as Promise<Result>;
+    };
+
+  return {
+    define: method("define"),
+    owed: method("owed"),
+    paid: notice("paid"),
+    settle: method("settle"),
+    consume: withBatches("consume", 0),
+    tick: method("tick"),
+    readHistory: withBatches("readHistory", 0),
+    work: method("work"),
+    figures: method("figures"),
+    members: method("members"),
+    why: method("why"),
+    profile: method("profile"),
+    previewBegin: method("previewBegin"),
+    previewHistory: withBatches("previewHistory", 1),
+    previewScan: method("previewScan"),
+    previewEnd: notice("previewEnd"),
+    identitiesOf: method("identitiesOf"),
+    forget: method("forget"),
+    compact: method("compact"),
+    async close() {
+      if (state.kind !== "running") {
+        state = { kind: "closed" };
+        return;
+      }
+      const { worker } = state;
+      const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+      await ask("close", [], []).catch(() => {});
+      state = { kind: "closed" };
+      await ended;
+    },
+  };
+}
+
+function asError({
+  code,
+  message,
+}: {
+  readonly code?: CollectorError["code"];
+  readonly message: string;
+}): Error {
+  if (code === "storage_unavailable") return new StorageUnavailable(message);
+  return code === undefined ? new Error(message) : new CollectorError(code, message);
+}

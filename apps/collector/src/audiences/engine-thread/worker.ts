@@ -1,0 +1,27 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { CollectorError } from "../../errors.js";
+import { openSqliteProfileStore } from "../../store/sqlite/profiles.js";
+import { AudienceEngine } from "../engine.js";
+import type { Answer, Call, EngineThreadOptions } from "./calls.js";
+
+/** The thread of audiences: the engine and its SQLite file, away from the thread that answers requests. */
+if (parentPort === null) throw new Error("this file is a worker's");
+const port = parentPort;
+const { directory, ...options } = workerData as EngineThreadOptions;
+const engine = new AudienceEngine(openSqliteProfileStore({ directory }), options);
+
+async function answer({ id, method, args }: Call): Promise<Answer> {
+  try {
+    const call = engine[method] as (...args: readonly unknown[]) => unknown;
+    return { id, result: await call.apply(engine, [...args]) };
+  } catch (error) {
+    const code = error instanceof CollectorError ? error.code : undefined;
+    const message = error instanceof Error ? error.message : String(error);
+    return { id, error: { message, ...(code === undefined ? {} : { code }) } };
+  }
+}
+
+port.on("message", async (call: Call) => {
+  port.postMessage(await answer(call));
+  if (call.method === "close") port.close();
+});

@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type CollectorWorld, openCollector, openReceiver } from "./collector-world.js";
+
+const PRO = { kind: "trait", trait: "plan", is: "equals", value: "pro" };
+
+let world: CollectorWorld;
+let receiver: Awaited<ReturnType<typeof openReceiver>>;
+let other: Awaited<ReturnType<typeof openReceiver>>;
+let destinationId: string;
+beforeEach(async () => {
+  world = await openCollector();
+  receiver = await openReceiver();
+  other = await openReceiver();
+  destinationId = await world.webhook(receiver.url, []);
+});
+afterEach(async () => {
+  await world.close();
+  await receiver.close();
+  await other.close();
+});
+
+const identify = (userId: string, plan: string) => ({ type: "identify", userId, traits: { plan } });
+
+describe("an audience", () => {
+  test("tells its destinations who is in it, then who enters and leaves, and no others", async () => {
+    await world.webhook(other.url, [world.sourceId]);
+    await world.send([identify("ann", "pro"), identify("bob", "free")]);
+    await other.until((got) => got.length === 2);
+    const created = await world.api("POST", "/audiences", {
+      name: "Pro Users",
+      condition: PRO,
+      destinationIds: [destinationId],
+    });
+    expect(created.status).toBe(201);
+    expect(created.body).toMatchObject({ key: "pro_users", enabled: true });
+    await receiver.until((got) => got.length === 1);
+    await world.send([identify("bob", "pro")]);
+    await receiver.until((got) => got.length === 2);
+    await world.send([identify("ann", "free")]);
+    await receiver.until((got) => got.length === 3);
+    expect(receiver.got.map(({ type, userId, traits }) => [type, userId, traits])).toEqual([
+      ["identify", "ann", { pro_users: true }],
+      ["identify", "bob", { pro_users: true }],
+      ["identify", "ann", { pro_users: false }],
+    ]);
+    expect(other.got.filter((message) => "pro_users" in (message.traits ?? {}))).toEqual([]);
+
+    const stored = await world.api("GET", `/messages/${receiver.got[0].messageId}`);
+    expect(stored.body.outcomes).toMatchObject([{ destinationId, state: "delivered" }]);
+    const { body: audience } = await world.api("GET", `/audiences/${created.body.id}`);
+    expect(audience).toMatchObject({ size: 1, status: { state: "live" } });
+    const { body: members } = await world.api("GET", `/audiences/${created.body.id}/members`);
+    expect(members.items).toMatchObject([{ userId: "bob" }]);
+    const { body: why } = await world.api("GET", `/audiences/${created.body.id}/why?userId=ann`);
+    expect(why).toMatchObject({ member: false, explanation: { holds: false, seen: "free" } });
+    const { body: profile } = await world.api("GET", "/profiles/bob");
+    expect(profile).toMatchObject({ userId: "bob", traits: { plan: "pro" }, audiences: [{ member: true }] });
+  });
+
+  test("goes on where it was after a restart", async () => {
+    await world.api("POST", "/audiences", { name: "Pro", condition: PRO, destinationIds: [destinationId] });
+    await world.send([identify("ann", "pro")]);
+    await receiver.until((got) => got.length === 1);
+    await world.restart();
+    await world.send([identify("bob", "pro"), identify("ann", "free")]);
+    await receiver.until((got) => got.length === 3);
+    expect(receiver.got.map(({ userId, traits }) => `${userId}:${traits.pro}`).sort()).toEqual([
+      "ann:false",
+      "ann:true",
+      "bob:true",
+    ]);
+  });
+
+  test("is previewed over history before there is one", async () => {
+    const order = (userId: string) => ({ type: "track", userId, event: "Order" });
+    await world.send([order("ann"), order("ann"), order("bob")]);
+    const { body } = await world.api("POST", "/audiences/preview", {
+      condition: { kind: "event", event: "Order", times: { atLeast: 2 }, withinMs: 86_400_000 },
+    });
+    expect(body).toMatchObject({ size: 1, evaluated: 2, sample: [{ userId: "ann" }] });
+  });
+
+  test("is refused where it makes no sense, at the node", async () => {
+    const ask = (body: object) => world.api("POST", "/audiences", body);
+    const twice = { name: "Pro Users", condition: PRO };
+    expect((await ask(twice)).status).toBe(201);
+    expect(await ask({ ...twice, name: "pro-users" })).toMatchObject({
+      status: 409,
+      body: { code: "conflict" },
+    });
+    expect(await ask({ name: "!!!", condition: PRO })).toMatchObject({ status: 400 });
+    expect(
+      await ask({ name: "A", condition: { kind: "not", condition: { kind: "trait", trait: "x" } } }),
+    ).toMatchObject({
+      status: 400,
+      body: { code: "invalid_request", issues: [{ path: "condition.condition.is" }] },
+    });
+    expect(await ask({ name: "B", condition: PRO, destinationIds: ["dst_none"] })).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: "destinationIds[0]", code: "destination_unknown" }] },
+    });
+    expect(await ask({ name: "C", condition: { kind: "audience", audienceId: "aud_none" } })).toMatchObject({
+      status: 400,
+      body: { issues: [{ code: "audience_unknown" }] },
+    });
+  });
+
+  test("cannot depend on itself, nor be deleted while another depends on it", async () => {
+    const { body: first } = await world.api("POST", "/audiences", { name: "First", condition: PRO });
+    const { body: second } = await world.api("POST", "/audiences", {
+      name: "Second",
+      condition: { kind: "audience", audienceId: first.id },
+    });
+    const circle = await world.api("PATCH", `/audiences/${first.id}`, {
+      condition: { kind: "audience", audienceId: second.id },
+    });
+    expect(circle).toMatchObject({ status: 400, body: { issues: [{ code: "audience_circular" }] } });
+    expect(await world.api("DELETE", `/audiences/${first.id}`)).toMatchObject({ status: 409 });
+    expect(await world.api("DELETE", `/audiences/${second.id}`)).toMatchObject({ status: 204 });
+    expect(await world.api("DELETE", `/audiences/${first.id}`)).toMatchObject({ status: 204 });
+    expect(await world.api("GET", `/audiences/${first.id}`)).toMatchObject({ status: 404 });
+  });
+});
+
+describe("a computed trait", () => {
+  test("is sent on change, and an audience can look at it", async () => {
+    const trait = await world.api("POST", "/computed-traits", {
+      name: "Total Spent",
+      kind: "sum",
+      event: "Order",
+      property: "price",
+      destinationIds: [destinationId],
+    });
+    expect(trait).toMatchObject({ status: 201, body: { key: "total_spent" } });
+    await world.api("POST", "/audiences", {
+      name: "Big",
+      condition: { kind: "trait", trait: "total_spent", is: "greater", value: 10 },
+      destinationIds: [destinationId],
+    });
+    await world.send([{ type: "track", userId: "ann", event: "Order", properties: { price: 12 } }]);
+    await receiver.until((got) => got.length === 2);
+    expect(receiver.got.map((message) => message.traits)).toEqual([{ total_spent: 12 }, { big: true }]);
+    expect(
+      await world.api("POST", "/computed-traits", { name: "Sum", kind: "sum", event: "Order" }),
+    ).toMatchObject({ status: 400, body: { issues: [{ path: "property" }] } });
+  });
+});
