@@ -1,6 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import { type ResolveHost, systemResolver } from "../sender/checked-connector.js";
 import type { EgressPolicy } from "../sender/egress-policy.js";
+import { endpoint, type OpenEndpoint } from "../sender/endpoint.js";
 import { consoleType } from "./console/console.js";
 import type { DestinationType } from "./destination.js";
 import { fileType } from "./file/file.js";
@@ -17,6 +18,8 @@ export interface CatalogDeps {
   readonly printLine?: (line: string) => void;
   /** Default: the machine's resolver. */
   readonly resolve?: ResolveHost;
+  /** What webhooks are sent through. Default: the network. */
+  readonly openEndpoint?: OpenEndpoint;
 }
 
 /** The destination types that there are. */
@@ -30,7 +33,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const resolve = deps.resolve ?? systemResolver();
   const printLine = deps.printLine ?? ((line: string) => void process.stderr.write(`${line}\n`));
   return catalogOf([
-    webhooksType({ clock, secrets, egress, resolve }),
+    webhooksType({ clock, secrets, egress, resolve, openEndpoint: deps.openEndpoint ?? endpoint }),
     consoleType({ clock, printLine }),
     fileType({ clock, folder: exportsFolder }),
   ]);

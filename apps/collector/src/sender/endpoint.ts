@@ -37,6 +37,9 @@ export interface EndpointOptions extends Omit<ConnectorOptions, "timeoutMs"> {
   readonly timeoutMs: number;
 }
 
+/** Makes the endpoint of a URL: over the network, or (in tests) a script. */
+export type OpenEndpoint = (options: EndpointOptions) => Endpoint;
+
 /** What is read of an answer at most; the connection is closed then. The status has been said by that time, and counts. */
 const LONGEST_ANSWER_BYTES = 64 * 1_024;
 /** What is kept of it. */

@@ -5,7 +5,7 @@ import { LIMITS } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { ResolveHost } from "../../sender/checked-connector.js";
 import type { EgressPolicy } from "../../sender/egress-policy.js";
-import { endpoint } from "../../sender/endpoint.js";
+import type { OpenEndpoint } from "../../sender/endpoint.js";
 import type { DestinationType } from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
 import { tracedHeaders } from "./request-headers.js";
@@ -24,10 +24,17 @@ export interface WebhooksDeps {
   readonly secrets: SecretBox;
   readonly egress: EgressPolicy;
   readonly resolve: ResolveHost;
+  readonly openEndpoint: OpenEndpoint;
 }
 
 /** Signed HTTP POSTs to one to five URLs. */
-export function webhooksType({ clock, secrets, egress, resolve }: WebhooksDeps): DestinationType {
+export function webhooksType({
+  clock,
+  secrets,
+  egress,
+  resolve,
+  openEndpoint,
+}: WebhooksDeps): DestinationType {
   const judgeUrl = judgeWith(egress, resolve);
   return {
     type: "webhooks",
@@ -58,7 +65,7 @@ export function webhooksType({ clock, secrets, egress, resolve }: WebhooksDeps):
             url,
             headers: options,
             traced: tracedHeaders(options),
-            endpoint: endpoint({
+            endpoint: openEndpoint({
               url,
               clock,
               policy: egress,

@@ -1,0 +1,136 @@
+/**
+ * For tests of what is built on the collector: a whole collector in this process, with a clock that the test moves and
+ * webhooks that it scripts. Four hours of retries take milliseconds.
+ *
+ * ```ts
+ * await using collector = await startTestCollector();
+ * const url = "https://hooks.example/orders";
+ * await collector.connect({ webhooks: [{ url }] });
+ * collector.webhooks.script(url, 503);
+ * await collector.send({ type: "track", event: "Ordered", userId: "u1", messageId: "m1" });
+ * await collector.advance(4 * 60 * 60 * 1_000);
+ * collector.webhooks.requests; // every attempt, with its time
+ * ```
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ManualClock, manualClock } from "@sluice/resilience/testing";
+import { type CollectorOptions, startCollector } from "./collector.js";
+import { createLogger } from "./logger.js";
+import { openMemoryStore } from "./store/memory/open-memory-store.js";
+import type { Store } from "./store/store.js";
+import { type ScriptedWebhooks, scriptedWebhooks } from "./testing/scripted-webhooks.js";
+
+export { type ManualClock, type ManualClockOptions, manualClock } from "@sluice/resilience/testing";
+export type {
+  ScriptedAnswer,
+  ScriptedRequest,
+  ScriptedWebhooks,
+  WebhookScript,
+} from "./testing/scripted-webhooks.js";
+
+export interface TestCollectorOptions
+  extends Partial<Omit<CollectorOptions, "clock" | "openEndpoint" | "resolve">> {
+  /** Default: one that begins at 2026-01-01 and whose chance is always 0.5. */
+  readonly clock?: ManualClock;
+  /** Default: one in memory. To go on where another test collector stopped, give its `store`. */
+  readonly store?: Store;
+}
+
+export interface TestCollector extends AsyncDisposable {
+  readonly url: string;
+  readonly writeKey: string;
+  readonly sourceId: string;
+  readonly adminToken: string;
+  readonly clock: ManualClock;
+  readonly store: Store;
+  readonly webhooks: ScriptedWebhooks;
+  /** Creates a webhook destination for the source; returns its id. Any public host name will do. */
+  connect(settings: { readonly [name: string]: unknown }): Promise<string>;
+  /** Sends messages with the write key, as a client does; rejects unless the answer is 200. */
+  send(...messages: readonly { readonly [field: string]: unknown }[]): Promise<void>;
+  /** Calls the control API; rejects unless the answer is 2xx. */
+  api(method: string, path: string, body?: object): Promise<unknown>;
+  /** Moves the clock, carrying out everything that falls due on the way. */
+  advance(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Every name has this address in test collectors: nothing is ever connected to it. */
+const PUBLIC_ADDRESS = { address: "198.41.0.4", family: 4 };
+
+/** Starts a collector on a free port of the loopback interface. Close it at the end of the test. */
+export async function startTestCollector(options: TestCollectorOptions = {}): Promise<TestCollector> {
+  const clock = options.clock ?? manualClock();
+  const store = options.store ?? openMemoryStore({ clock });
+  const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
+  const ownFolder = options.dataDirectory === undefined;
+  const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), "sluice-test-")));
+  const collector = await startCollector({
+    mode: "dev",
+    host: "127.0.0.1",
+    port: 0,
+    logger: createLogger({ write: () => {} }),
+    ...options,
+    dataDirectory,
+    store,
+    clock,
+    openEndpoint,
+    resolve: async () => [PUBLIC_ADDRESS],
+  });
+  const { firstRun } = collector;
+  if (firstRun === undefined) {
+    await collector.close(0);
+    throw new TypeError("A test collector runs in mode `dev`");
+  }
+  const { sourceId, writeKey, adminToken } = firstRun;
+
+  const call = async (
+    method: string,
+    path: string,
+    authorization: string,
+    body?: object,
+  ): Promise<unknown> => {
+    const answer = await fetch(new URL(path, collector.url), {
+      method,
+      headers: { authorization, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  };
+  const api: TestCollector["api"] = (method, path, body) =>
+    call(method, `/api/v1${path}`, `Bearer ${adminToken}`, body);
+  const close = async (): Promise<void> => {
+    await collector.close(0);
+    if (ownFolder) await rm(dataDirectory, { recursive: true, force: true });
+  };
+
+  return {
+    url: collector.url,
+    writeKey,
+    sourceId,
+    adminToken,
+    clock,
+    store,
+    webhooks,
+    api,
+    async connect(settings) {
+      const created = await api("POST", "/destinations", {
+        type: "webhooks",
+        sourceIds: [sourceId],
+        settings,
+        enabled: true,
+      });
+      return (created as { id: string }).id;
+    },
+    async send(...batch) {
+      await call("POST", "/v1/batch", `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`, { batch });
+    },
+    advance: (ms) => clock.advance(ms),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
