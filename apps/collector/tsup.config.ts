@@ -5,7 +5,7 @@ const bundled = ["@sluice/protocol", "@sluice/resilience", "@sluice/webhooks"];
 const testing = existsSync("src/testing.ts") ? ["src/testing.ts"] : [];
 
 export default defineConfig({
-  entry: { index: "src/index.ts", main: "src/main.ts", "store-worker": "src/store/sqlite/worker/worker.ts", ...(testing.length ? { testing: "src/testing.ts" } : {}) },
+  entry: { index: "src/index.ts", main: "src/main.ts", "store-worker": "src/store/sqlite/worker/worker.ts", "audience-worker": "src/audiences/engine-thread/worker.ts", ...(testing.length ? { testing: "src/testing.ts" } : {}) },
   format: ["esm"],
   target: "node22",
   clean: true,
