@@ -1,0 +1,216 @@
+import { describe, expect, it } from "vitest";
+import { type Match, match, routingOf } from "../../src/delivery/match.js";
+import type { DestinationDocument, SourceDocument } from "../../src/store/documents.js";
+import type { Offset, StoredMessage } from "../../src/store/store.js";
+
+const at = (offset: number): Offset => offset as Offset;
+const RECEIVED = Date.UTC(2026, 10, 21, 9, 30);
+
+const document = (changes: Partial<DestinationDocument> = {}): DestinationDocument => ({
+  type: "webhooks",
+  name: "Orders",
+  enabled: true,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  connections: [{ sourceId: "src_1", since: at(9) }],
+  disabledSpans: [],
+  filters: [],
+  settings: {},
+  ...changes,
+});
+const source: SourceDocument = {
+  name: "Shop",
+  kind: "server",
+  createdAt: "2026-01-01T00:00:00.000Z",
+  writeKeys: [],
+  blockedEvents: ["Noise"],
+};
+const stored = (message: object = {}, changes: Partial<StoredMessage> = {}): StoredMessage => ({
+  offset: at(10),
+  sourceId: "src_1",
+  receivedAtMs: RECEIVED,
+  messageId: "m1",
+  message: { type: "track", event: "Ordered", userId: "u1", messageId: "m1", ...message },
+  ...changes,
+});
+
+interface Case {
+  readonly message?: object;
+  readonly stored?: Partial<StoredMessage>;
+  readonly document?: Partial<DestinationDocument>;
+  readonly type?: object;
+  readonly replay?: boolean;
+}
+
+const ask = (options: Case): Match =>
+  match(
+    stored(options.message, options.stored),
+    routingOf(
+      "dst_1",
+      document(options.document),
+      { name: "Webhooks", sources: ["server", "web"], historical: { accepted: true }, ...options.type },
+      new Map([["src_1", source]]),
+    ),
+    options.replay ?? false,
+  );
+
+describe("match", () => {
+  it.each<[name: string, options: Case, expected: Match["kind"], reason?: string]>([
+    ["a message of a connected source", {}, "deliver"],
+    ["a message of another source", { stored: { sourceId: "src_2" } }, "unconnected"],
+    ["a message from before the source was connected", { stored: { offset: at(9) } }, "unconnected"],
+    [
+      "a message that was queued when the source was disconnected",
+      { document: { connections: [{ sourceId: "src_1", since: at(9), upTo: at(10) }] } },
+      "deliver",
+    ],
+    [
+      "a message from after the source was disconnected",
+      {
+        stored: { offset: at(11) },
+        document: { connections: [{ sourceId: "src_1", since: at(9), upTo: at(10) }] },
+      },
+      "unconnected",
+    ],
+    [
+      "a message of the time when it was disabled",
+      { document: { disabledSpans: [{ after: at(9), upTo: at(10) }] } },
+      "skipped",
+      "the destination was disabled",
+    ],
+    [
+      "a message from before it was disabled",
+      { document: { disabledSpans: [{ after: at(10) }] } },
+      "deliver",
+    ],
+    [
+      "a replay of a message of the time when it was disabled",
+      { document: { disabledSpans: [{ after: at(9) }] }, replay: true },
+      "deliver",
+    ],
+    ["a replay from before the source was connected", { stored: { offset: at(3) }, replay: true }, "deliver"],
+    [
+      "an event that the source blocks",
+      { message: { event: "Noise" } },
+      "filtered",
+      "blocked event: the source blocks it",
+    ],
+    ["another kind with a blocked event's name", { message: { type: "page", event: "Noise" } }, "deliver"],
+    [
+      "a source kind that the type does not work for",
+      { type: { sources: ["mobile"] } },
+      "filtered",
+      "source kind: Webhooks does not work for server sources",
+    ],
+    [
+      "a message of the past for a type that takes none",
+      {
+        message: { timestamp: "2026-11-20T00:00:00Z" },
+        type: { historical: { accepted: false, limitMs: 3_600_000 } },
+      },
+      "filtered",
+      "historical",
+    ],
+    [
+      "a recent message for a type that takes none of the past",
+      {
+        message: { timestamp: "2026-11-21T09:29:00Z" },
+        type: { historical: { accepted: false, limitMs: 3_600_000 } },
+      },
+      "deliver",
+    ],
+    ["All: false", { message: { integrations: { All: false } } }, "filtered", "integrations: All is false"],
+    ["all: false is no All", { message: { integrations: { all: false } } }, "deliver"],
+    [
+      "the catalog's name",
+      { message: { integrations: { Webhooks: false } } },
+      "filtered",
+      "integrations: Webhooks is false",
+    ],
+    ["the name in another case", { message: { integrations: { webhooks: false } } }, "deliver"],
+    [
+      "All: false and the catalog's name",
+      { message: { integrations: { All: false, Webhooks: true } } },
+      "deliver",
+    ],
+    [
+      "All: false and an object",
+      { message: { integrations: { All: false, Webhooks: { a: 1 } } } },
+      "deliver",
+    ],
+    [
+      "its own name against the catalog's",
+      { message: { integrations: { Webhooks: true, Orders: false } } },
+      "filtered",
+      "integrations: Orders is false",
+    ],
+    ["a value that is no boolean", { message: { integrations: { Orders: "no" } } }, "deliver"],
+    ["integrations that are no object", { message: { integrations: "none" } }, "deliver"],
+    [
+      "a message that the collector made for it",
+      {
+        stored: { sourceId: "audiences", onlyDestinations: ["dst_1"] },
+        message: { integrations: { All: false } },
+      },
+      "deliver",
+    ],
+    [
+      "a message that the collector made for another",
+      { stored: { onlyDestinations: ["dst_2"] } },
+      "unconnected",
+    ],
+  ])("%s", (_name, options, kind, reason) => {
+    expect(ask(options)).toMatchObject({ kind, ...(reason === undefined ? {} : { reason }) });
+  });
+
+  it("takes fields out without touching the message, which other destinations get whole", () => {
+    const message = { properties: { email: "a@b.c", plan: "pro", deep: { x: 1, y: 2 } } };
+    const original = stored(message);
+    const routing = routingOf(
+      "dst_1",
+      document({
+        filters: [
+          { action: { kind: "remove", paths: ["properties.email", "properties.deep.x", "no.such"] } },
+        ],
+      }),
+      { name: "Webhooks", sources: ["server"], historical: { accepted: true } },
+      new Map(),
+    );
+    expect(match(original, routing, false)).toMatchObject({
+      kind: "deliver",
+      message: { properties: { plan: "pro", deep: { y: 2 } }, event: "Ordered" },
+    });
+    expect(original.message.properties).toEqual(message.properties);
+  });
+
+  it("samples by message id, always alike, and close to the share", () => {
+    const filters = [{ action: { kind: "sample", share: 0.25 } }] as const;
+    const kept = (): string[] =>
+      Array.from({ length: 2_000 }, (_, i) => `message-${i}`).filter(
+        (messageId) => ask({ stored: { messageId }, document: { filters } }).kind === "deliver",
+      );
+    const first = kept();
+    expect(kept()).toEqual(first);
+    expect(first.length).toBeGreaterThan(420);
+    expect(first.length).toBeLessThan(580);
+  });
+
+  it.each<[condition: object, holds: boolean]>([
+    [{ path: "properties.plan", is: "equals", value: "pro" }, true],
+    [{ path: "properties.plan", is: "not_equals", value: "pro" }, false],
+    [{ path: "properties.none", is: "not_equals", value: "pro" }, true],
+    [{ path: "properties.plan", is: "exists" }, true],
+    [{ path: "properties.none", is: "exists" }, false],
+    [{ path: "properties.none", is: "exists", value: false }, true],
+    [{ path: "properties.plan", is: "contains", value: "r" }, true],
+    [{ path: "properties.tags", is: "contains", value: "b" }, true],
+    [{ path: "properties.total", is: "less", value: 10 }, true],
+    [{ path: "properties.total", is: "greater", value: 10 }, false],
+    [{ path: "properties.total", is: "less", value: "10" }, false],
+    [{ path: "properties.plan", is: "in", value: ["pro", "free"] }, true],
+    [{ path: "properties.__proto__.x", is: "exists" }, false],
+  ])("drops where %j", (condition, holds) => {
+    const filters = [{ kinds: ["track"], where: [condition], action: { kind: "drop" } }];
+    const message = { properties: { plan: "pro", total: 9, tags: ["a", "b"] } };
+    expect(ask({ message, document: { filters } as object }).kind).toBe(holds ? "filtered" : "deliver");
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import {
+  type Decision,
+  decide,
+  isOver,
+  lastCallMs,
+  RETRY_DEFAULTS,
+  type RoundEnd,
+} from "../../src/delivery/retry-schedule.js";
+import type { RoundOutcome } from "../../src/destinations/destination.js";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const NOW = Date.UTC(2026, 0, 1);
+
+const retry = (retryAfterMs?: number): Extract<RoundOutcome, { kind: "retry" }> => ({
+  kind: "retry",
+  reason: "HTTP 503",
+  doneUrls: [],
+  failedUrls: [],
+  alive: false,
+  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+});
+
+const end = (changes: Partial<RoundEnd> = {}): RoundEnd => ({
+  rounds: 1,
+  firstAttemptAtMs: NOW,
+  nowMs: NOW,
+  crowd: 0,
+  random: 0.5,
+  ...changes,
+});
+const due = (ms: number): Decision => ({ kind: "retry", dueAtMs: NOW + ms });
+const gaveUp: Decision = {
+  kind: "settle",
+  state: "failed",
+  reason: "gave up after 4 h of retries: HTTP 503",
+};
+
+describe("decide", () => {
+  it.each<[name: string, outcome: Exclude<RoundOutcome, { kind: "aborted" }>, end: RoundEnd, Decision]>([
+    [
+      "delivered",
+      { kind: "delivered", reason: "HTTP 200" },
+      end(),
+      { kind: "settle", state: "delivered", reason: "HTTP 200" },
+    ],
+    [
+      "failed for good",
+      { kind: "failed", reason: "HTTP 404" },
+      end(),
+      { kind: "settle", state: "failed", reason: "HTTP 404" },
+    ],
+    ["the first retry, about a second later", retry(), end(), due(1_000)],
+    ["full jitter: at once", retry(), end({ random: 0 }), due(0)],
+    ["full jitter: at most two seconds", retry(), end({ random: 0.999 }), due(1_998)],
+    ["doubling", retry(), end({ rounds: 4 }), due(8_000)],
+    ["the cap of 15 min", retry(), end({ rounds: 30, random: 0.9999 }), due(15 * MINUTE - 90)],
+    ["Retry-After as a floor", retry(30_000), end(), due(30_000)],
+    ["a Retry-After that is shorter than the delay", retry(500), end({ rounds: 4 }), due(8_000)],
+    ["a Retry-After beyond the window: just before its end", retry(10 * HOUR), end(), due(4 * HOUR - 10_000)],
+    ["a crowd of 20, spread over 20 s", retry(), end({ crowd: 20 }), due(10_000)],
+    ["a crowd of 1,000, spread over a minute", retry(), end({ crowd: 1_000 }), due(30_000)],
+    [
+      "a crowd late in its window waits no longer for being one",
+      retry(),
+      end({ crowd: 1_000, rounds: 12 }),
+      due(7.5 * MINUTE),
+    ],
+    [
+      "just before the last part",
+      retry(),
+      end({ rounds: 20, firstAttemptAtMs: NOW - 3.75 * HOUR + 1 }),
+      due(7.5 * MINUTE),
+    ],
+    ["in the last part", retry(), end({ rounds: 20, firstAttemptAtMs: NOW - 3.75 * HOUR }), gaveUp],
+    [
+      "in the last part, whatever Retry-After says",
+      retry(1_000),
+      end({ firstAttemptAtMs: NOW - 3.9 * HOUR }),
+      gaveUp,
+    ],
+    ["after the window", retry(), end({ firstAttemptAtMs: NOW - 5 * HOUR }), gaveUp],
+  ])("%s", (_name, outcome, roundEnd, expected) => {
+    expect(decide(outcome, roundEnd, RETRY_DEFAULTS)).toEqual(expected);
+  });
+
+  it("makes the last attempt between 3 h 45 and 4 h, whatever chance does", () => {
+    for (const random of [() => 0.0001, () => 0.5, () => 0.999_999, Math.random]) {
+      let nowMs = NOW;
+      for (let rounds = 1; ; rounds++) {
+        // What an attempt takes at most.
+        const decision = decide(
+          retry(),
+          end({ rounds, nowMs: nowMs + 5_000, random: random() }),
+          RETRY_DEFAULTS,
+        );
+        if (decision.kind === "settle") break;
+        nowMs = decision.dueAtMs;
+      }
+      expect(nowMs - NOW).toBeGreaterThanOrEqual(3.75 * HOUR - 5_000);
+      expect(nowMs - NOW).toBeLessThan(4 * HOUR);
+    }
+  });
+
+  it("brings 1,000 messages that fail at one instant back with no second holding more than 5 % of them", () => {
+    const perSecond = new Map<number, number>();
+    // A generator of its own, so that the test is the same every time (mulberry32).
+    let seed = 7;
+    const random = (): number => {
+      seed = (seed + 0x6d2b79f5) | 0;
+      let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+      return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+    };
+    for (let crowd = 0; crowd < 1_000; crowd++) {
+      const decision = decide(retry(), end({ crowd, random: random() }), RETRY_DEFAULTS);
+      const second = decision.kind === "retry" ? Math.floor((decision.dueAtMs - NOW) / 1_000) : -1;
+      perSecond.set(second, (perSecond.get(second) ?? 0) + 1);
+    }
+    expect(perSecond.has(-1)).toBe(false);
+    expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(50);
+  });
+});
+
+describe("isOver", () => {
+  it.each([
+    [0, false],
+    [4 * HOUR, false],
+    [4 * HOUR + 1, true],
+  ])("%i ms after the first attempt: %s", (ms, expected) => {
+    expect(isOver(NOW, NOW + ms, RETRY_DEFAULTS)).toBe(expected);
+  });
+});
+
+describe("lastCallMs", () => {
+  it("lies in the window's last part with time to spare, and spreads neighbours over it", () => {
+    const calls = Array.from({ length: 100 }, (_, offset) => lastCallMs(NOW, offset, RETRY_DEFAULTS) - NOW);
+    expect(Math.min(...calls)).toBeGreaterThanOrEqual(3.75 * HOUR);
+    expect(Math.max(...calls)).toBeLessThan(4 * HOUR - 2.5 * MINUTE);
+    const perMinute = Map.groupBy(calls, (ms) => Math.floor(ms / MINUTE));
+    expect(Math.max(...[...perMinute.values()].map((list) => list.length))).toBeLessThanOrEqual(12);
+  });
+});
