@@ -1,14 +1,48 @@
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import type { CommandMaker } from "./command.js";
+import { applyCommand } from "./commands/apply.js";
+import { auditCommand } from "./commands/audit.js";
 import { collectorCommand } from "./commands/collector.js";
+import { completionCommand } from "./commands/completion.js";
+import { deliveriesCommand } from "./commands/deliveries.js";
+import { destinationsCommand } from "./commands/destinations.js";
 import { devCommand } from "./commands/dev.js";
+import { doctorCommand } from "./commands/doctor.js";
+import { exportCommand } from "./commands/export.js";
+import { importCommand } from "./commands/import.js";
+import { listenCommand } from "./commands/listen.js";
+import { messagesCommand } from "./commands/messages.js";
+import { replayCommand } from "./commands/replay.js";
+import { resetCommand } from "./commands/reset.js";
 import { sendCommand } from "./commands/send.js";
+import { sourcesCommand } from "./commands/sources.js";
+import { tailCommand } from "./commands/tail.js";
+import { tokensCommand } from "./commands/tokens.js";
 import { EXIT_CODES } from "./exit-codes.js";
 import type { Io } from "./io.js";
 
 /** Every command, in the order of `sluice --help`. */
-export const COMMANDS: readonly CommandMaker[] = [devCommand, collectorCommand, sendCommand];
+export const COMMANDS: readonly CommandMaker[] = [
+  devCommand,
+  collectorCommand,
+  sendCommand,
+  importCommand,
+  exportCommand,
+  tailCommand,
+  listenCommand,
+  messagesCommand,
+  deliveriesCommand,
+  replayCommand,
+  sourcesCommand,
+  destinationsCommand,
+  tokensCommand,
+  auditCommand,
+  applyCommand,
+  resetCommand,
+  doctorCommand,
+  completionCommand,
+];
 
 /** The whole command line. Nothing heavy is loaded until a command runs. */
 export function program(io: Io): Command {

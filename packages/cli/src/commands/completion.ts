@@ -1,0 +1,20 @@
+import { Argument, type Command } from "commander";
+import { examples, newCommand } from "../command.js";
+import { completionScript, SHELLS, type Shell } from "../completion-script.js";
+import type { Io } from "../io.js";
+import { show } from "../show.js";
+
+export function completionCommand(io: Io): Command {
+  const command = newCommand("completion", "print a completion script for a shell");
+  command
+    .addArgument(new Argument("<shell>").choices(SHELLS))
+    .action(async (shell: Shell, options: { json?: boolean }) => {
+      const script = completionScript(shell, command.parent ?? command);
+      await show(io, options.json, { shell, script }, () => script);
+    });
+  return examples(command, [
+    ["bash, for this session", "source <(sluice completion bash)"],
+    ["zsh", "source <(sluice completion zsh)"],
+    ["fish", "sluice completion fish > ~/.config/fish/completions/sluice.fish"],
+  ]);
+}

@@ -1,0 +1,76 @@
+import type { DeliveryStateView } from "@sluice/protocol";
+import type { Command } from "commander";
+import { examples, newCommand } from "../command.js";
+import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import { findByName } from "../find-by-name.js";
+import type { Io } from "../io.js";
+import { readInteger } from "../numbers.js";
+import { show } from "../show.js";
+import { table } from "../table.js";
+import { terminalJson } from "../terminal-text.js";
+
+interface Options extends ConnectionOptions {
+  readonly json?: boolean;
+}
+
+export function deliveriesCommand(io: Io): Command {
+  const command = newCommand("deliveries", "see deliveries and their attempts, try one again");
+  const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
+
+  command.addCommand(
+    sub("list", "deliveries, newest first; failed and pending ones where no state is asked for")
+      .option("--destination <destination>", "only of this one: id or name")
+      .option("--state <state>", "delivered, pending, failed, filtered, skipped or suppressed")
+      .option("--error <text>", "only where the reason contains this")
+      .option("-n, --limit <n>", "at most so many", "50")
+      .action(
+        async (
+          options: Options & { destination?: string; state?: string; error?: string; limit: string },
+        ) => {
+          const limit = readInteger("--limit", options.limit, 1, 500);
+          const client = await connect(options, io);
+          const { destination, error } = options;
+          const page = await client.deliveries.list({
+            limit,
+            error,
+            state: options.state as DeliveryStateView | undefined,
+            destinationId:
+              destination === undefined
+                ? undefined
+                : (await findByName("destination", destination, (of) => client.destinations.list(of))).id,
+          });
+          await show(io, options.json, page, () =>
+            table(
+              ["ID", "MESSAGE", "STATE", "ATTEMPTS", "NEXT ATTEMPT", "REASON"],
+              page.items.map(({ id, messageId, state, attempts, nextAttemptAt, reason }) => [
+                id,
+                messageId,
+                state,
+                attempts,
+                nextAttemptAt ?? "",
+                reason,
+              ]),
+              io.style.bold,
+            ),
+          );
+        },
+      ),
+  );
+  command.addCommand(
+    sub("get", "one delivery with every attempt")
+      .argument("<id>")
+      .action(async (id: string, options: Options) => {
+        const delivery = await (await connect(options, io)).deliveries.get(id);
+        await show(io, options.json, delivery, () => `${terminalJson(delivery, 2)}\n`);
+      }),
+  );
+  command.addCommand(
+    sub("retry", "try a delivery now: a pending one without waiting for its time, a settled one anew")
+      .argument("<id>")
+      .action(async (id: string, options: Options) => {
+        const delivery = await (await connect(options, io)).deliveries.retry(id);
+        await show(io, options.json, delivery, () => `queued ${delivery.id}\n`);
+      }),
+  );
+  return examples(command, [["What does not get through", "sluice deliveries list --state failed"]]);
+}

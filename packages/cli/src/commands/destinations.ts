@@ -1,0 +1,260 @@
+import { allPages } from "@sluice/admin-client";
+import type { DestinationPatch, DestinationView } from "@sluice/protocol";
+import { type Command, InvalidArgumentError } from "commander";
+import { examples, newCommand } from "../command.js";
+import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import { CommandFailure } from "../exit-codes.js";
+import { findByName } from "../find-by-name.js";
+import type { Io } from "../io.js";
+import { stateWord } from "../message-lines.js";
+import { show } from "../show.js";
+import { table } from "../table.js";
+import { terminalText } from "../terminal-text.js";
+
+interface Options extends ConnectionOptions {
+  readonly json?: boolean;
+}
+
+interface SettingsOptions {
+  readonly webhook?: string[];
+  readonly header?: string[];
+  readonly secret?: string;
+  readonly settings?: { readonly [name: string]: unknown };
+}
+
+export function destinationsCommand(io: Io): Command {
+  const command = newCommand("destinations", "list, make, change, test and delete destinations");
+  const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
+  const find = async (wanted: string, options: Options) => {
+    const client = await connect(options, io);
+    const destination = await findByName("destination", wanted, (page) => client.destinations.list(page));
+    return { client, destination };
+  };
+  const withSettings = (inner: Command): Command =>
+    inner
+      .option("--webhook <url...>", "URLs of a webhooks destination, at most five")
+      .option("--header <name:value...>", "headers that are sent with each request")
+      .option("--secret <secret>", "signs each request (X-Signature)")
+      .option(
+        "--settings <json>",
+        "the type's settings as JSON; see `sluice destinations catalog --json`",
+        readObject,
+      );
+  const patch = async (wanted: string, options: Options, change: DestinationPatch): Promise<void> => {
+    const { client, destination } = await find(wanted, options);
+    const changed = await client.destinations.patch(destination.id, change);
+    await show(io, options.json, changed, () => destinationsTable([changed], io));
+  };
+
+  command.addCommand(
+    sub("list", "all destinations, oldest first").action(async (options: Options) => {
+      const client = await connect(options, io);
+      const destinations: DestinationView[] = [];
+      for await (const one of allPages((cursor) => client.destinations.list({ cursor })))
+        destinations.push(one);
+      await show(io, options.json, { items: destinations }, () => destinationsTable(destinations, io));
+    }),
+  );
+  command.addCommand(
+    sub("catalog", "the types of destination that there are").action(async (options: Options) => {
+      const catalog = await (await connect(options, io)).catalog.list();
+      await show(io, options.json, catalog, () =>
+        table(
+          ["TYPE", "NAME", "SOURCES", "HISTORICAL"],
+          catalog.items.map(({ type, name, sources, historical }) => [
+            type,
+            name,
+            sources.join(", "),
+            historical ? "yes" : "no",
+          ]),
+          io.style.bold,
+        ),
+      );
+    }),
+  );
+  command.addCommand(
+    sub("get", "one destination; of its secrets only that they are set")
+      .argument("<destination>", "its id or name")
+      .action(async (wanted: string, options: Options) => {
+        const { destination } = await find(wanted, options);
+        await show(io, options.json, destination, () => destinationsTable([destination], io));
+      }),
+  );
+  command.addCommand(
+    withSettings(sub("create", "make a destination; it gets its sources' messages from now on"))
+      .option("--type <type>", "a type of the catalog", "webhooks")
+      .option("--name <name>", "its own name, which `integrations` can use")
+      .option("--source <source...>", "ids or names of the sources to connect (default: all)")
+      .option("--disabled", "make it without enabling it")
+      .action(
+        async (
+          options: Options &
+            SettingsOptions & { type: string; name?: string; source?: string[]; disabled?: boolean },
+        ) => {
+          const client = await connect(options, io);
+          const sourceIds: string[] = [];
+          if (options.source === undefined)
+            for await (const { id } of allPages((cursor) => client.sources.list({ cursor })))
+              sourceIds.push(id);
+          for (const wanted of options.source ?? [])
+            sourceIds.push((await findByName("source", wanted, (page) => client.sources.list(page))).id);
+          const destination = await client.destinations.create({
+            type: options.type,
+            ...(options.name === undefined ? {} : { name: options.name }),
+            sourceIds,
+            settings: settingsOf(options),
+            enabled: options.disabled !== true,
+          });
+          await show(io, options.json, destination, () => destinationsTable([destination], io));
+        },
+      ),
+  );
+  command.addCommand(
+    withSettings(sub("update", "rename a destination, change its settings or its sources"))
+      .argument("<destination>", "its id or name")
+      .option("--name <name>", "its new name")
+      .option("--source <source...>", "ids or names of the sources it is connected to from now on")
+      .option("--no-secret", "take the secret out: requests are not signed any more")
+      .action(
+        async (
+          wanted: string,
+          options: Options &
+            Omit<SettingsOptions, "secret"> & { name?: string; source?: string[]; secret: string | boolean },
+        ) => {
+          const { client, destination } = await find(wanted, options);
+          const sourceIds: string[] = [];
+          for (const name of options.source ?? [])
+            sourceIds.push((await findByName("source", name, (page) => client.sources.list(page))).id);
+          const { secret, ...rest } = options;
+          const settings = {
+            ...settingsOf({ ...rest, ...(typeof secret === "string" ? { secret } : {}) }),
+            ...(secret === false ? { sharedSecret: null } : {}),
+          };
+          const changed = await client.destinations.patch(destination.id, {
+            ...(options.name === undefined ? {} : { name: options.name }),
+            ...(options.source === undefined ? {} : { sourceIds }),
+            ...(Object.keys(settings).length === 0 ? {} : { settings }),
+            version: destination.version,
+          });
+          await show(io, options.json, changed, () => destinationsTable([changed], io));
+        },
+      ),
+  );
+  for (const [name, enabled, summary] of [
+    ["enable", true, "enable a destination: what was queued goes on"],
+    ["disable", false, "disable a destination: it keeps nothing new, what is queued stays"],
+  ] as const)
+    command.addCommand(
+      sub(name, summary)
+        .argument("<destination>", "its id or name")
+        .action((wanted: string, options: Options) => patch(wanted, options, { enabled })),
+    );
+  command.addCommand(
+    sub("test", "send one made-up message through the real path and show how it ends")
+      .argument("<destination>", "its id or name")
+      .action(async (wanted: string, options: Options) => {
+        const { client, destination } = await find(wanted, options);
+        const sent = await client.destinations.test(destination.id);
+        await show(io, options.json, sent, () =>
+          [
+            `${stateWord(sent.state, io.style)} ${terminalText(sent.reason)}`,
+            ...sent.attempts.map(
+              ({ url, status, error, latencyMs }) =>
+                `  ${terminalText(url)}  ${status ?? terminalText(error?.message ?? "no answer")}  ${Math.round(latencyMs)} ms`,
+            ),
+            "",
+          ].join("\n"),
+        );
+        if (sent.state !== "delivered")
+          throw new CommandFailure("partly", `The test message was not delivered: ${sent.reason}`);
+      }),
+  );
+  command.addCommand(
+    sub("status", "how a destination does now: how far behind, how much waits, and why")
+      .argument("<destination>", "its id or name")
+      .action(async (wanted: string, options: Options) => {
+        const { client, destination } = await find(wanted, options);
+        const status = await client.destinations.status(destination.id);
+        await show(io, options.json, status, () =>
+          table(
+            ["STATE", "BEHIND", "RETRIES", "NEXT ATTEMPT", "LAST ERROR"],
+            [
+              [
+                status.state,
+                status.behind,
+                status.retries,
+                status.nextAttemptAt ?? "",
+                status.lastError ?? "",
+              ],
+            ],
+            io.style.bold,
+          ),
+        );
+      }),
+  );
+  command.addCommand(
+    sub("delete", "delete a destination with everything kept about its deliveries")
+      .argument("<destination>", "its id or name")
+      .option("--yes", "do not ask")
+      .action(async (wanted: string, options: Options & { yes?: boolean }) => {
+        const { client, destination } = await find(wanted, options);
+        if (options.yes !== true)
+          throw new CommandFailure(
+            "usage",
+            `This deletes the destination ${destination.name} (${destination.id}) with its deliveries`,
+            "Say --yes to do it",
+          );
+        await client.destinations.delete(destination.id);
+        await show(io, options.json, { deleted: destination.id }, () => `deleted ${destination.id}\n`);
+      }),
+  );
+  return examples(command, [
+    [
+      "A signed webhook for every source",
+      "sluice destinations create --webhook https://example.com/hook --secret …",
+    ],
+    ["Does it arrive?", "sluice destinations test Webhooks"],
+  ]);
+}
+
+function settingsOf({ webhook, header, secret, settings }: SettingsOptions): { [name: string]: unknown } {
+  const headers = Object.fromEntries((header ?? []).map(readHeader));
+  return {
+    ...settings,
+    ...(webhook === undefined
+      ? {}
+      : { webhooks: webhook.map((url) => (header === undefined ? { url } : { url, headers })) }),
+    ...(secret === undefined ? {} : { sharedSecret: secret }),
+  };
+}
+
+function readHeader(text: string): [string, string] {
+  const colon = text.indexOf(":");
+  if (colon < 1) throw new CommandFailure("usage", `--header must be NAME:VALUE, got ${text}`);
+  return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+}
+
+function readObject(text: string): { readonly [name: string]: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as { [name: string]: unknown };
+  } catch {
+    // Said below.
+  }
+  throw new InvalidArgumentError("It must be a JSON object.");
+}
+
+function destinationsTable(destinations: readonly DestinationView[], io: Io): string {
+  return table(
+    ["ID", "NAME", "TYPE", "ENABLED", "SOURCES"],
+    destinations.map(({ id, name, type, enabled, sourceIds }) => [
+      id,
+      name,
+      type,
+      enabled ? "yes" : "no",
+      sourceIds.join(" "),
+    ]),
+    io.style.bold,
+  );
+}

@@ -1,0 +1,301 @@
+import { access, constants, stat, statfs } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { join, resolve } from "node:path";
+import { type AdminClient, AdminError, allPages } from "@sluice/admin-client";
+import type { Command } from "commander";
+import manifest from "../../package.json" with { type: "json" };
+import { examples, newCommand } from "../command.js";
+import {
+  type ConnectionOptions,
+  collectorUrl,
+  connect,
+  DEV_DATA_DIR,
+  findWriteKey,
+  withConnection,
+} from "../connection.js";
+import { CommandFailure } from "../exit-codes.js";
+import type { Io } from "../io.js";
+import { terminalJson, terminalText } from "../terminal-text.js";
+
+interface DoctorOptions extends ConnectionOptions {
+  readonly writeKey?: string;
+  readonly json?: boolean;
+}
+
+/** What one look found. */
+export interface Check {
+  readonly name: string;
+  readonly result: "ok" | "warning" | "problem" | "skipped";
+  readonly message: string;
+  /** What can be done about it. */
+  readonly hint?: string;
+}
+
+export function doctorCommand(io: Io): Command {
+  const command = withConnection(
+    newCommand(
+      "doctor",
+      "look for what is wrong: Node.js, disk, address, token, write key, clock, destinations",
+    ),
+  )
+    .option("--write-key <key>", "a source's write key (SLUICE_WRITE_KEY; default: that of sluice dev)")
+    .action((options: DoctorOptions) => doctor(options, io));
+  return examples(command, [
+    ["The sluice dev on this machine", "sluice doctor"],
+    ["A collector elsewhere", "sluice doctor --url https://events.example.com --token … --write-key …"],
+  ]);
+}
+
+async function doctor(options: DoctorOptions, io: Io): Promise<void> {
+  const checks: Check[] = [checkNode(process.versions.node)];
+  checks.push(await checkDisk(resolve(io.cwd, options.dataDir ?? DEV_DATA_DIR)));
+  const url = await collectorUrl(options, io);
+  const reach = await checkAddress(url);
+  checks.push(reach);
+  if (reach.result === "ok") {
+    checks.push(...(await checkCollector(options, url, io)));
+    checks.push(await checkWriteKey(options, url, io));
+  }
+  const problems = checks.filter(({ result }) => result === "problem").length;
+  if (options.json) await io.out(`${terminalJson({ url, checks })}\n`);
+  else await io.out(checks.map((check) => line(check, io)).join(""));
+  if (problems > 0)
+    throw new CommandFailure("partly", `${problems} ${problems === 1 ? "problem" : "problems"} found`);
+}
+
+const MARKS = { ok: "✓", warning: "!", problem: "✗", skipped: "–" } as const;
+
+function line({ name, result, message, hint }: Check, { style }: Io): string {
+  const paint = { ok: style.green, warning: style.yellow, problem: style.red, skipped: style.dim }[result];
+  const advice = hint === undefined ? "" : `    ${style.dim(terminalText(hint))}\n`;
+  return `${paint(MARKS[result])} ${name.padEnd(12)} ${terminalText(message)}\n${advice}`;
+}
+
+const OLDEST_NODE = [22, 13] as const;
+
+export function checkNode(version: string): Check {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isOld = major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]);
+  return isOld
+    ? {
+        name: "Node.js",
+        result: "problem",
+        message: `${version} is too old for the collector`,
+        hint: `Install Node.js ${OLDEST_NODE.join(".")} or newer`,
+      }
+    : { name: "Node.js", result: "ok", message: version };
+}
+
+/** Below this the log can be filled within minutes. */
+const LITTLE_SPACE_BYTES = 1_073_741_824;
+const NO_SPACE_BYTES = 104_857_600;
+
+async function checkDisk(folder: string): Promise<Check> {
+  const name = "disk";
+  try {
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT")
+      return { name, result: "skipped", message: `there is no ${folder} on this machine` };
+    return {
+      name,
+      result: "problem",
+      message: `${folder} may not be written`,
+      hint: "Check its owner and mode",
+    };
+  }
+  const { bavail, bsize } = await statfs(folder);
+  const freeCheck = checkFreeSpace(bavail * bsize, folder);
+  if (freeCheck.result !== "ok") return freeCheck;
+  const mode = await stat(join(folder, "dev.json")).then(
+    (file) => file.mode & 0o077,
+    () => 0,
+  );
+  if (mode !== 0 && process.platform !== "win32")
+    return {
+      name,
+      result: "warning",
+      message: "dev.json can be read by others",
+      hint: `chmod 600 ${join(folder, "dev.json")}`,
+    };
+  return freeCheck;
+}
+
+export function checkFreeSpace(freeBytes: number, folder: string): Check {
+  const free = `${(freeBytes / 1_073_741_824).toFixed(1)} GB free at ${folder}`;
+  if (freeBytes < NO_SPACE_BYTES)
+    return {
+      name: "disk",
+      result: "problem",
+      message: free,
+      hint: "Messages are refused (503) when it is full",
+    };
+  if (freeBytes < LITTLE_SPACE_BYTES) return { name: "disk", result: "warning", message: free };
+  return { name: "disk", result: "ok", message: free };
+}
+
+async function checkAddress(url: string): Promise<Check> {
+  const name = "address";
+  const { hostname, port, protocol } = new URL(url);
+  const portNumber = Number(port === "" ? (protocol === "https:" ? 443 : 80) : port);
+  const refused = await tryConnect(hostname.replace(/^\[|\]$/g, ""), portNumber);
+  if (refused !== undefined)
+    return {
+      name,
+      result: "problem",
+      message: `${url} cannot be reached: ${refused}`,
+      hint:
+        refused === "ECONNREFUSED"
+          ? "Nothing listens there. `sluice dev` starts a collector; --url names another address"
+          : "Check the name, the network and firewalls between",
+    };
+  try {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000), redirect: "manual" });
+    if (response.ok) return { name, result: "ok", message: `${url} is ready` };
+    return {
+      name,
+      result: "problem",
+      message: `${url} answers ${response.status} at /readyz`,
+      hint:
+        response.status === 503
+          ? "The collector runs but takes nothing: see its log"
+          : "Is it a Sluice collector?",
+    };
+  } catch (error) {
+    return { name, result: "problem", message: `${url} does not speak HTTP: ${String(error)}` };
+  }
+}
+
+function tryConnect(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host, port, timeout: 5_000 });
+    const end = (reason: string | undefined): void => {
+      socket.destroy();
+      resolve(reason);
+    };
+    socket.once("connect", () => end(undefined));
+    socket.once("timeout", () => end("ETIMEDOUT"));
+    socket.once("error", (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+  });
+}
+
+/** A clock that is off by more makes the collector correct every message's time. */
+const MOST_SKEW_MS = 5_000;
+
+async function checkCollector(options: DoctorOptions, url: string, io: Io): Promise<Check[]> {
+  let client: AdminClient;
+  try {
+    client = await connect({ ...options, url }, io);
+  } catch (error) {
+    if (error instanceof CommandFailure)
+      return [
+        {
+          name: "token",
+          result: "skipped",
+          message: error.message,
+          ...(error.hint === undefined ? {} : { hint: error.hint }),
+        },
+      ];
+    throw error;
+  }
+  try {
+    const sentMs = io.now();
+    const info = await client.info();
+    const receivedMs = io.now();
+    return [
+      { name: "token", result: "ok", message: `${info.token.name}, ${info.token.access} access` },
+      checkVersions(info.version, manifest.version),
+      checkClock(Date.parse(info.now), sentMs, receivedMs),
+      info.storage.kind === "ready"
+        ? { name: "storage", result: "ok", message: "ready" }
+        : {
+            name: "storage",
+            result: "problem",
+            message: `since ${info.storage.since}: ${info.storage.reason}`,
+          },
+      ...(await checkDestinations(client)),
+    ];
+  } catch (error) {
+    if (error instanceof AdminError && error.status === 401)
+      return [
+        {
+          name: "token",
+          result: "problem",
+          message: "the collector does not know this admin token",
+          hint: "`sluice dev` prints its own; in production it is SLUICE_ADMIN_TOKEN, or the admin-token file of the data folder",
+        },
+      ];
+    return [
+      { name: "token", result: "problem", message: error instanceof Error ? error.message : String(error) },
+    ];
+  }
+}
+
+export function checkVersions(collector: string, cli: string): Check {
+  const isSame = collector.split(".")[0] === cli.split(".")[0];
+  const message = `collector ${collector}, command line ${cli}`;
+  return isSame
+    ? { name: "version", result: "ok", message }
+    : { name: "version", result: "warning", message, hint: "Use the same major version of both" };
+}
+
+/** The collector's clock against ours, which may be off by half the round trip. */
+export function checkClock(collectorMs: number, sentMs: number, receivedMs: number): Check {
+  const skewMs = collectorMs - (sentMs + receivedMs) / 2;
+  const isOff = Math.abs(skewMs) > MOST_SKEW_MS + (receivedMs - sentMs) / 2;
+  const message = `the collector's clock is ${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? "behind" : "ahead of"} this one`;
+  return isOff
+    ? {
+        name: "clock",
+        result: "problem",
+        message,
+        hint: "Set both by NTP: message times are corrected by the difference",
+      }
+    : { name: "clock", result: "ok", message };
+}
+
+async function checkDestinations(client: AdminClient): Promise<Check[]> {
+  const checks: Check[] = [];
+  for await (const { id, name, enabled } of allPages((cursor) => client.destinations.list({ cursor }))) {
+    if (!enabled) continue;
+    const status = await client.destinations.status(id);
+    if (status.state !== "backing_off") continue;
+    checks.push({
+      name: "destination",
+      result: "warning",
+      message: `${name} takes nothing now: ${status.lastError ?? "no reason known"}; ${status.behind + status.retries} wait`,
+      hint: `sluice destinations test ${id} shows one attempt`,
+    });
+  }
+  return checks;
+}
+
+async function checkWriteKey(options: DoctorOptions, url: string, io: Io): Promise<Check> {
+  const name = "write key";
+  let writeKey: string;
+  try {
+    writeKey = await findWriteKey({ ...options, url }, io);
+  } catch (error) {
+    return { name, result: "skipped", message: error instanceof Error ? error.message : String(error) };
+  }
+  const response = await fetch(`${url}/v1/batch`, {
+    method: "POST",
+    headers: {
+      authorization: `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`,
+      "content-type": "application/json",
+    },
+    body: '{"batch":[]}',
+    signal: AbortSignal.timeout(5_000),
+  }).catch((error: unknown) => String(error));
+  if (typeof response === "string") return { name, result: "problem", message: response };
+  const body = (await response.json().catch(() => ({}))) as { message?: string; code?: string };
+  // An empty batch may be refused for what it is; then the key was known.
+  if (response.ok || response.status === 400)
+    return { name, result: "ok", message: "known to the collector" };
+  return {
+    name,
+    result: "problem",
+    message: body.message ?? `the collector answered ${response.status}`,
+    ...(response.status === 401 ? { hint: "`sluice sources list` shows the keys there are" } : {}),
+  };
+}

@@ -1,0 +1,74 @@
+import type { DeliveryStateView } from "@sluice/protocol";
+import type { Command } from "commander";
+import { examples, newCommand } from "../command.js";
+import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import { findByName } from "../find-by-name.js";
+import type { Io } from "../io.js";
+import { show } from "../show.js";
+
+interface ReplayOptions extends ConnectionOptions {
+  readonly destination: string;
+  readonly message?: string;
+  readonly type?: string;
+  readonly event?: string;
+  readonly user?: string;
+  readonly state?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+export function replayCommand(io: Io): Command {
+  const command = withConnection(
+    newCommand("replay", "send messages to a destination again, under the same message ids"),
+  )
+    .requiredOption("--destination <destination>", "its id or name")
+    .option("--message <id>", "only this message")
+    .option("--type <kind>", "only messages of this kind")
+    .option("--event <name>", "only this track event")
+    .option("--user <id>", "only messages of this user")
+    .option(
+      "--state <state>",
+      "only messages that ended so: delivered, failed, filtered, skipped or suppressed",
+    )
+    .option("--from <time>", "received not before this time (ISO 8601)")
+    .option("--to <time>", "received before this time (ISO 8601)")
+    .option("--dry-run", "count them, send nothing")
+    .action((options: ReplayOptions) => replay(options, io));
+  return examples(command, [
+    [
+      "How many failed this morning?",
+      "sluice replay --destination Webhooks --state failed --from 2026-11-21 --dry-run",
+    ],
+    ["Send them again", "sluice replay --destination Webhooks --state failed --from 2026-11-21"],
+  ]);
+}
+
+async function replay(options: ReplayOptions, io: Io): Promise<void> {
+  const client = await connect(options, io);
+  const { id } = await findByName("destination", options.destination, (page) =>
+    client.destinations.list(page),
+  );
+  const { message: messageId, user: userId, type, event, from, to } = options;
+  const state = options.state as DeliveryStateView | undefined;
+  const filter = Object.entries({
+    destinationId: id,
+    messageId,
+    userId,
+    type,
+    event,
+    state,
+    from,
+    to,
+  }).filter(([, value]) => value !== undefined);
+  const result = await client.replays.create({
+    filter: { destinationId: id, ...Object.fromEntries(filter) },
+    dryRun: options.dryRun === true,
+  });
+  await show(io, options.json, result, () =>
+    options.dryRun
+      ? `${result.count} messages would be sent again\n`
+      : `${result.count} messages are sent again\n`,
+  );
+}

@@ -1,0 +1,121 @@
+import { AdminUnreachable, type LiveItem } from "@sluice/admin-client";
+import type { MessageSummary } from "@sluice/protocol";
+import { backgroundClock, backoffDelayMs } from "@sluice/resilience";
+import type { Command } from "commander";
+import { examples, newCommand } from "../command.js";
+import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import { destinationNames } from "../destination-names.js";
+import { FILTER_HELP, readFilterArgument } from "../filter-argument.js";
+import type { Io } from "../io.js";
+import { messageLine, outcomeLine, rejectedLine } from "../message-lines.js";
+import { readInteger } from "../numbers.js";
+import { terminalJson } from "../terminal-text.js";
+
+interface TailOptions extends ConnectionOptions {
+  readonly last: string;
+  readonly count?: string;
+  readonly outcomes: boolean;
+  readonly json?: boolean;
+}
+
+export function tailCommand(io: Io): Command {
+  const command = withConnection(newCommand("tail", "show messages and what becomes of them, as it happens"))
+    .argument("[filter...]", "only messages that match")
+    .option("-n, --last <n>", "begin with the last n messages that match", "0")
+    .option("--count <n>", "end after n events")
+    .option("--no-outcomes", "messages only, not what became of them")
+    .addHelpText("after", FILTER_HELP)
+    .action((filter: string[], options: TailOptions) => tail(filter, options, io));
+  return examples(command, [
+    ["Everything", "sluice tail"],
+    [
+      "One event of one user, as JSON lines",
+      'sluice tail event:"Signed Up" user:42 --json | jq .message.properties',
+    ],
+    ["What fails", "sluice tail outcome:failed"],
+  ]);
+}
+
+const RECONNECT = { initialMs: 250, maxMs: 5_000 };
+
+async function tail(filter: string[], options: TailOptions, io: Io): Promise<void> {
+  const q = readFilterArgument(filter);
+  const last = readInteger("--last", options.last, 0, 10_000);
+  const count =
+    options.count === undefined ? Number.POSITIVE_INFINITY : readInteger("--count", options.count, 1, 1e9);
+  const client = await connect(options, io);
+  const names = destinationNames(client);
+  let shown = 0;
+  const print = async (item: LiveItem): Promise<void> => {
+    const { event } = item;
+    if (event.kind === "outcome" && !options.outcomes) return;
+    shown += 1;
+    if (options.json) await io.out(`${terminalJson(event)}\n`);
+    else await io.out(await lineOf(item, io, names));
+  };
+
+  // Listening begins before the last ones are read: what comes in between is shown too, not twice.
+  let lastEventId: string | undefined;
+  const seen = new Set<string>();
+  if (last > 0) {
+    const found: MessageSummary[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await client.messages.list({ q, limit: Math.min(500, last - found.length), cursor });
+      found.push(...page.items);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined && found.length < last);
+    for (const message of found.reverse()) {
+      seen.add(message.messageId);
+      await print({ event: { kind: "message", ...message } });
+      if (shown >= count) return;
+    }
+  }
+  for (let failures = 0; !io.interrupted.aborted; ) {
+    try {
+      const stream = client.live({
+        signal: io.interrupted,
+        ...(q === undefined ? {} : { q }),
+        ...(lastEventId === undefined ? {} : { lastEventId }),
+      });
+      for await (const item of stream) {
+        failures = 0;
+        lastEventId = item.id ?? lastEventId;
+        if (item.event.kind === "message" && seen.delete(item.event.messageId)) continue;
+        await print(item);
+        if (shown >= count) return;
+      }
+      failures += 1;
+    } catch (error) {
+      if (io.interrupted.aborted) return;
+      const isPassing = error instanceof AdminUnreachable || error instanceof TypeError;
+      if (!isPassing || (failures === 0 && lastEventId === undefined && shown === 0)) throw error;
+      failures += 1;
+    }
+    if (io.interrupted.aborted) return;
+    io.err(`${io.errStyle.dim("the stream ended; connecting again where it was")}\n`);
+    await backgroundClock
+      .sleep(
+        backoffDelayMs(failures, { ...RECONNECT, jitter: "equal" }, backgroundClock.random()),
+        io.interrupted,
+      )
+      .catch(() => {});
+  }
+}
+
+async function lineOf({ event }: LiveItem, io: Io, names: (id: string) => Promise<string>): Promise<string> {
+  switch (event.kind) {
+    case "message":
+      return messageLine(event, io.style, io.columns);
+    case "outcome":
+      return outcomeLine(event, await names(event.destinationId), io.style);
+    case "rejected":
+      return rejectedLine(event, io.style);
+    case "dropped":
+      return io.style.yellow(
+        `… ${event.messages} messages and ${event.outcomes} outcomes were not shown: they came faster than they could be printed\n`,
+      );
+    default:
+      return event satisfies never;
+  }
+}

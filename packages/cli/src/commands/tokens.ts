@@ -1,0 +1,57 @@
+import { allPages } from "@sluice/admin-client";
+import type { TokenAccess, TokenView } from "@sluice/protocol";
+import type { Command } from "commander";
+import { examples, newCommand } from "../command.js";
+import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import { findByName } from "../find-by-name.js";
+import type { Io } from "../io.js";
+import { show } from "../show.js";
+import { table } from "../table.js";
+
+interface Options extends ConnectionOptions {
+  readonly json?: boolean;
+}
+
+export function tokensCommand(io: Io): Command {
+  const command = newCommand("tokens", "make, list and revoke admin tokens");
+  const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
+  command.addCommand(
+    sub("list", "admin tokens by name, never the tokens themselves").action(async (options: Options) => {
+      const client = await connect(options, io);
+      const tokens: TokenView[] = [];
+      for await (const token of allPages((cursor) => client.tokens.list({ cursor }))) tokens.push(token);
+      await show(io, options.json, { items: tokens }, () =>
+        table(
+          ["ID", "NAME", "ACCESS", "CREATED"],
+          tokens.map(({ id, name, access, createdAt }) => [id, name, access, createdAt]),
+          io.style.bold,
+        ),
+      );
+    }),
+  );
+  command.addCommand(
+    sub("create", "make an admin token; it is shown this once")
+      .argument("<name>")
+      .option("--access <access>", "full, or read: it may change nothing", "full")
+      .action(async (name: string, options: Options & { access: string }) => {
+        const made = await (await connect(options, io)).tokens.create({
+          name,
+          access: options.access as TokenAccess,
+        });
+        await show(io, options.json, made, () => `${made.token}\n`);
+      }),
+  );
+  command.addCommand(
+    sub("revoke", "revoke an admin token: it is refused from now on")
+      .argument("<token>", "its id or name")
+      .action(async (wanted: string, options: Options) => {
+        const client = await connect(options, io);
+        const token = await findByName("token", wanted, (page) => client.tokens.list(page));
+        await client.tokens.revoke(token.id);
+        await show(io, options.json, { revoked: token.id }, () => `revoked ${token.id}\n`);
+      }),
+  );
+  return examples(command, [
+    ["A token for a dashboard on the wall", "sluice tokens create wall --access read"],
+  ]);
+}

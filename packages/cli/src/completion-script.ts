@@ -1,0 +1,103 @@
+import type { Command } from "commander";
+
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof SHELLS)[number];
+
+interface Words {
+  /** `sluice sources create`. */
+  readonly path: readonly string[];
+  readonly commands: readonly { readonly name: string; readonly summary: string }[];
+  readonly options: readonly { readonly flags: readonly string[]; readonly summary: string }[];
+}
+
+/** A completion script for a shell, made of the commands there are. */
+export function completionScript(shell: Shell, root: Command): string {
+  const all = wordsOf(root, []);
+  switch (shell) {
+    case "bash":
+      return bash(all);
+    case "zsh":
+      return `#compdef sluice\nautoload -U +X bashcompinit && bashcompinit\n${bash(all)}`;
+    case "fish":
+      return fish(all);
+    default:
+      return shell satisfies never;
+  }
+}
+
+function wordsOf(command: Command, path: readonly string[]): Words[] {
+  return [
+    {
+      path,
+      commands: command.commands.map((inner) => ({ name: inner.name(), summary: inner.description() })),
+      options: [
+        ...command.options.map(({ short, long, description }) => ({
+          flags: [short, long].filter((flag) => flag !== undefined && flag !== null) as string[],
+          summary: description,
+        })),
+        { flags: ["-h", "--help"], summary: "what it takes" },
+      ],
+    },
+    ...command.commands.flatMap((inner) => wordsOf(inner, [...path, inner.name()])),
+  ];
+}
+
+function bash(all: readonly Words[]): string {
+  const cases = all
+    .map(({ path, commands, options }) => {
+      const words = [...commands.map(({ name }) => name), ...options.flatMap(({ flags }) => flags)];
+      return `    "${path.join(" ")}") words="${words.join(" ")}" ;;`;
+    })
+    .join("\n");
+  const known = all.map(({ path }) => `"${path.join(" ")}"`).join("|");
+  return `_sluice() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" path="" next words="" i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    next="\${path:+$path }\${COMP_WORDS[i]}"
+    case "$next" in
+      ${known}) path="$next" ;;
+    esac
+  done
+  case "$path" in
+${cases}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  [ \${#COMPREPLY[@]} -eq 0 ] && COMPREPLY=($(compgen -f -- "$current"))
+}
+complete -o filenames -F _sluice sluice
+`;
+}
+
+function fish(all: readonly Words[]): string {
+  const lines = all.flatMap(({ path, commands, options }) => {
+    const condition = `__sluice_at ${path.map(quoted).join(" ")}`.trim();
+    return [
+      ...commands.map(
+        ({ name, summary }) =>
+          `complete -c sluice -n ${quoted(condition)} -f -a ${quoted(name)} -d ${quoted(summary)}`,
+      ),
+      ...options.map(({ flags, summary }) => {
+        const names = flags.map((flag) =>
+          flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
+        );
+        return `complete -c sluice -n ${quoted(condition)} ${names.join(" ")} -d ${quoted(summary)}`;
+      }),
+    ];
+  });
+  return `function __sluice_at
+  set -l words (commandline -opc)[2..-1]
+  set -l path (string match -v -- '-*' $words)
+  test (count $path) -ge (count $argv); or return 1
+  for i in (seq (count $argv))
+    test "$path[$i]" = "$argv[$i]"; or return 1
+  end
+  contains -- (count $argv) 0; and test (count $path) -gt 0; and return 1
+  return 0
+end
+${lines.join("\n")}
+`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}

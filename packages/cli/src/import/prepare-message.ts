@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import {
+  coerce,
+  type Issue,
+  isPlainObject,
+  issue,
+  LIMITS,
+  type UncheckedMessage,
+  validate,
+} from "@sluice/protocol";
+import type { FileRecord } from "./read-records.js";
+
+/** A record that can be sent, as the JSON that goes out, or why it cannot. */
+export type Prepared =
+  | { readonly ok: true; readonly line: number; readonly json: string; readonly messageId: string }
+  | {
+      readonly ok: false;
+      readonly line: number;
+      readonly raw: string;
+      readonly issues: readonly RejectIssue[];
+    };
+
+export interface RejectIssue {
+  readonly code: string;
+  readonly path: string;
+  readonly message: string;
+}
+
+/**
+ * Checks a record as the collector will. A message without an id gets one made of its line and text: the same file
+ * imported again, or from the middle, is known to the collector by it.
+ */
+export function prepareMessage({ line, raw, value }: FileRecord): Prepared {
+  const refuse = (issues: readonly (Issue | RejectIssue)[]): Prepared => ({ ok: false, line, raw, issues });
+  if (!value.ok) return refuse([{ code: "malformed_json", path: "", message: value.reason }]);
+  if (!isPlainObject(value.message)) return refuse([issue("not_an_object", "")]);
+  const message: UncheckedMessage = coerce({ ...value.message });
+  const issues = validate(message);
+  if (issues.length > 0) return refuse(issues);
+  const messageId =
+    typeof message.messageId === "string" && message.messageId !== "" ? message.messageId : idOf(line, raw);
+  const json = JSON.stringify({ ...message, messageId });
+  if (Buffer.byteLength(json) > LIMITS.messageBytes) return refuse([issue("message_too_large", "")]);
+  return { ok: true, line, json, messageId };
+}
+
+function idOf(line: number, raw: string): string {
+  return `import-${createHash("sha256").update(`${line}\n${raw}`).digest("hex").slice(0, 32)}`;
+}
