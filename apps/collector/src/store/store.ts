@@ -285,6 +285,33 @@ export interface Consumers {
   remove(consumerId: string): Promise<void>;
 }
 
+// ── Purging ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Which messages are taken out: all of a user (`userId`, else `anonymousId`, as in `MessageKey`), or one by its id. */
+export type PurgeQuery =
+  | { readonly userId: string }
+  | { readonly sourceId: string; readonly messageId: string };
+
+/** What was taken out. */
+export interface Purged {
+  readonly messages: number;
+  /** Attempts whose texts were removed. */
+  readonly attempts: number;
+  readonly retries: number;
+}
+
+/** Taking users out of the store: what `deletions/` asks of it. */
+export interface Purging {
+  /**
+   * Overwrites the messages in the log, with the texts of their attempts, their retries, and refused messages of the user.
+   * `find`, `read` and `get` do not show them any more; offsets stay as they are. Their ids stay known to dedupe, so that a client
+   * that sends one again has sent a duplicate. Resolves when it is synced. Called again it takes out what is left.
+   */
+  purge(query: PurgeQuery): Promise<Purged>;
+  /** Resolves when what was purged (and documents that were replaced or deleted) is in no byte of the store's files. */
+  compact(): Promise<void>;
+}
+
 // ── Documents ────────────────────────────────────────────────────────────────────────────────────────────
 
 /** A document and its version, which grows by one with each change. */
