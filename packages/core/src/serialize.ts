@@ -3,8 +3,8 @@
  * does), BigInt and decimal objects as strings. Throws for a cycle, and whatever a getter or `toJSON` of the value throws.
  *
  * `JSON.stringify` with a replacer takes about four times as long as without, so one is used only for values that need it:
- * a BigInt makes the plain call throw; a decimal object (decimal.js, big.js, bignumber.js) without `toJSON` leaves its
- * sign, the key `s`, in the text.
+ * a BigInt makes the plain call throw; a decimal object (decimal.js, big.js, bignumber.js) without `toJSON` leaves a list of
+ * digits and its sign, the key `s`, in the text. Looking for the bracket first costs a twentieth of looking for the key.
  */
 export function serialize(value: object): string {
   let text: string;
@@ -13,7 +13,7 @@ export function serialize(value: object): string {
   } catch {
     return JSON.stringify(value, withoutLoss);
   }
-  return text.includes('"s":') ? JSON.stringify(value, withoutLoss) : text;
+  return text.includes("[") && text.includes('"s":') ? JSON.stringify(value, withoutLoss) : text;
 }
 
 function withoutLoss(_key: string, value: unknown): unknown {
@@ -25,7 +25,6 @@ function withoutLoss(_key: string, value: unknown): unknown {
 function isDecimal(value: unknown): value is object {
   if (typeof value !== "object" || value === null || !("s" in value) || !("e" in value)) return false;
   const digits = "d" in value ? value.d : "c" in value ? value.c : undefined;
-  // The digits of NaN and of an infinity are null; the methods tell a number from someone's `{s, e, c}`.
-  const holdsDigits = Array.isArray(digits) || digits === null;
-  return holdsDigits && "toFixed" in value && typeof value.toFixed === "function";
+  // The method tells a number from someone's own `{s, e, c}`.
+  return Array.isArray(digits) && "toFixed" in value && typeof value.toFixed === "function";
 }

@@ -1,0 +1,3 @@
+import { open as openPlain } from "./sluice.mjs";
+
+export const open = (url) => openPlain(url, { gzip: true });

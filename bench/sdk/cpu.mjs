@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import { forkServer } from "./fork-server.mjs";
+import { median, runScript } from "./run-script.mjs";
+
+const OWN = ["clients/none", "clients/floor", "clients/sluice", "clients/floor-gzip", "clients/sluice-gzip"];
+const PEERS = ["peers/segment", "peers/posthog", "peers/analytics-node", "peers/rudder"];
+
+/** The classic one stringifies its queue at each call: at the full count it takes minutes. */
+const COUNTS = { stream: { "peers/analytics-node": 10_000, default: 100_000 }, paced: { default: 15_000 } };
+
+export const peersAreInstalled = existsSync(new URL("peers/node_modules", import.meta.url));
+
+/** CPU microseconds a message, the median of rounds in which the clients take turns; that of the loop alone taken off. */
+export async function cpuTable(manner, rounds) {
+  const clients = peersAreInstalled ? [...OWN, ...PEERS] : OWN;
+  const runs = new Map(clients.map((client) => [client, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const client of clients) {
+      const count = COUNTS[manner][client] ?? COUNTS[manner].default;
+      const server = await forkServer();
+      const run = await runScript("one-run.mjs", [client, manner, count, server.url], { flags: ["--expose-gc"] });
+      const totals = await server.totals();
+      server.close();
+      // The warm-up's 10,000 arrive as well.
+      runs.get(client).push({ ...run, arrived: totals.messages - 10_000, offered: count, bytes: totals.socketBytes / totals.messages });
+    }
+  }
+  const loop = median(runs.get("clients/none").map(({ cpuMicros }) => cpuMicros));
+  return clients.slice(1).map((client) => {
+    const of = runs.get(client);
+    return {
+      client,
+      cpuMicros: median(of.map(({ cpuMicros }) => cpuMicros)) - loop,
+      bytes: median(of.map(({ bytes }) => bytes)),
+      arrived: Math.min(...of.map(({ arrived, offered }) => arrived / offered)),
+    };
+  });
+}

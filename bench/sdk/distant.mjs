@@ -1,0 +1,18 @@
+/** Messages a second to a collector that is 200 ms away, with eight requests outstanding. */
+import { Analytics } from "@sluice/node";
+import { forkServer } from "./fork-server.mjs";
+import { trackCall } from "./message.mjs";
+
+const COUNT = 20_000;
+const results = {};
+for (const maxInFlight of [1, 8]) {
+  const count = maxInFlight === 1 ? COUNT / 10 : COUNT;
+  const server = await forkServer({ SERVER_DELAY_MS: "200" });
+  const analytics = new Analytics({ writeKey: "bench", host: server.url, maxInFlight, maxQueueSize: COUNT });
+  const before = performance.now();
+  for (let i = 0; i < count; i++) analytics.track(trackCall(i));
+  await analytics.close();
+  results[maxInFlight] = count / ((performance.now() - before) / 1_000);
+  server.close();
+}
+console.log(JSON.stringify(results));
