@@ -1,11 +1,17 @@
-import { existsSync } from "node:fs";
+import { cpSync, existsSync } from "node:fs";
 import { defineConfig } from "tsup";
 
 const bundled = ["@sluice/protocol", "@sluice/resilience", "@sluice/webhooks"];
 const testing = existsSync("src/testing.ts") ? ["src/testing.ts"] : [];
 
 export default defineConfig({
-  entry: { index: "src/index.ts", main: "src/main.ts", "store-worker": "src/store/sqlite/worker/worker.ts", "audience-worker": "src/audiences/engine-thread/worker.ts", ...(testing.length ? { testing: "src/testing.ts" } : {}) },
+  entry: {
+    index: "src/index.ts",
+    main: "src/main.ts",
+    "store-worker": "src/store/sqlite/worker/worker.ts",
+    "audience-worker": "src/audiences/engine-thread/worker.ts",
+    ...(testing.length ? { testing: "src/testing.ts" } : {}),
+  },
   format: ["esm"],
   target: "node22",
   clean: true,
@@ -13,6 +19,14 @@ export default defineConfig({
   // The published package brings our private packages' code along.
   noExternal: bundled,
   dts: { entry: ["src/index.ts", ...testing], resolve: bundled },
+  // The dashboard's pages, which the collector serves; turbo has built them before.
+  onSuccess: async () => {
+    if (existsSync("../dashboard/dist")) cpSync("../dashboard/dist", "dist/dashboard", { recursive: true });
+  },
   // `node:sqlite` exists under that name only.
   removeNodeProtocol: false,
+  // The dashboard is built before (it is a dev dependency), and is served from beside the collector's code.
+  async onSuccess() {
+    if (existsSync("../dashboard/dist")) cpSync("../dashboard/dist", "dist/dashboard", { recursive: true });
+  },
 });

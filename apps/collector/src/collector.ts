@@ -1,10 +1,14 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
 import { audienceEndpoints } from "./admin/audiences/endpoints.js";
+import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
+import { findDashboard } from "./admin/dashboard/find-dashboard.js";
 import { randomText } from "./admin/new-id.js";
 import { adminRoutes } from "./admin/routes.js";
+import { staticRoutes } from "./admin/static-files.js";
 import { openTokens } from "./admin/tokens.js";
 import { AudienceEngine } from "./audiences/engine.js";
 import { startEngineThread } from "./audiences/engine-thread/start-engine-thread.js";
@@ -30,6 +34,9 @@ import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
 import type { RetentionOptions } from "./store/sqlite/retention-options.js";
 import type { Store } from "./store/store.js";
 import { VERSION } from "./version.js";
+
+/** Where the build puts the dashboard, beside the code. */
+const BUILT_DASHBOARD = fileURLToPath(new URL("./dashboard/", import.meta.url));
 
 export interface CollectorOptions {
   /** `dev` makes a first source and an admin token, kept readable in the data folder, and allows `POST /api/v1/reset`. */
@@ -58,6 +65,10 @@ export interface CollectorOptions {
   readonly messagesPerSecond?: number;
   readonly httpLimits?: Partial<HttpLimits>;
   readonly deliveryPolicy?: Partial<DeliveryPolicy>;
+  /** The folder of the built dashboard. Default: the one that comes with the collector, where it was built. */
+  readonly dashboardDirectory?: string;
+  /** The folder with the dashboard's built files. Default: the one that the collector's own build brings along. */
+  readonly dashboardDirectory?: string;
   /** How names are resolved for webhooks. Default: the machine's resolver. */
   readonly resolve?: ResolveHost;
   /** What webhooks are sent through. Default: the network. */
@@ -156,6 +167,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   );
   const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
 
+  const dashboard = options.dashboardDirectory ?? findDashboard();
   const server = keep(
     await startServer({
       host: options.host,
@@ -193,6 +205,8 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
           version: VERSION,
           endpoints: audienceEndpoints(audiences),
         }),
+        ...(await staticRoutes(options.dashboardDirectory ?? BUILT_DASHBOARD)),
+        ...(dashboard === undefined ? [] : dashboardRoutes(dashboard)),
       ],
     }),
     (it) => it.close(graceMs),

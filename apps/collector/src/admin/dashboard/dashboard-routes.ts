@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/route.js";
+
+/**
+ * The first segments of the dashboard's addresses: each of them, and what is below it, is its one page. A test compares
+ * them with the dashboard's own list.
+ */
+export const DASHBOARD_PAGES = [
+  "live",
+  "messages",
+  "deliveries",
+  "sources",
+  "catalog",
+  "destinations",
+  "audiences",
+  "computed-traits",
+  "profiles",
+  "deletions",
+  "settings",
+] as const;
+
+const CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const SECURITY_HEADERS = {
+  "content-security-policy": CSP,
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".woff2": "font/woff2",
+  ".json": "application/json",
+  ".txt": "text/plain; charset=utf-8",
+};
+const COMPRESSIBLE = new Set([".html", ".js", ".css", ".svg", ".json", ".txt"]);
+const YEAR_SECONDS = 31_536_000;
+
+/** The dashboard's files, from a folder that does not change while the collector runs. */
+export function dashboardRoutes(folder: string): Route[] {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".map"))
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length).replaceAll("\\", "/"))
+    .map((path) => (path.startsWith("/") ? path : `/${path}`));
+  const page = serveFile(join(folder, "index.html"), "no-cache");
+  return [
+    { path: "/", methods: { GET: page } },
+    ...DASHBOARD_PAGES.flatMap((name): Route[] => [
+      { path: `/${name}`, methods: { GET: page } },
+      { path: `/${name}/*`, methods: { GET: page } },
+    ]),
+    ...files
+      .filter((path) => path !== "/index.html")
+      .map((path): Route => {
+        // Names of built assets carry a hash of their content: what is under one name never changes.
+        const isHashed = path.startsWith("/assets/");
+        const caching = isHashed ? `public, max-age=${YEAR_SECONDS}, immutable` : "no-cache";
+        return { path, methods: { GET: serveFile(join(folder, path), caching) } };
+      }),
+  ];
+}
+
+interface LoadedFile {
+  readonly etag: string;
+  readonly plain: Uint8Array;
+  readonly br?: Uint8Array;
+  readonly gzip?: Uint8Array;
+}
+
+/** Read and compressed when it is first asked for, then kept: all of them together are less than a megabyte. */
+function serveFile(path: string, caching: string): Handler {
+  let loading: Promise<LoadedFile> | undefined;
+  return async (request) => {
+    loading ??= load(path).catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return answerWith(await loading, request, path, caching);
+  };
+}
+
+async function load(path: string): Promise<LoadedFile> {
+  const plain = await readFile(path);
+  const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
+  if (!COMPRESSIBLE.has(extname(path))) return { etag, plain };
+  const [br, gzipped] = await Promise.all([
+    promisify(brotliCompress)(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+    promisify(gzip)(plain),
+  ]);
+  return { etag, plain, br, gzip: gzipped };
+}
+
+function answerWith(file: LoadedFile, request: HttpRequest, path: string, caching: string): HttpAnswer {
+  const headers = { etag: file.etag, "cache-control": caching, vary: "accept-encoding", ...SECURITY_HEADERS };
+  if (request.headers["if-none-match"] === file.etag) return { status: 304, headers };
+  const accepted = String(request.headers["accept-encoding"] ?? "");
+  const encoding =
+    file.br && /\bbr\b/.test(accepted) ? "br" : file.gzip && /\bgzip\b/.test(accepted) ? "gzip" : undefined;
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      "content-type": TYPES[extname(path)] ?? "application/octet-stream",
+      ...(encoding === undefined ? {} : { "content-encoding": encoding }),
+    },
+    body: (encoding === undefined ? undefined : file[encoding]) ?? file.plain,
+  };
+}
