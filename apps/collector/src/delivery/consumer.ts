@@ -339,6 +339,7 @@ export class Consumer {
         return undefined;
       case "filtered":
       case "skipped":
+      case "suppressed":
         this.#settle(stored, matched.kind, matched.reason);
         return undefined;
       default:
@@ -430,7 +431,13 @@ export class Consumer {
           message: matched.message,
           timestamp: formatTime(matched.timeMs),
         },
-        { number: rounds, doneUrls: retry?.doneUrls ?? [], failedUrls: retry?.failedUrls ?? [], record },
+        {
+          number: rounds,
+          doneUrls: retry?.doneUrls ?? [],
+          failedUrls: retry?.failedUrls ?? [],
+          record,
+          gone: this.#options.onGone,
+        },
       )
       .catch((error: unknown) => crashed(error))
       .then((outcome) => {
@@ -452,7 +459,6 @@ export class Consumer {
   ): void {
     const { steady, clock, policy, events, destinationId } = this.#options;
     const nowMs = steady.now();
-    for (const url of outcome.gone ?? []) this.#options.onGone(url);
     this.#observe(outcome, nowMs);
     const crowd = this.#retries.waiting;
     const decision = decide(

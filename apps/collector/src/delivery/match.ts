@@ -2,8 +2,10 @@ import { isMessageKind, type JsonObject, resolveTime } from "@sluice/protocol";
 import type { DestinationType } from "../destinations/destination.js";
 import type { Connection, DestinationDocument, SourceDocument } from "../store/documents.js";
 import type { StoredMessage } from "../store/store.js";
+import type { Suppressions } from "../store/suppressions.js";
 import { applyFilters } from "./apply-filters.js";
 import { disabledByIntegrations } from "./integrations.js";
+import { userOf } from "./user-order.js";
 
 /** All that decides which messages a destination gets; made anew when one of its documents changes. */
 export interface Routing {
@@ -12,6 +14,8 @@ export interface Routing {
   readonly type: Pick<DestinationType, "name" | "sources" | "historical">;
   readonly connections: ReadonlyMap<string, readonly Connection[]>;
   readonly sources: ReadonlyMap<string, SourceDocument>;
+  /** Whether a user's message at an offset came while the user was suppressed. Default: nobody is. */
+  readonly isSuppressed?: Suppressions["covers"];
 }
 
 export type Match =
@@ -20,6 +24,8 @@ export type Match =
   | { readonly kind: "filtered"; readonly reason: string }
   /** The destination was disabled when it came. */
   | { readonly kind: "skipped"; readonly reason: string }
+  /** It came while its user was suppressed: no replay brings it back. */
+  | { readonly kind: "suppressed"; readonly reason: string }
   /** The source is not connected: the destination has nothing to do with it. */
   | { readonly kind: "unconnected" };
 
@@ -28,6 +34,7 @@ export function routingOf(
   document: DestinationDocument,
   type: Routing["type"],
   sources: ReadonlyMap<string, SourceDocument>,
+  isSuppressed?: Suppressions["covers"],
 ): Routing {
   const connections = new Map<string, Connection[]>();
   for (const connection of document.connections) {
@@ -35,7 +42,14 @@ export function routingOf(
     if (others === undefined) connections.set(connection.sourceId, [connection]);
     else others.push(connection);
   }
-  return { destinationId, document, type, connections, sources };
+  return {
+    destinationId,
+    document,
+    type,
+    connections,
+    sources,
+    ...(isSuppressed === undefined ? {} : { isSuppressed }),
+  };
 }
 
 /**
@@ -51,6 +65,9 @@ export function match(stored: StoredMessage, routing: Routing, replay: boolean):
     return skipped(stored, routing, replay) ?? { kind: "deliver", message, timeMs };
   }
   if (!isConnected(stored, routing, replay)) return { kind: "unconnected" };
+  if (routing.isSuppressed?.(userOf(message), stored.offset)) {
+    return { kind: "suppressed", reason: "the user is suppressed" };
+  }
   const whileDisabled = skipped(stored, routing, replay);
   if (whileDisabled !== undefined) return whileDisabled;
 

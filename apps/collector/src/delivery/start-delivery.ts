@@ -5,6 +5,7 @@ import type { Logger } from "../logger.js";
 import type { Metrics } from "../metrics.js";
 import { type DestinationDocument, DOCUMENT_KINDS, type SourceDocument } from "../store/documents.js";
 import type { Offset, Store, Versioned } from "../store/store.js";
+import type { Suppressions } from "../store/suppressions.js";
 import { Consumer } from "./consumer.js";
 import { type DeliveryEvents, deliveryEvents } from "./delivery-events.js";
 import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-policy.js";
@@ -24,6 +25,8 @@ export interface DeliveryDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly live: LiveEvents;
+  /** Default: nobody is suppressed. */
+  readonly suppressions?: Pick<Suppressions, "covers">;
   /** Default: `DELIVERY_DEFAULTS`. */
   readonly policy?: Partial<DeliveryPolicy>;
 }
@@ -66,6 +69,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     events: deliveryEvents(logger, metrics, live),
     reader: sharedReader(store.log),
     sources: new Map(),
+    suppressions: deps.suppressions,
   };
   const deliveries = new Map<string, DestinationDelivery>();
   let closing = false;
@@ -144,6 +148,7 @@ interface Stage {
   readonly policy: DeliveryPolicy;
   readonly events: DeliveryEvents;
   readonly reader: SharedReader;
+  readonly suppressions: Pick<Suppressions, "covers"> | undefined;
   sources: ReadonlyMap<string, SourceDocument>;
 }
 
@@ -229,7 +234,8 @@ class DestinationDelivery {
   #routing(): ReturnType<typeof routingOf> | undefined {
     const document = this.#document;
     const type = document && this.#stage.catalog.get(document.type);
-    return document && type && routingOf(this.#id, document, type, this.#stage.sources);
+    const { sources, suppressions } = this.#stage;
+    return document && type && routingOf(this.#id, document, type, sources, suppressions?.covers);
   }
 
   async #openConsumer(

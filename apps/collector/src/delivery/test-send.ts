@@ -6,6 +6,7 @@ import type { RoundAttempt } from "../destinations/destination.js";
 import { CollectorError } from "../errors.js";
 import { type DestinationDocument, DOCUMENT_KINDS } from "../store/documents.js";
 import type { Store } from "../store/store.js";
+import { disableTarget } from "./disable-target.js";
 
 /** What a test message came to. */
 export interface TestSend {
@@ -34,6 +35,7 @@ export async function testSend(
   });
   try {
     const attempts: (RoundAttempt & { attempt: number })[] = [];
+    const goneUrls: string[] = [];
     const outcome = await destination.deliver(
       {
         messageId,
@@ -51,9 +53,11 @@ export async function testSend(
         number: 1,
         doneUrls: [],
         failedUrls: [],
+        gone: (url) => void goneUrls.push(url),
         record: (attempt) => attempts.push({ ...attempt, attempt: 1 }),
       },
     );
+    for (const url of goneUrls) await disableTarget({ store, catalog, clock }, destinationId, url);
     const state = outcome.kind === "retry" || outcome.kind === "aborted" ? "pending" : outcome.kind;
     return { messageId, state, reason: "reason" in outcome ? outcome.reason : "aborted", attempts };
   } finally {

@@ -77,6 +77,8 @@ export interface Round {
   readonly failedUrls: readonly string[];
   /** Keeps an exchange for the trace. May be called after the round's outcome is known. */
   record(attempt: RoundAttempt): void;
+  /** A target asked never to be called again (410). May be called after the round's outcome is known. */
+  gone(url: string): void;
 }
 
 /** One exchange (or write) of a round. */
@@ -93,7 +95,7 @@ export interface RoundAttempt {
 }
 
 /** Reasons are few in number: they name statuses, codes and targets, never what belongs to one message. */
-export type RoundOutcome = (
+export type RoundOutcome =
   | { readonly kind: "delivered"; readonly reason: string }
   | {
       readonly kind: "retry";
@@ -107,8 +109,4 @@ export type RoundOutcome = (
     }
   | { readonly kind: "failed"; readonly reason: string }
   /** The destination was closed meanwhile: as if the round had not been. */
-  | { readonly kind: "aborted" }
-) & {
-  /** Targets that asked never to be called again (410). */
-  readonly gone?: readonly string[];
-};
+  | { readonly kind: "aborted" };

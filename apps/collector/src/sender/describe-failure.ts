@@ -77,8 +77,8 @@ export function describeFailure(error: unknown): Failure {
   if (code === "ERR_EGRESS_REFUSED") return { code: "address_not_allowed", message: messageOf(cause) };
   const known = BY_CODE[code];
   if (known !== undefined) return { code: known[0], message: `${known[1]} (${code})` };
-  if (code.startsWith("HPE_")) {
-    return { code: "bad_response", message: `The answer is not valid HTTP/1.1 (${code})` };
+  if (code.startsWith("HPE_") || (cause instanceof Error && cause.name === "HTTPParserError")) {
+    return { code: "bad_response", message: "The answer is not valid HTTP/1.1" };
   }
   if (/^(CERT_|ERR_TLS_CERT|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH|UNABLE_TO_)/.test(code)) {
     return {

@@ -23,11 +23,8 @@ export function concludeRound(
   const accepted = of("accepted");
   const retried = of("retry");
   const lost = of("refused", "gone");
-  const gone = of("gone").map(({ url }) => url);
-  const goneToo = gone.length === 0 ? {} : { gone };
 
-  if (success === "any" && accepted.length > 0)
-    return { kind: "delivered", reason: reasonOf(accepted), ...goneToo };
+  if (success === "any" && accepted.length > 0) return { kind: "delivered", reason: reasonOf(accepted) };
   if (of("aborted").length > 0) return { kind: "aborted" };
 
   const failedUrls = [...round.failedUrls, ...lost.map(({ url }) => url)];
@@ -41,7 +38,6 @@ export function concludeRound(
       doneUrls: [...round.doneUrls, ...done.map(({ url }) => url)],
       failedUrls,
       alive: accepted.length > 0,
-      ...goneToo,
     };
   }
   if (failedUrls.length === 0) return { kind: "delivered", reason: reasonOf(accepted) };
@@ -49,7 +45,6 @@ export function concludeRound(
   return {
     kind: "failed",
     reason: lost.length > 0 ? reasonOf(lost) : `refused before by ${round.failedUrls.join(", ")}`,
-    ...goneToo,
   };
 }
 

@@ -6,6 +6,7 @@ import { classifyExchange, type Verdict } from "./classify-exchange.js";
 import { concludeRound, type UrlResult } from "./conclude-round.js";
 import { type RequestHeaderOptions, requestHeaders } from "./request-headers.js";
 import type { WebhooksSettings } from "./settings.js";
+import { type UrlGate, urlGate } from "./url-gate.js";
 
 /** A URL that is posted to. */
 export interface Target {
@@ -14,6 +15,15 @@ export interface Target {
   readonly traced: Readonly<Record<string, string>>;
   readonly endpoint: Endpoint;
 }
+
+/** Exchanges that go on after another URL took their message, for each round that may be under way. */
+const LATE_A_ROUND = 4;
+
+const NOT_TRIED = {
+  code: "not_tried",
+  message:
+    "This URL ran into the deadline five times in a row. While another URL takes messages, it is only probed now and then",
+} as const;
 
 type Policy = Pick<WebhooksSettings, "payload" | "success" | "order" | "concurrency" | "rateLimit">;
 
@@ -27,16 +37,66 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
     const exchange = await target.endpoint.post(headers, body);
     const verdict = classifyExchange(exchange);
     if (verdict.kind !== "aborted") round.record(toAttempt(target, atMs, exchange, verdict));
+    if (verdict.kind === "gone") round.gone(target.url);
     const retryAfterMs =
       exchange.kind === "answered" ? parseRetryAfter(exchange.retryAfter, clock.now()) : undefined;
     return { url: target.url, verdict, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  };
+
+  const gates = new Map<Target, UrlGate>(targets.map((target) => [target, urlGate(clock)]));
+  let late = 0;
+  let onLateEnd: (() => void)[] = [];
+
+  /** Counts what is still under way when its round has ended, and waits while there is too much of it. */
+  const leaveLate = async (results: readonly Promise<UrlResult>[]): Promise<void> => {
+    for (const result of results) {
+      late += 1;
+      void result.finally(() => {
+        late -= 1;
+        for (const resume of onLateEnd.splice(0)) resume();
+      });
+    }
+    while (late > concurrency * LATE_A_ROUND) {
+      await new Promise<void>((resolve) => {
+        onLateEnd = [...onLateEnd, resolve];
+      });
+    }
+  };
+
+  /** Posts to all at once; the first that takes the message ends the round, the others end on their own. */
+  const postToAny = async (
+    open: readonly Target[],
+    messageId: string,
+    body: Buffer,
+    round: Round,
+  ): Promise<readonly UrlResult[]> => {
+    const admitted = open.filter((target) => gates.get(target)?.admits() === true);
+    // With none admitted all are tried: a message must not fail for what others ran into.
+    const tried = admitted.length === 0 ? open : admitted;
+    const skipped = open.filter((target) => !tried.includes(target));
+    for (const target of skipped) round.record(notTried(target, clock.now()));
+    const results = tried.map(async (target) => {
+      const result = await post(target, messageId, body, round);
+      const { verdict } = result;
+      gates.get(target)?.ended(verdict.kind === "retry" && verdict.error.code === "timeout");
+      return result;
+    });
+    const first = await firstAccepted(results);
+    if (first === undefined) {
+      const ended = await Promise.all(results);
+      const verdict: Verdict = { kind: "retry", reason: NOT_TRIED.code, error: NOT_TRIED };
+      return [...ended, ...skipped.map(({ url }) => ({ url, verdict }))];
+    }
+    await leaveLate(results);
+    return [first];
   };
 
   return {
     flow: { concurrency, order, ...(rateLimit === undefined ? {} : { perSecond: rateLimit }) },
     async deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
       const open = targets.filter(({ url }) => !round.doneUrls.includes(url));
-      if (open.length === 0) {
+      const [only] = open;
+      if (only === undefined) {
         return {
           kind: "failed",
           reason: targets.length === 0 ? "every URL is disabled: each answered 410" : "no URL is left to try",
@@ -44,12 +104,13 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
       }
       // Made once: what is signed is what is sent, to every URL.
       const body = Buffer.from(JSON.stringify(webhookPayload(message.message, message.timestamp, payload)));
-      const results = open.map((target) => post(target, message.messageId, body, round));
-      if (success === "any" && results.length > 1) {
-        const first = await firstAccepted(results);
-        if (first !== undefined) return concludeRound([first], round, success);
-      }
-      return concludeRound(await Promise.all(results), round, success);
+      const { messageId } = message;
+      if (open.length === 1) return concludeRound([await post(only, messageId, body, round)], round, success);
+      const results =
+        success === "any"
+          ? await postToAny(open, messageId, body, round)
+          : await Promise.all(open.map((target) => post(target, messageId, body, round)));
+      return concludeRound(results, round, success);
     },
     async close() {
       await Promise.all(targets.map((target) => target.endpoint.close()));
@@ -66,6 +127,10 @@ function firstAccepted(results: readonly Promise<UrlResult>[]): Promise<UrlResul
       throw ended;
     }),
   ).catch(() => undefined);
+}
+
+function notTried({ url, traced }: Target, atMs: number): RoundAttempt {
+  return { atMs, url, error: NOT_TRIED, latencyMs: 0, requestHeaders: traced };
 }
 
 function toAttempt(target: Target, atMs: number, exchange: Exchange, verdict: Verdict): RoundAttempt {
