@@ -25,8 +25,4 @@ export default defineConfig({
   },
   // `node:sqlite` exists under that name only.
   removeNodeProtocol: false,
-  // The dashboard is built before (it is a dev dependency), and is served from beside the collector's code.
-  async onSuccess() {
-    if (existsSync("../dashboard/dist")) cpSync("../dashboard/dist", "dist/dashboard", { recursive: true });
-  },
 });
