@@ -19,10 +19,6 @@ export default defineConfig({
   // The published package brings our private packages' code along.
   noExternal: bundled,
   dts: { entry: ["src/index.ts", ...testing], resolve: bundled },
-  // The dashboard's pages, which the collector serves; turbo has built them before.
-  onSuccess: async () => {
-    if (existsSync("../dashboard/dist")) cpSync("../dashboard/dist", "dist/dashboard", { recursive: true });
-  },
   // `node:sqlite` exists under that name only.
   removeNodeProtocol: false,
 });

@@ -1,6 +1,5 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
 import { audienceEndpoints } from "./admin/audiences/endpoints.js";
@@ -8,7 +7,6 @@ import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
 import { findDashboard } from "./admin/dashboard/find-dashboard.js";
 import { randomText } from "./admin/new-id.js";
 import { adminRoutes } from "./admin/routes.js";
-import { staticRoutes } from "./admin/static-files.js";
 import { openTokens } from "./admin/tokens.js";
 import { AudienceEngine } from "./audiences/engine.js";
 import { startEngineThread } from "./audiences/engine-thread/start-engine-thread.js";
@@ -34,9 +32,6 @@ import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
 import type { RetentionOptions } from "./store/sqlite/retention-options.js";
 import type { Store } from "./store/store.js";
 import { VERSION } from "./version.js";
-
-/** Where the build puts the dashboard, beside the code. */
-const BUILT_DASHBOARD = fileURLToPath(new URL("./dashboard/", import.meta.url));
 
 export interface CollectorOptions {
   /** `dev` makes a first source and an admin token, kept readable in the data folder, and allows `POST /api/v1/reset`. */
@@ -66,8 +61,6 @@ export interface CollectorOptions {
   readonly httpLimits?: Partial<HttpLimits>;
   readonly deliveryPolicy?: Partial<DeliveryPolicy>;
   /** The folder of the built dashboard. Default: the one that comes with the collector, where it was built. */
-  readonly dashboardDirectory?: string;
-  /** The folder with the dashboard's built files. Default: the one that the collector's own build brings along. */
   readonly dashboardDirectory?: string;
   /** How names are resolved for webhooks. Default: the machine's resolver. */
   readonly resolve?: ResolveHost;
@@ -205,7 +198,6 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
           version: VERSION,
           endpoints: audienceEndpoints(audiences),
         }),
-        ...(await staticRoutes(options.dashboardDirectory ?? BUILT_DASHBOARD)),
         ...(dashboard === undefined ? [] : dashboardRoutes(dashboard)),
       ],
     }),
