@@ -10,7 +10,7 @@ export function CollectorBadge() {
   return (
     <BadgeLine
       tone="good"
-      text={`${data.mode === "dev" ? "Development" : "Production"} · ${data.region}`}
+      text={`${data.mode === "dev" ? "Dev" : "Production"} · ${data.region}`}
       title={`Version ${data.version} on Node ${data.node}, since ${exactTime(data.startedAt)}`}
     />
   );

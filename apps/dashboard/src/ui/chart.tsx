@@ -11,6 +11,9 @@ export interface Series {
   readonly fill?: boolean;
 }
 
+/** A chart that has only begun shows an empty minute rather than two seconds drawn large. */
+const SHORTEST_SPAN_S = 60;
+
 /** Lines over time. The table that says the same to a screen reader is the caller's. */
 export function Chart({
   label,
@@ -47,7 +50,10 @@ export function Chart({
         height,
         legend: { show: false },
         cursor: { y: false, points: { size: 7 } },
-        scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.15, 1)] } },
+        scales: {
+          x: { time: true, range: (_plot, min, max) => [Math.min(min, max - SHORTEST_SPAN_S), max] },
+          y: { range: (_plot, _min, max) => [0, Math.max((max ?? 0) * 1.15, 1)] },
+        },
         axes: [
           {
             stroke: color("--ink-faint"),
@@ -56,6 +62,7 @@ export function Chart({
             ticks: { show: false },
             size: 24,
             space: 90,
+            incrs: [15, 30, 60, 120],
             values: (_plot, ticks) => ticks.map((tick) => clockTime(tick * 1_000)),
           },
           {

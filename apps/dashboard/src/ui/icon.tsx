@@ -50,7 +50,7 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
         d={PATHS[name]}
         fill="none"
         stroke="currentColor"
-        strokeWidth="1.5"
+        strokeWidth={name === "more" ? 2.4 : 1.5}
         strokeLinecap="round"
         strokeLinejoin="round"
       />

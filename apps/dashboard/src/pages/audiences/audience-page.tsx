@@ -71,7 +71,7 @@ export function AudiencePage({ id }: { id: string }) {
 function Facts({ audience }: { audience: AudienceView }) {
   const names = useNames();
   return (
-    <Card title="Members" note="Now">
+    <Card title="Size" note="Members now">
       <p className="preview-size number">{count(audience.size)}</p>
       <dl className="facts">
         <dt>Trait</dt>

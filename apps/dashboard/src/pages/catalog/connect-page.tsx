@@ -112,7 +112,11 @@ function ConnectForm({
           <SourceChoice sources={sources} kinds={entry.sources} chosen={chosen} onChange={setChosen} />
           <TextField
             label="Name"
-            hint="What messages call it in `integrations`, beside the catalog's name. Case counts."
+            hint={
+              <>
+                What messages call it in <code>integrations</code>, beside the catalog's name. Case counts.
+              </>
+            }
             error={issueAt(issues, "name")}
             value={name}
             onChange={(event) => setName(event.target.value)}

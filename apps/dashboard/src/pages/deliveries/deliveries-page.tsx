@@ -53,7 +53,7 @@ export function DeliveriesPage() {
   return (
     <Page
       title="Deliveries"
-      lead="One line for each message and destination that needed more than one good answer. Retry one, or replay many."
+      lead="What failed or still waits, one line for each message and destination. Retry one, or replay many."
       actions={
         <Button icon="replay" disabled={destinations.length === 0} onClick={() => setReplaying(true)}>
           Replay messages

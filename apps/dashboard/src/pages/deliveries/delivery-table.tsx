@@ -4,20 +4,29 @@ import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { StateBadge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
-import { Table } from "../../ui/table.js";
+import { type Column, Table } from "../../ui/table.js";
 import { Time } from "../../ui/time.js";
 import { visibleText } from "../../words/visible-text.js";
 
 export function DeliveryTable({
   deliveries,
+  ofOneDestination = false,
   onRetry,
   onOpen,
 }: {
   deliveries: readonly DeliveryView[];
+  /** Leaves out the column that would say the same in every row. */
+  ofOneDestination?: boolean;
   onRetry: (delivery: DeliveryView) => void;
   onOpen: (delivery: DeliveryView) => void;
 }) {
   const names = useNames();
+  const destination: Column<DeliveryView> = {
+    head: "Destination",
+    cell: (one) => (
+      <Link href={addresses.destination(one.destinationId)}>{names.destination(one.destinationId)}</Link>
+    ),
+  };
   return (
     <Table
       label="Deliveries, newest first"
@@ -34,14 +43,7 @@ export function DeliveryTable({
           ),
         },
         { head: "State", cell: (one) => <StateBadge state={one.state} /> },
-        {
-          head: "Destination",
-          cell: (one) => (
-            <Link href={addresses.destination(one.destinationId)}>
-              {names.destination(one.destinationId)}
-            </Link>
-          ),
-        },
+        ...(ofOneDestination ? [] : [destination]),
         { head: "Why", cell: (one) => <span className="small soft">{visibleText(one.reason, 160)}</span> },
         {
           head: "Attempts",

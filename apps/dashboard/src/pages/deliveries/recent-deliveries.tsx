@@ -39,7 +39,12 @@ export function RecentDeliveries({ destinationId }: { destinationId: string }) {
       ) : deliveries.data.length === 0 ? (
         <p className="soft card-text">Nothing failed and nothing waits.</p>
       ) : (
-        <DeliveryTable deliveries={deliveries.data} onRetry={(one) => retry.mutate(one)} onOpen={setOpened} />
+        <DeliveryTable
+          ofOneDestination
+          deliveries={deliveries.data}
+          onRetry={(one) => retry.mutate(one)}
+          onOpen={setOpened}
+        />
       )}
       {retry.isError && <Failure error={retry.error} />}
       <AttemptsDialog delivery={opened} onClose={() => setOpened(undefined)} />

@@ -32,6 +32,9 @@ export function DestinationHealth({ id }: { id: string }) {
 export function DestinationLag({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
   if (data === undefined) return <>…</>;
+  // What is behind a disabled destination is skipped, not waited for.
+  if (data.state === "disabled")
+    return <span title="waiting from before it was disabled">{count(data.retries)}</span>;
   return (
     <span
       title={`${count(data.behind)} not looked at yet, ${count(data.retries)} waiting for another attempt`}

@@ -18,13 +18,19 @@ import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { catalogWords } from "../catalog/catalog-words.js";
 import { RecentDeliveries } from "../deliveries/recent-deliveries.js";
-import { DestinationHealth } from "./destination-health.js";
+import { DestinationHealth, HEALTH } from "./destination-health.js";
 import { FilterRules } from "./filter-rules.js";
 import { schemaProperties } from "./schema-fields.js";
 import { draftOf, issueAt, issuesOf, settingsOf } from "./settings-draft.js";
 import { SettingsForm } from "./settings-form.js";
 import { SourceChoice } from "./source-choice.js";
 import { TestSend } from "./test-send.js";
+
+const NAME_HINT = (
+  <>
+    What messages call it in <code>integrations</code>, beside the catalog's name. Case counts.
+  </>
+);
 
 export function DestinationPage({ id }: { id: string }) {
   const api = useApi();
@@ -108,15 +114,23 @@ function Status({ id }: { id: string }) {
         note="messages that failed and wait, now"
       />
       <Stat
-        label="Next attempt"
-        value={data && (data.nextAttemptAt === undefined ? "None waits" : <Time at={data.nextAttemptAt} />)}
-        note={data?.lastError === undefined ? "no error since the start" : visibleText(data.lastError, 160)}
+        label="Now"
+        value={data && HEALTH[data.state].label}
+        note={
+          data?.nextAttemptAt === undefined ? (
+            visibleText(data?.lastError ?? "no error that still stands", 160)
+          ) : (
+            <>
+              next attempt <Time at={data.nextAttemptAt} />: {visibleText(data.lastError ?? "", 120)}
+            </>
+          )
+        }
       />
     </div>
   );
 }
 
-function Stat({ label, value, note }: { label: string; value: React.ReactNode; note: string }) {
+function Stat({ label, value, note }: { label: string; value: React.ReactNode; note: React.ReactNode }) {
   return (
     <div className="stat">
       <span className="stat-label">{label}</span>
@@ -166,7 +180,7 @@ function EditSettings({ destination, entry }: { destination: DestinationView; en
         <SourceChoice sources={sources} kinds={entry.sources} chosen={chosen} onChange={setChosen} />
         <TextField
           label="Name"
-          hint="What messages call it in `integrations`, beside the catalog's name. Case counts."
+          hint={NAME_HINT}
           error={issueAt(issues, "name")}
           value={name}
           onChange={(event) => setName(event.target.value)}
