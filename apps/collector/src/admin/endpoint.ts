@@ -47,6 +47,8 @@ interface EndpointSpec<B extends TSchema, Q extends TObject> {
   readonly errors?: readonly ErrorCode[];
   /** The answer holds a secret that is stored nowhere: a repeated `Idempotency-Key` gets 409 instead of the answer. */
   readonly isAnswerSecret?: boolean;
+  /** The body names users: the audit log keeps that it was asked, not of whom. */
+  readonly isBodyPersonal?: boolean;
   handle(asked: Asked<Static<B>, Static<Q>>, context: AdminContext): Promise<EndpointAnswer> | EndpointAnswer;
 }
 

@@ -51,7 +51,12 @@ export function serveEndpoint(
       const answer = await endpoint.handle(asked, context);
       if (endpoint.access === "write") {
         const target = answer.target ?? request.params.id ?? idOf(answer.body);
-        await audit.add({ token, action: endpoint.name, target, change: body });
+        await audit.add({
+          token,
+          action: endpoint.name,
+          target,
+          ...(endpoint.isBodyPersonal ? {} : { change: body }),
+        });
       }
       return answer;
     };

@@ -18,6 +18,7 @@ import {
   type StoredBatch,
   type StoredMessage,
 } from "../store/store.js";
+import { digestOf, type SuppressedSpan } from "../store/suppressions.js";
 import { type Aspect, aspectKey, nextChangeMs, tallyOf, withOccurrence } from "./aspect.js";
 import { BoundedMap } from "./bounded-map.js";
 import {
@@ -100,6 +101,7 @@ export class AudienceEngine {
   readonly #remembered: Remembered;
   readonly #inTurn = inTurn();
   readonly #previews = new Map<number, Previewer>();
+  #suppressed: ReadonlyMap<string, readonly SuppressedSpan[]> = new Map();
   #nextPreview = 1;
   #loaded: Loaded | undefined;
   /** Messages up to it are in the log; stored with the next commit. */
@@ -119,6 +121,11 @@ export class AudienceEngine {
    */
   define(definitions: readonly Definition[], nowMs: number, nonce: string): Promise<StepResult> {
     return this.#step(nowMs, (step, loaded) => this.#define(step, loaded, definitions), { nonce });
+  }
+
+  /** Users, by digest, of whom messages in these spans are not counted. Not remembered: to be told at each start. */
+  suppress(spans: readonly (readonly [digest: string, spans: readonly SuppressedSpan[]])[]): void {
+    this.#suppressed = new Map(spans);
   }
 
   /** Messages that a crash left owed. */
@@ -146,7 +153,7 @@ export class AudienceEngine {
       const messages = batches
         .filter((batch) => batch.sourceId !== AUDIENCE_SOURCE_ID)
         .flatMap(decodeBatch)
-        .filter((stored) => stored.offset > loaded.cursor);
+        .filter((stored) => stored.offset > loaded.cursor && !this.#isSuppressed(stored));
       const known = messages.map((stored) => identificationOf(stored.message));
       await step.fetch(known.flatMap((one) => (one === undefined ? [] : identitiesIn(one))));
       for (const stored of messages) takeMessage(step, loaded, stored);
@@ -508,6 +515,12 @@ export class AudienceEngine {
         ? others
         : [{ ...resend, after: last }, ...others];
     step.stateChanged(state);
+  }
+
+  #isSuppressed({ message, offset }: StoredMessage): boolean {
+    if (this.#suppressed.size === 0) return false;
+    const spans = this.#suppressed.get(digestOf(String(message.userId || message.anonymousId || ""))) ?? [];
+    return spans.some(({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo));
   }
 
   /** A profile as it is stored: not taken into memory, since a step may be changing it. */

@@ -11,6 +11,7 @@ import type { Logger } from "../logger.js";
 import type { Metrics } from "../metrics.js";
 import type { OwedMessage } from "../store/profiles.js";
 import { BEFORE_FIRST, type Offset, type Page, type PageRequest, type Store } from "../store/store.js";
+import { SUPPRESSION, type SuppressionDocument } from "../store/suppressions.js";
 import { type Deferred, deferred } from "./deferred.js";
 import {
   AUDIENCE,
@@ -92,7 +93,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const wake = (): void => rouse.resolve();
   const stopListening = log.onAppend(wake);
   const stopWatching = store.config.watch(({ kind }) => {
-    if (kind !== AUDIENCE && kind !== COMPUTED_TRAIT) return;
+    if (kind !== AUDIENCE && kind !== COMPUTED_TRAIT && kind !== SUPPRESSION) return;
     isDefinitionStale = true;
     wake();
   });
@@ -140,6 +141,8 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     const waiting = waiters;
     waiters = [];
     try {
+      const suppressed = await store.config.list<SuppressionDocument>(SUPPRESSION);
+      engine.suppress(suppressed.map(({ id, value }) => [id, value.spans]));
       await take(await engine.define(await readDefinitions(store.config), clock.now(), nonce));
       for (const waiter of waiting) waiter.resolve();
     } catch (error) {

@@ -4,14 +4,17 @@ import type { Clock } from "@sluice/resilience";
 import { CollectorError, StorageUnavailable } from "../errors.js";
 import type { HttpRequest } from "../http/route.js";
 import type { LiveEvents } from "../live-events.js";
-import type { Store } from "../store/store.js";
+import type { NewBatch, Store } from "../store/store.js";
+import type { Suppressions } from "../store/suppressions.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { judge, type Refusal } from "./judge.js";
-import { type OpenedRequest, openRequest } from "./open-request.js";
+import { openRequest } from "./open-request.js";
 import { rateLimiter } from "./rate-limit.js";
 import { rejectionsOf } from "./rejections.js";
 import type { Source, SourceDirectory } from "./source-directory.js";
-import { basicUser } from "./write-key.js";
+import { suppressedItems, withoutContents } from "./suppressed.js";
+import { invalidMessage, success } from "./verdict.js";
+import { basicUser, type NamedKeys, namedKeys } from "./write-key.js";
 
 export interface IngestOptions {
   readonly store: Store;
@@ -19,6 +22,8 @@ export interface IngestOptions {
   readonly clock: Clock;
   readonly metrics: IngestMetrics;
   readonly live: LiveEvents;
+  /** Default: nobody is suppressed. */
+  readonly suppressions?: Pick<Suppressions, "isSuppressed"> | undefined;
   /** The region this collector runs as. */
   readonly region: Region;
   /** Base URLs of the regions, for clients that came to the wrong one. */
@@ -37,6 +42,8 @@ export interface Ingest {
   /** The source of a write key, in this region; rejects with `invalid_write_key` or `wrong_region`. */
   authenticate(writeKey: string | undefined): Promise<Source>;
 }
+
+const NO_KEYS: ReadonlySet<string> = new Set();
 
 export function createIngest(options: IngestOptions): Ingest {
   const { store, sources, clock, metrics, live } = options;
@@ -79,109 +86,80 @@ export function createIngest(options: IngestOptions): Ingest {
 
   /** Keys in the body that are no key of the source which the request is for. */
   const foreignKeys = async (named: NamedKeys, source: Source): Promise<ReadonlySet<string>> => {
-    const foreign = new Set<string>();
     const keys = named.ofRequest === undefined ? named.ofMessages : [named.ofRequest, ...named.ofMessages];
+    if (keys.length === 0) return NO_KEYS;
+    const foreign = new Set<string>();
     for (const key of keys) if ((await sources.find(key))?.id !== source.id) foreign.add(key);
     return foreign;
+  };
+
+  /** What of a body is to be stored, and what is answered then. Nothing of the parsed body outlives this call. */
+  const admitBody = async (
+    body: Uint8Array,
+    kind: MessageKind | undefined,
+    header: { readonly writeKey: string; readonly source: Source } | undefined,
+    request: Pick<HttpRequest, "remoteAddress">,
+  ): Promise<Admitted> => {
+    const opened = openRequest(body, kind);
+    const named = namedKeys(opened);
+    const writeKey = header?.writeKey ?? named.ofRequest ?? named.ofMessages[0];
+    const source = header?.source ?? (await authenticate(writeKey));
+    const foreign = await foreignKeys(named, source);
+    if (named.ofRequest !== undefined && foreign.has(named.ofRequest))
+      throw new CollectorError("invalid_write_key", "the body's key and the header's disagree");
+
+    if (kind === undefined && !opened.isBatch)
+      throw new CollectorError("invalid_message", "the body must be an object with an array `batch`");
+    const judgement = judge(opened, { isForeignKey: (key) => foreign.has(key), makeId: randomUUID });
+    const { keys, refusals, madeIds } = judgement;
+    admit(source, opened.items.length);
+    const receivedAtMs = clock.now();
+    if (refusals.length > 0) {
+      metrics.rejected(refusals);
+      const rejections = rejectionsOf(opened, refusals, { sourceId: source.id, receivedAtMs, writeKey });
+      store.rejections.add(rejections);
+      if (live.watched) for (const rejection of rejections) live.publish({ kind: "rejected", rejection });
+    }
+    if (!opened.isBatch && refusals.length > 0) throw invalidMessage(refusals[0] as Refusal);
+    if (keys.length === 0) return { batch: undefined, refusals };
+
+    const suppressed = suppressedItems(keys, options.suppressions);
+    const batch: NewBatch = {
+      sourceId: source.id,
+      receivedAtMs,
+      ...(suppressed.size > 0
+        ? { body: withoutContents(opened, suppressed) }
+        : { body: opened.body, ...(kind === undefined ? {} : { kind }) }),
+      ...(judgement.wantsIp ? { ip: request.remoteAddress } : {}),
+      itemCount: opened.items.length,
+      skipped: refusals.map(({ index }) => index),
+      madeIds,
+      keys,
+    };
+    return { batch, refusals };
   };
 
   return {
     authenticate,
     async take(request, kind, readBody) {
-      const headerKey = basicUser(request.headers.authorization);
+      const writeKey = basicUser(request.headers.authorization);
       // What can be refused without the body is: it is neither held nor parsed then.
-      const headerSource = headerKey === undefined ? undefined : await authenticate(headerKey);
+      const header = writeKey === undefined ? undefined : { writeKey, source: await authenticate(writeKey) };
       assertStoring();
-      if (headerSource !== undefined) admit(headerSource, 0);
-
-      const opened = openRequest(await readBody(), kind);
-      const named = namedKeys(opened);
-      const writeKey = headerKey ?? named.ofRequest ?? named.ofMessages[0];
-      const source = headerSource ?? (await authenticate(writeKey));
-      const foreign = await foreignKeys(named, source);
-      if (named.ofRequest !== undefined && foreign.has(named.ofRequest))
-        throw new CollectorError("invalid_write_key", "the body's key and the header's disagree");
-
-      if (kind === undefined && !opened.isBatch)
-        throw new CollectorError("invalid_message", "the body must be an object with an array `batch`");
-      const judgement = judge(opened, { isForeignKey: (key) => foreign.has(key), makeId: randomUUID });
-      const { keys, refusals, madeIds } = judgement;
-      admit(source, opened.items.length);
-      const receivedAtMs = clock.now();
-      if (refusals.length > 0) {
-        metrics.rejected(refusals);
-        const rejections = rejectionsOf(opened, refusals, { sourceId: source.id, receivedAtMs, writeKey });
-        store.rejections.add(rejections);
-        if (live.watched) for (const rejection of rejections) live.publish({ kind: "rejected", rejection });
-      }
-      if (!opened.isBatch && refusals.length > 0) throw invalidMessage(refusals[0] as Refusal);
-      if (keys.length === 0) return { success: true, accepted: 0, ...rejectedList(refusals) };
-
+      if (header !== undefined) admit(header.source, 0);
+      const { batch, refusals } = await admitBody(await readBody(), kind, header, request);
+      if (batch === undefined) return success(0, refusals);
       const endTimer = metrics.appending();
-      const { duplicates } = await store.log
-        .append({
-          sourceId: source.id,
-          receivedAtMs,
-          body: opened.body,
-          ...(kind === undefined ? {} : { kind }),
-          ...(judgement.wantsIp ? { ip: request.remoteAddress } : {}),
-          itemCount: opened.items.length,
-          skipped: refusals.map(({ index }) => index),
-          madeIds,
-          keys,
-        })
-        .finally(endTimer);
-      metrics.accepted(keys.length, duplicates.length);
-      return {
-        success: true,
-        accepted: keys.length,
-        ...rejectedList(refusals),
-        ...(duplicates.length === 0 ? {} : { duplicates: duplicates.length }),
-      };
+      const { duplicates } = await store.log.append(batch).finally(endTimer);
+      metrics.accepted(batch.keys.length, duplicates.length);
+      return success(batch.keys.length, refusals, duplicates.length);
     },
   };
 }
 
-function rejectedList(refusals: readonly Refusal[]): Pick<IngestSuccess, "rejected"> {
-  if (refusals.length === 0) return {};
-  return {
-    rejected: refusals.map(({ index, messageId, issues: [first] }) => ({
-      index,
-      ...(messageId === undefined ? {} : { messageId }),
-      code: first?.code ?? "not_an_object",
-      message: first?.message ?? "",
-    })),
-  };
-}
-
-function invalidMessage({ messageId, issues }: Refusal): CollectorError {
-  return new CollectorError(
-    "invalid_message",
-    issues.map(({ code, message }) => `${code}: ${message}`).join("; "),
-    {
-      details: { issues, ...(messageId === undefined ? {} : { messageId }) },
-    },
-  );
-}
-
-interface NamedKeys {
-  /** The write key of the envelope, or of the single message. */
-  readonly ofRequest: string | undefined;
-  /** Those that stand in the messages of a batch, each once. */
-  readonly ofMessages: readonly string[];
-}
-
-function namedKeys({ root, items, isBatch }: OpenedRequest): NamedKeys {
-  const ofMessages = new Set<string>();
-  if (isBatch) {
-    for (const item of items) {
-      const key = textOf((item as { writeKey?: unknown } | null)?.writeKey);
-      if (key !== undefined) ofMessages.add(key);
-    }
-  }
-  return { ofRequest: textOf(root?.writeKey), ofMessages: [...ofMessages] };
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+/** What is left of a request while it waits for the disk. */
+interface Admitted {
+  /** Undefined when every message was refused. */
+  readonly batch: NewBatch | undefined;
+  readonly refusals: readonly Refusal[];
 }

@@ -6,6 +6,7 @@ import type { LiveEvents } from "../live-events.js";
 import type { Logger } from "../logger.js";
 import type { Metrics } from "../metrics.js";
 import type { Store } from "../store/store.js";
+import type { Suppressions } from "../store/suppressions.js";
 import { browserSettings } from "./browser-settings.js";
 import { createIngest } from "./ingest.js";
 import { ingestMetrics } from "./ingest-metrics.js";
@@ -19,6 +20,8 @@ export interface IngestRoutesOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly live: LiveEvents;
+  /** Default: nobody is suppressed. */
+  readonly suppressions?: Pick<Suppressions, "isSuppressed">;
   /** The region this collector runs as. */
   readonly region: Region;
   /** Base URLs of the regions: the other's is named in a 421, our own in the settings for browsers. */

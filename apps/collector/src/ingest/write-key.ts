@@ -1,3 +1,5 @@
+import type { OpenedRequest } from "./open-request.js";
+
 /** The user name of a Basic header, with or without the colon; undefined when there is none. */
 export function basicUser(header: string | undefined): string | undefined {
   if (header === undefined || !/^basic /i.test(header)) return undefined;
@@ -5,4 +7,27 @@ export function basicUser(header: string | undefined): string | undefined {
   const colon = text.indexOf(":");
   const user = colon === -1 ? text : text.slice(0, colon);
   return user === "" ? undefined : user;
+}
+
+/** Write keys that a body names. */
+export interface NamedKeys {
+  /** The write key of the envelope, or of the single message. */
+  readonly ofRequest: string | undefined;
+  /** Those that stand in the messages of a batch, each once. */
+  readonly ofMessages: readonly string[];
+}
+
+export function namedKeys({ root, items, isBatch }: OpenedRequest): NamedKeys {
+  const ofMessages = new Set<string>();
+  if (isBatch) {
+    for (const item of items) {
+      const key = textOf((item as { writeKey?: unknown } | null)?.writeKey);
+      if (key !== undefined) ofMessages.add(key);
+    }
+  }
+  return { ofRequest: textOf(root?.writeKey), ofMessages: [...ofMessages] };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -104,6 +104,7 @@ export function startEngineThread(options: EngineThreadOptions): Engine {
     };
 
   return {
+    suppress: notice("suppress"),
     define: method("define"),
     owed: method("owed"),
     paid: notice("paid"),

@@ -1,0 +1,239 @@
+import { type DeletionReceipt, formatTime } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import { type DestinationDocument, DOCUMENT_KINDS } from "../store/documents.js";
+import type { NewBatch, Purging, Store } from "../store/store.js";
+import { digestOf, type Suppressions } from "../store/suppressions.js";
+import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
+
+/** What a deletion asks of audiences. */
+export interface ProfileRemoval {
+  identitiesOf(userId: string): Promise<readonly string[]>;
+  forget(
+    userIds: readonly string[],
+  ): Promise<readonly { readonly profile: boolean; readonly audienceMemberships: number }[]>;
+  compact(): Promise<void>;
+}
+
+export interface DeletionParts {
+  readonly store: Pick<Store, "log" | "config" | "consumers"> & Purging;
+  readonly profiles: ProfileRemoval;
+  readonly suppressions: Suppressions;
+  readonly clock: Clock;
+  /** The built-in source: nobody's messages are of it, so it is never affected. */
+  readonly builtInSourceIds: readonly string[];
+}
+
+/** What a step changes of the deletion; undefined: it cannot be made yet. */
+export type StepResult = Partial<Pick<DeletionDocument, "users" | "receipt">> | undefined;
+
+const FOUND_AT_ONCE = 200;
+
+/** Makes one step. Made again after a crash in its middle, it ends the same. */
+export function makeStep(
+  step: Exclude<Step, "done">,
+  id: string,
+  deletion: DeletionDocument,
+  parts: DeletionParts,
+): Promise<StepResult> {
+  switch (step) {
+    case "suppress":
+      return suppress(deletion, parts);
+    case "collect":
+      return collect(deletion, parts);
+    case "purge":
+      return purge(deletion, parts);
+    case "forget":
+      return forget(deletion, parts);
+    case "tell":
+      return tell(id, deletion, parts);
+    case "erase":
+      return erase(deletion, parts);
+    case "trace":
+      return trace(deletion, parts);
+    default:
+      return step satisfies never;
+  }
+}
+
+function usersOf({ users }: DeletionDocument): readonly DeletedUser[] {
+  return users ?? [];
+}
+
+async function suppress(
+  deletion: DeletionDocument,
+  { profiles, suppressions }: DeletionParts,
+): Promise<StepResult> {
+  if (!deletion.suppress) return {};
+  for (const { userId } of usersOf(deletion))
+    await suppressions.suppress(userId, await profiles.identitiesOf(userId));
+  return {};
+}
+
+async function collect(
+  deletion: DeletionDocument,
+  { store, profiles, builtInSourceIds }: DeletionParts,
+): Promise<StepResult> {
+  const users: DeletedUser[] = [];
+  const found: number[] = [];
+  for (const { userId } of usersOf(deletion)) {
+    const ids = await profiles.identitiesOf(userId);
+    const sourceIds = new Set<string>();
+    let messages = 0;
+    for (const one of ids) {
+      let cursor: string | undefined;
+      do {
+        const page = await store.log.find(
+          { userId: one },
+          { limit: FOUND_AT_ONCE, ...(cursor === undefined ? {} : { cursor }) },
+        );
+        for (const { sourceId } of page.items) sourceIds.add(sourceId);
+        messages += page.items.length;
+        cursor = page.nextCursor;
+      } while (cursor !== undefined);
+    }
+    for (const builtIn of builtInSourceIds) sourceIds.delete(builtIn);
+    users.push({ userId, ids, sourceIds: [...sourceIds] });
+    found.push(messages);
+  }
+  // Counted before anything goes: a purge that a crash cuts in two would count only its second half.
+  const receipt = withUsers(deletion, (user, index) => ({ ...user, messages: found[index] ?? 0 }));
+  return { users, receipt };
+}
+
+async function purge(deletion: DeletionDocument, { store }: DeletionParts): Promise<StepResult> {
+  const removed: { attempts: number; retries: number }[] = [];
+  for (const { ids } of usersOf(deletion)) {
+    const total = { attempts: 0, retries: 0 };
+    for (const userId of ids) {
+      const { attempts, retries } = await store.purge({ userId });
+      total.attempts += attempts;
+      total.retries += retries;
+    }
+    removed.push(total);
+  }
+  return { receipt: withUsers(deletion, (user, index) => ({ ...user, ...removed[index] })) };
+}
+
+async function forget(
+  deletion: DeletionDocument,
+  { store, profiles, clock }: DeletionParts,
+): Promise<StepResult> {
+  const users = usersOf(deletion);
+  const forgotten = await profiles.forget(users.map((user) => user.userId));
+  // Messages that were on their way into the log, from clients or from audiences, while the first pass went by.
+  for (const { ids } of users) for (const userId of ids) await store.purge({ userId });
+  const receipt = withUsers(deletion, (user, index) => {
+    const { profile = false, audienceMemberships = 0 } = forgotten[index] ?? {};
+    // Made again after a crash, there is nothing to count any more.
+    return user.profile ? user : { ...user, profile, audienceMemberships };
+  });
+  return { receipt: { ...receipt, purgedAt: formatTime(clock.now()) } };
+}
+
+async function tell(
+  id: string,
+  deletion: DeletionDocument,
+  { store, clock }: DeletionParts,
+): Promise<StepResult> {
+  const webhooks = (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).filter(
+    ({ value }) => value.enabled && value.type === "webhooks",
+  );
+  const told: DeletionReceipt["deleteMessages"][number][] = [];
+  for (const [index, { userId, sourceIds }] of usersOf(deletion).entries()) {
+    for (const sourceId of sourceIds) {
+      const destinationIds = webhooks
+        .filter(({ value }) =>
+          value.connections.some((one) => one.sourceId === sourceId && one.upTo === undefined),
+        )
+        .map((destination) => destination.id);
+      if (destinationIds.length === 0) continue;
+      // One of its own at each source: a receiver that knows messages by id must not take two for one.
+      const messageId = `${id}-${index}-${sourceId}`;
+      await store.log.append(deleteMessage({ sourceId, messageId, userId, destinationIds }, clock.now()));
+      told.push({ sourceId, messageId, destinationIds });
+    }
+  }
+  return { receipt: { ...deletion.receipt, deleteMessages: told } };
+}
+
+/** Appended twice, it is the same message to the log, which knows it by source and id. */
+function deleteMessage(
+  {
+    sourceId,
+    messageId,
+    userId,
+    destinationIds,
+  }: {
+    readonly sourceId: string;
+    readonly messageId: string;
+    readonly userId: string;
+    readonly destinationIds: readonly string[];
+  },
+  nowMs: number,
+): NewBatch {
+  const message = { type: "delete", messageId, userId, timestamp: formatTime(nowMs) };
+  return {
+    sourceId,
+    receivedAtMs: nowMs,
+    body: Buffer.from(JSON.stringify({ batch: [message] })),
+    itemCount: 1,
+    skipped: [],
+    madeIds: [],
+    // Not found under the user: another deletion of the same user must not take it out before it is delivered.
+    keys: [{ index: 0, messageId, userId: "", type: "delete" }],
+    onlyDestinations: destinationIds,
+  };
+}
+
+async function erase(
+  deletion: DeletionDocument,
+  { store, profiles, clock }: DeletionParts,
+): Promise<StepResult> {
+  await store.compact();
+  await profiles.compact();
+  return { receipt: { ...deletion.receipt, erasedAt: formatTime(clock.now()) } };
+}
+
+/** Undefined while a delete message is still on its way. */
+async function trace(deletion: DeletionDocument, { store, clock }: DeletionParts): Promise<StepResult> {
+  const existing = new Set(
+    (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).map(({ id }) => id),
+  );
+  for (const { sourceId, messageId, destinationIds } of deletion.receipt.deleteMessages) {
+    const [message] = (await store.log.find({ sourceId, messageId }, { limit: 1 })).items;
+    if (message === undefined) continue;
+    const outcomes = await store.consumers.outcomesOf(message.offset);
+    const isSettled = (destinationId: string): boolean =>
+      !existing.has(destinationId) ||
+      outcomes.some((outcome) => outcome.consumerId === destinationId && outcome.state !== "pending");
+    if (!destinationIds.every(isSettled)) return undefined;
+  }
+  for (const { sourceId, messageId } of deletion.receipt.deleteMessages)
+    await store.purge({ sourceId, messageId });
+  await store.compact();
+  return { receipt: { ...deletion.receipt, tracesErasedAt: formatTime(clock.now()) } };
+}
+
+type UserReceipt = DeletionReceipt["users"][number];
+
+function withUsers(
+  { receipt }: DeletionDocument,
+  change: (user: UserReceipt, index: number) => UserReceipt,
+): DeletionReceipt {
+  return { ...receipt, users: receipt.users.map(change) };
+}
+
+/** The receipt of a deletion of which nothing has been done. */
+export function emptyReceipt(userIds: readonly string[]): DeletionReceipt {
+  return {
+    users: userIds.map((userId) => ({
+      userIdSha256: digestOf(userId),
+      messages: 0,
+      attempts: 0,
+      retries: 0,
+      profile: false,
+      audienceMemberships: 0,
+    })),
+    deleteMessages: [],
+  };
+}

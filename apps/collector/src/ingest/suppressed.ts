@@ -1,0 +1,30 @@
+import { isPlainObject } from "@sluice/protocol";
+import type { MessageKey } from "../store/store.js";
+import type { Suppressions } from "../store/suppressions.js";
+import type { OpenedRequest } from "./open-request.js";
+
+/** Places of messages whose users are suppressed. */
+export function suppressedItems(
+  keys: readonly MessageKey[],
+  suppressions: Pick<Suppressions, "isSuppressed"> | undefined,
+): ReadonlySet<number> {
+  const places = new Set<number>();
+  if (suppressions === undefined) return places;
+  for (const { index, userId } of keys) if (suppressions.isSuppressed(userId)) places.add(index);
+  return places;
+}
+
+/** What is kept of a message of a suppressed user: enough to show that it came and went nowhere. */
+const KEPT = ["type", "messageId", "userId", "anonymousId"] as const;
+
+/**
+ * A request's body in which these messages have lost their contents. Rare, and written anew: what stood around the
+ * messages has been merged into each of them.
+ */
+export function withoutContents({ items, isBatch }: OpenedRequest, places: ReadonlySet<number>): Uint8Array {
+  const kept = items.map((item, index) => {
+    if (!places.has(index) || !isPlainObject(item)) return item;
+    return Object.fromEntries(KEPT.flatMap((field) => (field in item ? [[field, item[field]]] : [])));
+  });
+  return Buffer.from(JSON.stringify(isBatch ? { batch: kept } : kept[0]));
+}
