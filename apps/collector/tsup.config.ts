@@ -21,4 +21,8 @@ export default defineConfig({
   dts: { entry: ["src/index.ts", ...testing], resolve: bundled },
   // `node:sqlite` exists under that name only.
   removeNodeProtocol: false,
+  // The dashboard is built before (it is a dev dependency), and is served from beside the collector's code.
+  async onSuccess() {
+    if (existsSync("../dashboard/dist")) cpSync("../dashboard/dist", "dist/dashboard", { recursive: true });
+  },
 });
