@@ -18,11 +18,18 @@ export async function cpuTable(manner, rounds) {
     for (const client of clients) {
       const count = COUNTS[manner][client] ?? COUNTS[manner].default;
       const server = await forkServer();
-      const run = await runScript("one-run.mjs", [client, manner, count, server.url], { flags: ["--expose-gc"] });
+      const run = await runScript("one-run.mjs", [client, manner, count, server.url], {
+        flags: ["--expose-gc"],
+      });
       const totals = await server.totals();
       server.close();
       // The warm-up's 10,000 arrive as well.
-      runs.get(client).push({ ...run, arrived: totals.messages - 10_000, offered: count, bytes: totals.socketBytes / totals.messages });
+      runs.get(client).push({
+        ...run,
+        arrived: totals.messages - 10_000,
+        offered: count,
+        bytes: totals.socketBytes / totals.messages,
+      });
     }
   }
   const loop = median(runs.get("clients/none").map(({ cpuMicros }) => cpuMicros));

@@ -3,7 +3,9 @@ import { fileURLToPath } from "node:url";
 
 /** Starts `server.mjs` in a process of its own. */
 export async function forkServer(env = {}) {
-  const child = fork(fileURLToPath(new URL("server.mjs", import.meta.url)), { env: { ...process.env, ...env } });
+  const child = fork(fileURLToPath(new URL("server.mjs", import.meta.url)), {
+    env: { ...process.env, ...env },
+  });
   const next = () => new Promise((resolve) => child.once("message", resolve));
   const { port } = await next();
   return {

@@ -8,7 +8,9 @@ import { parseArgs } from "node:util";
 import { cpuTable, peersAreInstalled } from "./cpu.mjs";
 import { runScript } from "./run-script.mjs";
 
-const { values } = parseArgs({ options: { rounds: { type: "string", default: "3" }, write: { type: "boolean" } } });
+const { values } = parseArgs({
+  options: { rounds: { type: "string", default: "3" }, write: { type: "boolean" } },
+});
 const rounds = Number(values.rounds);
 
 const NAMES = {
@@ -25,7 +27,8 @@ const NAMES = {
 const stream = await cpuTable("stream", rounds);
 const paced = await cpuTable("paced", rounds);
 const pacedOf = new Map(paced.map((row) => [row.client, row]));
-const floorOf = (rows, client) => rows.find((row) => row.client === (client.endsWith("gzip") ? "clients/floor-gzip" : "clients/floor"));
+const floorOf = (rows, client) =>
+  rows.find((row) => row.client === (client.endsWith("gzip") ? "clients/floor-gzip" : "clients/floor"));
 
 const lines = [
   "| client | CPU µs a message, stream | × floor | CPU µs a message, paced | × floor | bytes a message on the wire | arrived |",
@@ -67,6 +70,9 @@ if (values.write) {
   const page = new URL("../../docs/guide/sdk-performance.md", import.meta.url);
   const text = await readFile(page, "utf8");
   const machine = `Measured on ${cpus().length} cores (${cpus()[0].model.trim()}), Node.js ${process.version}, medians of ${rounds} rounds.`;
-  const replaced = text.replace(/(<!-- tables -->\n)[\s\S]*?(\n<!-- end -->)/, `$1\n${machine}\n\n${table}\n$2`);
+  const replaced = text.replace(
+    /(<!-- tables -->\n)[\s\S]*?(\n<!-- end -->)/,
+    `$1\n${machine}\n\n${table}\n$2`,
+  );
   await writeFile(page, replaced);
 }

@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 /** Runs a script of this folder in a process of its own; the last line it prints, as JSON. */
 export function runScript(script, args = [], { flags = [] } = {}) {
   const path = fileURLToPath(new URL(script, import.meta.url));
-  const child = spawn(process.execPath, [...flags, path, ...args.map(String)], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [...flags, path, ...args.map(String)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk) => {

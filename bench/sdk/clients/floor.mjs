@@ -17,13 +17,17 @@ export function open(url, { gzip: compressed = false } = {}) {
     "user-agent": "sluice-node/0.1.0",
     ...(compressed && { "content-encoding": "gzip" }),
   };
-  let queue = [];
+  const queue = [];
   let sending;
   let timer;
 
   const post = (body) =>
     new Promise((resolve, reject) => {
-      const outgoing = request(`${url}/v1/batch`, { method: "POST", agent, headers: { ...headers, "content-length": body.length } });
+      const outgoing = request(`${url}/v1/batch`, {
+        method: "POST",
+        agent,
+        headers: { ...headers, "content-length": body.length },
+      });
       outgoing.on("response", (response) => {
         response.resume();
         response.on("end", () => resolve(response.statusCode));
@@ -54,7 +58,12 @@ export function open(url, { gzip: compressed = false } = {}) {
 
   return {
     track(call) {
-      const message = { type: "track", messageId: randomUUID(), originalTimestamp: new Date().toISOString(), ...call };
+      const message = {
+        type: "track",
+        messageId: randomUUID(),
+        originalTimestamp: new Date().toISOString(),
+        ...call,
+      };
       queue.push(JSON.stringify(message));
       if (queue.length >= 100) start();
       else timer ??= setTimeout(start, 5_000);

@@ -1,7 +1,12 @@
 import Analytics from "analytics-node";
 
 export function open(url) {
-  const analytics = new Analytics("bench", { host: url, path: "/v1/batch", flushAt: 100, maxQueueSize: 1e12 });
+  const analytics = new Analytics("bench", {
+    host: url,
+    path: "/v1/batch",
+    flushAt: 100,
+    maxQueueSize: 1e12,
+  });
   return { track: (call) => analytics.track(call), close: () => settle(analytics) };
 }
 
