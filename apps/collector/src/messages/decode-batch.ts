@@ -47,8 +47,9 @@ export function decodeBatch(batch: StoredBatch): StoredMessage[] {
   const skipped = new Set(batch.skipped);
   const messages: StoredMessage[] = [];
   items.forEach((item, index) => {
-    if (skipped.has(index)) return;
-    const message = item as UncheckedMessage;
+    // What is no object was purged: see `overwrite-messages.ts`.
+    if (skipped.has(index) || !isPlainObject(item)) return;
+    const message: UncheckedMessage = item;
     const made = madeIds.get(index);
     if (made !== undefined) message.messageId = made;
     // The key is the source's secret: nobody downstream has a use for it.

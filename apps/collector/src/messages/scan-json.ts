@@ -73,26 +73,15 @@ export function scanJson(body: Uint8Array, limits: ScanLimits): JsonScan {
     const kind = SIGNIFICANT[byte];
     if (kind === 0) continue;
     if (kind === 2) {
-      const start = i;
-      let exponent = 0;
-      let hasPoint = false;
-      while (i + 1 < length && NUMERIC[body[i + 1] as number] === 1) {
-        i++;
-        if (body[i] === POINT) hasPoint = true;
-        else if (((body[i] as number) | 0x20) === EXPONENT) exponent = i;
-      }
-      if (exponent > 0 ? i - exponent >= LONG_EXPONENT : !hasPoint && i - start + 1 >= LONG_INTEGER)
-        hasLongNumbers = true;
+      const end = endOfNumber(body, i + 1);
+      if (!hasLongNumbers && end - i >= LONG_EXPONENT) hasLongNumbers = isLongNumber(body, i, end);
+      i = end - 1;
       continue;
     }
     switch (byte) {
       case QUOTE: {
-        const start = i++;
-        while (i < length) {
-          const inside = body[i] as number;
-          if (inside === QUOTE) break;
-          i += inside === BACKSLASH ? 2 : 1;
-        }
+        const start = i;
+        i = endOfString(body, i + 1);
         if (depth === 1 && isKeyNext) {
           isKeyNext = false;
           isBatchValue = isBatchKey(body, start, i + 1);
@@ -169,16 +158,46 @@ export function withoutItems(body: Uint8Array, scan: JsonScan, indexes: readonly
 
 const NULL = Buffer.from("null");
 const BATCH_KEY = Buffer.from('"batch"');
+/** Each of its characters may be written as \\uXXXX. */
+const LONGEST_BATCH_KEY = 2 + 6 * 5;
+
+/** Where the string ends that began before `i`: the place of its quote, or behind the body. */
+function endOfString(body: Uint8Array, i: number): number {
+  const length = body.length;
+  while (i < length) {
+    const byte = body[i] as number;
+    if (byte === QUOTE) return i;
+    i += byte === BACKSLASH ? 2 : 1;
+  }
+  return i;
+}
+
+function endOfNumber(body: Uint8Array, i: number): number {
+  while (i < body.length && NUMERIC[body[i] as number] === 1) i++;
+  return i;
+}
+
+function isLongNumber(body: Uint8Array, start: number, end: number): boolean {
+  let hasPoint = false;
+  for (let i = start; i < end; i++) {
+    const byte = body[i] as number;
+    if (byte === POINT) hasPoint = true;
+    else if ((byte | 0x20) === EXPONENT) return end - i > LONG_EXPONENT;
+  }
+  return !hasPoint && end - start >= LONG_INTEGER;
+}
 
 function isBatchKey(body: Uint8Array, start: number, end: number): boolean {
-  // A string that is cut off by the end of the body ends behind it.
-  const length = Math.min(end, body.length) - start;
-  const text = Buffer.from(body.buffer, body.byteOffset + start, length);
-  if (text.equals(BATCH_KEY)) return true;
-  // Each character may be written as \uXXXX.
-  if (text.length < BATCH_KEY.length || text.length > 32 || !text.includes(BACKSLASH)) return false;
+  const length = end - start;
+  if (length < BATCH_KEY.length || length > LONGEST_BATCH_KEY || end > body.length) return false;
+  if (length === BATCH_KEY.length) {
+    for (let i = 0; i < length; i++) if (body[start + i] !== BATCH_KEY[i]) return false;
+    return true;
+  }
+  const text = body.subarray(start, end);
+  if (!text.includes(BACKSLASH)) return false;
   try {
-    return JSON.parse(text.toString()) === "batch";
+    return JSON.parse(Buffer.from(text).toString()) === "batch";
   } catch {
     return false;
   }

@@ -1,0 +1,100 @@
+/**
+ * Ingestion against the floor, in one run on one machine: `node bench/collector/ingest.bench.mjs [--seconds 4] [--rounds 2]`.
+ * Server and load are processes of their own; the collector is the built one (`npm run build`). Targets: at least 60 % of the
+ * floor's events a second in batches of 100 and in single messages, and a p99 of at most 25 ms at half load.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "4" },
+    rounds: { type: "string", default: "2" },
+    json: { type: "boolean", default: false },
+  },
+});
+const seconds = Number(values.seconds);
+const rounds = Number(values.rounds);
+const script = (name) => fileURLToPath(new URL(name, import.meta.url));
+
+async function startServer(name) {
+  const child = spawn(process.execPath, [script(name)], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(createInterface({ input: child.stdout }), "line");
+  return {
+    ...JSON.parse(line),
+    /** User and system time of all its threads, in seconds. */
+    cpuSeconds() {
+      const fields = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1].split(" ");
+      return (Number(fields[11]) + Number(fields[12])) / 100;
+    },
+    async stop() {
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    },
+  };
+}
+
+async function load(server, options) {
+  const child = spawn(
+    process.execPath,
+    [script("ingest-load.mjs"), JSON.stringify({ port: server.port, writeKey: server.writeKey, ...options })],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  const before = server.cpuSeconds();
+  const [line] = await once(createInterface({ input: child.stdout }), "line");
+  const result = JSON.parse(line);
+  const cpuSeconds = server.cpuSeconds() - before;
+  if (result.failed > 0) throw new Error(`${result.failed} requests failed`);
+  return { ...result, cpuMicrosPerEvent: (cpuSeconds * 1e6) / (result.requests * options.events) };
+}
+
+const SERVERS = { floor: "ingest-floor.mjs", collector: "ingest-collector.mjs" };
+const SHAPES = {
+  "batches of 100": { events: 100, connections: 16 },
+  "single messages": { events: 1, connections: 64 },
+};
+
+const results = [];
+for (let round = 0; round < rounds; round++) {
+  for (const [name, file] of Object.entries(SERVERS)) {
+    const server = await startServer(file);
+    for (const [shape, options] of Object.entries(SHAPES)) {
+      await load(server, { ...options, seconds: 1 });
+      results.push({ name, shape, ...(await load(server, { ...options, seconds })) });
+    }
+    await server.stop();
+  }
+}
+
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+const of = (name, shape, figure) =>
+  median(results.filter((r) => r.name === name && r.shape === shape).map((r) => r[figure]));
+
+// Half of what was reached, on a fresh server.
+const latency = {};
+const server = await startServer(SERVERS.collector);
+for (const [shape, options] of Object.entries(SHAPES)) {
+  await load(server, { ...options, seconds: 1 });
+  const requestsPerSecond = of("collector", shape, "requestsPerSecond") / 2;
+  latency[shape] = await load(server, { ...options, seconds, requestsPerSecond });
+}
+await server.stop();
+
+const rows = Object.keys(SHAPES).map((shape) => ({
+  shape,
+  "floor events/s": Math.round(of("floor", shape, "eventsPerSecond")),
+  "collector events/s": Math.round(of("collector", shape, "eventsPerSecond")),
+  "share of the floor": `${Math.round((100 * of("collector", shape, "eventsPerSecond")) / of("floor", shape, "eventsPerSecond"))} %`,
+  "floor CPU µs/event": of("floor", shape, "cpuMicrosPerEvent").toFixed(1),
+  "collector CPU µs/event": of("collector", shape, "cpuMicrosPerEvent").toFixed(1),
+  "p50 at half load, ms": latency[shape].p50Ms.toFixed(1),
+  "p99 at half load, ms": latency[shape].p99Ms.toFixed(1),
+}));
+if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
+else console.table(rows);
