@@ -4,6 +4,13 @@ import type { Io } from "./io.js";
 /** A command of `sluice`, made anew for each run. */
 export type CommandMaker = (io: Io) => Command;
 
+/** A command that only has others below it. */
+export function newGroup(name: string, summary: string): Command {
+  return new Command(name)
+    .description(summary)
+    .showHelpAfterError("Run it with --help to see what there is.");
+}
+
 /** A command with the options that all have. */
 export function newCommand(name: string, summary: string): Command {
   return new Command(name)

@@ -1,6 +1,6 @@
 import type { DeliveryStateView } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand } from "../command.js";
+import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
@@ -14,7 +14,7 @@ interface Options extends ConnectionOptions {
 }
 
 export function deliveriesCommand(io: Io): Command {
-  const command = newCommand("deliveries", "see deliveries and their attempts, try one again");
+  const command = newGroup("deliveries", "see deliveries and their attempts, try one again");
   const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
 
   command.addCommand(

@@ -1,7 +1,7 @@
 import { allPages } from "@sluice/admin-client";
 import type { DestinationPatch, DestinationView } from "@sluice/protocol";
 import { type Command, InvalidArgumentError } from "commander";
-import { examples, newCommand } from "../command.js";
+import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
@@ -23,7 +23,7 @@ interface SettingsOptions {
 }
 
 export function destinationsCommand(io: Io): Command {
-  const command = newCommand("destinations", "list, make, change, test and delete destinations");
+  const command = newGroup("destinations", "list, make, change, test and delete destinations");
   const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
   const find = async (wanted: string, options: Options) => {
     const client = await connect(options, io);

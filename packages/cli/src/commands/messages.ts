@@ -1,6 +1,6 @@
 import type { DeliveryStateView, MessageView } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand } from "../command.js";
+import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { FILTER_HELP, readFilterArgument } from "../filter-argument.js";
 import type { Io } from "../io.js";
@@ -14,7 +14,7 @@ interface Options extends ConnectionOptions {
 }
 
 export function messagesCommand(io: Io): Command {
-  const command = newCommand("messages", "find messages and see what became of them");
+  const command = newGroup("messages", "find messages and see what became of them");
   const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
 
   command.addCommand(

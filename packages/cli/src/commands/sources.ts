@@ -1,7 +1,7 @@
 import { allPages } from "@sluice/admin-client";
 import type { SourceView } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand } from "../command.js";
+import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
@@ -14,7 +14,7 @@ interface Options extends ConnectionOptions {
 }
 
 export function sourcesCommand(io: Io): Command {
-  const command = newCommand("sources", "list, make, change and delete sources and their write keys");
+  const command = newGroup("sources", "list, make, change and delete sources and their write keys");
   const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
   const find = async (wanted: string, options: Options) => {
     const client = await connect(options, io);

@@ -1,7 +1,7 @@
 import { allPages } from "@sluice/admin-client";
 import type { TokenAccess, TokenView } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand } from "../command.js";
+import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
@@ -13,7 +13,7 @@ interface Options extends ConnectionOptions {
 }
 
 export function tokensCommand(io: Io): Command {
-  const command = newCommand("tokens", "make, list and revoke admin tokens");
+  const command = newGroup("tokens", "make, list and revoke admin tokens");
   const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
   command.addCommand(
     sub("list", "admin tokens by name, never the tokens themselves").action(async (options: Options) => {

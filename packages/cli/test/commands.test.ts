@@ -1,0 +1,363 @@
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cli, collectorForCli, receiver } from "./cli.js";
+
+let at: Awaited<ReturnType<typeof collectorForCli>>;
+beforeAll(async () => {
+  at = await collectorForCli();
+});
+afterAll(() => at[Symbol.asyncDispose]());
+
+const json = async (args: readonly string[], expected = 0) =>
+  JSON.parse((await at.sluice([...args, "--json"], expected)).out);
+
+describe("send", () => {
+  it("sends one and tells its id; the message is found by it", async () => {
+    const { messageId, accepted } = await json([
+      "send",
+      "track",
+      "--event",
+      "Paid",
+      "--properties",
+      '{"sum":5}',
+    ]);
+    expect(accepted).toBe(1);
+    const message = await json(["messages", "get", messageId]);
+    expect(message).toMatchObject({ state: "accepted", message: { event: "Paid", properties: { sum: 5 } } });
+  });
+
+  it("sends many", async () => {
+    expect(await json(["send", "track", "--event", "Many", "--count", "600"])).toMatchObject({
+      accepted: 600,
+    });
+  });
+
+  it("names what was refused", async () => {
+    const { err } = await at.sluice(["send", "track"], 6);
+    expect(err).toContain("event_not_defined");
+  });
+
+  it.each([
+    ["an unknown kind", ["send", "trakc"], 2],
+    ["properties that are no object", ["send", "track", "--event", "a", "--properties", "[1]"], 2],
+    ["an unknown option", ["send", "track", "--evnt", "a"], 2],
+    ["a wrong key", ["send", "track", "--event", "a", "--write-key", "nope"], 4],
+  ])("refuses %s", async (_name, args, code) => {
+    await at.sluice(args, code);
+  });
+});
+
+describe("sources, destinations, deliveries", () => {
+  it("makes, changes, rotates and deletes a source", async () => {
+    const { id } = await json(["sources", "create", "Shop", "--kind", "web"]);
+    await json(["sources", "update", "Shop", "--block", "Debug", "--rate-limit", "500"]);
+    expect(await json(["sources", "get", id])).toMatchObject({ blockedEvents: ["Debug"], rateLimit: 500 });
+    const rotated = await json(["sources", "rotate-key", id]);
+    expect(rotated.writeKeys).toHaveLength(2);
+    await at.sluice(["sources", "delete-key", id, rotated.writeKeys[0].key]);
+    await at.sluice(["sources", "delete", id], 2);
+    await at.sluice(["sources", "delete", id, "--yes"]);
+    await at.sluice(["sources", "get", id], 5);
+  });
+
+  it("delivers to a webhook, shows the delivery, replays it, tests it", async () => {
+    await using hook = await receiver();
+    const args = ["destinations", "create", "--webhook", hook.url, "--secret", "hush", "--name", "Hook"];
+    const { id } = await json([...args, "--source", at.sourceId]);
+    const { messageId } = await json(["send", "track", "--event", "Hooked"]);
+    const waited = await json(["messages", "wait", messageId, "--timeout", "20s"]);
+    expect(waited.outcomes).toMatchObject([{ state: "delivered", destinationId: id }]);
+    expect(hook.received[0]?.headers["x-signature"]).toMatch(/^[0-9a-f]{40}$/);
+    const counted = await json(["replay", "--destination", "Hook", "--message", messageId, "--dry-run"]);
+    expect(counted).toEqual({ count: 1 });
+    await json(["replay", "--destination", "Hook", "--message", messageId]);
+    expect(await json(["destinations", "test", "Hook"])).toMatchObject({ state: "delivered" });
+    const listed = await json(["deliveries", "list", "--state", "delivered", "--destination", "Hook"]);
+    expect(listed.items[0].messageId).toBe(messageId);
+    await json(["destinations", "disable", id]);
+    expect(await json(["destinations", "status", id])).toMatchObject({ state: "disabled" });
+    await at.sluice(["destinations", "delete", id, "--yes"]);
+  });
+
+  it("a test that is not delivered ends with another code", async () => {
+    await using hook = await receiver(404);
+    const { id } = await json(["destinations", "create", "--webhook", hook.url, "--disabled"]);
+    expect(await json(["destinations", "test", id], 6)).toMatchObject({ state: "failed" });
+    await at.sluice(["destinations", "delete", id, "--yes"]);
+  });
+
+  it("a wait that runs out ends with another code", async () => {
+    await at.sluice(["messages", "wait", "never", "--timeout", "50ms"], 7);
+  });
+});
+
+describe("tail", () => {
+  it("shows what matches, as JSON lines, and ends when told", async () => {
+    const tail = at.start(["tail", "event:Tailed Event", "--json", "--count", "2"]);
+    // The stream begins now, but when it has begun nobody says: what is sent is sent until it is seen.
+    let isDone = false;
+    const sending = (async () => {
+      while (!isDone) await at.sluice(["send", "track", "--event", "Tailed Event"]);
+    })();
+    expect(await tail.code).toBe(0);
+    isDone = true;
+    await sending;
+    const lines = tail
+      .out()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { kind: "message", message: { event: "Tailed Event" } },
+      { kind: "message", message: { event: "Tailed Event" } },
+    ]);
+  });
+
+  it("begins with the last ones, for people, with nothing that their terminal would obey", async () => {
+    await at.sluice([
+      "send",
+      "track",
+      "--event",
+      "Evil \u001b[2J",
+      "--properties",
+      '{"a":"\\u001b]0;x\\u0007"}',
+    ]);
+    const { out } = await at.sluice(["tail", "--last", "1", "--count", "1", "event:Evil*"]);
+    expect(out).toContain("Evil \\u001b[2J");
+    expect(out).not.toContain("\u001b");
+    expect(out).not.toContain("\u0007");
+  });
+
+  it("says where a filter is wrong", async () => {
+    const { err } = await at.sluice(["tail", "colour:red"], 2);
+    expect(err).toContain("is no field");
+  });
+
+  it("ends quietly at Ctrl-C", async () => {
+    const tail = at.start(["tail"]);
+    tail.interrupt();
+    expect(await tail.code).toBe(0);
+  });
+});
+
+describe("listen", () => {
+  it("makes its destination, verifies, prints what differs, and cleans up", async () => {
+    const listen = at.start(["listen", "--port", "0", "--connect", "--count", "2"]);
+    await listen.printed(/listening on/);
+    await at.sluice(["send", "track", "--event", "Heard", "--properties", '{"n":1,"same":true}']);
+    await listen.printed(/signed/);
+    await at.sluice(["send", "track", "--event", "Heard", "--properties", '{"n":2,"same":true}']);
+    expect(await listen.code).toBe(0);
+    const [first, second] = listen.out().split(/(?<=\n)(?=\S+ {2}track Heard)/);
+    expect(first).toContain('"same": true');
+    expect(second).toContain("  - properties.n: 1\n  + properties.n: 2\n");
+    expect(second).not.toContain("same");
+    const { items } = await json(["destinations", "list"]);
+    expect(items.filter(({ name }: { name: string }) => name.startsWith("sluice listen"))).toEqual([]);
+  });
+
+  it("forwards, and answers what that answers", async () => {
+    await using app = await receiver(503);
+    const listen = at.start([
+      "listen",
+      "--port",
+      "0",
+      "--forward",
+      app.url,
+      "--secret",
+      "hush",
+      "--count",
+      "1",
+      "--json",
+    ]);
+    await listen.printed(/listening on (\S+),/);
+    const url = /listening on (\S+),/.exec(listen.err())?.[1] ?? "";
+    const response = await fetch(url, {
+      method: "POST",
+      body: '{"type":"track"}',
+      headers: { "x-signature": "0".repeat(40) },
+    });
+    expect(response.status).toBe(503);
+    await listen.code;
+    expect(app.received[0]?.body).toBe('{"type":"track"}');
+    expect(JSON.parse(listen.out())).toMatchObject({ signature: "invalid", answered: 503 });
+  });
+});
+
+describe("import and export", () => {
+  const lines = (count: number, event: string) =>
+    Array.from({ length: count }, (_, i) =>
+      JSON.stringify({ type: "track", event, userId: String(i % 10), timestamp: "2020-01-01T00:00:00.000Z" }),
+    );
+
+  it("imports a file, puts what is refused beside it, and counts the same file once", async () => {
+    const file = join(at.directory, "mixed.jsonl");
+    await writeFile(
+      file,
+      [...lines(1_200, "Imported"), "nonsense", '{"type":"track","userId":"1"}', ""].join("\n"),
+    );
+    const first = await json(["import", file], 6);
+    expect(first).toMatchObject({ accepted: 1_200, duplicates: 0, rejected: 2 });
+    const rejects = (await readFile(`${file}.rejected.jsonl`, "utf8"))
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(rejects).toMatchObject([
+      { line: 1_201, raw: "nonsense", issues: [{ code: "malformed_json" }] },
+      { line: 1_202, issues: [{ code: "event_not_defined" }] },
+    ]);
+    expect(await json(["import", file], 6)).toMatchObject({ accepted: 1_200, duplicates: 1_200 });
+    await expect(readFile(`${file}.sluice-import.json`)).rejects.toThrow("ENOENT");
+  });
+
+  it("goes on where it was interrupted, with nothing twice and nothing missing", async () => {
+    const file = join(at.directory, "long.jsonl");
+    await writeFile(file, lines(20_000, "Resumed").join("\n"));
+    const interrupted = at.start(["import", file, "--json"]);
+    const isSomeIn = async () =>
+      (await json(["messages", "list", "event:Resumed", "-n", "1"])).items.length > 0;
+    while (!(await isSomeIn())) await new Promise((resolve) => setImmediate(resolve));
+    interrupted.interrupt();
+    expect(await interrupted.code).toBe(130);
+    const checkpoint = JSON.parse(await readFile(`${file}.sluice-import.json`, "utf8"));
+    expect(checkpoint.line).toBeGreaterThan(0);
+    expect(checkpoint.line).toBeLessThan(20_000);
+    const resumed = at.start(["import", file, "--json"]);
+    expect(await resumed.code).toBe(0);
+    expect(resumed.err()).toContain(`going on after line ${checkpoint.line}`);
+    const totals = JSON.parse(resumed.out());
+    expect(totals.accepted).toBe(20_000);
+    const out = join(at.directory, "resumed.jsonl");
+    await at.sluice(["export", "event:Resumed", "-o", out]);
+    const ids = (await readFile(out, "utf8"))
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).messageId);
+    expect(ids).toHaveLength(20_000);
+    expect(new Set(ids).size).toBe(20_000);
+  });
+
+  it("imports CSV from stdin", async () => {
+    const running = at.start(
+      ["import", "-", "--format", "csv", "--rejects", join(at.directory, "stdin.rejected"), "--json"],
+      'type,event,userId,properties.note\ntrack,FromCsv,9,"a, ""b"""\n',
+    );
+    expect(await running.code).toBe(0);
+    const { items } = await json(["messages", "list", "event:FromCsv"]);
+    expect(items[0].message).toMatchObject({ userId: "9", properties: { note: 'a, "b"' } });
+  });
+
+  it("exports what an import takes again, with the time it happened", async () => {
+    const file = join(at.directory, "out.jsonl.gz");
+    await at.sluice(["export", "event:FromCsv", "-o", file]);
+    expect(await json(["import", file])).toMatchObject({ accepted: 1, duplicates: 1 });
+  });
+
+  it("refuses a file that is not there", async () => {
+    await at.sluice(["import", "nowhere.jsonl"], 2);
+  });
+});
+
+describe("apply", () => {
+  it("shows what would change, does it, and then has nothing to do", async () => {
+    const file = join(at.directory, "sluice.config.json");
+    const config = {
+      sources: [{ name: "Declared", kind: "web" }],
+      destinations: [
+        {
+          name: "Declared hook",
+          sources: ["Declared"],
+          settings: { webhooks: [{ url: "https://example.com/a" }], sharedSecret: "hush" },
+        },
+      ],
+    };
+    await writeFile(file, JSON.stringify(config));
+    const planned = await json(["apply", "--dry-run"], 6);
+    expect(planned.changes).toEqual([
+      { action: "create", section: "sources", name: "Declared" },
+      { action: "create", section: "destinations", name: "Declared hook" },
+    ]);
+    await at.sluice(["apply"]);
+    expect((await json(["apply", "--dry-run"])).changes).toEqual([]);
+    const moved = JSON.stringify(config).replace("example.com/a", "example.com/b");
+    await writeFile(file, moved);
+    const { out } = await at.sluice(["apply"]);
+    expect(out).toContain('settings.webhooks[0].url: "https://example.com/a" → "https://example.com/b"');
+    expect((await json(["destinations", "get", "Declared hook"])).settings).toMatchObject({
+      sharedSecretSet: true,
+    });
+  });
+
+  it("takes a TypeScript file", async () => {
+    const file = join(at.directory, "other.config.ts");
+    await writeFile(file, 'const name: string = "Declared";\nexport default { sources: [{ name }] };\n');
+    expect((await json(["apply", file, "--dry-run"])).changes).toEqual([]);
+  });
+});
+
+describe("doctor", () => {
+  const results = (checks: { name: string; result: string }[]) =>
+    Object.fromEntries(checks.map(({ name, result }) => [name, result]));
+
+  it("finds nothing wrong with a collector that is well", async () => {
+    const { checks } = await json(["doctor"]);
+    expect(results(checks)).toMatchObject({
+      address: "ok",
+      token: "ok",
+      clock: "ok",
+      "write key": "ok",
+      disk: "ok",
+    });
+  });
+
+  it("finds a wrong token, a wrong key, and a closed port", async () => {
+    const { checks } = await json(["doctor", "--token", "wrong", "--write-key", "wrong"], 6);
+    expect(results(checks)).toMatchObject({ token: "problem", "write key": "problem" });
+    const closed = createServer().listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const { out } = await at.sluice(["doctor", "--url", `http://127.0.0.1:${port}`], 6);
+    expect(out).toContain("ECONNREFUSED");
+  });
+});
+
+describe("tokens and audit", () => {
+  it("makes a read token, which may not write, and revokes it", async () => {
+    const { id, token } = await json(["tokens", "create", "wall", "--access", "read"]);
+    await at.sluice(["sources", "list", "--token", token]);
+    await at.sluice(["sources", "create", "x", "--token", token], 4);
+    await at.sluice(["tokens", "revoke", "wall"]);
+    await at.sluice(["sources", "list", "--token", token], 4);
+    const { items } = await json(["audit", "-n", "1"]);
+    expect(items).toMatchObject([{ action: "tokens.revoke", target: id }]);
+  });
+});
+
+describe("the command line itself", () => {
+  it("says that nothing answers, and what to do", async () => {
+    const running = cli(["sources", "list", "--url", "http://127.0.0.1:1", "--token", "t"]);
+    expect(await running.code).toBe(3);
+    expect(running.err()).toContain("sluice dev");
+  });
+
+  it("asks for a token where it finds none", async () => {
+    const running = cli(["sources", "list"], { cwd: at.directory.replace(/[^/]+$/, "") });
+    expect(await running.code).toBe(4);
+  });
+
+  it("prints errors as JSON where JSON is asked for", async () => {
+    const running = cli(["sources", "get", "none", "--json"], { env: at.env });
+    expect(await running.code).toBe(5);
+    expect(JSON.parse(running.err())).toMatchObject({ error: { code: "notFound" } });
+  });
+
+  it("finds the sluice dev of the folder by itself", async () => {
+    const running = cli(["sources", "list", "--url", at.url], { cwd: at.directory });
+    expect(await running.code).toBe(0);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { checkClock, checkFreeSpace, checkNode, checkVersions } from "../src/commands/doctor.js";
+
+it.each([
+  ["20.20.2", "problem"],
+  ["22.12.0", "problem"],
+  ["22.13.0", "ok"],
+  ["24.0.0", "ok"],
+])("judges Node.js %s: %s", (version, result) => {
+  expect(checkNode(version).result).toBe(result);
+});
+
+it.each([
+  ["equal", 1_000, 1_000, 1_000, "ok"],
+  ["a little off", 4_000, 1_000, 1_000, "ok"],
+  ["behind by ten seconds", -9_000, 1_000, 1_000, "problem"],
+  ["off by less than the request took", 10_000, 1_000, 9_000, "ok"],
+] as const)("judges clocks that are %s", (_name, collectorMs, sentMs, receivedMs, result) => {
+  expect(checkClock(collectorMs, sentMs, receivedMs).result).toBe(result);
+});
+
+it.each([
+  [10, "problem"],
+  [500 * 1_048_576, "warning"],
+  [5 * 1_073_741_824, "ok"],
+] as const)("judges %i bytes of free disk: %s", (bytes, result) => {
+  expect(checkFreeSpace(bytes, "/data").result).toBe(result);
+});
+
+it("warns of another major version", () => {
+  expect(checkVersions("1.2.3", "1.9.0").result).toBe("ok");
+  expect(checkVersions("2.0.0", "1.9.0").result).toBe("warning");
+});
