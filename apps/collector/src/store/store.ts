@@ -21,7 +21,7 @@ export function offsetAt(first: Offset, index: number): Offset {
   return (first + index) as Offset;
 }
 
-export interface Store {
+export interface Store extends Purging {
   readonly log: EventLog;
   readonly consumers: Consumers;
   readonly config: ConfigStore;

@@ -20,7 +20,12 @@ export interface MemoryConsumersOptions {
   readonly usage: MemoryUsageCounters;
 }
 
-export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): Consumers {
+export interface MemoryConsumers extends Consumers {
+  /** Removes retries of these messages, and what was said in their attempts. */
+  purge(offsets: readonly Offset[]): { attempts: number; retries: number };
+}
+
+export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): MemoryConsumers {
   const consumers = new Map<string, Consumer>();
 
   const consumerOf = (id: string): Consumer => {
@@ -122,6 +127,24 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
     async requeue(consumerId, retries) {
       const consumer = consumerOf(consumerId);
       for (const retry of retries) putRetry(consumer, retry);
+    },
+
+    purge(offsets) {
+      const removed = { attempts: 0, retries: 0 };
+      for (const consumer of consumers.values()) {
+        for (const offset of offsets) {
+          if (consumer.retries.delete(offset)) removed.retries += 1;
+          consumer.leases.delete(offset);
+          const attempts = consumer.attempts.get(offset) ?? [];
+          removed.attempts += attempts.length;
+          const silenced = attempts.map(({ response: _r, requestHeaders: _h, error, ...rest }) => ({
+            ...rest,
+            ...(error === undefined ? {} : { error: { code: error.code, message: "(removed)" } }),
+          }));
+          if (attempts.length > 0) consumer.attempts.set(offset, silenced);
+        }
+      }
+      return removed;
     },
 
     async outcomesOf(offset) {

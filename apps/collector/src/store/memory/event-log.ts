@@ -1,4 +1,5 @@
 import { decodeBatch } from "../../messages/decode-batch.js";
+import { overwriteMessages } from "../../messages/overwrite-messages.js";
 import { lastMessageIndex } from "../last-message.js";
 import { matchesQuery } from "../matches-query.js";
 import { readCursor, writeCursor } from "../page-cursor.js";
@@ -23,6 +24,8 @@ export interface MemoryEventLog extends EventLog {
   /** The number of messages and of bytes held. */
   size(): { readonly messages: number; readonly bytes: number };
   sourceOf(offset: Offset): string | undefined;
+  /** Overwrites the messages at these offsets. */
+  overwrite(offsets: readonly Offset[]): void;
 }
 
 export interface MemoryEventLogOptions {
@@ -148,6 +151,15 @@ export function memoryEventLog({ dedupeWindowMs, usage }: MemoryEventLogOptions)
         bytes += batch.body.byteLength;
       }
       return { messages, bytes };
+    },
+
+    overwrite(offsets) {
+      for (const offset of offsets) {
+        const batch = batches[indexAfter((offset - 1) as Offset)];
+        if (batch === undefined) continue;
+        const { body, first, kind, skipped } = batch;
+        overwriteMessages(body, [offset - first], { isSingle: kind !== undefined, skipped });
+      }
     },
 
     sourceOf(offset) {

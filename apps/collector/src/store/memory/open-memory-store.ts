@@ -50,6 +50,15 @@ export function openMemoryStore({
     config: guarded(config, mayRead, mayWrite, ["put", "delete"]),
     rejections: guarded(rejections, mayRead, mayWrite, []),
     usage: guarded(usage, mayRead, mayWrite, []),
+    async purge(query) {
+      mayWrite();
+      const { items } = await log.find(query, { limit: Number.MAX_SAFE_INTEGER });
+      const offsets = items.map((item) => item.offset);
+      log.overwrite(offsets);
+      if ("userId" in query) rejections.purge(query.userId);
+      return { messages: items.length, ...consumers.purge(offsets) };
+    },
+    compact: async () => {},
     health: () => (closed ? { kind: "unavailable", reason: "closed", sinceMs: clock.now() } : health),
     stats() {
       const { messages, bytes } = log.size();

@@ -1,10 +1,21 @@
 import { readCursor, writeCursor } from "../page-cursor.js";
 import type { Rejection, RejectionLog } from "../store.js";
 
-export function memoryRejectionLog(kept: number): RejectionLog {
+export interface MemoryRejectionLog extends RejectionLog {
+  /** Removes those of a user's messages. */
+  purge(userId: string): void;
+}
+
+export function memoryRejectionLog(kept: number): MemoryRejectionLog {
   const rejections: { readonly number: number; readonly rejection: Rejection }[] = [];
   let next = 0;
   return {
+    purge(userId) {
+      const others = rejections.filter(
+        ({ rejection }) => !rejection.excerpt.includes(JSON.stringify(userId)),
+      );
+      rejections.splice(0, rejections.length, ...others);
+    },
     add(added) {
       for (const rejection of added) {
         rejections.push({ number: next, rejection });

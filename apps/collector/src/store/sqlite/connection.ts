@@ -17,7 +17,7 @@ import type { WorkerOptions } from "./tuning.js";
 
 /** How long after a failure the database is opened again, in milliseconds; each further time twice as long, up to the second. */
 const REOPEN_AFTER_MS = 100;
-const REOPEN_AFTER_AT_MOST_MS = 5_000;
+const REOPEN_AFTER_AT_MOST_MS = 2_000;
 
 interface Waiting {
   resolve(answer: unknown): void;

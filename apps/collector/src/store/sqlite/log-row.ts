@@ -116,6 +116,13 @@ function writeChecksum(meta: Uint8Array, body: Uint8Array): void {
   new DataView(meta.buffer, meta.byteOffset).setUint32(0, checksumOf(meta, body), true);
 }
 
+/** The same meta for a body that was changed in place: its checksum alone is another. */
+export function sealedAgain(row: LogRow, body: Uint8Array): Uint8Array {
+  const meta = Uint8Array.from(row.meta);
+  writeChecksum(meta, body);
+  return meta;
+}
+
 /** Throws `DamagedRow` unless the row is as it was written. */
 export function checkRow(row: LogRow): void {
   const { meta, body } = row;

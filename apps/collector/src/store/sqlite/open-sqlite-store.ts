@@ -5,6 +5,7 @@ import { Connection } from "./connection.js";
 import { sqliteConsumers } from "./consumers.js";
 import { SqliteEventLog } from "./event-log.js";
 import type { Figures } from "./operations.js";
+import { sqlitePurging } from "./purging.js";
 import { sqliteRejectionLog } from "./rejection-log.js";
 import type { RetentionOptions } from "./retention-options.js";
 import { type StoreTuning, TUNING_DEFAULTS } from "./tuning.js";
@@ -70,6 +71,7 @@ export async function openSqliteStore({
       bytes: figures.bytes,
       ...(figures.heldBack === undefined ? {} : { retentionHeldBack: figures.heldBack }),
     }),
+    ...sqlitePurging(log, open),
     close: () => connection.close(),
   };
 }

@@ -31,7 +31,8 @@ export interface Operations
     ConsumerOperations,
     DocumentOperations,
     RejectionOperations,
-    UsageOperations {}
+    UsageOperations,
+    PurgeOperations {}
 
 export type OperationName = keyof Operations;
 
@@ -44,6 +45,8 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
   "putDocument",
   "deleteDocument",
   "reject",
+  "purgeMessages",
+  "purgeRejections",
 ]);
 
 export interface LogOperations {
@@ -193,3 +196,14 @@ export type FromWorker =
   /** Nothing of these calls was kept, and the worker takes no more until `reopen`. */
   | { readonly kind: "failed"; readonly reason: string; readonly ids: readonly number[] }
   | { readonly kind: "closed" };
+
+export interface PurgeOperations {
+  /** Overwrites messages; `texts` are those by which echoes of them are known in answers that are stored once for many. */
+  purgeMessages: {
+    request: { offsets: readonly number[]; texts: readonly string[] };
+    answer: { attempts: number; retries: number };
+  };
+  purgeRejections: { request: { userId: string }; answer: undefined };
+  /** Brings the write-ahead log into the database and empties it; deleted bytes in the database are overwritten when they are deleted. */
+  compact: { request: undefined; answer: undefined };
+}

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Attempt, FinalState, Offset } from "../../store.js";
 import { ByteReader, ByteWriter } from "../bytes.js";
-import { ABSENT, ATTEMPT, FINAL_STATES } from "../settle-request.js";
+import { ABSENT, ATTEMPT, encodeSettlement, FINAL_STATES } from "../settle-request.js";
 import type { Strings } from "./strings.js";
 
 /**
@@ -66,6 +66,13 @@ export class ChunkWriter {
     this.#lastOffset = offset;
     this.#lastAtMs = 0;
     this.#lastTexts = "";
+  }
+
+  /** What is added next begins a new chunk: the row of this one was changed. */
+  end(): void {
+    this.#writer.clear();
+    this.no = undefined;
+    this.isChanged = false;
   }
 
   addOutcome(entry: OutcomeEntry): void {
@@ -227,6 +234,27 @@ export function readOutcomes(data: Uint8Array, base: number, strings: Strings): 
   return outcomes;
 }
 
+/** A chunk's attempts written anew; strings that only an answer used stay known. Within a transaction. */
+export function writeAttempts(attempts: readonly Attempt[], base: number, strings: Strings): Uint8Array {
+  const { attempts: records, strings: texts } = encodeSettlement(
+    "",
+    { cursor: base as Offset, outcomes: [], retries: [], attempts },
+    0,
+  );
+  const writer = new ByteWriter();
+  let offset = base;
+  let atMs = 0;
+  for (let at = 0; at < records.length; at += ATTEMPT.size) {
+    const record = records.subarray(at, at + ATTEMPT.size);
+    writeAttempt(writer, strings, record, texts, () => false);
+    writer.signed((record[ATTEMPT.offset] ?? 0) - offset);
+    writer.signed((record[ATTEMPT.atMs] ?? 0) - atMs);
+    offset = record[ATTEMPT.offset] ?? 0;
+    atMs = record[ATTEMPT.atMs] ?? 0;
+  }
+  return writer.view();
+}
+
 export interface ChunkRow {
   readonly no: number;
   readonly base: number;
@@ -241,10 +269,12 @@ export class Chunks {
   readonly #update: StatementSync;
   readonly #covering: StatementSync;
   readonly #after: StatementSync;
+  readonly #replace: StatementSync;
   readonly #database: DatabaseSync;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
+    this.#replace = database.prepare("UPDATE chunks SET data = ? WHERE no = ?");
     this.#insert = database.prepare(
       "INSERT INTO chunks (consumer, stream, base, min, max, mask, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
@@ -278,6 +308,11 @@ export class Chunks {
       offset + 2 * REACH,
       offset,
     ) as unknown as ChunkRow[];
+  }
+
+  /** Puts other data in a chunk's place, of the same offsets. Within a transaction. */
+  replace(no: number, data: Uint8Array): void {
+    this.#replace.run(data, no);
   }
 
   /** The chunks that hold outcomes beyond an offset. */

@@ -9,6 +9,7 @@ import {
   readAttempts,
   readOutcomes,
   STREAM,
+  writeAttempts,
   writeLateAttempt,
 } from "./chunks.js";
 import type { Log } from "./log.js";
@@ -41,6 +42,8 @@ interface RetryRow {
 
 /** Before the id of a consumer that was removed and whose rows are still being deleted. No consumer's id begins so. */
 const REMOVED = "\0removed ";
+/** What stands in the place of what was said about a purged message. */
+const REMOVED_TEXT = "(removed)";
 /** Rows that are deleted in one step. */
 const DELETED_AT_ONCE = 500;
 
@@ -317,6 +320,62 @@ export class ConsumerTables {
       attempts.push(...readAttempts(data as Uint8Array, offset, this.strings));
     }
     return attempts;
+  }
+
+  /**
+   * Removes what these messages left behind: retries, and of attempts what was said, since answers may repeat what was sent. An
+   * answer that is stored once for many goes for all where it holds one of the `texts`. Within a transaction.
+   */
+  purge(offsets: readonly number[], texts: readonly string[]): { attempts: number; retries: number } {
+    this.flush();
+    const purged = new Set(offsets);
+    const removed = { attempts: 0, retries: 0 };
+    const silenced = (attempt: Attempt): Attempt => {
+      if (!purged.has(attempt.offset)) return attempt;
+      const { response, requestHeaders, error, ...rest } = attempt;
+      removed.attempts += 1;
+      for (const said of [response, requestHeaders && JSON.stringify(requestHeaders), error?.message])
+        if (said !== undefined && texts.some((text) => said.includes(text)))
+          this.strings.replace(said, REMOVED_TEXT);
+      return {
+        ...rest,
+        ...(error === undefined ? {} : { error: { code: error.code, message: REMOVED_TEXT } }),
+      };
+    };
+    for (const consumer of this.#consumers.values()) {
+      for (const offset of offsets) {
+        if (consumer.retries > 0 && this.#dropRetry.run(consumer.no, offset).changes === 1) {
+          consumer.retries -= 1;
+          removed.retries += 1;
+          consumer.leases.delete(offset);
+        }
+        const late = this.#lateAttemptsOf
+          .all(consumer.no, offset)
+          .flatMap(({ data }) => readAttempts(data as Uint8Array, offset, this.strings));
+        if (late.length === 0) continue;
+        this.#database
+          .prepare("DELETE FROM late_attempts WHERE consumer = ? AND offset = ?")
+          .run(consumer.no, offset);
+        for (const attempt of late)
+          this.#putLateAttempt.run(
+            consumer.no,
+            offset,
+            writeAttempts([silenced(attempt)], offset, this.strings),
+          );
+      }
+      const chunks = new Map(
+        offsets.flatMap((offset) =>
+          this.chunks.covering(consumer.no, STREAM.attempts, offset).map((chunk) => [chunk.no, chunk]),
+        ),
+      );
+      for (const { no, base, data } of chunks.values()) {
+        const attempts = readAttempts(data, base, this.strings);
+        if (!attempts.some((attempt) => purged.has(attempt.offset))) continue;
+        this.chunks.replace(no, writeAttempts(attempts.map(silenced), base, this.strings));
+        if (consumer.attempts.no === no) consumer.attempts.end();
+      }
+    }
+    return removed;
   }
 
   remove(consumerId: string): void {

@@ -38,9 +38,11 @@ export function openDatabase(directory: string, synchronous: Synchronous): Datab
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file);
+    database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    checkOwner(database, directory);
     configure(database, synchronous);
     checkLength(database, file);
-    migrate(database, directory);
+    migrate(database);
     return database;
   } catch (error) {
     database?.close();
@@ -50,7 +52,6 @@ export function openDatabase(directory: string, synchronous: Synchronous): Datab
 
 function configure(database: DatabaseSync, synchronous: Synchronous): void {
   database.exec(`
-    PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA page_size = ${PAGE_BYTES};
     PRAGMA auto_vacuum = INCREMENTAL;
     PRAGMA journal_mode = WAL;
@@ -68,29 +69,42 @@ function configure(database: DatabaseSync, synchronous: Synchronous): void {
 /** SQLite itself takes note of a file that is too short only when it comes to the missing pages. */
 function checkLength(database: DatabaseSync, file: string): void {
   const { page_count: pages } = database.prepare("PRAGMA page_count").get() as { page_count: number };
+  const { page_size: pageBytes } = database.prepare("PRAGMA page_size").get() as { page_size: number };
   const walBytes = existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0;
   // Pages that only the write-ahead log has are not in the file yet.
-  if (walBytes === 0 && statSync(file).size < pages * PAGE_BYTES) {
+  if (walBytes === 0 && statSync(file).size < pages * pageBytes) {
     throw new CannotOpen(`${file} is damaged: it is shorter than it says`, { final: true });
   }
 }
 
-function migrate(database: DatabaseSync, directory: string): void {
-  const { user_version: done } = database.prepare("PRAGMA user_version").get() as { user_version: number };
+function stepsDone(database: DatabaseSync): number {
+  return (database.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
+}
+
+/** Before anything is changed in it: whether the database is ours, and of a layout that this version knows. */
+function checkOwner(database: DatabaseSync, directory: string): void {
   const { application_id: owner } = database.prepare("PRAGMA application_id").get() as {
     application_id: number;
   };
-  if (done > 0 && owner !== APPLICATION_ID) {
+  const { tables } = database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get() as {
+    tables: number;
+  };
+  if (tables > 0 && owner !== APPLICATION_ID) {
     throw new CannotOpen(`${join(directory, DATABASE_FILE)} is a database of another program`, {
       final: true,
     });
   }
+  const done = stepsDone(database);
   if (done > SCHEMA_STEPS.length) {
     throw new CannotOpen(
       `the data folder ${directory} was written by a newer version: its layout is ${done}, this version knows up to ${SCHEMA_STEPS.length}`,
       { final: true },
     );
   }
+}
+
+function migrate(database: DatabaseSync): void {
+  const done = stepsDone(database);
   // Takes the lock, also where nothing is to be done.
   database.exec("BEGIN IMMEDIATE");
   for (const step of SCHEMA_STEPS.slice(done)) database.exec(step);

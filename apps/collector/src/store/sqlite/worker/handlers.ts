@@ -17,6 +17,7 @@ export interface Tables {
   readonly documents: Documents;
   readonly rejections: Rejections;
   readonly usage: Usage;
+  compact(): void;
 }
 
 export type Handlers<Name extends OperationName = OperationName> = {
@@ -71,6 +72,18 @@ export function handlers(tables: Tables): Handlers {
       return undefined;
     },
     findRejections: (request) => rejections.find(request),
+    purgeMessages: ({ offsets, texts }) => {
+      log.purge(offsets);
+      return consumers.purge(offsets, texts);
+    },
+    purgeRejections: ({ userId }) => {
+      rejections.purge(userId);
+      return undefined;
+    },
+    compact: () => {
+      tables.compact();
+      return undefined;
+    },
     usageDays: ({ sourceId }) => usage.days(sourceId),
   };
 }

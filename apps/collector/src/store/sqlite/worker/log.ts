@@ -1,7 +1,16 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { overwriteMessages } from "../../../messages/overwrite-messages.js";
 import { lastMessageIndex } from "../../last-message.js";
 import { type AppendRequest, BATCH, KEY } from "../append-request.js";
-import { checkRow, DamagedRow, decodeRow, type LogRow, MetaWriter, type RowBatch } from "../log-row.js";
+import {
+  checkRow,
+  DamagedRow,
+  decodeRow,
+  type LogRow,
+  MetaWriter,
+  type RowBatch,
+  sealedAgain,
+} from "../log-row.js";
 import type { AppendAnswer, LogOperations, ReadAnswer } from "../operations.js";
 import { Refusal } from "./refusal.js";
 import type { Segments } from "./segments.js";
@@ -21,6 +30,7 @@ export class Log {
   readonly #rowAt: StatementSync;
   readonly #rowsAfter: StatementSync;
   readonly #metaAt: StatementSync;
+  readonly #changeRow: StatementSync;
   readonly #sources = new Map<number, string>();
   readonly #meta = new MetaWriter();
   /** The meta that was last asked for, decoded: settled messages come in order. */
@@ -40,6 +50,7 @@ export class Log {
     this.#metaAt = database.prepare(
       "SELECT first, meta FROM log_rows WHERE first <= ? ORDER BY first DESC LIMIT 1",
     );
+    this.#changeRow = database.prepare("UPDATE log_rows SET meta = ?, body = ? WHERE first = ?");
     for (const row of database.prepare("SELECT no, id FROM sources").all()) {
       this.#sources.set(row.no as number, row.id as string);
     }
@@ -94,6 +105,7 @@ export class Log {
             keys[keyAt + KEY.idHi] ?? 0,
             keys[keyAt + KEY.idLo] ?? 0,
             keys[keyAt + KEY.idCheck] ?? 0,
+            receivedAtMs,
           );
         if (isKnown) {
           twice.push(index);
@@ -225,6 +237,22 @@ export class Log {
       first = found.row.first;
     }
     return rows;
+  }
+
+  /** Overwrites the messages at these offsets. Within a transaction. */
+  purge(offsets: readonly number[]): void {
+    const wanted = new Set(offsets);
+    for (const row of this.rowsOf([...wanted].sort((a, b) => b - a))) {
+      const body = Uint8Array.from(row.body);
+      for (const { first, itemCount, skipped, kind, ...batch } of decodeRow({ ...row, body })) {
+        const places = Array.from({ length: itemCount }, (_, index) => index).filter((index) =>
+          wanted.has(first + index),
+        );
+        if (places.length === 0) continue;
+        overwriteMessages(batch.body, places, { isSingle: kind !== undefined, skipped });
+      }
+      this.#changeRow.run(sealedAgain(row, body), body, row.first);
+    }
   }
 
   /** Rows downwards from the one that holds the last message before `before`. */

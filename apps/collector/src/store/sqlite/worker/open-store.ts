@@ -11,6 +11,7 @@ import { Documents } from "./documents.js";
 import { type Handlers, handlers } from "./handlers.js";
 import { Log } from "./log.js";
 import { MessageSearch } from "./message-search.js";
+import { Refusal } from "./refusal.js";
 import { Rejections } from "./rejections.js";
 import { Segments } from "./segments.js";
 import { Usage } from "./usage.js";
@@ -55,6 +56,7 @@ export class OpenStore {
         documents: new Documents(database),
         rejections: new Rejections(database, options.rejectionsKept),
         usage: this.#usage,
+        compact: () => this.#compact(),
       });
       this.checkpoint();
     } catch (error) {
@@ -112,6 +114,16 @@ export class OpenStore {
   /** Brings the write-ahead log into the database, both synced. */
   checkpoint(): void {
     this.database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    this.#walBytes = 0;
+    this.#databaseBytes = statSync(this.#file).size;
+  }
+
+  /** Empties the write-ahead log: old versions of pages stand in it. In the database deletion overwrites (`secure_delete`). */
+  #compact(): void {
+    this.database.exec("PRAGMA incremental_vacuum");
+    const result = this.database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
+    if (result.busy !== 0)
+      throw new Refusal("storage_unavailable", "the write-ahead log could not be emptied");
     this.#walBytes = 0;
     this.#databaseBytes = statSync(this.#file).size;
   }

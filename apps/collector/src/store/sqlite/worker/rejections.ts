@@ -8,6 +8,8 @@ export class Rejections {
   readonly #put: StatementSync;
   readonly #prune: StatementSync;
   readonly #find: StatementSync;
+  readonly #all: StatementSync;
+  readonly #drop: StatementSync;
 
   constructor(database: DatabaseSync, kept: number) {
     this.#kept = kept;
@@ -15,6 +17,8 @@ export class Rejections {
       "INSERT INTO rejections (source, at_ms, message_id, json) VALUES (?, ?, ?, ?)",
     );
     this.#prune = database.prepare("DELETE FROM rejections WHERE no <= (SELECT max(no) FROM rejections) - ?");
+    this.#all = database.prepare("SELECT no, json FROM rejections");
+    this.#drop = database.prepare("DELETE FROM rejections WHERE no = ?");
     this.#find = database.prepare(
       `SELECT no, json FROM rejections WHERE no < :before
        AND (:messageId IS NULL OR message_id = :messageId) AND (:sourceId IS NULL OR source = :sourceId)
@@ -29,6 +33,15 @@ export class Rejections {
       this.#put.run(sourceId, Math.round(receivedAtMs), messageId ?? null, JSON.stringify(rejection));
     }
     this.#prune.run(this.#kept);
+  }
+
+  /** Removes those of a user's messages. Within a transaction. */
+  purge(userId: string): void {
+    const named = JSON.stringify(userId);
+    for (const { no, json } of this.#all.all()) {
+      const { excerpt } = JSON.parse(json as string) as Rejection;
+      if (excerpt.includes(named)) this.#drop.run(no as number);
+    }
   }
 
   find({ query, before, limit }: RejectionOperations["findRejections"]["request"]): {

@@ -236,7 +236,7 @@ export class Segments {
     for (const segment of this.sealed) {
       const { filter } = segment;
       if (filter === undefined) continue;
-      if (segment.maxMs + this.#options.dedupeWindowMs <= receivedAtMs) {
+      if (!this.#isInWindow(segment, receivedAtMs)) {
         segment.filter = undefined;
         continue;
       }
@@ -250,9 +250,16 @@ export class Segments {
     }
   }
 
-  /** Whether a segment that is in memory knows an id. */
-  holds(hi: number, lo: number, check: number): boolean {
-    return this.open.has(hi, lo, check) || this.sealing.some((segment) => segment.has(hi, lo, check));
+  /** Whether a segment that is in memory knows an id, for a message that was received then. */
+  holds(hi: number, lo: number, check: number, receivedAtMs: number): boolean {
+    if (this.open.has(hi, lo, check)) return true;
+    return this.sealing.some(
+      (segment) => this.#isInWindow(segment, receivedAtMs) && segment.has(hi, lo, check),
+    );
+  }
+
+  #isInWindow({ maxMs }: { readonly maxMs: number }, nowMs: number): boolean {
+    return maxMs + this.#options.dedupeWindowMs > nowMs;
   }
 
   /** The number of messages at or after an offset. */

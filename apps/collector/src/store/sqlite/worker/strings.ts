@@ -10,12 +10,14 @@ const WRITTEN_OUT = 0;
 
 /** Texts that recur in outcomes and attempts, stored once and referred to by number. */
 export class Strings {
+  readonly #database: DatabaseSync;
   readonly #put: StatementSync;
   readonly #numbers = new Map<string, number>();
   readonly #texts = new Map<number, string>();
   #next = 1;
 
   constructor(database: DatabaseSync) {
+    this.#database = database;
     this.#put = database.prepare("INSERT INTO strings (no, text) VALUES (?, ?)");
     for (const { no, text } of database.prepare("SELECT no, text FROM strings").all() as unknown as {
       no: number;
@@ -49,6 +51,15 @@ export class Strings {
     this.#numbers.set(text, no);
     this.#texts.set(no, text);
     return no;
+  }
+
+  /** Puts another text in the place of one, wherever it is referred to; within a transaction. */
+  replace(text: string, by: string): void {
+    const no = this.#numbers.get(text);
+    if (no === undefined) return;
+    this.#numbers.delete(text);
+    this.#texts.set(no, by);
+    this.#database.prepare("UPDATE strings SET text = ? WHERE no = ?").run(by, no);
   }
 
   read(from: ByteReader): string {

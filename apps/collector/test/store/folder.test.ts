@@ -1,0 +1,224 @@
+import { copyFileSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { systemClock } from "@sluice/resilience";
+import { afterEach, describe, expect, it } from "vitest";
+import { decodeBatch } from "../../src/messages/decode-batch.js";
+import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/open-sqlite-store.js";
+import { BEFORE_FIRST, type Offset, type Store } from "../../src/store/store.js";
+import { Ledger, startChild } from "../crash/ledger.js";
+import { idsBatch, RECEIVED_AT_MS } from "./batches.js";
+import { temporaryDirectories } from "./temporary-directory.js";
+
+const temporaryDirectory = temporaryDirectories();
+
+const opened: Store[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()));
+});
+
+async function open(directory: string, options: Partial<SqliteStoreOptions> = {}): Promise<Store> {
+  const store = await openSqliteStore({ directory, clock: systemClock, ...options });
+  opened.push(store);
+  return store;
+}
+
+async function idsIn(store: Store): Promise<string[]> {
+  const batches = await store.log.read(BEFORE_FIRST, { messages: 1e6, bytes: 1 << 30 });
+  return batches.flatMap(decodeBatch).map(({ messageId }) => messageId);
+}
+
+describe("a data folder", () => {
+  it.each([
+    ["in one segment", {}],
+    ["in many segments", { segmentMessages: 10, checkpointBytes: 16_384 }],
+  ])("has everything after a restart, %s", async (_case, tuning) => {
+    const directory = join(temporaryDirectory(), "made", "by", "us");
+    const before = await open(directory, { tuning });
+    const ids = Array.from({ length: 100 }, (_, i) => `m${i}`);
+    for (const id of ids) await before.log.append(idsBatch([id], { sourceId: `src_${id.length}` }));
+    await before.consumers.open("dst_1", BEFORE_FIRST);
+    await before.consumers.settle("dst_1", {
+      cursor: 40 as Offset,
+      outcomes: [
+        { offset: 40 as Offset, state: "failed", reason: "nul \0 and ✗", atMs: RECEIVED_AT_MS },
+        { offset: 42 as Offset, state: "delivered", reason: "200", atMs: RECEIVED_AT_MS },
+      ],
+      retries: [
+        {
+          offset: 41 as Offset,
+          rounds: 2,
+          firstAttemptAtMs: 5,
+          dueAtMs: 6,
+          reason: "503",
+          doneUrls: ["https://a.example/"],
+          failedUrls: ["https://a.example/"],
+          replay: false,
+        },
+      ],
+      attempts: [
+        {
+          offset: 40 as Offset,
+          attempt: 1,
+          atMs: 7,
+          url: "https://a.example/",
+          latencyMs: 1.5,
+          response: "\0é",
+        },
+      ],
+    });
+    await before.config.put("source", "s1", { name: "Shop" });
+    await before.config.put("source", "s1", { name: "Shop 2" });
+    before.rejections.add([{ sourceId: "src_1", receivedAtMs: 1, issues: [], excerpt: "{}" }]);
+    const usage = await before.usage.days("src_2");
+    const attempts = await before.consumers.attemptsOf("dst_1", 40 as Offset);
+    const deliveries = await before.consumers.list({}, { limit: 10 });
+    const { messages } = before.stats();
+    await before.close();
+
+    const after = await open(directory, { tuning });
+    expect(await idsIn(after)).toEqual(ids);
+    expect(after.log.head()).toBe(99);
+    expect(after.stats().messages).toBe(messages);
+    for (const id of ["m0", "m57", "m99"]) {
+      const { items } = await after.log.find({ messageId: id }, { limit: 5 });
+      expect(items.map(({ messageId }) => messageId)).toEqual([id]);
+    }
+    expect((await after.log.append(idsBatch(ids, { sourceId: "src_3" }))).duplicates).toHaveLength(90);
+    expect(await after.consumers.open("dst_1", BEFORE_FIRST)).toEqual({
+      cursor: 40,
+      settledAhead: [41, 42],
+      retries: 1,
+    });
+    expect(await after.consumers.attemptsOf("dst_1", 40 as Offset)).toEqual(attempts);
+    expect((await after.consumers.list({}, { limit: 10 })).items).toEqual(deliveries.items);
+    expect(await after.config.get("source", "s1")).toEqual({
+      id: "s1",
+      version: 2,
+      value: { name: "Shop 2" },
+    });
+    expect((await after.rejections.find({}, { limit: 9 })).items).toHaveLength(1);
+    expect(await after.usage.days("src_2")).toEqual(usage);
+  });
+
+  it("leaves one file behind when it is closed", async () => {
+    const directory = temporaryDirectory();
+    const store = await open(directory);
+    await store.log.append(idsBatch(["a"]));
+    await store.close();
+    expect(readdirSync(directory)).toEqual(["sluice.db"]);
+  });
+
+  it("forgets a message's id when the dedupe window is over and a new segment was begun", async () => {
+    const directory = temporaryDirectory();
+    const store = await open(directory, { dedupeWindowMs: 60_000, tuning: { segmentMessages: 2 } });
+    await store.log.append(idsBatch(["a", "b"], { receivedAtMs: RECEIVED_AT_MS }));
+    await store.log.append(idsBatch(["c", "d"], { receivedAtMs: RECEIVED_AT_MS + 59_000 }));
+    expect(await store.log.append(idsBatch(["a"], { receivedAtMs: RECEIVED_AT_MS + 59_999 }))).toEqual({
+      duplicates: [0],
+    });
+    await store.log.append(idsBatch(["e", "f"], { receivedAtMs: RECEIVED_AT_MS + 90_000 }));
+    expect(await store.log.append(idsBatch(["a", "c"], { receivedAtMs: RECEIVED_AT_MS + 90_001 }))).toEqual({
+      duplicates: [1],
+    });
+  });
+});
+
+describe("a folder that must not be opened", () => {
+  it("is refused while this process has it, and free again when it is closed", async () => {
+    const directory = temporaryDirectory();
+    const store = await open(directory);
+    await expect(open(directory)).rejects.toThrow(/in use by another process/);
+    await store.log.append(idsBatch(["a"]));
+    await store.close();
+    expect(await idsIn(await open(directory))).toEqual(["a"]);
+  });
+
+  it("is refused while another process has it, and free as soon as that was killed", async () => {
+    const directory = temporaryDirectory();
+    const ledger = new Ledger();
+    const child = startChild({ directory, run: "lock" }, ledger);
+    await child.said((line) => line.startsWith("a "));
+    await expect(open(directory)).rejects.toMatchObject({
+      code: "storage_unavailable",
+      message: expect.stringContaining(`the data folder ${directory} is in use by another process`),
+    });
+    const second = startChild({ directory, run: "second" }, new Ledger());
+    expect((await second.ended).code).toBe(3);
+    expect(second.lines[0]).toContain("in use by another process");
+    child.kill("SIGKILL");
+    await child.ended;
+    const ids = await idsIn(await open(directory));
+    expect([...ledger.acknowledged].filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  it("is refused when a newer version wrote it", async () => {
+    const directory = temporaryDirectory();
+    await (await open(directory)).close();
+    const database = new DatabaseSync(join(directory, "sluice.db"));
+    database.exec("PRAGMA user_version = 999");
+    database.close();
+    await expect(open(directory)).rejects.toThrow(/written by a newer version: its layout is 999/);
+  });
+
+  it("is refused when its database is another program's, or no database", async () => {
+    const others = temporaryDirectory();
+    const database = new DatabaseSync(join(others, "sluice.db"));
+    database.exec("CREATE TABLE t (x); PRAGMA user_version = 1");
+    database.close();
+    await expect(open(others)).rejects.toThrow(/another program/);
+    const text = temporaryDirectory();
+    writeFileSync(join(text, "sluice.db"), "not a database at all ".repeat(1000));
+    await expect(open(text)).rejects.toThrow(/is damaged/);
+    const file = join(temporaryDirectory(), "file");
+    writeFileSync(file, "");
+    await expect(open(file)).rejects.toMatchObject({ code: "storage_unavailable" });
+  });
+
+  it("is refused when its database was cut short", async () => {
+    const directory = temporaryDirectory();
+    const store = await open(directory);
+    for (let i = 0; i < 50; i++) await store.log.append(idsBatch([`m${i}`], { sourceId: "s".repeat(500) }));
+    await store.close();
+    const file = join(directory, "sluice.db");
+    truncateSync(file, statSync(file).size - 3 * 8192);
+    await expect(open(directory)).rejects.toThrow(/damaged/);
+  });
+});
+
+describe("a write-ahead log that was cut short", () => {
+  /** A folder as a crash leaves it: the write-ahead log was never brought in. */
+  async function crashed(): Promise<{ directory: string; ledger: Ledger }> {
+    const directory = temporaryDirectory();
+    const ledger = new Ledger();
+    const child = startChild(
+      { directory, run: "w", inFlight: 1, tuning: { checkpointBytes: 1 << 30 } },
+      ledger,
+    );
+    await child.said(() => ledger.acknowledged.size > 300);
+    child.kill("SIGKILL");
+    await child.ended;
+    return { directory, ledger };
+  }
+
+  it("gives every commit before the cut, and takes messages again", { timeout: 60_000 }, async () => {
+    const { directory, ledger } = await crashed();
+    const whole = statSync(join(directory, "sluice.db-wal")).size;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const cutBytes of [0, 1, 5_000, 100_003, whole >> 1]) {
+      const copy = join(temporaryDirectory(), "copy");
+      mkdirSync(copy);
+      for (const file of readdirSync(directory)) copyFileSync(join(directory, file), join(copy, file));
+      truncateSync(join(copy, "sluice.db-wal"), whole - cutBytes);
+      const store = await open(copy);
+      const ids = await idsIn(store);
+      expect(ids).toEqual(Array.from({ length: ids.length }, (_, i) => `w-${i}`));
+      expect(ids.length).toBeLessThanOrEqual(fewest);
+      if (cutBytes === 0) expect(ids.length).toBeGreaterThanOrEqual(ledger.acknowledged.size);
+      fewest = ids.length;
+      expect(await store.log.append(idsBatch(["new"]))).toEqual({ duplicates: [] });
+    }
+    expect(fewest).toBeLessThan(ledger.acknowledged.size);
+    expect(fewest).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,226 @@
+/**
+ * The store by itself against its floor: the same batches, appended to a file with a grouped fdatasync.
+ *
+ *   node --import ./apps/collector/test/crash/source-loader.mjs bench/collector/store.bench.ts [--prefill 10000000]
+ *
+ * Each load keeps `inFlight` requests waiting, as that many HTTP connections would. Prints one line a measurement: messages/s, CPU of the
+ * whole process a message, p50 and p99 of an append; then what the store takes on disk, and how long it takes to open again.
+ * `--prefill N` stores N messages first, so that the figures are those of a store that is not empty.
+ */
+import { mkdtemp, open as openFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@sluice/resilience";
+import { openSqliteStore } from "../../apps/collector/src/store/sqlite/open-sqlite-store.js";
+import type { NewBatch, Settlement, Store } from "../../apps/collector/src/store/store.js";
+import { BEFORE_FIRST, offsetAt } from "../../apps/collector/src/store/store.js";
+
+const MESSAGE_BYTES = 600;
+const prefill = Number(process.argv[process.argv.indexOf("--prefill") + 1]) || 0;
+const seconds = Number(process.env.BENCH_SECONDS ?? 4);
+
+let nextId = 0;
+const encoder = new TextEncoder();
+const users = Array.from({ length: 50_000 }, (_, i) => `user-${i}-${(i * 2654435761).toString(36)}`);
+const events = ["Order Completed", "Product Viewed", "Signed Up", "Cart Updated", "Page Scrolled"];
+
+/** A request's batch as the ingest stage hands it over. Bodies are made once a size; ids and users differ, as they do in life. */
+function batchMaker(size: number): () => NewBatch {
+  const filler = "x".repeat(MESSAGE_BYTES - 130);
+  const item = `{"type":"track","event":"Order Completed","messageId":"00000000-0000-4000-8000-000000000000","userId":"user-00000","p":"${filler}"}`;
+  const body = encoder.encode(size === 1 ? item : `{"batch":[${Array(size).fill(item).join(",")}]}`);
+  return () => ({
+    sourceId: "src_bench",
+    receivedAtMs: Date.now(),
+    body,
+    itemCount: size,
+    skipped: [],
+    madeIds: [],
+    keys: Array.from({ length: size }, (_, index) => {
+      const id = nextId++;
+      return {
+        index,
+        messageId: `${(id * 2654435761).toString(16).padStart(16, "0")}-4000-8000-${id.toString(16).padStart(12, "0")}`,
+        userId: users[id % users.length] ?? "",
+        type: "track",
+        event: events[id % events.length] ?? "",
+      };
+    }),
+  });
+}
+
+interface Figures {
+  readonly perSecond: number;
+  readonly cpuUs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly worstMs: number;
+}
+
+async function load(
+  size: number,
+  inFlight: number,
+  forMs: number,
+  append: (batch: NewBatch) => Promise<unknown>,
+): Promise<Figures> {
+  const make = batchMaker(size);
+  const latencies: number[] = [];
+  let messages = 0;
+  const cpuBefore = process.cpuUsage();
+  const begun = performance.now();
+  const until = begun + forMs;
+  const connection = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const asked = performance.now();
+      await append(make());
+      latencies.push(performance.now() - asked);
+      messages += size;
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, connection));
+  const tookMs = performance.now() - begun;
+  const cpu = process.cpuUsage(cpuBefore);
+  latencies.sort((a, b) => a - b);
+  const at = (share: number): number =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+  return {
+    perSecond: (messages / tookMs) * 1000,
+    cpuUs: (cpu.user + cpu.system) / messages,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    worstMs: latencies.at(-1) ?? 0,
+  };
+}
+
+/** The floor: what arrives during one fdatasync is written together before the next. */
+async function floor(
+  directory: string,
+): Promise<{ append: (batch: NewBatch) => Promise<void>; close: () => Promise<void> }> {
+  const file = await openFile(join(directory, "floor.log"), "w");
+  let waiting: { body: Uint8Array; done: () => void }[] = [];
+  let isBusy = false;
+  const run = async (): Promise<void> => {
+    isBusy = true;
+    while (waiting.length > 0) {
+      const group = waiting;
+      waiting = [];
+      await file.writev(group.map(({ body }) => body));
+      await file.datasync();
+      for (const { done } of group) done();
+    }
+    isBusy = false;
+  };
+  return {
+    append: ({ body }) =>
+      new Promise<void>((done) => {
+        waiting.push({ body, done });
+        if (!isBusy) void run();
+      }),
+    close: () => file.close(),
+  };
+}
+
+function show(name: string, { perSecond, cpuUs, p50Ms, p99Ms, worstMs }: Figures): void {
+  const columns = [
+    name.padEnd(44),
+    `${Math.round(perSecond).toLocaleString("en")}/s`.padStart(12),
+    `${cpuUs.toFixed(2)} µs`.padStart(10),
+    `p50 ${p50Ms.toFixed(2)} ms`.padStart(15),
+    `p99 ${p99Ms.toFixed(2)} ms`.padStart(16),
+    `worst ${worstMs.toFixed(0)} ms`.padStart(14),
+  ];
+  console.log(columns.join(""));
+}
+
+async function settleAll(store: Store, seconds: number): Promise<void> {
+  await store.consumers.open("dst_bench", BEFORE_FIRST);
+  let cursor = BEFORE_FIRST;
+  let messages = 0;
+  const cpuBefore = process.cpuUsage();
+  const begun = performance.now();
+  while (performance.now() - begun < seconds * 1000 && cursor < store.log.head()) {
+    const batches = await store.log.read(cursor, { messages: 1000, bytes: 1 << 20 });
+    const atMs = Date.now();
+    const outcomes: Settlement["outcomes"][number][] = [];
+    const attempts: Settlement["attempts"][number][] = [];
+    for (const batch of batches) {
+      for (let index = 0; index < batch.itemCount; index++) {
+        const offset = offsetAt(batch.first, index);
+        if (offset <= cursor) continue;
+        outcomes.push({ offset, state: "delivered", reason: "200", atMs });
+        attempts.push({
+          offset,
+          attempt: 1,
+          atMs: atMs + (index % 7),
+          url: "https://hooks.example.com/sluice",
+          address: "203.0.113.7",
+          status: 200,
+          latencyMs: 12 + (offset % 37) / 3,
+          response: "ok",
+        });
+      }
+    }
+    const last = outcomes.at(-1);
+    if (last === undefined) break;
+    cursor = last.offset;
+    messages += outcomes.length;
+    await store.consumers.settle("dst_bench", { cursor, outcomes, attempts, retries: [] });
+  }
+  const tookMs = performance.now() - begun;
+  const cpu = process.cpuUsage(cpuBefore);
+  console.log(
+    `read and settled, with attempts`.padEnd(44),
+    `${Math.round((messages / tookMs) * 1000).toLocaleString("en")}/s`.padStart(11),
+    `${((cpu.user + cpu.system) / messages).toFixed(2)} µs`.padStart(9),
+  );
+}
+
+const directory = await mkdtemp(join(tmpdir(), "sluice-store-bench-"));
+try {
+  const raw = await floor(directory);
+  show("floor: batches of 100, 32 in flight", await load(100, 32, seconds * 1000, raw.append));
+  show("floor: single messages, 64 in flight", await load(1, 64, seconds * 1000, raw.append));
+  await raw.close();
+  await rm(join(directory, "floor.log"));
+
+  const data = join(directory, "data");
+  let store = await openSqliteStore({ directory: data, clock: systemClock });
+  if (prefill > 0) {
+    const make = batchMaker(100);
+    const begun = performance.now();
+    const fill = async (): Promise<void> => {
+      while (store.stats().messages < prefill) await store.log.append(make());
+    };
+    await Promise.all(Array.from({ length: 16 }, fill));
+    const took = (performance.now() - begun) / 1000;
+    console.log(`prefilled ${store.stats().messages.toLocaleString("en")} in ${took.toFixed(0)} s`);
+  }
+  show(
+    "store: batches of 100, 32 in flight",
+    await load(100, 32, seconds * 1000, store.log.append.bind(store.log)),
+  );
+  show(
+    "store: single messages, 64 in flight",
+    await load(1, 64, seconds * 1000, store.log.append.bind(store.log)),
+  );
+  show("store: batches of 100, 1 in flight", await load(100, 1, 1000, store.log.append.bind(store.log)));
+  await settleAll(store, seconds);
+  const { messages } = store.stats();
+  await store.close();
+
+  const opening = performance.now();
+  store = await openSqliteStore({ directory: data, clock: systemClock });
+  const openedMs = performance.now() - opening;
+  await store.log.append(batchMaker(1)());
+  console.log(
+    `opened again with ${messages.toLocaleString("en")} messages: ${openedMs.toFixed(0)} ms; first append after ${(performance.now() - opening).toFixed(0)} ms`,
+  );
+  const finding = performance.now();
+  const { items } = await store.log.find({ userId: users[17] ?? "" }, { limit: 20 });
+  console.log(`20 of a user's messages: ${(performance.now() - finding).toFixed(1)} ms (${items.length})`);
+  const { bytes } = store.stats();
+  console.log(`on disk: ${(bytes / messages).toFixed(0)} bytes a message of ${MESSAGE_BYTES} bytes`);
+  await store.close();
+} finally {
+  await rm(directory, { recursive: true, force: true });
+}
