@@ -44,6 +44,16 @@ describe("the client", () => {
     expect(two.messages[0]).not.toHaveProperty("context");
   });
 
+  it("carries context and integrations of a message as they were given", async () => {
+    const collector = fakeCollector();
+    const analytics = new Analytics({ writeKey: "k", transport: memoryTransport(collector) });
+    const context = { user_agent: "Mozilla/5.0", ip: "203.0.113.7" };
+    const integrations = { All: false, Webhooks: true };
+    analytics.track({ userId: "u", event: "E", context, integrations });
+    await analytics.close();
+    expect(collector.messages).toMatchObject([{ context, integrations }]);
+  });
+
   it("throws ConfigError for options alone", () => {
     expect(() => new Analytics(undefined as never)).toThrow(ConfigError);
     expect(() => new Analytics({ writeKey: "" })).toThrow(ConfigError);
