@@ -30,6 +30,8 @@ export interface IngestServer<S extends Store = MemoryStore> {
   /** Everything in the log, decoded, in order. */
   messages(): Promise<StoredMessage[]>;
   putSource(id: string, source?: Partial<SourceDocument>): Promise<void>;
+  /** Closes the HTTP server alone. */
+  closeServer(graceMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -98,6 +100,7 @@ export async function startIngestServer<S extends Store = MemoryStore>(
       ...healthRoutes({ health: () => store.health(), budget, metrics }),
     ],
   });
+  let closed: Promise<void> | undefined;
   return {
     url: server.url,
     port: server.port,
@@ -124,8 +127,13 @@ export async function startIngestServer<S extends Store = MemoryStore>(
       const batches = await store.log.read(BEFORE_FIRST, { messages: 1e9, bytes: 1e12 });
       return batches.flatMap((batch) => decodeBatch(batch));
     },
+    closeServer: (graceMs) => {
+      closed ??= server.close(graceMs);
+      return closed;
+    },
     async close() {
-      await server.close(1_000);
+      closed ??= server.close(1_000);
+      await closed;
       sources.close();
       await store.close();
     },

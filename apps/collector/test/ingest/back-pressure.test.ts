@@ -1,0 +1,193 @@
+import { connect } from "node:net";
+import { manualClock } from "@sluice/resilience/testing";
+import { afterEach, describe, expect, test } from "vitest";
+import { type MemoryStore, openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import type { NewBatch } from "../../src/store/store.js";
+import { basic, type IngestServer, startIngestServer, WRITE_KEY } from "./ingest-server.js";
+
+let server: IngestServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+/** A store whose appends wait until they are let go: a disk that is slow. */
+function slowStore(): { store: MemoryStore; waiting: number; letGo(): void } {
+  const store = openMemoryStore({ clock: manualClock() });
+  const held: (() => void)[] = [];
+  const log = new Proxy(store.log, {
+    get: (target, name) =>
+      name === "append"
+        ? async (batch: NewBatch) => {
+            await new Promise<void>((resolve) => held.push(resolve));
+            return target.append(batch);
+          }
+        : Reflect.get(target, name),
+  });
+  return {
+    store: new Proxy(store, { get: (target, name) => (name === "log" ? log : Reflect.get(target, name)) }),
+    get waiting() {
+      return held.length;
+    },
+    letGo: () => {
+      for (const resolve of held.splice(0)) resolve();
+    },
+  };
+}
+
+const page = (messageId: string, bytes = 0) => ({
+  type: "page",
+  userId: "u",
+  messageId,
+  x: "x".repeat(bytes),
+});
+
+describe("memory", () => {
+  test("what is held is bounded: beyond it requests get 503 overloaded with Retry-After, and readiness says so", async () => {
+    const slow = slowStore();
+    server = await startIngestServer({ store: slow.store, limits: { maxBufferedBytes: 100_000 } });
+    const { url, post } = server;
+    const first = [1, 2, 3].map((n) => post("/v1/page", page(`m${n}`, 30_000)));
+    await expect.poll(() => slow.waiting).toBe(3);
+
+    const refused = await post("/v1/page", page("m4", 30_000));
+    expect(refused).toMatchObject({ status: 503, body: { success: false, code: "overloaded" } });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    const ready = await fetch(`${url}/readyz`);
+    expect([ready.status, ready.headers.get("retry-after"), await ready.json()]).toEqual([
+      503,
+      "1",
+      { status: "not ready", reason: "overloaded" },
+    ]);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^sluice_http_buffered_bytes 9\d{4}$/m);
+
+    slow.letGo();
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^sluice_http_buffered_bytes 0$/m);
+    const again = post("/v1/page", page("m4", 30_000));
+    await expect.poll(() => slow.waiting).toBe(1);
+    slow.letGo();
+    expect((await again).status).toBe(200);
+  });
+
+  test("a client that goes away gives back what it held", async () => {
+    server = await startIngestServer({ limits: { maxBufferedBytes: 100_000 } });
+    const { port, metrics } = server;
+    const head = `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(WRITE_KEY)}\r\nContent-Length: 90000\r\n\r\n`;
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.write(`${head}${"x".repeat(80_000)}`);
+    await expect.poll(() => metrics.render()).toMatch(/^sluice_http_buffered_bytes 80000$/m);
+    socket.destroy();
+    await expect.poll(() => metrics.render()).toMatch(/^sluice_http_buffered_bytes 0$/m);
+  });
+});
+
+describe("rate", () => {
+  test("a source beyond its rate gets 429 with both headers in whole seconds; others are served", async () => {
+    const clock = manualClock();
+    server = await startIngestServer({ clock });
+    await server.putSource("src_slow", { rateLimit: 10 });
+    const send = (n: number, key: string) =>
+      server?.post(
+        "/v1/batch",
+        { batch: Array.from({ length: n }, (_, i) => page(`${n}-${i}`)) },
+        { authorization: basic(key) },
+      );
+    expect(await send(45, "wk_of_src_slow")).toMatchObject({ status: 200 });
+    const limited = await send(1, "wk_of_src_slow");
+    expect(limited).toMatchObject({ status: 429, body: { success: false, code: "rate_limited" } });
+    expect(limited?.headers.get("retry-after")).toBe("4");
+    expect(limited?.headers.get("x-ratelimit-reset")).toBe("4");
+    expect(await send(45, WRITE_KEY)).toMatchObject({ status: 200 });
+    await clock.advance(4_000);
+    expect(await send(1, "wk_of_src_slow")).toMatchObject({ status: 200 });
+  });
+
+  test("a key in the body is limited as one in the header is", async () => {
+    const clock = manualClock();
+    server = await startIngestServer({ clock, messagesPerSecond: 1 });
+    const send = (id: string) =>
+      server?.post("/v1/batch", { batch: [page(id), page(`${id}x`)], writeKey: WRITE_KEY }, {});
+    expect(await send("a")).toMatchObject({ status: 200 });
+    expect(await send("b")).toMatchObject({ status: 429 });
+  });
+
+  test("off by default", async () => {
+    server = await startIngestServer({ clock: manualClock() });
+    const { post } = server;
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        post("/v1/batch", { batch: Array.from({ length: 500 }, (_, i) => page(`${n}-${i}`)) }),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+});
+
+describe("closing", () => {
+  test("a request under way is answered and stored, a new connection is refused", async () => {
+    const slow = slowStore();
+    server = await startIngestServer({ store: slow.store });
+    const { post, port } = server;
+    const under = post("/v1/page", page("m1"));
+    await expect.poll(() => slow.waiting).toBe(1);
+    const closing = server.closeServer(10_000);
+    const refused = await new Promise((resolve) => {
+      const socket = connect({ port, host: "127.0.0.1" });
+      socket.on("connect", () => resolve("connected"));
+      socket.on("error", ({ message }) => resolve(message));
+    });
+    expect(refused).toContain("ECONNREFUSED");
+    slow.letGo();
+    const answer = await under;
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("connection")).toBe("close");
+    await closing;
+    expect(await server.messages()).toHaveLength(1);
+  });
+
+  test("what is still open when the grace ends is cut", async () => {
+    const slow = slowStore();
+    server = await startIngestServer({ store: slow.store });
+    const under = server.post("/v1/page", page("m1")).then(
+      () => "answered",
+      () => "cut",
+    );
+    await expect.poll(() => slow.waiting).toBe(1);
+    await server.closeServer(1);
+    expect(await under).toBe("cut");
+    slow.letGo();
+  });
+
+  test("idle connections do not hold it up", async () => {
+    server = await startIngestServer();
+    expect((await server.post("/v1/page", page("m1"))).status).toBe(200);
+    // The connection of that request is kept alive by the client; closing ends at once all the same.
+    await server.closeServer(60_000);
+  });
+});
+
+describe("metrics", () => {
+  test("count what came in and what became of it", async () => {
+    server = await startIngestServer();
+    await server.post("/v1/batch", {
+      batch: [page("a"), page("b"), page("a"), { type: "track", userId: "u" }],
+    });
+    await server.post("/v1/batch", "{");
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    for (const line of [
+      'sluice_ingest_messages_total{result="accepted"} 3',
+      'sluice_ingest_messages_total{result="duplicate"} 1',
+      'sluice_ingest_messages_total{result="rejected"} 1',
+      'sluice_ingest_rejected_total{code="event_not_defined"} 1',
+      'sluice_http_requests_total{route="/v1/batch",status="200"} 1',
+      'sluice_http_requests_total{route="/v1/batch",status="400"} 1',
+      "sluice_ingest_append_seconds_count 1",
+      "sluice_store_available 1",
+      "sluice_ready 1",
+    ])
+      expect(text).toContain(`\n${line}\n`);
+  });
+});
