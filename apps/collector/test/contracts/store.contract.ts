@@ -4,6 +4,7 @@ import { idsBatch } from "../store/batches.js";
 import { configStoreContract } from "./config-store.contract.js";
 import { consumersContract } from "./consumers.contract.js";
 import { eventLogContract } from "./event-log.contract.js";
+import { purgingContract } from "./purging.contract.js";
 import { rejectionLogContract } from "./rejection-log.contract.js";
 import { type OpenStore, storeFixture } from "./store-fixture.js";
 
@@ -13,6 +14,7 @@ export function storeContract(name: string, open: OpenStore): void {
   consumersContract(name, open);
   configStoreContract(name, open);
   rejectionLogContract(name, open);
+  purgingContract(name, open);
 
   const openStore = storeFixture(open);
 

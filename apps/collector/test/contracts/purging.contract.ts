@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { decodeBatch } from "../../src/messages/decode-batch.js";
+import { BEFORE_FIRST, type NewBatch, type Offset } from "../../src/store/store.js";
+import { RECEIVED_AT_MS } from "../store/batches.js";
+import { type OpenStore, storeFixture } from "./store-fixture.js";
+
+const EVERYTHING = { messages: 1_000, bytes: 1_000_000 };
+
+function track(messageId: string, userId: string) {
+  return { type: "track", messageId, userId, event: "Paid", properties: { card: `secret of ${userId}` } };
+}
+
+function batchOf(messages: readonly ReturnType<typeof track>[], more: Partial<NewBatch> = {}): NewBatch {
+  return {
+    sourceId: "src_1",
+    receivedAtMs: RECEIVED_AT_MS,
+    body: Buffer.from(JSON.stringify({ batch: messages, context: { app: "shop" } })),
+    itemCount: messages.length,
+    skipped: [],
+    madeIds: [],
+    keys: messages.map(({ messageId, userId, type, event }, index) => ({
+      index,
+      messageId,
+      userId,
+      type,
+      event,
+    })),
+    ...more,
+  };
+}
+
+/** Taking users out of a store. */
+export function purgingContract(name: string, open: OpenStore): void {
+  const openStore = storeFixture(open);
+
+  describe(`purging: ${name}`, () => {
+    it("takes a user's messages out and leaves all others where they are", async () => {
+      const { store } = await openStore();
+      await store.log.append(batchOf([track("a", "ann"), track("b", "bob"), track("c", "ann")]));
+      await store.log.append(batchOf([track("d", "ann")]));
+      await store.log.append(batchOf([track("e", "bob")]));
+      const before = await store.log.read(BEFORE_FIRST, EVERYTHING);
+      const places = before.flatMap(decodeBatch).map(({ offset, messageId }) => [messageId, offset]);
+
+      expect(await store.purge({ userId: "ann" })).toEqual({ messages: 3, attempts: 0, retries: 0 });
+
+      const after = await store.log.read(BEFORE_FIRST, EVERYTHING);
+      expect(after.flatMap(decodeBatch).map(({ offset, messageId }) => [messageId, offset])).toEqual(
+        places.filter(([messageId]) => messageId === "b" || messageId === "e"),
+      );
+      expect(Buffer.concat(after.map((batch) => batch.body)).includes("secret of ann")).toBe(false);
+      expect((await store.log.find({ userId: "ann" }, { limit: 10 })).items).toEqual([]);
+      expect((await store.log.find({ messageId: "d" }, { limit: 10 })).items).toEqual([]);
+      expect((await store.log.find({}, { limit: 10 })).items.map((item) => item.messageId)).toEqual([
+        "e",
+        "b",
+      ]);
+      const [, offset] = places.find(([messageId]) => messageId === "c") ?? [];
+      expect(await store.log.get(offset as Offset)).toBeUndefined();
+      expect(await store.purge({ userId: "ann" })).toEqual({ messages: 0, attempts: 0, retries: 0 });
+    });
+
+    it("takes one message out by its id and source", async () => {
+      const { store } = await openStore();
+      await store.log.append(batchOf([track("a", "ann"), track("b", "ann")]));
+      await store.log.append(batchOf([track("a", "ann")], { sourceId: "src_2" }));
+      expect(await store.purge({ sourceId: "src_2", messageId: "a" })).toMatchObject({ messages: 1 });
+      expect(
+        (await store.log.find({ userId: "ann" }, { limit: 10 })).items.map((item) => item.sourceId),
+      ).toEqual(["src_1", "src_1"]);
+    });
+
+    it("knows the ids still: a client that sends a message again has sent a duplicate", async () => {
+      const { store } = await openStore();
+      await store.log.append(batchOf([track("a", "ann")]));
+      await store.purge({ userId: "ann" });
+      expect(await store.log.append(batchOf([track("a", "ann")]))).toEqual({ duplicates: [0] });
+    });
+
+    it("overwrites refused items and duplicates that came with them, and a single message whole", async () => {
+      const { store } = await openStore();
+      const [first, second] = [track("a", "ann"), track("bad", "ann")];
+      await store.log.append(batchOf([first, second], { skipped: [1], keys: batchOf([first]).keys }));
+      await store.log.append(
+        batchOf([track("s", "ann")], { body: Buffer.from(JSON.stringify(track("s", "ann"))), kind: "track" }),
+      );
+      await store.purge({ userId: "ann" });
+      const bodies = (await store.log.read(BEFORE_FIRST, EVERYTHING)).map((batch) => Buffer.from(batch.body));
+      expect(Buffer.concat(bodies).includes("ann")).toBe(false);
+    });
+
+    it("removes retries and what was said in attempts, of those messages alone", async () => {
+      const { store } = await openStore();
+      await store.log.append(batchOf([track("a", "ann"), track("b", "bob")]));
+      const [ann, bob] = (await store.log.read(BEFORE_FIRST, EVERYTHING)).flatMap(decodeBatch);
+      if (ann === undefined || bob === undefined) throw new Error("two messages were appended");
+      await store.consumers.open("dst", BEFORE_FIRST);
+      const attempt = (offset: Offset, said: string) => ({
+        offset,
+        attempt: 1,
+        atMs: RECEIVED_AT_MS,
+        url: "https://example.com/",
+        status: 500,
+        latencyMs: 3,
+        error: { code: "http_500", message: `it answered ${said}` },
+        response: said,
+      });
+      const retry = (offset: Offset) => ({
+        offset,
+        rounds: 1,
+        firstAttemptAtMs: RECEIVED_AT_MS,
+        dueAtMs: RECEIVED_AT_MS + 1_000,
+        reason: "http_500",
+        doneUrls: [],
+        replay: false,
+      });
+      await store.consumers.settle("dst", {
+        cursor: bob.offset,
+        outcomes: [],
+        retries: [retry(ann.offset), retry(bob.offset)],
+        attempts: [attempt(ann.offset, "no: secret of ann"), attempt(bob.offset, "no")],
+      });
+      expect(await store.purge({ userId: "ann" })).toEqual({ messages: 1, attempts: 1, retries: 1 });
+      const [left] = await store.consumers.attemptsOf("dst", ann.offset);
+      expect(JSON.stringify(left)).not.toContain("ann");
+      expect(left).toMatchObject({ attempt: 1, status: 500, url: "https://example.com/" });
+      expect(await store.consumers.attemptsOf("dst", bob.offset)).toEqual([attempt(bob.offset, "no")]);
+      expect(await store.consumers.backlog("dst")).toMatchObject({ retries: 1 });
+      // What comes after is stored as before.
+      await store.consumers.settle("dst", {
+        cursor: bob.offset,
+        outcomes: [{ offset: bob.offset, state: "delivered", reason: "", atMs: RECEIVED_AT_MS }],
+        retries: [],
+        attempts: [{ ...attempt(bob.offset, "fine"), attempt: 2 }],
+      });
+      expect((await store.consumers.attemptsOf("dst", bob.offset)).map((one) => one.response)).toEqual([
+        "no",
+        "fine",
+      ]);
+    });
+
+    it("forgets the user's refused messages", async () => {
+      const { store } = await openStore();
+      const rejection = (userId: string) => ({
+        sourceId: "src_1",
+        receivedAtMs: RECEIVED_AT_MS,
+        issues: [],
+        excerpt: JSON.stringify({ userId, event: "" }),
+      });
+      store.rejections.add([rejection("ann"), rejection("annabel")]);
+      await store.purge({ userId: "ann" });
+      const { items } = await store.rejections.find({}, { limit: 10 });
+      expect(items.map((item) => JSON.parse(item.excerpt).userId)).toEqual(["annabel"]);
+    });
+  });
+}
