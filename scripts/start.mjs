@@ -1,0 +1,16 @@
+// `npm start`: brings the build up to date and becomes `sluice dev`, in this process, so that a signal to it ends it.
+// What stands behind `--` is passed on: `npm start -- --port 9000`.
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+
+const build = spawnSync("turbo", ["run", "build", "--output-logs=errors-only", "--log-prefix=none"], {
+  encoding: "utf8",
+  shell: process.platform === "win32",
+  env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1" },
+});
+if (build.status !== 0) {
+  process.stderr.write(`${build.stdout ?? ""}${build.stderr ?? ""}${build.error ?? ""}\n`);
+  process.exit(1);
+}
+process.argv.splice(2, 0, "dev");
+createRequire(import.meta.url)("../packages/cli/bin/sluice.cjs");
