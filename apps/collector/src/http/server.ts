@@ -116,6 +116,8 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       connection[underWay] = (connection[underWay] ?? 1) - 1;
       active.delete(request);
       request.release();
+      // A stream had told its client, long before, that the connection would stay.
+      if (isClosing) response.once("finish", () => setImmediate(() => server.closeIdleConnections()));
     };
 
     if (match === undefined) {

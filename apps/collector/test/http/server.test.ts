@@ -1,0 +1,202 @@
+import { systemClock } from "@sluice/resilience";
+import { afterEach, describe, expect, test } from "vitest";
+import { CollectorError } from "../../src/errors.js";
+import { forwardedFor } from "../../src/http/incoming-request.js";
+import type { Route } from "../../src/http/route.js";
+import { createRouter } from "../../src/http/router.js";
+import { type HttpServer, startServer } from "../../src/http/server.js";
+import { createLogger } from "../../src/logger.js";
+import { createMetrics } from "../../src/metrics.js";
+
+const opened: HttpServer[] = [];
+const logged: string[] = [];
+afterEach(async () => {
+  logged.length = 0;
+  await Promise.all(opened.splice(0).map((server) => server.close(100)));
+});
+
+async function serve(routes: readonly Route[], port = 0): Promise<HttpServer> {
+  const server = await startServer({
+    host: "127.0.0.1",
+    port,
+    routes,
+    clock: systemClock,
+    metrics: createMetrics(),
+    logger: createLogger({ write: (line) => logged.push(line) }),
+  });
+  opened.push(server);
+  return server;
+}
+
+describe("startServer", () => {
+  test("an error of ours is a 500 that says nothing of itself, and is logged", async () => {
+    const { url } = await serve([
+      { path: "/boom", methods: { GET: () => Promise.reject(new Error("the password is 12345")) } },
+    ]);
+    const response = await fetch(`${url}/boom`);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({
+      success: false,
+      code: "internal",
+      message: "internal: The collector failed to handle this request",
+    });
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain("the password is 12345");
+  });
+
+  test("a handler that throws at once is answered too", async () => {
+    const { url } = await serve([
+      {
+        path: "/conflict",
+        methods: {
+          POST: () => {
+            throw new CollectorError("conflict", "it is there", { details: { version: 3 } });
+          },
+        },
+      },
+    ]);
+    const response = await fetch(`${url}/conflict`, { method: "POST" });
+    expect(response.status).toBe(409);
+    expect(await response.json()).toMatchObject({ code: "conflict", version: 3 });
+  });
+
+  test("a stream goes on until its promise ends, and hears when the client goes", async () => {
+    const ended = Promise.withResolvers<void>();
+    const { url } = await serve([
+      {
+        path: "/live",
+        methods: {
+          GET: () => ({
+            status: 200,
+            headers: { "content-type": "text/event-stream" },
+            stream: async (write, signal) => {
+              write("data: 1\n\n");
+              await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+              ended.resolve();
+            },
+          }),
+        },
+      },
+    ]);
+    const abort = new AbortController();
+    const response = await fetch(`${url}/live`, { signal: abort.signal });
+    const { value } = (await response.body?.getReader().read()) ?? {};
+    expect(new TextDecoder().decode(value)).toBe("data: 1\n\n");
+    abort.abort();
+    await ended.promise;
+  });
+
+  test("closing ends streams by their signal, without waiting for the grace to pass", async () => {
+    const server = await serve([
+      {
+        path: "/live",
+        methods: {
+          GET: () => ({
+            status: 200,
+            stream: async (write, signal) => {
+              write("begun");
+              await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+              write(" ended");
+            },
+          }),
+        },
+      },
+    ]);
+    const response = await fetch(`${server.url}/live`);
+    await server.close(60_000);
+    expect(await response.text()).toBe("begun ended");
+  });
+
+  test("HEAD is GET without a body; bytes and text go out as they are", async () => {
+    const { url } = await serve([
+      {
+        path: "/bytes",
+        methods: {
+          GET: () => ({
+            status: 200,
+            headers: { "content-type": "image/gif" },
+            body: Uint8Array.of(1, 2, 255),
+          }),
+        },
+      },
+    ]);
+    const head = await fetch(`${url}/bytes`, { method: "HEAD" });
+    expect([head.headers.get("content-length"), (await head.arrayBuffer()).byteLength]).toEqual(["3", 0]);
+    expect(new Uint8Array(await (await fetch(`${url}/bytes`)).arrayBuffer())).toEqual(
+      Uint8Array.of(1, 2, 255),
+    );
+  });
+
+  test("a port that is taken is an error at the start", async () => {
+    const { port } = await serve([]);
+    await expect(serve([], port)).rejects.toThrow("EADDRINUSE");
+  });
+
+  test("a route without CORS tells pages nothing", async () => {
+    const { url } = await serve([
+      { path: "/api/v1/sources", methods: { GET: () => ({ status: 200, body: {} }) } },
+    ]);
+    const headers = { origin: "https://evil.example.com" };
+    for (const method of ["GET", "OPTIONS"])
+      expect(
+        (await fetch(`${url}/api/v1/sources`, { method, headers })).headers.get(
+          "access-control-allow-origin",
+        ),
+      ).toBeNull();
+  });
+});
+
+describe("createRouter", () => {
+  const route = (path: string): Route => ({ path, methods: {} });
+  const find = createRouter(
+    [
+      "/",
+      "/v1/batch",
+      "/v1/projects/:writeKey/settings",
+      "/api/v1/sources/:id",
+      "/api/v1/sources/new",
+      "/assets/*",
+    ].map(route),
+  );
+
+  test.each<[path: string, matched: string | undefined, params?: Record<string, string>]>([
+    ["/", "/"],
+    ["/v1/batch", "/v1/batch"],
+    ["/v1/batch/", "/v1/batch"],
+    ["/v1/batch//", undefined],
+    ["//v1/batch", undefined],
+    ["/v1/Batch", undefined],
+    ["/v1", undefined],
+    ["/v1/projects/k/settings", "/v1/projects/:writeKey/settings", { writeKey: "k" }],
+    ["/v1/projects/k/settings/", "/v1/projects/:writeKey/settings", { writeKey: "k" }],
+    ["/v1/projects/a%2Fb%20c/settings", "/v1/projects/:writeKey/settings", { writeKey: "a/b c" }],
+    ["/v1/projects//settings", undefined],
+    ["/v1/projects/%FF/settings", undefined],
+    ["/v1/projects/%/settings", undefined],
+    ["/v1/projects/__proto__/settings", "/v1/projects/:writeKey/settings", { writeKey: "__proto__" }],
+    ["/api/v1/sources/new", "/api/v1/sources/new"],
+    ["/api/v1/sources/newer", "/api/v1/sources/:id", { id: "newer" }],
+    ["/assets/js/app.js", "/assets/*", { "*": "js/app.js" }],
+    ["/assets", undefined],
+  ])("%s", (path, matched, params = {}) => {
+    const found = find(path);
+    expect(found?.route.path).toBe(matched);
+    if (found !== undefined) expect({ ...found.params }).toEqual(params);
+  });
+
+  test("two routes of the same path are a mistake", () => {
+    expect(() => createRouter([route("/a"), route("/a/")])).toThrow("Two routes have the path /a");
+  });
+});
+
+test.each<[header: string | undefined, proxies: number, address: string | undefined]>([
+  [undefined, 1, undefined],
+  ["1.1.1.1", 0, undefined],
+  ["1.1.1.1", 1, "1.1.1.1"],
+  ["6.6.6.6, 1.1.1.1", 1, "1.1.1.1"],
+  ["6.6.6.6, 1.1.1.1, 10.0.0.1", 2, "1.1.1.1"],
+  ["1.1.1.1", 2, "1.1.1.1"],
+  ["", 1, undefined],
+])("the address that the outermost of our proxies saw: %s behind %d", (header, proxies, address) => {
+  expect(forwardedFor(header, proxies)).toBe(address);
+});
