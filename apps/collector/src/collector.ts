@@ -5,12 +5,15 @@ import { type Clock, systemClock } from "@sluice/resilience";
 import { audienceEndpoints } from "./admin/audiences/endpoints.js";
 import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
 import { findDashboard } from "./admin/dashboard/find-dashboard.js";
-import { randomText } from "./admin/new-id.js";
+import { deletionEndpoints } from "./admin/deletions/endpoints.js";
+import { newId, randomText } from "./admin/new-id.js";
 import { adminRoutes } from "./admin/routes.js";
 import { openTokens } from "./admin/tokens.js";
 import { AudienceEngine } from "./audiences/engine.js";
 import { startEngineThread } from "./audiences/engine-thread/start-engine-thread.js";
+import { AUDIENCE_SOURCE_ID } from "./audiences/owed-message.js";
 import { startAudiences } from "./audiences/start-audiences.js";
+import { startDeletions } from "./deletions/start-deletions.js";
 import { type DeliveryPolicy, startDelivery } from "./delivery/start-delivery.js";
 import { createCatalog } from "./destinations/catalog.js";
 import { openSecretKey, secretBox } from "./destinations/secret-box.js";
@@ -31,6 +34,7 @@ import { memoryProfileStore } from "./store/memory/profiles.js";
 import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
 import type { RetentionOptions } from "./store/sqlite/retention-options.js";
 import type { Store } from "./store/store.js";
+import { openSuppressions } from "./store/suppressions.js";
 import { VERSION } from "./version.js";
 
 export interface CollectorOptions {
@@ -131,9 +135,11 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
     const file = await firstToken(tokens, dataDirectory);
     if (file !== undefined) logger.info("made a first admin token", { file });
   }
+  const suppressions = keep(await openSuppressions({ store, clock }), (it) => it.close());
   const delivery = keep(
     await startDelivery({
       store,
+      suppressions,
       catalog,
       clock,
       logger: logger.with({ stage: "delivery" }),
@@ -158,6 +164,18 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
     }),
     (it) => it.close(),
   );
+  const deletions = keep(
+    await startDeletions({
+      store,
+      profiles: audiences,
+      suppressions,
+      clock,
+      builtInSourceIds: [AUDIENCE_SOURCE_ID],
+      newId: () => newId("del"),
+      logger: logger.with({ stage: "deletions" }),
+    }),
+    (it) => it.close(),
+  );
   const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
 
   const dashboard = options.dashboardDirectory ?? findDashboard();
@@ -175,6 +193,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
         ...ingestRoutes({
           store,
           sources,
+          suppressions,
           clock,
           logger: logger.with({ stage: "ingest" }),
           metrics,
@@ -196,7 +215,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
           mode,
           startedAtMs: clock.now(),
           version: VERSION,
-          endpoints: audienceEndpoints(audiences),
+          endpoints: [...audienceEndpoints(audiences), ...deletionEndpoints(deletions, suppressions)],
         }),
         ...(dashboard === undefined ? [] : dashboardRoutes(dashboard)),
       ],
