@@ -15,12 +15,14 @@ export interface LiveOptions {
   /** Goes on after this event. Default: from now. */
   readonly lastEventId?: string;
   readonly signal?: AbortSignal;
+  /** Called when the stream is open: what is stored from now on comes through it. */
+  readonly onOpen?: () => void;
 }
 
 /** The live stream until it ends or `signal` aborts; does not connect again by itself. */
 export async function* liveStream(
   options: AdminClientOptions,
-  { q, lastEventId, signal }: LiveOptions = {},
+  { q, lastEventId, signal, onOpen }: LiveOptions = {},
 ): AsyncGenerator<LiveItem> {
   const response = await send(options, "GET", "/live", {
     query: { q },
@@ -31,6 +33,7 @@ export async function* liveStream(
     ...(signal === undefined ? {} : { signal }),
   });
   if (response.body === null) throw new AdminUnreachable(options.url, "the live stream has no body");
+  onOpen?.();
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let text = "";

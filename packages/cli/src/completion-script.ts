@@ -98,6 +98,8 @@ ${lines.join("\n")}
 `;
 }
 
+/** Words as fish reads them: a word of letters needs no quotation marks. */
 function quoted(text: string): string {
+  if (/^[\w-]+$/.test(text)) return text;
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

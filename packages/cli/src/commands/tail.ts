@@ -1,4 +1,4 @@
-import { AdminUnreachable, type LiveItem } from "@sluice/admin-client";
+import { type AdminClient, AdminUnreachable, type LiveItem } from "@sluice/admin-client";
 import type { MessageSummary } from "@sluice/protocol";
 import { backgroundClock, backoffDelayMs } from "@sluice/resilience";
 import type { Command } from "commander";
@@ -54,43 +54,54 @@ async function tail(filter: string[], options: TailOptions, io: Io): Promise<voi
     else await io.out(await lineOf(item, io, names));
   };
 
-  // Listening begins before the last ones are read: what comes in between is shown too, not twice.
   let lastEventId: string | undefined;
+  /** Shown already, of those that the stream will bring again. */
   const seen = new Set<string>();
-  if (last > 0) {
-    const found: MessageSummary[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await client.messages.list({ q, limit: Math.min(500, last - found.length), cursor });
-      found.push(...page.items);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined && found.length < last);
-    for (const message of found.reverse()) {
+  const showLast = async (): Promise<void> => {
+    for (const message of await lastMessages(client, q, last)) {
       seen.add(message.messageId);
       await print({ event: { kind: "message", ...message } });
       if (shown >= count) return;
     }
-  }
-  for (let failures = 0; !io.interrupted.aborted; ) {
+  };
+
+  for (let failures = 0; !io.interrupted.aborted && shown < count; ) {
+    const closing = new AbortController();
+    let next: Promise<IteratorResult<LiveItem>> | undefined;
     try {
+      let opened = (): void => {};
+      const isOpen = new Promise<void>((resolve) => {
+        opened = resolve;
+      });
       const stream = client.live({
-        signal: io.interrupted,
+        signal: AbortSignal.any([io.interrupted, closing.signal]),
+        onOpen: () => opened(),
         ...(q === undefined ? {} : { q }),
         ...(lastEventId === undefined ? {} : { lastEventId }),
       });
-      for await (const item of stream) {
+      next = stream.next();
+      // The stream is open before the last ones are read: what comes in between is in both, and shown once.
+      await Promise.race([isOpen, next]);
+      if (last > 0 && lastEventId === undefined && shown === 0) await showLast();
+      for (; shown < count; next = stream.next()) {
+        const { done, value: item } = await next;
+        if (done) break;
         failures = 0;
         lastEventId = item.id ?? lastEventId;
         if (item.event.kind === "message" && seen.delete(item.event.messageId)) continue;
         await print(item);
-        if (shown >= count) return;
       }
+      if (shown >= count) return;
       failures += 1;
     } catch (error) {
       if (io.interrupted.aborted) return;
       const isPassing = error instanceof AdminUnreachable || error instanceof TypeError;
       if (!isPassing || (failures === 0 && lastEventId === undefined && shown === 0)) throw error;
       failures += 1;
+    } finally {
+      // A read that is under way ends with it; what it says then is of no interest.
+      closing.abort();
+      next?.catch(() => {});
     }
     if (io.interrupted.aborted) return;
     io.err(`${io.errStyle.dim("the stream ended; connecting again where it was")}\n`);
@@ -101,6 +112,22 @@ async function tail(filter: string[], options: TailOptions, io: Io): Promise<voi
       )
       .catch(() => {});
   }
+}
+
+/** The newest messages that match, oldest first. */
+async function lastMessages(
+  client: AdminClient,
+  q: string | undefined,
+  count: number,
+): Promise<MessageSummary[]> {
+  const found: MessageSummary[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.messages.list({ q, limit: Math.min(500, count - found.length), cursor });
+    found.push(...page.items);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined && found.length < count);
+  return found.reverse();
 }
 
 async function lineOf({ event }: LiveItem, io: Io, names: (id: string) => Promise<string>): Promise<string> {
