@@ -139,6 +139,15 @@ export function purgingContract(name: string, open: OpenStore): void {
       ]);
     });
 
+    it("goes on as before after it was compacted", async () => {
+      const { store } = await openStore();
+      await store.log.append(batchOf([track("a", "ann"), track("b", "bob")]));
+      await store.purge({ userId: "ann" });
+      await store.compact();
+      await store.log.append(batchOf([track("c", "bob")]));
+      expect((await store.log.find({}, { limit: 10 })).items.map((item) => item.messageId)).toEqual(["c", "b"]);
+    });
+
     it("forgets the user's refused messages", async () => {
       const { store } = await openStore();
       const rejection = (userId: string) => ({

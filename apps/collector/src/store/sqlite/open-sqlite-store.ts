@@ -1,4 +1,4 @@
-import type { Clock } from "@sluice/resilience";
+import type { CancelTimer, Clock } from "@sluice/resilience";
 import type { Store } from "../store.js";
 import { sqliteConfigStore } from "./config-store.js";
 import { Connection } from "./connection.js";
@@ -9,6 +9,9 @@ import { sqlitePurging } from "./purging.js";
 import { sqliteRejectionLog } from "./rejection-log.js";
 import type { RetentionOptions } from "./retention-options.js";
 import { type StoreTuning, TUNING_DEFAULTS } from "./tuning.js";
+
+/** How often retention is looked after, in milliseconds. */
+const RETAIN_EVERY_MS = 10_000;
 
 export interface SqliteStoreOptions {
   /** The data folder; made where there is none. One process at a time can have it. */
@@ -58,6 +61,7 @@ export async function openSqliteStore({
     },
   );
   connection.beforeSend(() => log.send());
+  const stopRetaining = retainFromTimeToTime(() => connection, clock);
   const open = (): Connection => connection;
   return {
     log,
@@ -72,6 +76,25 @@ export async function openSqliteStore({
       ...(figures.heldBack === undefined ? {} : { retentionHeldBack: figures.heldBack }),
     }),
     ...sqlitePurging(log, open),
-    close: () => connection.close(),
+    async close() {
+      stopRetaining();
+      await connection.close();
+    },
   };
+}
+
+/** Asks the worker from time to time to let go what retention does not keep. Returns the function that ends it. */
+function retainFromTimeToTime(connection: () => Connection, clock: Clock): CancelTimer {
+  let cancel: CancelTimer;
+  const wait = (): void => {
+    cancel = clock.after(RETAIN_EVERY_MS, () => {
+      wait();
+      connection()
+        .ask("retain", { nowMs: clock.now() })
+        // While the store is unavailable nothing is dropped; the next time will do.
+        .catch(() => {});
+    });
+  };
+  wait();
+  return () => cancel();
 }

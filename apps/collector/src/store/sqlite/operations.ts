@@ -38,6 +38,7 @@ export type OperationName = keyof Operations;
 
 export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
   "append",
+  "retain",
   "openConsumer",
   "settle",
   "requeue",
@@ -50,6 +51,8 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
 ]);
 
 export interface LogOperations {
+  /** Marks what retention lets go; what is marked is dropped in the background. */
+  retain: { request: { nowMs: number }; answer: undefined };
   append: { request: AppendRequest; answer: AppendAnswer };
   readLog: { request: { after: number; messages: number; bytes: number }; answer: ReadAnswer };
   findInLog: { request: FindRequest; answer: FindAnswer };
@@ -205,5 +208,5 @@ export interface PurgeOperations {
   };
   purgeRejections: { request: { userId: string }; answer: undefined };
   /** Brings the write-ahead log into the database and empties it; deleted bytes in the database are overwritten when they are deleted. */
-  compact: { request: undefined; answer: undefined };
+  compact: { request: Record<string, never>; answer: undefined };
 }

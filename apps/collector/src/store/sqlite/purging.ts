@@ -10,23 +10,29 @@ export function sqlitePurging(log: Pick<EventLog, "find">, connection: () => Con
   return {
     async purge(query) {
       const purged = { messages: 0, attempts: 0, retries: 0 };
-      for (;;) {
-        // From the beginning each time: what was overwritten is not found again.
-        const { items } = await log.find(query, { limit: AT_ONCE });
-        if (items.length === 0) break;
-        const { attempts, retries } = await connection().ask("purgeMessages", {
-          offsets: items.map((item) => item.offset),
-          texts: personalTexts(items.map((item) => item.message)),
-        });
-        purged.messages += items.length;
-        purged.attempts += attempts;
-        purged.retries += retries;
+      // Pass by pass, until one finds nothing: messages may have come in behind the pass before.
+      for (let found = true; found; ) {
+        found = false;
+        let cursor: string | undefined;
+        do {
+          const page = await log.find(query, { limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) });
+          cursor = page.nextCursor;
+          if (page.items.length === 0) break;
+          found = true;
+          const { attempts, retries } = await connection().ask("purgeMessages", {
+            offsets: page.items.map((item) => item.offset),
+            texts: personalTexts(page.items.map((item) => item.message)),
+          });
+          purged.messages += page.items.length;
+          purged.attempts += attempts;
+          purged.retries += retries;
+        } while (cursor !== undefined);
       }
       if ("userId" in query) await connection().ask("purgeRejections", query);
       return purged;
     },
     async compact() {
-      await connection().ask("compact", undefined);
+      await connection().ask("compact", {});
     },
   };
 }

@@ -61,6 +61,7 @@ export class ConsumerTables {
   readonly #putRetry: StatementSync;
   readonly #dropRetry: StatementSync;
   readonly #retryAt: StatementSync;
+  readonly #oldestRetry: StatementSync;
   readonly #due: StatementSync;
   readonly #nextDue: StatementSync;
   readonly #putLateOutcome: StatementSync;
@@ -84,6 +85,7 @@ export class ConsumerTables {
     );
     this.#dropRetry = database.prepare("DELETE FROM retries WHERE consumer = ? AND offset = ?");
     this.#retryAt = database.prepare("SELECT * FROM retries WHERE consumer = ? AND offset = ?");
+    this.#oldestRetry = database.prepare("SELECT min(offset) AS oldest FROM retries WHERE consumer = ?");
     this.#due = database.prepare(
       "SELECT * FROM retries WHERE consumer = ? AND due_ms <= ? ORDER BY due_ms, offset",
     );
@@ -386,6 +388,21 @@ export class ConsumerTables {
       .run(`${REMOVED}${consumer.no}`, consumer.no);
     this.#consumers.delete(consumerId);
     this.#removed.push(consumer.no);
+  }
+
+  /** The offset of the oldest message that a consumer has not done with. */
+  oldestNeeded(consumer: Consumer): number {
+    const next = consumer.cursor + 1;
+    if (consumer.retries === 0) return next;
+    const { oldest } = this.#oldestRetry.get(consumer.no) as { oldest: number | null };
+    return oldest === null ? next : Math.min(next, oldest);
+  }
+
+  /** Chunks that end before an offset are gone: the ones being written are begun anew if they were among them. */
+  chunksWereDropped(consumer: Consumer, end: number): void {
+    for (const chunk of [consumer.outcomes, consumer.attempts]) {
+      if (chunk.no !== undefined && chunk.max < end) chunk.end();
+    }
   }
 
   /** Whether rows of removed consumers are left. */

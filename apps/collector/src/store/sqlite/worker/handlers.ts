@@ -5,6 +5,7 @@ import type { Documents } from "./documents.js";
 import type { Log } from "./log.js";
 import type { MessageSearch } from "./message-search.js";
 import type { Rejections } from "./rejections.js";
+import type { Retention } from "./retention.js";
 import type { Segments } from "./segments.js";
 import type { Usage } from "./usage.js";
 
@@ -16,6 +17,7 @@ export interface Tables {
   readonly deliveries: DeliveryList;
   readonly documents: Documents;
   readonly rejections: Rejections;
+  readonly retention: Retention;
   readonly usage: Usage;
   compact(): void;
 }
@@ -26,9 +28,13 @@ export type Handlers<Name extends OperationName = OperationName> = {
 
 /** What answers each operation. Those in `WRITES` run within a transaction. */
 export function handlers(tables: Tables): Handlers {
-  const { log, segments, search, consumers, deliveries, documents, rejections, usage } = tables;
+  const { log, segments, search, consumers, deliveries, documents, rejections, retention, usage } = tables;
   return {
     append: (request) => log.append(request),
+    retain: ({ nowMs }) => {
+      retention.mark(nowMs);
+      return undefined;
+    },
     readLog: (request) => log.read(request),
     findInLog: (request) => search.find(request),
 

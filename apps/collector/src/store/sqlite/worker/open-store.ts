@@ -13,6 +13,7 @@ import { Log } from "./log.js";
 import { MessageSearch } from "./message-search.js";
 import { Refusal } from "./refusal.js";
 import { Rejections } from "./rejections.js";
+import { Retention } from "./retention.js";
 import { Segments } from "./segments.js";
 import { Usage } from "./usage.js";
 
@@ -30,6 +31,7 @@ export class OpenStore {
   readonly #segments: Segments;
   readonly #consumers: ConsumerTables;
   readonly #usage: Usage;
+  readonly #retention: Retention;
   readonly #handlers: Handlers;
   /** About how much the write-ahead log has grown since it was last brought into the database. */
   #walBytes = 0;
@@ -47,6 +49,7 @@ export class OpenStore {
       this.#log = new Log(database, this.#segments, this.#usage);
       this.#log.checkTail();
       this.#consumers = new ConsumerTables(database, this.#log, this.#usage);
+      this.#retention = new Retention(database, options, this.#segments, this.#consumers);
       this.#handlers = handlers({
         log: this.#log,
         segments: this.#segments,
@@ -55,6 +58,7 @@ export class OpenStore {
         deliveries: new DeliveryList(database, this.#consumers),
         documents: new Documents(database),
         rejections: new Rejections(database, options.rejectionsKept),
+        retention: this.#retention,
         usage: this.#usage,
         compact: () => this.#compact(),
       });
@@ -74,6 +78,7 @@ export class OpenStore {
       head: this.#segments.end - 1,
       messages: this.#segments.messages,
       bytes: this.#databaseBytes + this.#walBytes,
+      ...(this.#retention.heldBack === undefined ? {} : { heldBack: this.#retention.heldBack }),
     };
   }
 
@@ -100,6 +105,7 @@ export class OpenStore {
     return (
       this.#segments.hasWork ||
       this.#consumers.hasWork ||
+      this.#retention.hasWork ||
       this.#walBytes >= this.#options.tuning.checkpointBytes
     );
   }
@@ -108,6 +114,7 @@ export class OpenStore {
   work(): void {
     if (this.#walBytes >= this.#options.tuning.checkpointBytes) this.checkpoint();
     else if (this.#segments.hasWork) this.commit(() => this.#segments.sealNext());
+    else if (this.#retention.hasWork) this.commit(() => this.#retention.workNext());
     else if (this.#consumers.hasWork) this.commit(() => this.#consumers.deleteNext());
   }
 

@@ -162,6 +162,12 @@ export class Segments {
     return Math.min(dedupeWindowMs, retention.maxAgeMs ?? Number.POSITIVE_INFINITY) / 8;
   }
 
+  /** Ends the open segment where it has messages that are older than one may take in. */
+  sealOverdue(nowMs: number): void {
+    const { end, first, minMs } = this.open;
+    if (end > first && nowMs - minMs > this.longestMs) this.beginNew(0);
+  }
+
   /** Begins a new segment; `itemCount` is what it must hold at least. */
   beginNew(itemCount: number): void {
     const capacity = Math.max(this.#options.tuning.segmentMessages, itemCount);

@@ -1,0 +1,160 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { WorkerOptions } from "../tuning.js";
+import type { ConsumerTables } from "./consumers.js";
+import { SEGMENT_STATE, type SealedSegment, type Segments } from "./segments.js";
+
+/** Rows that are deleted in one step: a few milliseconds' worth, as a row has up to 128 KB. */
+const ROWS_AT_ONCE = 16;
+const SMALL_ROWS_AT_ONCE = 500;
+/** Free pages that are given back to the file system in one step. */
+const PAGES_AT_ONCE = 256;
+
+export interface HeldBack {
+  readonly consumerId: string;
+  readonly bytes: number;
+}
+
+/**
+ * Drops the oldest segments by age and by size, and gives back what is left over. A segment is first marked, which takes its
+ * messages out of everybody's sight, then emptied in small steps between commits; a crash in between only means that the steps go on
+ * after the next start. Its dedupe marks stay until their window is over.
+ */
+export class Retention {
+  readonly #database: DatabaseSync;
+  readonly #options: WorkerOptions;
+  readonly #segments: Segments;
+  readonly #consumers: ConsumerTables;
+  readonly #setState: StatementSync;
+  readonly #dropSegment: StatementSync;
+  readonly #dropRows: StatementSync;
+  readonly #dropChunks: StatementSync;
+  readonly #dropLateOutcomes: StatementSync;
+  readonly #dropLateAttempts: StatementSync;
+  readonly #pageCount: StatementSync;
+  readonly #freeCount: StatementSync;
+  readonly #pageBytes: number;
+  heldBack: HeldBack | undefined;
+  #hasPagesToGive = false;
+
+  constructor(database: DatabaseSync, options: WorkerOptions, segments: Segments, consumers: ConsumerTables) {
+    this.#database = database;
+    this.#options = options;
+    this.#segments = segments;
+    this.#consumers = consumers;
+    const limited = (table: string, key: string, where: string, limit: number): StatementSync =>
+      database.prepare(
+        `DELETE FROM ${table} WHERE ${where} AND ${key} IN (SELECT ${key} FROM ${table} WHERE ${where} LIMIT ${limit})`,
+      );
+    this.#setState = database.prepare("UPDATE segments SET state = ? WHERE no = ?");
+    this.#dropSegment = database.prepare("DELETE FROM segments WHERE no = ?");
+    this.#dropRows = limited("log_rows", "first", "first >= :first AND first < :end", ROWS_AT_ONCE);
+    this.#dropChunks = limited(
+      "chunks",
+      "no",
+      "consumer = :consumer AND stream = :stream AND max < :end",
+      SMALL_ROWS_AT_ONCE,
+    );
+    const isOlder = "consumer = :consumer AND offset < :end";
+    this.#dropLateOutcomes = limited("late_outcomes", "offset", isOlder, SMALL_ROWS_AT_ONCE);
+    this.#dropLateAttempts = limited("late_attempts", "no", isOlder, SMALL_ROWS_AT_ONCE);
+    this.#pageCount = database.prepare("PRAGMA page_count");
+    this.#freeCount = database.prepare("PRAGMA freelist_count");
+    this.#pageBytes = (database.prepare("PRAGMA page_size").get() as { page_size: number }).page_size;
+  }
+
+  #bytesFree(): number {
+    return (this.#freeCount.get() as { freelist_count: number }).freelist_count * this.#pageBytes;
+  }
+
+  /** What is stored, free pages left out. */
+  #bytesUsed(): number {
+    const pages = (this.#pageCount.get() as { page_count: number }).page_count;
+    return pages * this.#pageBytes - this.#bytesFree();
+  }
+
+  /** Marks what is to go now. Within a transaction. */
+  mark(nowMs: number): void {
+    const { dedupeWindowMs } = this.#options;
+    this.#segments.sealOverdue(nowMs);
+    const dropped = this.#chooseDropped(nowMs);
+    for (const segment of dropped) {
+      segment.state = SEGMENT_STATE.dropping;
+      this.#setState.run(SEGMENT_STATE.dropping, segment.no);
+    }
+    const { sealed } = this.#segments;
+    // The newest stays: the next offset is told by it.
+    const expired = sealed
+      .slice(0, -1)
+      .filter(({ state, maxMs }) => state === SEGMENT_STATE.marks && maxMs + dedupeWindowMs <= nowMs);
+    for (const segment of expired) {
+      this.#segments.sidecars.drop(segment.no);
+      this.#dropSegment.run(segment.no);
+      sealed.splice(sealed.indexOf(segment), 1);
+    }
+    this.#hasPagesToGive = this.#bytesFree() > 2 * this.#options.tuning.segmentBytes;
+  }
+
+  /** The whole segments, from the oldest, that are past an age or too much, and that no consumer needs. */
+  #chooseDropped(nowMs: number): SealedSegment[] {
+    const { maxAgeMs = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } =
+      this.#options.retention;
+    const chosen: SealedSegment[] = [];
+    let excess = this.#bytesUsed() - maxBytes;
+    let held: { consumerId: string; bytes: number } | undefined;
+    for (const segment of this.#segments.sealed) {
+      if (segment.state === SEGMENT_STATE.dropping) excess -= segment.bytes;
+      if (segment.state !== SEGMENT_STATE.whole) continue;
+      if (excess <= 0 && segment.maxMs + maxAgeMs > nowMs) break;
+      held ??= this.#consumerInNeedOf(segment);
+      if (held === undefined) chosen.push(segment);
+      else held.bytes += segment.bytes;
+      excess -= segment.bytes;
+    }
+    this.heldBack = held;
+    return chosen;
+  }
+
+  #consumerInNeedOf(segment: SealedSegment): { consumerId: string; bytes: number } | undefined {
+    for (const consumer of this.#consumers.all) {
+      if (this.#consumers.oldestNeeded(consumer) < segment.end) return { consumerId: consumer.id, bytes: 0 };
+    }
+    return undefined;
+  }
+
+  get hasWork(): boolean {
+    return this.#hasPagesToGive || this.#dropping !== undefined;
+  }
+
+  get #dropping(): SealedSegment | undefined {
+    return this.#segments.sealed.find(({ state }) => state === SEGMENT_STATE.dropping);
+  }
+
+  /** One step. Within a transaction. */
+  workNext(): void {
+    const segment = this.#dropping;
+    if (segment !== undefined) this.#emptyNext(segment);
+    else {
+      this.#database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
+      this.#hasPagesToGive = this.#bytesFree() > this.#options.tuning.segmentBytes;
+    }
+  }
+
+  #emptyNext(segment: SealedSegment): void {
+    const { no, first, end } = segment;
+    if (Number(this.#dropRows.run({ first, end }).changes) > 0) return;
+    for (const consumer of this.#consumers.all) {
+      for (const stream of [0, 1]) {
+        if (Number(this.#dropChunks.run({ consumer: consumer.no, stream, end }).changes) > 0) {
+          this.#consumers.chunksWereDropped(consumer, end);
+          return;
+        }
+      }
+      const older = { consumer: consumer.no, end };
+      if (Number(this.#dropLateOutcomes.run(older).changes) > 0) return;
+      if (Number(this.#dropLateAttempts.run(older).changes) > 0) return;
+    }
+    this.#segments.sidecars.dropAllButMarks(no);
+    segment.state = SEGMENT_STATE.marks;
+    this.#setState.run(SEGMENT_STATE.marks, no);
+  }
+}

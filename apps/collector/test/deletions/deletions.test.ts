@@ -1,0 +1,198 @@
+import { hash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type CollectorWorld, openCollector, openReceiver } from "../audiences/collector-world.js";
+
+let world: CollectorWorld;
+let receiver: Awaited<ReturnType<typeof openReceiver>>;
+let status = 200;
+beforeEach(async () => {
+  status = 200;
+  world = await openCollector();
+  receiver = await openReceiver(() => status);
+});
+afterEach(async () => {
+  await world.close();
+  await receiver.close();
+});
+
+const MARKER = "marker-0d2f6c81";
+
+/** Files of the data folder in which the text stands. */
+async function filesWith(text: string): Promise<string[]> {
+  const names = await readdir(world.directory, { recursive: true, withFileTypes: true });
+  const found: string[] = [];
+  for (const entry of names) {
+    if (!entry.isFile()) continue;
+    if ((await readFile(join(entry.parentPath, entry.name))).includes(text)) found.push(entry.name);
+  }
+  return found;
+}
+
+/** Looks until the deletion is so. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+async function until(id: string, holds: (deletion: any) => boolean): Promise<any> {
+  for (;;) {
+    const { body } = await world.api("GET", `/deletions/${id}`);
+    if (holds(body)) return body;
+    if (body.error !== undefined) throw new Error(body.error);
+  }
+}
+
+async function secondSource(): Promise<{ id: string; writeKey: string }> {
+  const { body } = await world.api("POST", "/sources", { name: "second" });
+  return { id: body.id, writeKey: body.writeKeys[0].key };
+}
+
+const track = (userId: string, messageId: string) => ({
+  type: "track",
+  userId,
+  messageId,
+  event: "Paid",
+  properties: { note: `${MARKER} of ${userId}` },
+});
+
+describe("a deletion", () => {
+  test("leaves no byte of the user, tells each source's webhooks once, and says so in its receipt", async () => {
+    const second = await secondSource();
+    const third = await secondSource();
+    const both = await world.webhook(receiver.url, [world.sourceId, second.id, third.id]);
+    const user = `user-${MARKER}`;
+    await world.api("POST", "/audiences", {
+      name: "Payers",
+      condition: { kind: "event", event: "Paid", times: { atLeast: 1 } },
+      destinationIds: [both],
+    });
+    await world.send([
+      {
+        type: "identify",
+        userId: user,
+        anonymousId: `anonymous-${MARKER}`,
+        traits: { email: `${MARKER}@example.com` },
+      },
+      track(user, "one"),
+      track("somebody else", "other"),
+      { type: "track", anonymousId: `anonymous-${MARKER}`, event: "Seen", properties: { note: MARKER } },
+    ]);
+    await world.send([track(user, "two")], second.writeKey);
+    await world.send([{ type: "track", userId: user, event: "", properties: { note: MARKER } }]);
+    await receiver.until((got) => got.length === 7);
+    expect(await filesWith(MARKER)).not.toEqual([]);
+
+    const created = await world.api("POST", "/deletions", { userIds: [user] });
+    expect(created).toMatchObject({ status: 201, body: { status: "initialized", userCount: 1 } });
+    await receiver.until((got) => got.filter((message) => message.type === "delete").length === 2);
+    const done = await until(created.body.id, (deletion) => deletion.step === "done");
+
+    expect(done).toMatchObject({
+      status: "finished",
+      receipt: {
+        users: [{ userIdSha256: hash("sha256", user), profile: true, audienceMemberships: 1, messages: 5 }],
+        purgedAt: expect.any(String),
+        erasedAt: expect.any(String),
+        tracesErasedAt: expect.any(String),
+      },
+    });
+    expect(done.receipt.users[0].attempts).toBeGreaterThan(0);
+    expect(done.receipt.deleteMessages).toHaveLength(2);
+    const deletes = receiver.got.filter((message) => message.type === "delete");
+    for (const message of deletes)
+      expect(message).toEqual({ type: "delete", userId: user, timestamp: expect.any(String) });
+
+    expect((await world.api("GET", `/messages?userId=${user}`)).body.items).toEqual([]);
+    expect((await world.api("GET", "/messages/two")).status).toBe(404);
+    expect((await world.api("GET", `/profiles/${user}`)).status).toBe(404);
+    const [audience] = (await world.api("GET", "/audiences")).body.items;
+    expect(audience.size).toBe(1);
+    expect((await world.api("GET", "/messages/other")).status).toBe(200);
+    const replay = await world.api("POST", "/replays", { filter: { destinationId: both } });
+    expect(replay.body.count).toBeGreaterThan(0);
+    await receiver.until((got) => got.filter((message) => message.userId === "somebody else").length > 2);
+    expect(receiver.got.filter((message) => message.type === "delete")).toHaveLength(2);
+    // The other user's message holds the marker too: what is looked for is this user's.
+    expect(await filesWith(`${MARKER} of ${user}`)).toEqual([]);
+    expect(await filesWith(user)).toEqual([]);
+    expect(await filesWith(`anonymous-${MARKER}`)).toEqual([]);
+    expect(await filesWith(`${MARKER}@example.com`)).toEqual([]);
+  });
+
+  test("is not undone by a client that sends again what it had sent, and a new message begins anew", async () => {
+    await world.webhook(receiver.url, [world.sourceId]);
+    await world.send([track("ann", "one")]);
+    await receiver.until((got) => got.length === 1);
+    const { body } = await world.api("POST", "/deletions", { userIds: ["ann"] });
+    await until(body.id, (deletion) => deletion.status === "finished");
+    expect(await world.send([track("ann", "one")])).toMatchObject({ duplicates: 1 });
+    expect((await world.api("GET", "/messages/one")).status).toBe(404);
+    await world.send([track("ann", "new")]);
+    expect((await world.api("GET", "/messages/new")).status).toBe(200);
+  });
+
+  test("removes queued deliveries; the delete message is tried again as any, and its traces go when it was given up or delivered", async () => {
+    status = 503;
+    await world.webhook(receiver.url, [world.sourceId]);
+    await world.send([track("ann", "queued")]);
+    const { body } = await world.api("POST", "/deletions", { userIds: ["ann"] });
+    const finished = await until(body.id, (deletion) => deletion.status === "finished");
+    expect(finished.step).toBe("trace");
+    status = 200;
+    await receiver.until((got) => got.some((message) => message.type === "delete"));
+    await until(body.id, (deletion) => deletion.step === "done");
+    expect(receiver.got.map((message) => message.type)).toEqual(["delete"]);
+  }, 60_000);
+
+  test("sends no delete message where no enabled webhook destination is connected", async () => {
+    const id = await world.webhook(receiver.url, [world.sourceId]);
+    await world.api("PATCH", `/destinations/${id}`, { enabled: false });
+    await world.send([track("ann", "one")]);
+    const { body } = await world.api("POST", "/deletions", { userIds: ["ann", "never seen"] });
+    const done = await until(body.id, (deletion) => deletion.step === "done");
+    expect(done.receipt.deleteMessages).toEqual([]);
+    expect(done.receipt.users).toMatchObject([
+      { messages: 1, profile: true },
+      { messages: 0, profile: false },
+    ]);
+  });
+
+  test("is refused without users", async () => {
+    expect((await world.api("POST", "/deletions", { userIds: [] })).status).toBe(400);
+    expect((await world.api("POST", "/deletions", {})).status).toBe(400);
+    expect((await world.api("GET", "/deletions/del_none")).status).toBe(404);
+  });
+});
+
+describe("suppression", () => {
+  test("takes later messages in without their contents and sends them nowhere, until it is lifted", async () => {
+    await world.webhook(receiver.url, [world.sourceId]);
+    await world.send([{ ...track("ann", "before"), anonymousId: "n1" }]);
+    await receiver.until((got) => got.length === 1);
+    const { body } = await world.api("POST", "/deletions", { userIds: ["ann"], suppress: true });
+    await until(body.id, (deletion) => deletion.step === "done");
+
+    await world.send([
+      track("ann", "after"),
+      { type: "track", anonymousId: "n1", messageId: "anonymous", event: "Paid" },
+      track("bob", "bob"),
+    ]);
+    await receiver.until((got) => got.some((message) => message.messageId === "bob"));
+    const kept = await world.api("GET", "/messages/after");
+    expect(kept.body.message).toEqual({ type: "track", messageId: "after", userId: "ann" });
+    expect(kept.body.outcomes).toMatchObject([{ state: "suppressed", reason: "the user is suppressed" }]);
+    expect((await world.api("GET", "/messages/anonymous")).body.outcomes).toMatchObject([
+      { state: "suppressed" },
+    ]);
+    expect((await world.api("GET", "/profiles/ann")).status).toBe(404);
+    expect((await world.api("GET", "/suppressions")).body.items).toMatchObject([
+      { userIdSha256: hash("sha256", "ann") },
+    ]);
+
+    expect((await world.api("DELETE", "/suppressions/ann")).status).toBe(204);
+    expect((await world.api("DELETE", "/suppressions/ann")).status).toBe(404);
+    await world.send([track("ann", "again")]);
+    await receiver.until((got) => got.some((message) => message.messageId === "again"));
+    const messageIds = receiver.got.map((message) => message.messageId);
+    expect(messageIds).not.toContain("after");
+    expect(messageIds).not.toContain("anonymous");
+  });
+});
