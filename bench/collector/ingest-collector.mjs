@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+// @boundaries-ignore a bench measures the collector from within
 import { createLogger, startCollector } from "../../apps/collector/dist/index.js";
 
 const dataDirectory = mkdtempSync(join(tmpdir(), "sluice-ingest-"));

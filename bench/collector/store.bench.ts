@@ -11,8 +11,11 @@ import { mkdtemp, open as openFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@sluice/resilience";
+// @boundaries-ignore a bench measures the collector from within
 import { openSqliteStore } from "../../apps/collector/src/store/sqlite/open-sqlite-store.js";
+// @boundaries-ignore a bench measures the collector from within
 import type { NewBatch, Settlement, Store } from "../../apps/collector/src/store/store.js";
+// @boundaries-ignore a bench measures the collector from within
 import { BEFORE_FIRST, offsetAt } from "../../apps/collector/src/store/store.js";
 
 const MESSAGE_BYTES = 600;

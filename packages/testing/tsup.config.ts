@@ -1,4 +1,5 @@
 import { defineConfig } from "tsup";
+// @boundaries-ignore what all builds have in common stands at the root
 import { libraryBuild } from "../../tsup.base.ts";
 
 // Protocol travels inside: a test dependency should not bring a second copy of what the SDK has.
