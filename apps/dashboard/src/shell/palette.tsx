@@ -1,5 +1,5 @@
-import { Combobox, ComboboxItem, ComboboxList, ComboboxProvider, Dialog } from "@ariakit/react";
-import { useDeferredValue, useState } from "react";
+import { Dialog } from "@ariakit/react";
+import { type KeyboardEvent, useId, useState } from "react";
 import { useAudiences, useDestinations, useSources } from "../api/queries.js";
 import { addresses } from "../routing/addresses.js";
 import { useRouter } from "../routing/router.js";
@@ -42,12 +42,13 @@ function PaletteBody({
   onSignOut: () => void;
 }) {
   const { navigate } = useRouter();
+  const id = useId();
   const [text, setText] = useState("");
-  const asked = useDeferredValue(text);
+  const [active, setActive] = useState(0);
   const sources = useSources().data ?? [];
   const destinations = useDestinations().data ?? [];
   const audiences = useAudiences().data ?? [];
-  const found = commandsFor(asked, [
+  const found = commandsFor(text, [
     ...sources.map(
       (one) => ({ name: one.name, href: addresses.source(one.id), icon: "sources", kind: "Source" }) as const,
     ),
@@ -71,33 +72,60 @@ function PaletteBody({
     else if (command.does.kind === "theme") onTheme();
     else onSignOut();
   };
+  const walk = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const command = found[active];
+    if (event.key === "Enter" && command !== undefined) run(command);
+    else if (step !== undefined && found.length > 0) setActive((active + step + found.length) % found.length);
+    else return;
+    event.preventDefault();
+  };
   return (
-    <ComboboxProvider open setValue={setText} focusLoop>
+    <>
       <div className="palette-head">
         <Icon name="search" />
-        <Combobox
-          autoSelect="always"
-          placeholder="Go to, find a message by id, search…"
+        <input
+          type="text"
+          role="combobox"
           aria-label="Command"
+          aria-expanded="true"
+          aria-controls={`${id}-list`}
+          aria-activedescendant={found[active] && `${id}-${active}`}
+          aria-autocomplete="list"
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="Go to, find a message by id, search…"
           className="palette-input"
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setActive(0);
+          }}
+          onKeyDown={walk}
         />
       </div>
-      <ComboboxList className="palette-list" alwaysVisible aria-label="Commands">
-        {found.map((command) => (
-          <ComboboxItem
+      <div id={`${id}-list`} role="listbox" aria-label="Commands" className="palette-list">
+        {found.map((command, index) => (
+          // biome-ignore lint/a11y/useFocusableInteractive: the field has the focus and names the active option
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys
+          <div
             key={command.id}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === active}
             className="palette-item"
-            value={command.label}
-            setValueOnClick={false}
-            hideOnClick={false}
+            ref={(element) => {
+              if (index === active) element?.scrollIntoView({ block: "nearest" });
+            }}
+            onMouseMove={() => setActive(index)}
             onClick={() => run(command)}
           >
             <Icon name={command.icon} />
             <span className="grow">{command.label}</span>
             {command.hint && <span className="faint small">{command.hint}</span>}
-          </ComboboxItem>
+          </div>
         ))}
-      </ComboboxList>
-    </ComboboxProvider>
+      </div>
+    </>
   );
 }

@@ -2,7 +2,10 @@ import { type MessageFilter, matchesFilter, parseFilter } from "@sluice/protocol
 import type { ControlApi } from "../../api/control-api.js";
 import { acceptedEntry, type LogEntry, rejectedEntry } from "./live-log.js";
 
-const PAGE = 100;
+/** Rows of the first page: a screen and a little more. */
+const FIRST_PAGE = 100;
+/** Rows of each further one: as many as the API gives at once. */
+const PAGE = 500;
 
 /** One list of the API, read page by page as its rows are wanted. */
 interface Feed {
@@ -22,28 +25,39 @@ export function openHistory(api: Pick<ControlApi, "messages">, query: string): H
   const parsed = parseFilter(query);
   const filter: MessageFilter = parsed.ok ? parsed.filter : { terms: [] };
   const accepted: Feed = newFeed(async (cursor) => {
-    const page = await api.messages.list({ q: query || undefined, limit: PAGE, cursor });
+    const page = await api.messages.list({ q: query || undefined, limit: sizeOf(cursor), cursor });
     return { ...page, rows: page.items.map(acceptedEntry) };
   });
   let place = 0;
   const rejected: Feed = newFeed(async (cursor) => {
-    const page = await api.messages.rejected({ limit: PAGE, cursor });
+    const page = await api.messages.rejected({ limit: sizeOf(cursor), cursor });
     const rows = page.items.map((item) => rejectedEntry(item, `history-${place++}`));
     return { ...page, rows: rows.filter((row) => matchesRejected(filter, row)) };
   });
   return {
     async next() {
       const rows: LogEntry[] = [];
-      while (rows.length < PAGE) {
+      while (rows.length < FIRST_PAGE) {
         await Promise.all([fill(accepted), fill(rejected)]);
-        const feed = newerOf(accepted, rejected);
-        const row = feed?.rows.shift();
-        if (row === undefined) return { rows, isAtEnd: accepted.isAtEnd && rejected.isAtEnd };
-        rows.push(row);
+        // What was read is handed out whole, as long as both lists say which row is the newer.
+        while (isKnown(accepted) && isKnown(rejected)) {
+          const row = newerOf(accepted, rejected)?.rows.shift();
+          if (row === undefined) return { rows, isAtEnd: true };
+          rows.push(row);
+        }
       }
       return { rows, isAtEnd: false };
     },
   };
+}
+
+/** Whether its next row, or that there is none, is known without reading. */
+function isKnown(feed: Feed): boolean {
+  return feed.rows.length > 0 || feed.isAtEnd;
+}
+
+function sizeOf(cursor: string | undefined): number {
+  return cursor === undefined ? FIRST_PAGE : PAGE;
 }
 
 function newFeed(read: Feed["read"]): Feed {

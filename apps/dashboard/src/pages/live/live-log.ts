@@ -76,6 +76,10 @@ export class LiveLog {
     return entry === undefined ? undefined : this.#byKey.get(entry.key);
   }
 
+  get(key: string): LogEntry | undefined {
+    return this.#byKey.get(key);
+  }
+
   indexOf(key: string): number {
     for (let index = 0; index < this.size; index++) if (this.at(index)?.key === key) return index;
     return -1;

@@ -41,7 +41,7 @@ export function LivePage() {
     if (matchMedia(SIDE_PANEL).matches) setSelected(entry.key);
     else open(entry);
   };
-  const entry = selected === undefined ? undefined : entryOf(view, selected);
+  const entry = selected === undefined ? undefined : view.log.get(selected);
   const showNew = () => {
     setPaused(false);
     setAway(false);
@@ -162,11 +162,6 @@ function StreamBadge({ view, isPaused }: { view: LiveView; isPaused: boolean }) 
       {label}
     </span>
   );
-}
-
-function entryOf(view: LiveView, key: string): LogEntry | undefined {
-  const index = view.log.indexOf(key);
-  return index < 0 ? undefined : view.log.at(index);
 }
 
 /** `/` goes to the filter, the space bar pauses. */

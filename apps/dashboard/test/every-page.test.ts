@@ -1,0 +1,209 @@
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeInBrowser, openBrowser, openPage } from "./browser.js";
+import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
+
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+describeInBrowser("every page", () => {
+  let browser: Browser;
+  let dashboard: RunningDashboard;
+  const ids = { webhook: "", audience: "" };
+
+  beforeAll(async () => {
+    [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
+    const { api, receiver, sourceId } = dashboard;
+    receiver.answer("/bad", 404, "no such hook");
+    const good = await api<{ id: string }>("POST", "/destinations", {
+      type: "webhooks",
+      name: "Warehouse",
+      sourceIds: [sourceId],
+      settings: { webhooks: [{ url: `${receiver.url}/good` }], sharedSecret: "s3cret" },
+      filters: [{ kinds: ["page"], action: { kind: "drop" } }],
+    });
+    await api("POST", "/destinations", {
+      type: "webhooks",
+      name: "Billing",
+      sourceIds: [sourceId],
+      settings: { webhooks: [{ url: `${receiver.url}/bad` }] },
+    });
+    ids.webhook = good.id;
+    await dashboard.send(
+      { type: "identify", messageId: "m1", userId: "u1", traits: { plan: "pro", email: "ada@example.com" } },
+      { type: "track", messageId: "m2", userId: "u1", event: "Order Completed", properties: { total: 12.5 } },
+      { type: "page", messageId: "m3", userId: "u1", name: "Pricing" },
+      { type: "track", messageId: "m4", userId: "u1" },
+    );
+    const audience = await api<{ id: string }>("POST", "/audiences", {
+      name: "VIP customers",
+      condition: {
+        kind: "and",
+        conditions: [
+          { kind: "trait", trait: "plan", is: "equals", value: "pro" },
+          { kind: "event", event: "Order Completed", times: { atLeast: 1 }, withinMs: 86_400_000 },
+        ],
+      },
+      destinationIds: [good.id],
+    });
+    ids.audience = audience.id;
+    await api("POST", "/computed-traits", {
+      name: "Lifetime value",
+      kind: "sum",
+      event: "Order Completed",
+      property: "total",
+    });
+    await api("GET", `/wait?messageId=m2&destinationId=${good.id}&state=delivered&timeoutMs=10000`);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await dashboard?.close();
+  });
+
+  const pages: readonly (readonly [name: string, path: () => string])[] = [
+    ["overview", () => "/"],
+    ["live", () => "/live"],
+    ["message", () => "/messages/m2"],
+    ["deliveries", () => "/deliveries"],
+    ["sources", () => "/sources"],
+    ["source", () => `/sources/${dashboard.sourceId}`],
+    ["catalog", () => "/catalog"],
+    ["connect", () => "/catalog/webhooks"],
+    ["destinations", () => "/destinations"],
+    ["destination", () => `/destinations/${ids.webhook}`],
+    ["audiences", () => "/audiences"],
+    ["audience", () => `/audiences/${ids.audience}`],
+    ["new audience", () => "/audiences/new"],
+    ["edit audience", () => `/audiences/${ids.audience}/edit`],
+    ["computed traits", () => "/computed-traits"],
+    ["profiles", () => "/profiles"],
+    ["profile", () => "/profiles/u1"],
+    ["deletions", () => "/deletions"],
+    ["settings", () => "/settings"],
+    ["no such page", () => "/settings/none"],
+  ];
+
+  describe.each([
+    ["light", 1_440],
+    ["dark", 1_440],
+    ["light", 360],
+    ["dark", 360],
+  ] as const)("in %s at %i px", (theme, width) => {
+    test("axe finds nothing, nothing sticks out sideways, and the policy is kept", async () => {
+      const { page, context, problems } = await openPage(browser, { theme, width });
+      await page.goto(dashboard.signInUrl);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      for (const [name, path] of pages) {
+        await page.goto(dashboard.url + path());
+        await settled(page);
+        expect(await violations(page), `axe on ${name}`).toEqual([]);
+        expect(await sticksOutBy(page), `sideways scrolling on ${name}`).toBe(0);
+        expect(problems, name).toEqual([]);
+      }
+      await context.close();
+    }, 120_000);
+  });
+
+  test("sign-in, with a wrong token and with the right one", async () => {
+    const { page, context, problems } = await openPage(browser);
+    await page.goto(`${dashboard.url}/deliveries`);
+    await page.getByLabel("Admin token").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("The collector does not know this token.").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel("Admin token").fill(dashboard.adminToken);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Deliveries" }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test("dialogs and menus are accessible too", async () => {
+    const { page, context } = await openPage(browser);
+    await page.goto(dashboard.signInUrl);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    const open: readonly (() => Promise<void>)[] = [
+      () => page.keyboard.press("Control+k"),
+      () => page.keyboard.press("?"),
+      async () => {
+        await page.goto(`${dashboard.url}/deliveries`);
+        await page.getByRole("button", { name: "Replay messages" }).click();
+      },
+      async () => {
+        await page.goto(`${dashboard.url}/deletions`);
+        await page.getByRole("button", { name: "Delete users" }).click();
+      },
+      async () => {
+        await page.goto(`${dashboard.url}/computed-traits`);
+        await page.getByRole("button", { name: "New computed trait" }).first().click();
+      },
+    ];
+    for (const show of open) {
+      await show();
+      await page.getByRole("dialog").waitFor();
+      expect(await violations(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+    }
+    await context.close();
+  });
+
+  test("the keyboard goes everywhere", async () => {
+    const { page, context } = await openPage(browser);
+    await page.goto(dashboard.signInUrl);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    for (const [key, heading] of [
+      ["l", "Live messages"],
+      ["d", "Deliveries"],
+      ["s", "Sources"],
+      ["t", "Destinations"],
+      ["a", "Audiences"],
+      ["c", "Computed traits"],
+      ["x", "Deletions"],
+      [",", "Settings"],
+    ] as const) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+    }
+    await page.keyboard.press("Shift+T");
+    expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe("dark");
+    // In the list arrows walk, and Enter opens.
+    await page.keyboard.press("g");
+    await page.keyboard.press("l");
+    await page.getByRole("option").first().waitFor();
+    await page.getByRole("listbox").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    expect(await page.getByRole("option", { selected: true }).getAttribute("aria-posinset")).toBe("2");
+    await page.keyboard.press("/");
+    expect(
+      await page
+        .getByRole("searchbox", { name: "Filter" })
+        .evaluate((field) => field === document.activeElement),
+    ).toBe(true);
+    await context.close();
+  });
+});
+
+/** The page has its data, and has stood still for a frame. */
+async function settled(page: Page): Promise<void> {
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.getByLabel("Loading").first().waitFor({ state: "detached" });
+}
+
+async function violations(page: Page): Promise<readonly string[]> {
+  // Through the debugger, which the page's policy does not bind.
+  await page.evaluate(axe.source);
+  return page.evaluate(async (tags) => {
+    const { axe: here } = window as unknown as { axe: typeof axe };
+    const found = await here.run({ runOnly: tags });
+    return found.violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`),
+    );
+  }, RULES);
+}
+
+function sticksOutBy(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}

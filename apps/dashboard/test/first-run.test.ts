@@ -1,0 +1,91 @@
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
+import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
+
+describeInBrowser("from the first start to a replayed webhook", () => {
+  let browser: Browser;
+  let dashboard: RunningDashboard;
+  let watched: WatchedPage;
+
+  beforeAll(async () => {
+    [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await dashboard?.close();
+  });
+  beforeEach(async () => {
+    watched = await openPage(browser);
+  });
+  afterEach(async () => {
+    expect(watched.problems).toEqual([]);
+    await watched.context.close();
+  });
+
+  test("the whole path", async () => {
+    const { page } = watched;
+    const { receiver } = dashboard;
+
+    // The address that `sluice dev` prints signs in, and the token leaves it.
+    await page.goto(dashboard.signInUrl);
+    await page.getByRole("heading", { name: "Waiting for the first message" }).waitFor();
+    expect(page.url()).toBe(`${dashboard.url}/`);
+
+    // The snippet that is shown works as it stands.
+    await page.getByRole("tab", { name: "curl" }).click();
+    const curl = await page.getByRole("region", { name: "curl snippet" }).innerText();
+    expect(curl).toContain(`-u ${dashboard.writeKey}:`);
+    const body = /-d '(.*)'$/s.exec(curl)?.[1] ?? "";
+    await page.goto(`${dashboard.url}/live`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await dashboard.send({ type: "track", messageId: "first", ...(JSON.parse(body) as object) });
+    const row = page.getByRole("option", { name: /Signed Up/ });
+    await row.waitFor();
+    expect(await row.innerText()).toContain("Stored");
+
+    // Connected in under a minute: a URL, a secret, one press; the test send follows by itself.
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Command" }).fill("connect web");
+    await page.keyboard.press("Enter");
+    await page.getByRole("textbox", { name: "URL 1" }).fill(`${receiver.url}/hook`);
+    await page.getByRole("button", { name: "Make one" }).click();
+    await page.getByRole("button", { name: "Connect and send a test" }).click();
+    const testCard = page.getByRole("region", { name: "Test" });
+    await testCard.getByText("Delivered", { exact: true }).waitFor();
+    expect(receiver.received.at(-1)?.headers["x-signature"]).toMatch(/^[0-9a-f]{40}$/);
+
+    // A message is delivered, and its page tells how.
+    await dashboard.send({ type: "track", messageId: "good", userId: "u1", event: "Order Completed" });
+    await page.goto(`${dashboard.url}/messages/good`);
+    const timeline = page.getByRole("list", { name: "Timeline, oldest first" });
+    await timeline.getByText("Delivered", { exact: true }).waitFor();
+    expect(await timeline.innerText()).toMatch(
+      /Received[\s\S]*Accepted[\s\S]*Attempt 1[\s\S]*200[\s\S]*Delivered/,
+    );
+
+    // The receiver breaks for good: the message fails, with the answer shown as text.
+    receiver.answer("/hook", 404, "<b>gone fishing</b>");
+    await dashboard.send({ type: "track", messageId: "bad", userId: "u1", event: "Order Refunded" });
+    await page.goto(`${dashboard.url}/messages/bad`);
+    await timeline.getByText("Failed", { exact: true }).waitFor();
+    await timeline.getByText("Request and response").click();
+    await timeline.getByText("<b>gone fishing</b>").waitFor();
+
+    // Mended, it is replayed: counted first, then sent, under the same message id.
+    receiver.answer("/hook", 200);
+    const before = receiver.received.length;
+    await page.goto(`${dashboard.url}/deliveries?state=failed`);
+    await page.getByRole("link", { name: "bad" }).waitFor();
+    await page.getByRole("button", { name: "Replay messages" }).click();
+    await page.getByRole("button", { name: "Count first" }).click();
+    await page.getByText("1 message would be sent again.").waitFor();
+    expect(receiver.received.length).toBe(before);
+    await page.getByRole("button", { name: "Replay 1 message" }).click();
+    await page.getByText("No delivery in this state").waitFor();
+    expect(receiver.received.at(-1)?.headers["x-message-id"]).toBe("bad");
+    await page.goto(`${dashboard.url}/messages/bad`);
+    await timeline.getByText("Delivered", { exact: true }).waitFor();
+    await timeline.getByText("replay").first().waitFor();
+  }, 60_000);
+});

@@ -1,0 +1,130 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "vite";
+
+/** What of the collector is used here. */
+interface CollectorModule {
+  startCollector(options: object): Promise<{
+    readonly url: string;
+    readonly firstRun: { readonly sourceId: string; readonly writeKey: string; readonly adminToken: string };
+    close(graceMs: number): Promise<void>;
+  }>;
+  createLogger(options: object): unknown;
+}
+
+/** The collector depends on the dashboard, which it brings along: it is reached by its path, not as a dependency. */
+const COLLECTOR = fileURLToPath(new URL("../../collector/src/index.ts", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+export interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A receiver of webhooks whose answers the test sets by path. */
+export interface Receiver {
+  readonly url: string;
+  readonly received: readonly Received[];
+  answer(path: string, status: number, body?: string): void;
+}
+
+export interface RunningDashboard {
+  readonly url: string;
+  /** The address that `sluice dev` prints: it signs in. */
+  readonly signInUrl: string;
+  readonly adminToken: string;
+  readonly writeKey: string;
+  readonly sourceId: string;
+  readonly receiver: Receiver;
+  /** A call of the control API; throws unless it succeeds. */
+  api<T>(method: string, path: string, body?: unknown): Promise<T>;
+  /** Sends messages in one batch, as a client does. */
+  send(...messages: readonly object[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The dashboard as built now from its sources, on a collector of its own in development mode. */
+export async function runDashboard(): Promise<RunningDashboard> {
+  const directory = await mkdtemp(join(tmpdir(), "sluice-dashboard-"));
+  const dashboardDirectory = await buildDashboard(join(directory, "dashboard"));
+  const { startCollector, createLogger } = (await import(/* @vite-ignore */ COLLECTOR)) as CollectorModule;
+  const receiver = await startReceiver();
+  const collector = await startCollector({
+    mode: "dev",
+    host: "127.0.0.1",
+    port: 0,
+    dataDirectory: join(directory, "data"),
+    dashboardDirectory,
+    logger: createLogger({ level: "error" }),
+    allowTargets: ["127.0.0.0/8"],
+  });
+  const { adminToken, writeKey, sourceId } = collector.firstRun;
+  return {
+    url: collector.url,
+    signInUrl: `${collector.url}/#token=${adminToken}`,
+    adminToken,
+    writeKey,
+    sourceId,
+    receiver,
+    async api<T>(method: string, path: string, body?: unknown) {
+      const response = await fetch(`${collector.url}/api/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+      return (text === "" ? undefined : JSON.parse(text)) as T;
+    },
+    async send(...messages) {
+      const response = await fetch(`${collector.url}/v1/batch`, {
+        method: "POST",
+        headers: { authorization: `Basic ${btoa(`${writeKey}:`)}` },
+        body: JSON.stringify({ batch: messages }),
+      });
+      if (response.status !== 200) throw new Error(await response.text());
+    },
+    async close() {
+      await collector.close(1_000);
+      await receiver.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Builds the dashboard into a folder and returns it. */
+export async function buildDashboard(folder: string): Promise<string> {
+  await build({ root: ROOT, logLevel: "error", build: { outDir: folder, emptyOutDir: true } });
+  return folder;
+}
+
+async function startReceiver(): Promise<Receiver & { close(): Promise<void> }> {
+  const received: Received[] = [];
+  const answers = new Map<string, { readonly status: number; readonly body: string }>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const path = request.url ?? "/";
+      received.push({ path, headers: request.headers, body: Buffer.concat(chunks).toString() });
+      const { status, body } = answers.get(path) ?? { status: 200, body: "ok" };
+      response.writeHead(status).end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    answer: (path, status, body = "") => void answers.set(path, { status, body }),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
