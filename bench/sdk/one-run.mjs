@@ -8,7 +8,7 @@ import { trackCall } from "./message.mjs";
 
 const [client, manner, countText, url] = process.argv.slice(2);
 const count = Number(countText);
-const WARM_UP = 10_000;
+const WARM_UP = 5_000;
 const { open } = await import(`./${client}.mjs`);
 
 const warm = open(url);
@@ -37,5 +37,11 @@ if (manner === "stream") {
 }
 await measured.close();
 const { user, system } = process.cpuUsage(before);
-console.log(JSON.stringify({ cpuMicros: (user + system) / count, wallMs: performance.now() - startedMs }));
+console.log(
+  JSON.stringify({
+    cpuMicros: (user + system) / count,
+    wallMs: performance.now() - startedMs,
+    warmUp: WARM_UP,
+  }),
+);
 process.exit(0);
