@@ -20,6 +20,7 @@ import { type CollectorOptions, startCollector } from "./collector.js";
 import { createLogger } from "./logger.js";
 import { openMemoryStore } from "./store/memory/open-memory-store.js";
 import type { Store } from "./store/store.js";
+import { advanceClock } from "./testing/advance-clock.js";
 import { type ScriptedWebhooks, scriptedWebhooks } from "./testing/scripted-webhooks.js";
 
 export { type ManualClock, type ManualClockOptions, manualClock } from "@sluice/resilience/testing";
@@ -129,7 +130,7 @@ export async function startTestCollector(options: TestCollectorOptions = {}): Pr
     async send(...batch) {
       await call("POST", "/v1/batch", `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`, { batch });
     },
-    advance: (ms) => clock.advance(ms),
+    advance: (ms) => advanceClock(clock, ms),
     close,
     [Symbol.asyncDispose]: close,
   };

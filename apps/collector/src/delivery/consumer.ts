@@ -225,7 +225,7 @@ export class Consumer {
     const open = this.#open;
     this.#state = "closed";
     this.#cancelTimer?.();
-    if (this.#inFlight > 0) {
+    if (this.#inFlight > 0 && graceMs > 0) {
       await new Promise<void>((resolve) => {
         const cancel = this.#options.clock.after(graceMs, resolve);
         this.#onIdle = () => {
@@ -561,15 +561,19 @@ export class Consumer {
     return rounds > 0 && nowMs >= lastCallMs(firstAttemptAtMs, offset, this.#options.policy.retry);
   }
 
-  /** Sets the timer for what comes next: a retry that falls due, a probe, a permit. */
+  /**
+   * Sets the timer for what comes next: a retry that falls due, a probe, a permit. What is due already needs none: it was
+   * asked for, or waits for a round, a settlement or a leasing to end, each of which pumps.
+   */
   #arm(waitUntilMs: number | undefined): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    const { nextDueMs } = this.#retries;
-    const atMs = Math.min(waitUntilMs ?? Number.POSITIVE_INFINITY, nextDueMs ?? Number.POSITIVE_INFINITY);
-    if (atMs === Number.POSITIVE_INFINITY) return;
     const { steady } = this.#options;
-    this.#cancelTimer = steady.after(Math.max(0, atMs - steady.now()), () => this.#pump());
+    const nowMs = steady.now();
+    const { nextDueMs } = this.#retries;
+    const times = [waitUntilMs, nextDueMs].filter((atMs) => atMs !== undefined && atMs > nowMs);
+    if (times.length === 0) return;
+    this.#cancelTimer = steady.after(Math.min(...(times as number[])) - nowMs, () => this.#pump());
   }
 }
 

@@ -14,6 +14,7 @@ export interface RetryQueueOptions {
 
 const LEASE_MS = 5 * 60_000;
 const LEASED_AT_ONCE = 100;
+const ASK_AGAIN_MS = 1_000;
 /** Due retries held in memory while a dead destination takes none. */
 const MOST_HELD = 5_000;
 
@@ -83,7 +84,10 @@ export class RetryQueue {
       this.#held.add(retry.offset);
       this.#ready.push(retry);
     }
-    if (leased.length < LEASED_AT_ONCE) this.#nextDueMs = await consumers.nextDueMs(consumerId);
+    if (leased.length === LEASED_AT_ONCE) return;
+    const nextDueMs = await consumers.nextDueMs(consumerId);
+    // Due, but not handed out: the store's clock and ours differ on a lease. It is asked again, but not at once.
+    this.#nextDueMs = nextDueMs === undefined || nextDueMs > nowMs ? nextDueMs : nowMs + ASK_AGAIN_MS;
   }
 
   /** The store may have retries that were put by somebody else. */

@@ -23,6 +23,7 @@ import { createLogger } from "../../src/logger.js";
 import { createMetrics } from "../../src/metrics.js";
 import type { ResolveHost } from "../../src/sender/checked-connector.js";
 import { egressPolicy } from "../../src/sender/egress-policy.js";
+import type { OpenEndpoint } from "../../src/sender/endpoint.js";
 import type { SourceDocument } from "../../src/store/documents.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import type { Attempt, Delivery, Offset, Store } from "../../src/store/store.js";
@@ -34,6 +35,7 @@ export interface FixtureOptions {
   readonly allow?: readonly string[];
   readonly resolve?: ResolveHost;
   readonly policy?: Partial<DeliveryPolicy>;
+  readonly openEndpoint?: OpenEndpoint;
   readonly source?: Partial<SourceDocument>;
 }
 
@@ -86,6 +88,7 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
     egress: egressPolicy({ allow: options.allow ?? ["127.0.0.0/8"] }),
     exportsFolder: folder,
     ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+    ...(options.openEndpoint === undefined ? {} : { openEndpoint: options.openEndpoint }),
   });
   await store.config.put<SourceDocument>("source", "src_1", {
     name: "Shop",

@@ -1,0 +1,352 @@
+import { existsSync } from "node:fs";
+import { rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { manualClock } from "@sluice/resilience/testing";
+import { describe, expect, it } from "vitest";
+import { removeDestination } from "../../src/delivery/connections.js";
+import { retryDelivery } from "../../src/delivery/replay.js";
+import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { advanceClock } from "../../src/testing/advance-clock.js";
+import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
+import { fixture as pem } from "../sender/tcp-server.js";
+import { closeDeliveries, type DeliveryFixture, openDelivery } from "./delivery-fixture.js";
+import { closeReceivers, startReceiver } from "./receiver.js";
+
+closeDeliveries();
+closeReceivers();
+
+const HOUR = 3_600_000;
+const A = "https://hooks.example/a";
+const resolve = async () => [{ address: "198.41.0.4", family: 4 }];
+
+/** Delivery over scripted webhooks and a manual clock. */
+async function scripted() {
+  const clock = manualClock({ random: Math.random });
+  const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
+  const fixture = await openDelivery({ clock, openEndpoint, resolve });
+  return {
+    clock,
+    webhooks,
+    fixture,
+    advance: (ms: number) => advanceClock(clock, ms),
+    ids: () => webhooks.requests.map(({ messageId }) => messageId),
+  };
+}
+
+const states = async (fixture: DeliveryFixture, ...messageIds: string[]) =>
+  (await Promise.all(messageIds.map((id) => fixture.deliveries(id)))).map(([delivery]) => delivery?.state);
+
+describe("a disabled destination", () => {
+  it("keeps what was queued, takes nothing new, and goes on when it is enabled", async () => {
+    const { advance, webhooks, fixture, ids } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, 503);
+    await fixture.append([{ messageId: "queued" }]);
+    await advance(0);
+    await fixture.change(id, { enabled: false });
+    await advance(HOUR);
+    await fixture.append([{ messageId: "meanwhile" }]);
+    await advance(HOUR);
+    expect(ids()).toEqual(["queued"]);
+
+    webhooks.script(A, 200);
+    await fixture.change(id, { enabled: true });
+    await fixture.append([{ messageId: "after" }]);
+    await advance(60_000);
+    expect(ids().sort()).toEqual(["after", "queued", "queued"]);
+    expect(await states(fixture, "queued", "meanwhile", "after")).toEqual([
+      "delivered",
+      "skipped",
+      "delivered",
+    ]);
+  });
+
+  it("still delivers what was asked for before, when it was disabled with a backlog", async () => {
+    const { advance, webhooks, fixture, ids } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }], concurrency: 1 } });
+    webhooks.script(A, { status: 200, latencyMs: 1_000 });
+    await fixture.append([{ messageId: "m1" }, { messageId: "m2" }, { messageId: "m3" }]);
+    await advance(500);
+    await fixture.change(id, { enabled: false });
+    await advance(5_000);
+    // The round under way ends as ever.
+    expect(ids()).toEqual(["m1"]);
+    expect(await states(fixture, "m1")).toEqual(["delivered"]);
+    await fixture.change(id, { enabled: true });
+    await advance(5_000);
+    expect(ids()).toEqual(["m1", "m2", "m3"]);
+  });
+});
+
+describe("a source", () => {
+  it("is connected from now on, and disconnected with what was queued", async () => {
+    const { advance, webhooks, fixture, ids } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] }, sourceIds: [] });
+    await fixture.append([{ messageId: "before" }]);
+    await advance(0);
+    await fixture.change(id, { sourceIds: ["src_1"] });
+    webhooks.script(A, 503);
+    await fixture.append([{ messageId: "connected" }]);
+    await advance(0);
+    await fixture.change(id, { sourceIds: [] });
+    await fixture.append([{ messageId: "after" }]);
+    webhooks.script(A, 200);
+    await advance(60_000);
+    expect(new Set(ids())).toEqual(new Set(["connected"]));
+    expect(await states(fixture, "before", "connected", "after")).toEqual([
+      undefined,
+      "delivered",
+      undefined,
+    ]);
+  });
+
+  it("that blocks an event takes it from every destination, from now on", async () => {
+    const { advance, fixture, ids } = await scripted();
+    await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    const source = await fixture.store.config.get<object>("source", "src_1");
+    await fixture.store.config.put("source", "src_1", { ...source?.value, blockedEvents: ["Noise"] });
+    await advance(0);
+    await fixture.append([
+      { messageId: "m1", event: "Noise" },
+      { messageId: "m2", event: "Ordered" },
+    ]);
+    await advance(0);
+    expect(ids()).toEqual(["m2"]);
+    expect(await fixture.deliveries("m1")).toMatchObject([
+      { state: "filtered", reason: "blocked event: the source blocks it" },
+    ]);
+  });
+});
+
+describe("a restart", () => {
+  it("sends what was cut off again, as the same round, and nothing that was delivered", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, ({ messageId }) => (messageId === "slow" ? "hang" : 200));
+    await fixture.append([{ messageId: "slow" }, { messageId: "m1" }, { messageId: "m2" }]);
+    await advance(0);
+    webhooks.script(A, 200);
+    await fixture.restart();
+    await advance(0);
+    expect(webhooks.requests.map(({ messageId, attempt }) => `${messageId} ${attempt}`).sort()).toEqual([
+      "m1 1",
+      "m2 1",
+      "slow 1",
+      "slow 1",
+    ]);
+    expect(await states(fixture, "slow", "m1", "m2")).toEqual(["delivered", "delivered", "delivered"]);
+  });
+
+  it("waits for what is under way, for as long as it is allowed to", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, { status: 200, latencyMs: 2_000 });
+    await fixture.append([{ messageId: "m1" }]);
+    await advance(0);
+    const restarted = fixture.restart(5_000);
+    await advance(2_000);
+    await restarted;
+    expect(await states(fixture, "m1")).toEqual(["delivered"]);
+    expect(webhooks.requests).toHaveLength(1);
+  });
+
+  it("does not begin the four hours anew", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, 500);
+    await fixture.append([{ messageId: "m1" }]);
+    for (let hour = 0; hour < 6; hour++) {
+      await advance(HOUR);
+      await fixture.restart();
+    }
+    const times = webhooks.requests.map(({ atMs }) => atMs);
+    const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
+    expect(span).toBeGreaterThanOrEqual(3.75 * HOUR);
+    expect(span).toBeLessThan(4 * HOUR);
+    expect(webhooks.requests.map(({ attempt }) => attempt)).toEqual(times.map((_, index) => index + 1));
+    expect(await states(fixture, "m1")).toEqual(["failed"]);
+  });
+
+  it("after the window gives up without another attempt", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, 500);
+    await fixture.append([{ messageId: "m1" }]);
+    await advance(0);
+    await fixture.delivery.close(0);
+    await advance(5 * HOUR);
+    await fixture.restart();
+    await advance(0);
+    expect(webhooks.requests).toHaveLength(1);
+    expect(await fixture.deliveries("m1")).toMatchObject([
+      { state: "failed", reason: "gave up after 4 h of retries: HTTP 500" },
+    ]);
+  });
+
+  it("keeps a user's messages in order", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    await fixture.create({ settings: { webhooks: [{ url: A }], order: "user" } });
+    const taken: string[] = [];
+    webhooks.script(A, 503);
+    await fixture.append([{ messageId: "m0" }, { messageId: "m1" }, { messageId: "m2" }]);
+    await advance(0);
+    await fixture.restart();
+    webhooks.script(A, ({ messageId }) => {
+      taken.push(messageId);
+      return 200;
+    });
+    await fixture.append([{ messageId: "m3" }, { messageId: "m4", userId: "u2" }]);
+    await advance(60_000);
+    expect(taken).toEqual(["m4", "m0", "m1", "m2", "m3"]);
+  });
+});
+
+describe("a clock that jumps", () => {
+  it.each([
+    ["back a day", -24 * HOUR],
+    ["forward a day", 24 * HOUR],
+  ])("%s neither stalls retries nor ends their window", async (_name, jumpMs) => {
+    const clock = manualClock({ random: Math.random });
+    let jumpedMs = 0;
+    // As on a real machine: timers measure what passes, and know nothing of the date.
+    const machine = {
+      now: () => clock.now() + jumpedMs,
+      random: clock.random,
+      after: clock.after,
+      sleep: clock.sleep,
+    };
+    const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
+    const fixture = await openDelivery({ clock: machine, openEndpoint, resolve });
+    await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, 500);
+    await fixture.append([{ messageId: "m1" }]);
+    await advanceClock(clock, 60_000);
+    const before = webhooks.requests.length;
+    jumpedMs = jumpMs;
+    await advanceClock(clock, HOUR);
+    expect(webhooks.requests.length).toBeGreaterThan(before);
+    await advanceClock(clock, 4 * HOUR);
+    const times = webhooks.requests.map(({ atMs }) => atMs);
+    const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
+    expect(span).toBeGreaterThanOrEqual(3.75 * HOUR - 60_000);
+    expect(span).toBeLessThan(4 * HOUR + 60_000);
+    expect(await states(fixture, "m1")).toEqual(["failed"]);
+  });
+});
+
+describe("a retry that a person asks for", () => {
+  it("is made at once, as the next round of a pending message", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, { status: 503, retryAfter: "3600" });
+    await fixture.append([{ messageId: "m1" }]);
+    await advance(1_000);
+    webhooks.script(A, 200);
+    const [pending] = await fixture.deliveries("m1");
+    expect(pending?.state).toBe("pending");
+    if (pending !== undefined) expect(await retryDelivery(fixture, id, pending.offset)).toBe(true);
+    fixture.delivery.wake(id);
+    await advance(0);
+    expect(webhooks.requests.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(await states(fixture, "m1")).toEqual(["delivered"]);
+  });
+
+  it("probes a dead destination at once", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, "reset");
+    await fixture.append(Array.from({ length: 30 }, (_, index) => ({ messageId: `m${index}` })));
+    await advance(HOUR);
+    expect(await fixture.delivery.status(id)).toMatchObject({ state: "backing_off" });
+    webhooks.script(A, 200);
+    fixture.delivery.wake(id);
+    for (let turn = 0; turn < 50; turn++) await advance(0);
+    expect(await fixture.delivery.status(id)).toMatchObject({ state: "delivering" });
+  });
+});
+
+describe("a destination that cannot be opened", () => {
+  it("keeps its messages, says why, and delivers them once it can be", async () => {
+    const clock = manualClock();
+    const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
+    const fixture = await openDelivery({ clock, openEndpoint, resolve });
+    const caFile = join(fixture.folder, "ca.pem");
+    await writeFile(caFile, pem("ca.pem"));
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }], caFile } });
+    await rename(caFile, `${caFile}.away`);
+    await fixture.restart();
+    await fixture.append([{ messageId: "m1" }]);
+    await advanceClock(clock, 1_000);
+    expect(webhooks.requests).toHaveLength(0);
+    expect(fixture.log.join("")).toContain("destination cannot be opened");
+    expect(await fixture.delivery.status(id)).toMatchObject({ state: "disabled", behind: 1 });
+    await rename(`${caFile}.away`, caFile);
+    await advanceClock(clock, 30_000);
+    // Reading the file takes real time.
+    await fixture.until("m1", "delivered");
+    expect(webhooks.requests).toHaveLength(1);
+  });
+});
+
+describe("a destination that is deleted", () => {
+  it("takes what it stored about deliveries with it, and what it has under way is cut off", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, "hang");
+    await fixture.append([{ messageId: "m1" }]);
+    await advance(0);
+    expect(await removeDestination(fixture.store, id)).toBe(true);
+    await advance(HOUR);
+    expect(await fixture.deliveries("m1")).toEqual([]);
+    expect(await fixture.delivery.status(id)).toBeUndefined();
+    expect(webhooks.requests).toHaveLength(1);
+  });
+});
+
+describe("a store that fails for a while", () => {
+  it("loses no outcome, and no message is begun meanwhile", async () => {
+    const clock = manualClock();
+    const store = openMemoryStore({ clock });
+    const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
+    const fixture = await openDelivery({ clock, store, openEndpoint, resolve });
+    await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    await fixture.append([{ messageId: "m1" }, { messageId: "m2" }]);
+    store.breakDown("disk full");
+    await advanceClock(clock, 5_000);
+    expect(webhooks.requests).toHaveLength(2);
+    expect(fixture.log.join("")).toContain("delivery waits for the store");
+    store.repair();
+    await advanceClock(clock, 5_000);
+    expect(await states(fixture, "m1", "m2")).toEqual(["delivered", "delivered"]);
+    expect(webhooks.requests).toHaveLength(2);
+  });
+});
+
+describe("other types behind the same interface", () => {
+  it("deliver messages to a file, a line each", async () => {
+    const fixture = await openDelivery();
+    await fixture.create({ type: "file", settings: { fileName: "out.jsonl" } });
+    await fixture.append([{ messageId: "m1" }, { messageId: "m2" }]);
+    await fixture.until("m2", "delivered");
+    await fixture.until("m1", "delivered");
+    expect(existsSync(join(fixture.folder, "out.jsonl"))).toBe(true);
+  });
+});
+
+it("a test send goes the real way, is stored nowhere, and works for a disabled destination", async () => {
+  const receiver = await startReceiver();
+  const fixture = await openDelivery();
+  const id = await fixture.create({
+    enabled: false,
+    settings: { webhookUrl: receiver.url, sharedSecret: "k" },
+  });
+  receiver.answer({ status: 503, body: "not today" });
+  expect(await fixture.delivery.test(id)).toMatchObject({
+    state: "pending",
+    reason: "HTTP 503",
+    attempts: [{ attempt: 1, status: 503, response: "not today", address: "127.0.0.1" }],
+  });
+  expect(receiver.received).toHaveLength(1);
+  expect(JSON.parse(receiver.received[0]?.body ?? "")).toMatchObject({ type: "track", event: "Test Event" });
+  expect(await fixture.delivery.test("dst_none")).toBeUndefined();
+});

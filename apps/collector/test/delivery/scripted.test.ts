@@ -1,0 +1,310 @@
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import {
+  manualClock,
+  type ScriptedRequest,
+  startTestCollector,
+  type TestCollector,
+  type TestCollectorOptions,
+} from "../../src/testing.js";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const A = "https://hooks.example/a";
+const B = "https://hooks.example/b";
+const C = "https://hooks.example/c";
+
+let collector: TestCollector;
+
+async function start(options: TestCollectorOptions = {}): Promise<TestCollector> {
+  const started = await startTestCollector({ clock: manualClock({ random: Math.random }), ...options });
+  onTestFinished(() => started.close());
+  return started;
+}
+
+beforeEach(async () => {
+  collector = await start();
+});
+
+const track = (messageId: string, userId = "u1") => ({ type: "track", event: "Ordered", userId, messageId });
+const many = (count: number) => Array.from({ length: count }, (_, index) => track(`m${index}`, `u${index}`));
+const ids = (url: string): string[] =>
+  collector.webhooks.requests.filter((request) => request.url === url).map(({ messageId }) => messageId);
+const outcomes = async (messageId: string) =>
+  (
+    (await collector.api("GET", `/messages/${messageId}`)) as {
+      outcomes: { state: string; reason: string; attempts: object[] }[];
+    }
+  ).outcomes;
+
+describe("any one succeeds", () => {
+  it("posts to every URL at once, and retries none when one has taken the message", async () => {
+    await collector.connect({ webhooks: [{ url: A }, { url: B }, { url: C }] });
+    collector.webhooks.script(A, 500);
+    collector.webhooks.script(B, 200);
+    collector.webhooks.script(C, "hang");
+    await collector.send(track("m1"));
+    await collector.advance(HOUR);
+    expect([ids(A), ids(B), ids(C)]).toEqual([["m1"], ["m1"], ["m1"]]);
+    const [outcome] = await outcomes("m1");
+    expect(outcome).toMatchObject({ state: "delivered", reason: "HTTP 200" });
+    // Those that came too late are in the trace all the same.
+    expect(outcome?.attempts).toHaveLength(3);
+    expect(outcome?.attempts).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ url: A, status: 500 }),
+        expect.objectContaining({ url: B, status: 200 }),
+        expect.objectContaining({ url: C, error: expect.objectContaining({ code: "timeout" }) }),
+      ]),
+    );
+  });
+
+  it("retries the URLs that may still take it, without those that refused for good", async () => {
+    await collector.connect({ webhooks: [{ url: A }, { url: B }] });
+    collector.webhooks.script(A, 404);
+    collector.webhooks.script(B, ({ attempt }) => (attempt < 3 ? 503 : 200));
+    await collector.send(track("m1"));
+    await collector.advance(MINUTE);
+    expect([ids(A).length, ids(B).length]).toEqual([1, 3]);
+    expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it("fails when every URL has refused for good", async () => {
+    await collector.connect({ webhooks: [{ url: A }, { url: B }] });
+    collector.webhooks.script(A, 404);
+    collector.webhooks.script(B, 401);
+    await collector.send(track("m1"));
+    await collector.advance(MINUTE);
+    expect(await outcomes("m1")).toMatchObject([
+      { state: "failed", reason: `${A}: HTTP 404; ${B}: HTTP 401` },
+    ]);
+    expect(collector.webhooks.requests).toHaveLength(2);
+  });
+
+  it("is not slowed down by a URL that hangs: that one is only probed after a while", async () => {
+    await collector.connect({ webhooks: [{ url: A }, { url: B }], concurrency: 5 });
+    collector.webhooks.script(A, "hang");
+    for (let batch = 0; batch < 20; batch++) {
+      await collector.send(
+        ...many(5).map((message) => ({ ...message, messageId: `${batch}-${message.messageId}` })),
+      );
+      await collector.advance(1_000);
+    }
+    expect(ids(B)).toHaveLength(100);
+    // Those of the first five seconds, and a probe now and then.
+    expect(ids(A).length).toBeGreaterThanOrEqual(5);
+    expect(ids(A).length).toBeLessThan(50);
+  });
+});
+
+describe("success: each", () => {
+  it("retries every URL until it has taken the message, and none that has", async () => {
+    await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }, { url: C }] });
+    collector.webhooks.script(A, 200);
+    collector.webhooks.script(B, ({ attempt }) => (attempt < 2 ? 500 : 200));
+    collector.webhooks.script(C, ({ attempt }) => (attempt < 4 ? "reset" : 204));
+    await collector.send(track("m1"));
+    await collector.advance(HOUR);
+    expect([ids(A).length, ids(B).length, ids(C).length]).toEqual([1, 2, 4]);
+    expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it("fails when one refused for good, after the others have taken it, over a restart too", async () => {
+    await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }] });
+    collector.webhooks.script(A, 400);
+    collector.webhooks.script(B, ({ attempt }) => (attempt < 2 ? 500 : 200));
+    await collector.send(track("m1"));
+    await collector.advance(MINUTE);
+    expect([ids(A).length, ids(B).length]).toEqual([1, 2]);
+    expect(await outcomes("m1")).toMatchObject([{ state: "failed", reason: `refused before by ${A}` }]);
+  });
+});
+
+describe("a URL that answers 410", () => {
+  it("is called no more until the webhooks are saved again, and the answers say so", async () => {
+    const id = await collector.connect({ webhooks: [{ url: A }, { url: B }] });
+    collector.webhooks.script(A, 410);
+    await collector.send(track("m1"));
+    await collector.advance(1_000);
+    await collector.send(track("m2"));
+    await collector.advance(1_000);
+    expect([ids(A), ids(B)]).toEqual([["m1"], ["m1", "m2"]]);
+    expect(await collector.api("GET", `/destinations/${id}`)).toMatchObject({
+      settings: { webhooks: [{ url: A, disabled: { reason: "it answered 410 Gone" } }, { url: B }] },
+    });
+
+    collector.webhooks.script(A, 200);
+    await collector.api("PATCH", `/destinations/${id}`, { settings: { webhooks: [{ url: A }] } });
+    await collector.send(track("m3"));
+    await collector.advance(1_000);
+    expect(ids(A)).toEqual(["m1", "m3"]);
+  });
+
+  it("fails messages, which can be replayed, when it was the only one", async () => {
+    const id = await collector.connect({ webhooks: [{ url: A }] });
+    collector.webhooks.script(A, 410);
+    await collector.send(track("m1"));
+    await collector.advance(1_000);
+    await collector.send(track("m2"));
+    await collector.advance(1_000);
+    expect(await outcomes("m1")).toMatchObject([{ state: "failed", reason: "HTTP 410" }]);
+    expect(await outcomes("m2")).toMatchObject([
+      { state: "failed", reason: "every URL is disabled: each answered 410" },
+    ]);
+    collector.webhooks.script(A, 200);
+    await collector.api("PATCH", `/destinations/${id}`, { settings: { webhooks: [{ url: A }] } });
+    const replay = { filter: { destinationId: id, state: "failed" } };
+    expect(await collector.api("POST", "/replays", { ...replay, dryRun: true })).toMatchObject({ count: 2 });
+    expect(await collector.api("POST", "/replays", replay)).toMatchObject({ count: 2 });
+    await collector.advance(MINUTE);
+    expect(await outcomes("m2")).toMatchObject([{ state: "delivered" }]);
+    expect(ids(A).sort()).toEqual(["m1", "m1", "m2"]);
+  });
+});
+
+describe("a dead destination", () => {
+  it("gets one probe a backoff step, whatever its backlog, and all of it when it is back", async () => {
+    await collector.connect({ webhooks: [{ url: A }], concurrency: 10 });
+    collector.webhooks.script(A, "reset");
+    await collector.send(...many(500));
+    await collector.advance(HOUR);
+    // Ten in a row open the breaker; then 1, 2, 4 … 120 s, each halved at most by chance.
+    expect(ids(A).length).toBeLessThanOrEqual(10 + 10 + 7 + 60);
+    const late = collector.webhooks.requests.slice(30).map(({ atMs }) => atMs);
+    expect(Math.min(...late.slice(1).map((atMs, index) => atMs - (late[index] ?? 0)))).toBeGreaterThanOrEqual(
+      MINUTE,
+    );
+
+    collector.webhooks.script(A, 200);
+    await collector.advance(16 * MINUTE);
+    expect(new Set(ids(A)).size).toBe(500);
+    for (const messageId of ["m0", "m250", "m499"]) {
+      expect(await outcomes(messageId)).toMatchObject([{ state: "delivered" }]);
+    }
+  });
+
+  it("still gets each message that it has seen once more at the end of its four hours", async () => {
+    await collector.connect({ webhooks: [{ url: A }], concurrency: 10 });
+    collector.webhooks.script(A, 500);
+    await collector.send(...many(10));
+    await collector.advance(5 * HOUR);
+    const byMessage = Map.groupBy(collector.webhooks.requests, ({ messageId }) => messageId);
+    for (const requests of byMessage.values()) {
+      const span = (requests.at(-1)?.atMs ?? 0) - (requests[0]?.atMs ?? 0);
+      expect(span).toBeGreaterThanOrEqual(3.75 * HOUR);
+      expect(span).toBeLessThan(4 * HOUR);
+    }
+    expect(await collector.api("GET", "/deliveries?state=failed")).toMatchObject({
+      items: Array.from({ length: 10 }, () => ({ reason: "gave up after 4 h of retries: HTTP 500" })),
+    });
+  });
+
+  it("does not hold up another", async () => {
+    await collector.connect({ webhooks: [{ url: A }] });
+    await collector.connect({ webhooks: [{ url: B }] });
+    collector.webhooks.script(A, "hang");
+    await collector.send(...many(300));
+    await collector.advance(0);
+    expect(ids(B)).toHaveLength(300);
+  });
+
+  it("is left alone for as long as its Retry-After says", async () => {
+    await collector.connect({ webhooks: [{ url: A }], concurrency: 20 });
+    collector.webhooks.script(A, { status: 429, retryAfter: "600" });
+    await collector.send(...many(100));
+    await collector.advance(1_000);
+    const before = ids(A).length;
+    await collector.advance(9 * MINUTE);
+    expect(ids(A).length).toBe(before);
+    collector.webhooks.script(A, 200);
+    await collector.advance(4 * MINUTE);
+    expect(new Set(ids(A)).size).toBe(100);
+  });
+});
+
+describe("a crowd of messages that fail once", () => {
+  it("comes back spread over time", async () => {
+    await collector.connect({ webhooks: [{ url: A }], concurrency: 1_000 });
+    collector.webhooks.script(A, ({ attempt }) => (attempt === 1 ? 503 : 200));
+    await collector.send(...many(1_000));
+    await collector.advance(10 * MINUTE);
+    const again = collector.webhooks.requests.filter(({ attempt }) => attempt === 2);
+    expect(again).toHaveLength(1_000);
+    const perSecond = Map.groupBy(again, ({ atMs }) => Math.floor(atMs / 1_000));
+    expect(Math.max(...[...perSecond.values()].map((list) => list.length))).toBeLessThanOrEqual(50);
+  });
+});
+
+describe("a rate limit", () => {
+  it("holds over any second", async () => {
+    await collector.connect({ webhooks: [{ url: A }], rateLimit: 10 });
+    await collector.send(...many(100));
+    await collector.advance(9_500);
+    expect(ids(A).length).toBeGreaterThanOrEqual(95);
+    await collector.advance(2_000);
+    expect(ids(A)).toHaveLength(100);
+    const times = collector.webhooks.requests.map(({ atMs }) => atMs);
+    // Ten at once, which had been saved up, and then one each 100 ms.
+    for (let index = 20; index < times.length; index++) {
+      expect((times[index] ?? 0) - (times[index - 10] ?? 0)).toBeGreaterThanOrEqual(990);
+    }
+  });
+});
+
+describe("order: user", () => {
+  const order = (userId: string): string[] => {
+    const taken = new Map<string, ScriptedRequest>();
+    for (const request of collector.webhooks.requests) {
+      if (JSON.parse(request.body).userId === userId) taken.set(request.messageId, request);
+    }
+    return [...taken.values()].sort((a, b) => a.atMs - b.atMs).map(({ messageId }) => messageId);
+  };
+  /** The messages in the order in which the webhook took them. */
+  const takenBy = (fails: (request: ScriptedRequest) => boolean): string[] => {
+    const taken: string[] = [];
+    collector.webhooks.script(A, (request) => {
+      if (fails(request)) return 503;
+      taken.push(request.messageId);
+      return 200;
+    });
+    return taken;
+  };
+
+  it("delivers a user's messages one after the other, in the order of the log", async () => {
+    await collector.connect({ webhooks: [{ url: A }], order: "user" });
+    // The earlier the message, the longer its answer takes.
+    collector.webhooks.script(A, ({ messageId }) => ({
+      status: 200,
+      latencyMs: 100 - Number(messageId.slice(1)),
+    }));
+    await collector.send(...Array.from({ length: 20 }, (_, index) => track(`m${index}`)));
+    await collector.advance(MINUTE);
+    expect(order("u1")).toEqual(Array.from({ length: 20 }, (_, index) => `m${index}`));
+  });
+
+  it("holds back only the user whose message fails, until it is done", async () => {
+    await collector.connect({ webhooks: [{ url: A }], order: "user" });
+    const taken = takenBy(({ messageId, attempt }) => messageId === "a1" && attempt < 5);
+    await collector.send(
+      track("a1", "a"),
+      track("b1", "b"),
+      track("a2", "a"),
+      track("b2", "b"),
+      track("a3", "a"),
+    );
+    await collector.advance(0);
+    expect(taken).toEqual(["b1", "b2"]);
+    await collector.send(track("a4", "a"), track("b3", "b"));
+    await collector.advance(0);
+    expect(taken).toEqual(["b1", "b2", "b3"]);
+    await collector.advance(10 * MINUTE);
+    expect(taken).toEqual(["b1", "b2", "b3", "a1", "a2", "a3", "a4"]);
+  });
+
+  it("goes on with the next when a message failed for good", async () => {
+    await collector.connect({ webhooks: [{ url: A }], order: "user" });
+    collector.webhooks.script(A, ({ messageId }) => (messageId === "m0" ? 400 : 200));
+    await collector.send(track("m0"), track("m1"), track("m2"));
+    await collector.advance(0);
+    expect(order("u1")).toEqual(["m0", "m1", "m2"]);
+  });
+});
