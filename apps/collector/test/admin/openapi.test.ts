@@ -1,7 +1,11 @@
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { audienceEndpoints } from "../../src/admin/audiences/endpoints.js";
+import { deletionEndpoints } from "../../src/admin/deletions/endpoints.js";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { openApiDocument } from "../../src/admin/openapi.js";
 import { controlApi } from "./control-api.js";
+import { controlApiPage } from "./control-api-page.js";
 
 describe("the OpenAPI document", () => {
   it("lists every endpoint once, with the names of its path's parameters", async () => {
@@ -39,5 +43,16 @@ describe("the page that shows it", () => {
     expect(page.body).not.toMatch(/<script|https?:\/\/(?!127\.0\.0\.1)|style="/);
     for (const { path } of ENDPOINTS)
       expect(page.body).toContain(`/api/v1${path.replace(/:(\w+)/g, "{$1}")}</code>`);
+  });
+});
+
+describe("the reference page", () => {
+  // After a change: `npx vitest run --config vitest.workspace.ts --project apps/collector apps/collector/test/admin -u`.
+  it("is what the endpoints say of themselves", async () => {
+    // Only what they declare is looked at: none is called.
+    const nothing = {} as never;
+    const all = [...ENDPOINTS, ...audienceEndpoints(nothing), ...deletionEndpoints(nothing, nothing)];
+    const page = fileURLToPath(new URL("../../../../docs/reference/control-api.md", import.meta.url));
+    await expect(controlApiPage(openApiDocument(all, "1.0.0"))).toMatchFileSnapshot(page);
   });
 });
