@@ -25,9 +25,17 @@ export interface ChildOptions {
 }
 
 const options = JSON.parse(process.argv[2] ?? "{}") as ChildOptions;
-const say = (line: string): void => {
-  writeSync(1, `${line}\n`);
-};
+/** Returns when the line is in the pipe, which may be full while the reader is busy. */
+function say(line: string): void {
+  let rest = Buffer.from(`${line}\n`);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+    }
+  }
+}
 
 const store = await openSqliteStore({
   directory: options.directory,

@@ -1,0 +1,196 @@
+import { manualClock } from "@sluice/resilience/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import { decodeBatch } from "../../src/messages/decode-batch.js";
+import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/open-sqlite-store.js";
+import { BEFORE_FIRST, type Offset, type Store } from "../../src/store/store.js";
+import { batchOf, idsBatch, RECEIVED_AT_MS } from "./batches.js";
+import { temporaryDirectories } from "./temporary-directory.js";
+
+const temporaryDirectory = temporaryDirectories();
+const HOUR_MS = 3_600_000;
+
+const opened: Store[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()));
+});
+
+async function open(options: Partial<SqliteStoreOptions> = {}) {
+  const clock = manualClock({ startMs: RECEIVED_AT_MS });
+  const directory = options.directory ?? temporaryDirectory();
+  const store = await openSqliteStore({
+    directory,
+    clock,
+    ...options,
+    tuning: { segmentMessages: 10, segmentBytes: 1 << 20, checkpointBytes: 1 << 16, ...options.tuning },
+  });
+  opened.push(store);
+  /** Appends one message an hour. */
+  const append = async (from: number, count: number, fields: object = {}) => {
+    for (let i = from; i < from + count; i++) {
+      const receivedAtMs = RECEIVED_AT_MS + i * HOUR_MS;
+      await store.log.append(batchOf([{ messageId: `m${i}`, ...fields }], { receivedAtMs }));
+    }
+  };
+  /**
+   * Lets retention be looked after until nothing changes any more: full segments are sealed, and dropped ones are emptied, in
+   * steps between commits.
+   */
+  const retain = async () => {
+    const seen: string[] = [];
+    for (let unchanged = 0; unchanged < 12; ) {
+      await clock.advance(10_000);
+      await store.config.put("nothing", "n", 0);
+      const now = JSON.stringify([store.stats(), (await idsIn(store))[0]]);
+      unchanged = seen.at(-1) === now ? unchanged + 1 : 0;
+      seen.push(now);
+    }
+  };
+  return { store, clock, append, retain, directory };
+}
+
+async function idsIn(store: Store): Promise<string[]> {
+  const batches = await store.log.read(BEFORE_FIRST, { messages: 1e6, bytes: 1 << 30 });
+  return batches.flatMap(decodeBatch).map(({ messageId }) => messageId);
+}
+
+describe("retention by age", () => {
+  const options = { retention: { maxAgeMs: 400 * HOUR_MS }, dedupeWindowMs: 1_000 * HOUR_MS };
+
+  it("drops whole segments whose newest message is too old, with all that was stored about them", async () => {
+    const { store, clock, append, retain } = await open(options);
+    await append(0, 45);
+    await store.consumers.open("dst_1", BEFORE_FIRST);
+    const offsets = Array.from({ length: 45 }, (_, i) => i as Offset);
+    await store.consumers.settle("dst_1", {
+      cursor: 44 as Offset,
+      outcomes: offsets.map((offset) => ({ offset, state: "failed", reason: "404", atMs: 1 })),
+      retries: [],
+      attempts: [],
+    });
+    clock.jump(430 * HOUR_MS);
+    await retain();
+    // Older than 400 hours are m0 to m30; the segment that begins with m30 has younger ones too.
+    expect((await idsIn(store))[0]).toBe("m30");
+    expect(store.stats().messages).toBe(15);
+    expect((await store.log.find({ messageId: "m3" }, { limit: 1 })).items).toEqual([]);
+    expect((await store.log.find({}, { limit: 100 })).items).toHaveLength(15);
+    expect(await store.log.get(3 as Offset)).toBeUndefined();
+    expect((await store.log.get(31 as Offset))?.messageId).toBe("m31");
+    expect(store.log.head()).toBe(44);
+    expect(await store.consumers.backlog("dst_1")).toEqual({ behind: 0, retries: 0 });
+  });
+
+  it("keeps knowing the ids that it dropped for as long as the window is, over a restart too", async () => {
+    const { store, clock, append, retain, directory } = await open(options);
+    await append(0, 45);
+    clock.jump(430 * HOUR_MS);
+    await retain();
+    const again = () => idsBatch(["m3"], { receivedAtMs: clock.now() });
+    expect(await store.log.append(again())).toEqual({ duplicates: [0] });
+    await store.close();
+    const reopened = await open({ ...options, directory });
+    expect(await reopened.store.log.append(again())).toEqual({ duplicates: [0] });
+    expect((await idsIn(reopened.store))[0]).toBe("m30");
+    clock.jump(1_000 * HOUR_MS);
+    expect(await reopened.store.log.append(again())).toEqual({ duplicates: [] });
+  });
+
+  it("drops everything when nothing is young enough, and goes on with later offsets", async () => {
+    const { store, clock, append, retain, directory } = await open({
+      ...options,
+      dedupeWindowMs: 10 * HOUR_MS,
+    });
+    await append(0, 25);
+    clock.jump(2_000 * HOUR_MS);
+    await retain();
+    expect(await idsIn(store)).toEqual([]);
+    expect(store.log.head()).toBe(24);
+    await store.close();
+    const reopened = await open({ ...options, directory });
+    expect(reopened.store.log.head()).toBe(24);
+    await reopened.append(3_000, 1);
+    expect(reopened.store.log.head()).toBe(25);
+    expect(await idsIn(reopened.store)).toEqual(["m3000"]);
+  });
+});
+
+describe("retention and consumers", () => {
+  const options = { retention: { maxAgeMs: 100 * HOUR_MS }, dedupeWindowMs: 1_000 * HOUR_MS };
+
+  it("drops nothing that a consumer has not come past, and says which", async () => {
+    const { store, clock, append, retain } = await open(options);
+    await append(0, 45);
+    await store.consumers.open("dst_slow", BEFORE_FIRST);
+    await store.consumers.open("dst_done", 44 as Offset);
+    await store.consumers.settle("dst_slow", {
+      cursor: 12 as Offset,
+      outcomes: [],
+      retries: [],
+      attempts: [],
+    });
+    clock.jump(300 * HOUR_MS);
+    await retain();
+    expect((await idsIn(store))[0]).toBe("m10");
+    expect(store.stats().retentionHeldBack).toMatchObject({ consumerId: "dst_slow" });
+    expect(store.stats().retentionHeldBack?.bytes).toBeGreaterThan(0);
+    await store.consumers.settle("dst_slow", {
+      cursor: 44 as Offset,
+      outcomes: [],
+      retries: [],
+      attempts: [],
+    });
+    await retain();
+    expect(await idsIn(store)).toEqual([]);
+    expect(store.stats().retentionHeldBack).toBeUndefined();
+  });
+
+  it("waits for retries, and no longer for a consumer that was removed", async () => {
+    const { store, clock, append, retain } = await open(options);
+    await append(0, 35);
+    await store.consumers.open("dst_1", BEFORE_FIRST);
+    const waiting = {
+      offset: 15 as Offset,
+      rounds: 1,
+      firstAttemptAtMs: 1,
+      dueAtMs: 2,
+      reason: "503",
+      doneUrls: [],
+      replay: false,
+    };
+    await store.consumers.settle("dst_1", {
+      cursor: 34 as Offset,
+      outcomes: [],
+      retries: [waiting],
+      attempts: [],
+    });
+    clock.jump(300 * HOUR_MS);
+    await retain();
+    expect((await idsIn(store))[0]).toBe("m10");
+    expect((await store.consumers.outcomesOf(15 as Offset))[0]).toMatchObject({ state: "pending" });
+    await store.consumers.remove("dst_1");
+    await retain();
+    expect(await idsIn(store)).toEqual([]);
+  });
+});
+
+describe("retention by size", () => {
+  it("keeps the newest that fit, and gives the space back", async () => {
+    const maxBytes = 3 << 20;
+    const { store, append, retain } = await open({
+      retention: { maxBytes },
+      dedupeWindowMs: 10_000 * HOUR_MS,
+      tuning: { segmentMessages: 10, segmentBytes: 200_000 },
+    });
+    const filler = "x".repeat(30_000);
+    for (let round = 0; round < 10; round++) {
+      await append(round * 30, 30, { properties: { filler } });
+      await retain();
+    }
+    await retain();
+    const ids = await idsIn(store);
+    expect(ids.at(-1)).toBe("m299");
+    expect(ids.length).toBeGreaterThan(50);
+    expect(ids.length).toBeLessThan(110);
+    expect(store.stats().bytes).toBeLessThan(1.5 * maxBytes);
+  });
+});
