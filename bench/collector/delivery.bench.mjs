@@ -1,0 +1,67 @@
+/**
+ * Deliveries a second and CPU per delivery, against a floor of undici Pool and HMAC with no store, in one run: the floor and
+ * the collector draining a backlog (stored, routed, signed, traced) to the same receiver by turns.
+ *
+ *   npm run build && node bench/collector/delivery.bench.mjs [messages] [rounds]
+ */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { forked } from "./forked.mjs";
+
+const messages = Number(process.argv[2] ?? 100_000);
+const rounds = Number(process.argv[3] ?? 2);
+const CONNECTIONS = 50;
+const run = promisify(execFile);
+const here = (name) => new URL(name, import.meta.url);
+
+const receiver = forked(here("delivery-receiver.mjs"));
+const {
+  ports: [floorPort, port],
+} = await receiver.ask({ listen: 2 });
+const results = [];
+
+for (let round = 0; round < rounds; round++) {
+  const { stdout } = await run(process.execPath, [
+    here("delivery-floor.mjs").pathname,
+    `http://127.0.0.1:${floorPort}/hook`,
+    String(messages),
+    String(CONNECTIONS),
+  ]);
+  const floor = JSON.parse(stdout);
+
+  const collector = forked(here("delivery-collector.mjs"));
+  await collector.ask({});
+  const before = (await receiver.ask({ report: true })).report[port].accepted;
+  receiver.tell({ port, mode: "fail" });
+  const {
+    ids: [id],
+  } = await collector.ask({ destinations: [`http://127.0.0.1:${port}/hook`], settings: { concurrency: CONNECTIONS } });
+  await collector.ask({ append: messages });
+  const waiting = await collector.ask({ cpu: true });
+  receiver.tell({ port, mode: "ok" });
+  collector.tell({ mark: true });
+  const startedMs = performance.now();
+  await collector.ask({ wake: id });
+  // Those that failed before the backlog waited are retried in their own time: the last of them is not the drain.
+  await receiver.ask({ port, until: before + messages - 200 });
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const { cpuSeconds, rssBytes } = await collector.ask({ cpu: true });
+  await collector.end();
+  results.push({ floor, seconds, cpuMicros: (cpuSeconds * 1e6) / messages, rssBytes, waiting });
+}
+await receiver.end();
+
+const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const floorCpu = median(results.map(({ floor }) => floor.cpuMicros));
+const cpu = median(results.map(({ cpuMicros }) => cpuMicros));
+const table = [
+  ["", "deliveries/s", "CPU µs a delivery"],
+  ["floor (undici Pool + HMAC)", Math.round(messages / median(results.map(({ floor }) => floor.seconds))), floorCpu.toFixed(1)],
+  ["collector (stored, traced)", Math.round(messages / median(results.map(({ seconds }) => seconds))), cpu.toFixed(1)],
+  ["ratio", "", (cpu / floorCpu).toFixed(2)],
+];
+for (const row of table) console.log(row.map((cell, index) => String(cell).padEnd(index === 0 ? 30 : 18)).join(""));
+const { waiting, rssBytes } = results[0];
+console.log(
+  `backlog of ${messages} on disk: ${Math.round(waiting.storeBytes / messages)} bytes a message; memory with it waiting ${Math.round(waiting.rssBytes / 1e6)} MB, after the drain ${Math.round(rssBytes / 1e6)} MB`,
+);
