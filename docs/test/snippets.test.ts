@@ -1,5 +1,4 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { connect } from "node:net";
 import { relative } from "node:path";
 import { createInterface } from "node:readline";
@@ -36,16 +35,17 @@ function commandOf({ language, code }: Snippet): [string, string[]] {
 
 /** Resolves when the port answers: there is no event to wait for across processes. */
 async function listening(port: number): Promise<void> {
-  for (;;) {
-    const socket = connect(port, "127.0.0.1");
-    const [event] = await Promise.race([
-      once(socket, "connect").then(() => ["connect"]),
-      once(socket, "error", {}).catch(() => ["error"]),
-    ]);
-    socket.destroy();
-    if (event === "connect") return;
-    await delay(20);
-  }
+  while (!(await canConnect(port))) await delay(20);
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
 }
 
 async function runSnippet(snippet: Snippet): Promise<string> {
