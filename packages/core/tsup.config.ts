@@ -6,5 +6,6 @@ import { libraryBuild } from "../../tsup.base.ts";
 const bundled = ["@sluice/protocol", "@sluice/resilience"];
 
 export default defineConfig(
-  libraryBuild({ entry: ["src/index.ts"], noExternal: bundled, dts: { resolve: bundled } }),
+  // The code is shipped readable; maps would double what is installed.
+  libraryBuild({ entry: ["src/index.ts"], noExternal: bundled, dts: { resolve: bundled }, sourcemap: false }),
 );

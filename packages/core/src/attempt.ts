@@ -30,7 +30,6 @@ export function attemptWith(options: AttemptOptions): Attempt {
     authorization: `Basic ${base64(`${options.writeKey}:`)}`,
     "content-type": "application/json",
     "user-agent": options.userAgent,
-    ...(gzip && { "content-encoding": "gzip" }),
   };
 
   return async (batch, retries, signal) => {
@@ -41,7 +40,9 @@ export function attemptWith(options: AttemptOptions): Attempt {
     if (retries > 0) headers[RETRY_COUNT_HEADER.toLowerCase()] = String(retries);
     const end = contained(instrument, { url, attempt: retries + 1, messages: batch.length, bytes, headers });
 
-    const body = gzip ? await gzip(text) : text;
+    const body = gzip ? await gzip(text).catch(() => text) : text;
+    // A runtime that cannot compress sends as it is.
+    if (typeof body !== "string") headers["content-encoding"] = "gzip";
     const answer = await exchange(
       transport,
       { url, method: "POST", headers, body },

@@ -4,6 +4,7 @@ import { type BatchLimits, cutBatch } from "./cut-batch.js";
 import { decideFlush, type FlushPolicy } from "./flush-policy.js";
 import { FlushWatch } from "./flush-watch.js";
 import { MessageQueue } from "./message-queue.js";
+import { reasonOf } from "./reason-of.js";
 import type { FlushResult } from "./reports.js";
 import { type DeadlineCode, DeadlineReached, type Sender, type SendReport } from "./sender.js";
 
@@ -116,7 +117,9 @@ export class Batcher {
     const decision = decideFlush(this.#options.policy, waiting, this.#lastFlushMs);
     if (decision.kind === "flush") this.#makeAllDue();
     else if (!this.#cancelTimer) {
-      const delayMs = Math.max(0, decision.untilMs - this.#options.clock.now());
+      // No longer than the rule itself: a machine whose clock is set back does not wait for the difference.
+      const untilMs = decision.untilMs - this.#options.clock.now();
+      const delayMs = Math.min(Math.max(0, untilMs), this.#options.policy.flushAfterMs);
       this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#makeAllDue());
     }
   }
@@ -159,10 +162,19 @@ export class Batcher {
 
   async #send(batch: Batch, signal: AbortSignal): Promise<void> {
     this.#inFlight.add(batch);
-    const reports = await this.#options.sender.send(batch, signal);
+    const reports = await this.#reportsOf(batch, signal);
     this.#inFlight.delete(batch);
     for (const report of reports) this.#settle(report);
     this.#pump();
+  }
+
+  /** A sender does not throw. If one does all the same, its batch is given up: neither the queue nor the host may pay for it. */
+  async #reportsOf(batch: Batch, signal: AbortSignal): Promise<readonly SendReport[]> {
+    try {
+      return await this.#options.sender.send(batch, signal);
+    } catch (error) {
+      return [{ batch, outcome: { kind: "rejected", status: -1, reason: reasonOf(error) } }];
+    }
   }
 
   #settle(report: SendReport): void {

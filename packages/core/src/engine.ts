@@ -130,6 +130,7 @@ export function createEngine(options: ResolvedOptions, platform: Platform, spool
       if (!batcher.offer(messageId, message.json, message.bytes)) {
         return refuse("queue_full", "The queue is full", messageId, message.json);
       }
+      platform.debug?.(`${kind} ${messageId} queued, ${batcher.held} held`);
       return { accepted: true, messageId };
     },
     flush: () => {

@@ -6,6 +6,8 @@ export class Pauses {
   /** Backoffs under way: each can be ended early. */
   readonly #backoffs = new Set<AbortController>();
   #heldBackUntilMs = 0;
+  /** The longest that is still to be waited: a clock that is set back does not make it longer. */
+  #heldBackForMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -13,7 +15,10 @@ export class Pauses {
 
   /** No attempt of any batch starts within the next `ms`. */
   holdBack(ms: number): void {
-    this.#heldBackUntilMs = Math.max(this.#heldBackUntilMs, this.#clock.now() + ms);
+    const untilMs = this.#clock.now() + ms;
+    if (untilMs <= this.#heldBackUntilMs) return;
+    this.#heldBackUntilMs = untilMs;
+    this.#heldBackForMs = ms;
   }
 
   /** Resolves when attempts may start; sooner when `signal` aborts. */
@@ -21,7 +26,10 @@ export class Pauses {
     for (;;) {
       const ms = this.#heldBackUntilMs - this.#clock.now();
       if (ms <= 0 || signal.aborted) return;
-      await this.full(ms, signal);
+      const untilMs = this.#heldBackUntilMs;
+      await this.full(Math.min(ms, this.#heldBackForMs), signal);
+      // What was waited for is over, whatever the clock says; only a later 429 holds back further.
+      if (untilMs === this.#heldBackUntilMs) this.#heldBackUntilMs = 0;
     }
   }
 
@@ -36,15 +44,15 @@ export class Pauses {
 
   /** Waits `ms`; `cutShort` and `signal` end it early. For waits of our own choice. */
   async backoff(ms: number, signal: AbortSignal): Promise<void> {
+    // Not AbortSignal.any: Node.js 20.0 to 20.2 lack it, and later ones keep what it makes for as long as `signal` lives.
     const cut = new AbortController();
+    const onAbort = (): void => cut.abort();
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
     this.#backoffs.add(cut);
-    try {
-      await this.#clock.sleep(ms, AbortSignal.any([signal, cut.signal]));
-    } catch {
-      // Ended early, which is what was asked for.
-    } finally {
-      this.#backoffs.delete(cut);
-    }
+    await this.full(ms, cut.signal);
+    this.#backoffs.delete(cut);
+    signal.removeEventListener("abort", onAbort);
   }
 
   /** Ends the backoffs under way: what they hold is tried now. Later ones take their time. */

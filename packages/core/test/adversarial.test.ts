@@ -262,6 +262,74 @@ describe("whatever the transport does", () => {
   });
 });
 
+describe("whatever the machine does", () => {
+  it("a clock that is set back by a day delays no flush", async () => {
+    const { track, transport, clock } = testEngine({}, { script: [200] });
+    clock.jump(-86_400_000);
+    track(1);
+    await clock.advance(5_000);
+    expect(transport.requests).toHaveLength(1);
+  });
+
+  it("a clock that is set back by a day does not prolong what a 429 asked for", async () => {
+    const { engine, track, transport, clock, settle } = testEngine(
+      { maxInFlight: 2, batchSize: 1 },
+      { script: [{ status: 429, retryAfter: "5" }, 200] },
+    );
+    track(1);
+    void engine.flush();
+    await settle();
+    clock.jump(-86_400_000);
+    track(1);
+    void engine.flush();
+    await clock.advance(5_000);
+    expect(transport.requests).toHaveLength(3);
+  });
+
+  it("a machine that cannot compress sends as it is", async () => {
+    const { engine, track, transport } = testEngine({ gzip: true }, { script: [200] });
+    track(1);
+    expect(await engine.flush()).toMatchObject({ delivered: 1 });
+    expect(transport.requests[0]?.request.headers).not.toHaveProperty("content-encoding");
+  });
+
+  it("a runtime without AbortSignal.any backs off all the same", async () => {
+    const any = AbortSignal.any;
+    try {
+      Reflect.deleteProperty(AbortSignal, "any");
+      const { engine, track, transport, clock, settle } = testEngine({}, { script: [503, 200] });
+      track(1);
+      void engine.flush();
+      await settle();
+      await clock.advance(89);
+      expect(transport.requests).toHaveLength(1);
+      await clock.advance(1);
+      expect(transport.requests).toHaveLength(2);
+    } finally {
+      AbortSignal.any = any;
+    }
+  });
+
+  it("headers that no request can carry cost the batch, not the host", async () => {
+    const { engine, track, errors, clock } = testEngine({
+      instrument: () => {
+        throw new Error("instrument");
+      },
+      transport: {
+        send: () => {
+          throw new TypeError("invalid header");
+        },
+      },
+      maxRetries: 0,
+    });
+    track(1);
+    const flushed = engine.flush();
+    await clock.advance(1_000);
+    expect(await flushed).toMatchObject({ failed: 1 });
+    expect(errors[0]?.message).toContain("invalid header");
+  });
+});
+
 describe("whatever order things happen in", () => {
   it("every message ends in exactly one counter, every flush resolves, and nothing is left", async () => {
     const step = fc.oneof(

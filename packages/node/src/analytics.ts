@@ -55,7 +55,8 @@ export class Analytics<Plan extends TrackingPlan = NoPlan> {
       get held() {
         return engine.held;
       },
-      flushAtEnd: () => engine.flushWithin(exitFlushTimeoutMs),
+      flushWithin: engine.flushWithin,
+      exitFlushTimeoutMs,
       flushesOnSignals: flushOnSignals,
       ...(spool && {
         keepAtExit: () => {
@@ -96,7 +97,7 @@ export class Analytics<Plan extends TrackingPlan = NoPlan> {
   /**
    * Takes no further messages, sends what is queued, releases the sockets. Never rejects. A second call answers the first's promise.
    *
-   * @param options.timeoutMs After this many milliseconds what remains is given up and told to `onError`. Default: 30_000.
+   * @param options.timeoutMs After this many milliseconds what remains is given up and told to `onError`. Default: 60_000.
    * @returns What became of the messages that were queued or in flight at the call.
    */
   readonly close = async (options?: { timeoutMs?: number | undefined }): Promise<FlushResult> => {

@@ -1,4 +1,4 @@
-import { backgroundClock, type Platform } from "@sluice/core";
+import { backgroundClock, fetchTransport, type Platform } from "@sluice/core";
 import { version } from "../package.json";
 import { debugIsOn } from "./debug-env.js";
 import { undiciTransport } from "./undici-transport.js";
@@ -20,7 +20,9 @@ export function nodePlatform(environment: Readonly<Record<string, string | undef
     },
     newMessageId: () => crypto.randomUUID(),
     gzip,
-    defaultTransport: (maxInFlight) => undiciTransport({ connections: maxInFlight }),
+    // undici is made for Node.js; the others have a fetch of their own that is better there.
+    defaultTransport: (maxInFlight) =>
+      isNode() ? undiciTransport({ connections: maxInFlight }) : fetchTransport(),
     warn: (line) => console.error(line),
     debug: debugIsOn(environment.DEBUG) ? (line) => console.error(`  analytics ${line}`) : undefined,
     userAgent: `sluice-node/${version}`,
@@ -34,7 +36,22 @@ async function gzip(text: string): Promise<Uint8Array> {
   });
 }
 
-/** The environment variables, where the runtime has any. */
+function isNode(): boolean {
+  if (typeof process === "undefined" || "Deno" in globalThis) return false;
+  return process.versions?.node !== undefined && process.versions.bun === undefined;
+}
+
+const VARIABLES = ["DEBUG", "SLUICE_OREGON_URL", "SLUICE_DUBLIN_URL"];
+
+/** The environment variables that the SDK reads, as far as the runtime has any and lets us: Deno asks for a permission. */
 export function environmentVariables(): Readonly<Record<string, string | undefined>> {
-  return typeof process === "undefined" ? {} : (process.env ?? {});
+  const found: Record<string, string | undefined> = {};
+  for (const name of VARIABLES) {
+    try {
+      found[name] = process.env[name];
+    } catch {
+      // Not there, or not for us.
+    }
+  }
+  return found;
 }

@@ -24,8 +24,8 @@ export const NODE_DEFAULTS = {
   ...DEFAULTS,
   flushOnSignals: false,
   exitFlushTimeoutMs: 10_000,
-  /** Of `close()`, where it names none. */
-  closeTimeoutMs: 30_000,
+  /** Of `close()`, where it names none: longer than all retries of a server that is away for 30 s take. */
+  closeTimeoutMs: 60_000,
   /** Of `spool.maxBytes`. */
   spoolMaxBytes: 67_108_864,
 } as const;

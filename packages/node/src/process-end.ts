@@ -2,8 +2,10 @@
 export interface EndingClient {
   /** Messages held, in flight included. */
   readonly held: number;
-  /** Sends what is held, within the client's own time; resolves when none is left. */
-  flushAtEnd(): Promise<unknown>;
+  /** Sends what is held, within `timeoutMs`; resolves when none is left. */
+  flushWithin(timeoutMs: number): Promise<unknown>;
+  /** What the end of the process may wait for this client, in all. */
+  readonly exitFlushTimeoutMs: number;
   readonly flushesOnSignals: boolean;
   /** Writes what is held to disk before it returns: `process.exit()` and an uncaught exception leave no time for more. */
   keepAtExit?(): void;
@@ -57,8 +59,23 @@ function toggle(event: string, listener: (signal: Signal) => void, wanted: boole
 /** The event loop is empty: what is queued waits for a timer that does not hold the process. Sending it fills the loop again. */
 function onBeforeExit(): void {
   for (const client of clients) {
-    if (client.held > 0) void client.flushAtEnd();
+    if (client.held > 0) void flushAtEnd(client);
   }
+}
+
+/** What is left of a client's time, once it has begun to run. */
+const timeLeftMs = new WeakMap<EndingClient, number>();
+
+/**
+ * Flushes within what is left. The end comes once, but `beforeExit` comes again whenever something was done about it: an
+ * `onError` that tracks about a loss would otherwise keep a process without a server alive for ever.
+ */
+async function flushAtEnd(client: EndingClient): Promise<void> {
+  const leftMs = timeLeftMs.get(client) ?? client.exitFlushTimeoutMs;
+  if (leftMs <= 0 && timeLeftMs.has(client)) return;
+  const startedMs = performance.now();
+  await client.flushWithin(leftMs);
+  timeLeftMs.set(client, leftMs - (performance.now() - startedMs));
 }
 
 function onExit(): void {
@@ -70,7 +87,7 @@ async function onSignal(signal: Signal): Promise<void> {
   // A second signal finds no listener of ours and ends the process at once, as its sender means it to.
   for (const name of Object.keys(SIGNALS)) toggle(name, onSignal, false);
   const hostDecides = process.listenerCount(signal) > 0;
-  await Promise.all(flushing.map((client) => client.flushAtEnd()));
+  await Promise.all(flushing.map(flushAtEnd));
   if (hostDecides) {
     listen();
     return;

@@ -83,6 +83,14 @@ describe("at the end of the process", () => {
     expect([code, stdout, stderr]).toEqual([0, "-1 exit_deadline 3\n", ""]);
   });
 
+  it("an onError that tracks about a loss does not keep the process alive", async () => {
+    const source = `const analytics = new Analytics({ writeKey: "k", host: "http://127.0.0.1:1", exitFlushTimeoutMs: 200,
+        onError: () => { analytics.track({ userId: "u", event: "Lost" }); } });
+      analytics.track({ userId: "u", event: "E" });`;
+    const { code, stderr } = await runProgram(source, { url: collector.url }).ended;
+    expect([code, stderr]).toEqual([0, ""]);
+  });
+
   it("an uncaught exception keeps its exit code and stack", async () => {
     const { code, stderr } = await runProgram(
       `${CREATE} analytics.track({ userId: "u", event: "E" }); throw new Error("the host's own");`,

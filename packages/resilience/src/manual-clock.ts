@@ -20,12 +20,12 @@ export interface ManualClock extends Clock {
    * the event loop) run after each, so what they start is fired too where it falls within `ms`.
    */
   advance(ms: number): Promise<void>;
-  /** Moves time without firing anything: a machine whose clock was set, or that slept. */
+  /** Sets the clock forward or back; timers are as far from their end as before, as those of a machine are. */
   jump(ms: number): void;
 }
 
 interface Waiting {
-  readonly dueMs: number;
+  dueMs: number;
   readonly order: number;
   readonly fire: () => void;
 }
@@ -97,6 +97,7 @@ export function manualClock(options: ManualClockOptions = {}): ManualClock {
     },
     jump: (ms) => {
       nowMs += ms;
+      for (const entry of waiting) entry.dueMs += ms;
     },
     advance: async (ms) => {
       const untilMs = nowMs + ms;

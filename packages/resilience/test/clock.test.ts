@@ -76,6 +76,17 @@ describe("manualClock", () => {
     expect(clock.slept).toEqual([1_000, 1_000, 1_000]);
   });
 
+  it("is set back without making timers longer", async () => {
+    const clock = manualClock({ startMs: 10_000 });
+    let fired = false;
+    clock.after(100, () => {
+      fired = true;
+    });
+    clock.jump(-5_000);
+    await clock.advance(100);
+    expect([fired, clock.now()]).toEqual([true, 5_100]);
+  });
+
   it("leaves nothing pending when a sleep is aborted", async () => {
     const clock = manualClock();
     const abort = new AbortController();
