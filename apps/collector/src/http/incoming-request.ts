@@ -15,6 +15,7 @@ export class IncomingRequest implements HttpRequest {
   readonly #response: ServerResponse;
   readonly #budget: BufferBudget;
   readonly #trustedProxies: number;
+  readonly #aborts: Set<AbortController>;
   readonly #progress: BodyProgress = { reservedBytes: 0 };
   #expectsContinue: boolean;
   #query: URLSearchParams | undefined;
@@ -24,7 +25,13 @@ export class IncomingRequest implements HttpRequest {
     message: IncomingMessage,
     response: ServerResponse,
     target: { path: string; query: string; params: Readonly<Record<string, string>> },
-    options: { budget: BufferBudget; trustedProxies: number; expectsContinue: boolean },
+    options: {
+      budget: BufferBudget;
+      trustedProxies: number;
+      expectsContinue: boolean;
+      /** Where requests that have a signal are entered, for as long as they last. */
+      aborts: Set<AbortController>;
+    },
   ) {
     this.method = message.method ?? "GET";
     this.path = target.path;
@@ -35,6 +42,7 @@ export class IncomingRequest implements HttpRequest {
     this.#response = response;
     this.#budget = options.budget;
     this.#trustedProxies = options.trustedProxies;
+    this.#aborts = options.aborts;
     this.#expectsContinue = options.expectsContinue;
   }
 
@@ -52,7 +60,11 @@ export class IncomingRequest implements HttpRequest {
     if (this.#abort === undefined) {
       const controller = new AbortController();
       this.#abort = controller;
-      this.#response.once("close", () => controller.abort());
+      this.#aborts.add(controller);
+      this.#response.once("close", () => {
+        this.#aborts.delete(controller);
+        controller.abort();
+      });
     }
     return this.#abort.signal;
   }
@@ -79,11 +91,6 @@ export class IncomingRequest implements HttpRequest {
   failBody(error: CollectorError): void {
     this.#progress.error = error;
     this.#progress.fail?.(error);
-  }
-
-  /** The server closes. */
-  abort(): void {
-    this.#abort?.abort();
   }
 
   /** Answered: gives back what the body took of the budget. */

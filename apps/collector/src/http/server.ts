@@ -55,7 +55,9 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const findRoute = createRouter(options.routes);
   const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes);
-  const active = new Set<IncomingRequest>();
+  let active = 0;
+  /** Of requests that asked for a signal: few, and only they are told when the server closes. */
+  const aborts = new Set<AbortController>();
   let isClosing = false;
 
   const answered = metrics.counter(
@@ -72,7 +74,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
     "What request bodies may take of memory",
     () => budget.maxBytes,
   );
-  metrics.gauge("sluice_http_requests_active", "Requests that are not answered yet", () => active.size);
+  metrics.gauge("sluice_http_requests_active", "Requests that are not answered yet", () => active);
 
   const serve = (message: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
     const target = splitTarget(message.url ?? "/");
@@ -81,12 +83,12 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       message,
       response,
       { ...target, params: match?.params ?? NO_HEADERS },
-      { budget, trustedProxies: limits.trustedProxies, expectsContinue },
+      { budget, trustedProxies: limits.trustedProxies, expectsContinue, aborts },
     );
     const connection = message.socket as Socket & Connection;
     connection[underWay] = (connection[underWay] ?? 0) + 1;
     connection[latest] = request;
-    active.add(request);
+    active++;
 
     const headers = match?.route.cors ? corsHeaders(message.headers) : NO_HEADERS;
     const finish = (answer: HttpAnswer): void => {
@@ -114,7 +116,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
     };
     const done = (): void => {
       connection[underWay] = (connection[underWay] ?? 1) - 1;
-      active.delete(request);
+      active--;
       request.release();
       // A stream had told its client, long before, that the connection would stay.
       if (isClosing) response.once("finish", () => setImmediate(() => server.closeIdleConnections()));
@@ -192,7 +194,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
           cancel();
           resolve();
         });
-        for (const request of active) request.abort();
+        for (const controller of aborts) controller.abort();
         server.closeIdleConnections();
       });
     },
