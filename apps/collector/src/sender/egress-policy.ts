@@ -74,7 +74,7 @@ export function egressPolicy(options: EgressOptions = {}): EgressPolicy {
     const cidr = parseCidr(entry);
     if (cidr !== undefined) blocks.push(cidr);
     else if (/^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(entry)) hosts.add(plainName(entry));
-    else throw new RangeError(`Option \`egress.allow\` takes addresses, blocks and host names, got ${entry}`);
+    else throw new RangeError(`Setting \`allowTargets\` takes addresses, blocks and host names, got ${entry}`);
   }
 
   const nameAllowed = (host: string): boolean => {
@@ -114,7 +114,7 @@ function refused(address: string, host: string, what: string): Verdict {
   const named = plainName(host) === plainName(address) ? address : `${host} is ${address}, which`;
   return {
     allowed: false,
-    message: `${named} is ${what}: requests go to public addresses only, and to those that the collector's egress.allow lists`,
+    message: `${named} is ${what}: requests go to public addresses only, and to those that the collector's setting allowTargets lists`,
   };
 }
 
