@@ -60,7 +60,8 @@ export function answerRequest(request: IngestRequest, writeKey: string | undefin
     return refusal(413, "payload_too_large", `The body is ${bytes} bytes; the limit is ${limit}`);
   }
   const body = parsed(text);
-  if (!isPlainObject(body)) return refusal(400, "malformed_json", "The body is not a JSON object");
+  if (body === undefined) return refusal(400, "malformed_json", "The body is not JSON");
+  if (!isPlainObject(body)) return refusal(400, "invalid_message", "The body is not a JSON object");
   if (writeKey !== undefined && keyOf(request.headers.authorization, body) !== writeKey) {
     return refusal(401, "invalid_write_key", "The write key is not known");
   }

@@ -76,7 +76,7 @@ describe("the fake collector", () => {
 
   it.each<[name: string, body: unknown, request: Parameters<typeof ask>[1], status: number, code: string]>([
     ["malformed JSON", "{", {}, 400, "malformed_json"],
-    ["a body that is no object", "[]", {}, 400, "malformed_json"],
+    ["a body that is no object", "[]", {}, 400, "invalid_message"],
     ["a batch that is no list", { batch: {} }, {}, 400, "invalid_message"],
     ["a body over 500 KB", { batch: [], x: "x".repeat(512_000) }, {}, 413, "payload_too_large"],
     ["2,501 messages", { batch: Array.from({ length: 2_501 }, () => 1) }, {}, 413, "payload_too_large"],
