@@ -30,6 +30,7 @@ import { createMetrics } from "./metrics.js";
 import type { ResolveHost } from "./sender/checked-connector.js";
 import { egressPolicy } from "./sender/egress-policy.js";
 import type { OpenEndpoint } from "./sender/endpoint.js";
+import { type Stages, stagesToClose } from "./stages.js";
 import { memoryProfileStore } from "./store/memory/profiles.js";
 import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
 import type { RetentionOptions } from "./store/sqlite/retention-options.js";
@@ -84,19 +85,28 @@ export interface Collector {
 
 /** Builds every stage, connects them, and listens. Rejects, with everything closed again, when one of them cannot start. */
 export async function startCollector(options: CollectorOptions): Promise<Collector> {
+  const stages = stagesToClose();
+  try {
+    return await startStages(options, stages);
+  } catch (error) {
+    await stages.close(0).catch((closing: unknown) => {
+      options.logger.error("a stage failed to close", { error: closing });
+    });
+    throw error;
+  }
+}
+
+async function startStages(options: CollectorOptions, stages: Stages): Promise<Collector> {
   const { logger, dataDirectory, mode } = options;
   const clock = options.clock ?? systemClock;
   const region = options.region ?? DEFAULT_REGION;
   const metrics = createMetrics();
   const budget = bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes);
   const live = liveEvents();
-  await using started = new AsyncDisposableStack();
-  /** Closing happens in reverse; `grace` is what the one who closes allows. */
-  let graceMs = 0;
-  const keep = <T>(stage: T, close: (stage: T) => Promise<void> | void): T =>
-    started.adopt(stage, (it) => Promise.resolve(close(it)));
+  const { keep } = stages;
 
-  await mkdir(dataDirectory, { recursive: true });
+  // Messages are nobody else's to read.
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const store = keep(
     options.store ??
       (await openSqliteStore({
@@ -129,7 +139,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   );
   const beginnings =
     mode === "dev"
-      ? await firstRun({ config: store.config, tokens, clock, directory: dataDirectory })
+      ? await firstRun({ config: store.config, tokens, clock, region, directory: dataDirectory })
       : undefined;
   if (mode === "production") {
     const file = await firstToken(tokens, dataDirectory);
@@ -147,7 +157,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
       live,
       ...(options.deliveryPolicy === undefined ? {} : { policy: options.deliveryPolicy }),
     }),
-    (it) => it.close(graceMs),
+    (it, leftMs) => it.close(leftMs),
   );
   const audiences = keep(
     await startAudiences({
@@ -220,18 +230,14 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
         ...(dashboard === undefined ? [] : dashboardRoutes(dashboard)),
       ],
     }),
-    (it) => it.close(graceMs),
+    (it, leftMs) => it.close(leftMs),
   );
 
-  const stages = started.move();
   return {
     url: server.url,
     port: server.port,
     firstRun: beginnings,
     store,
-    async close(allowedMs) {
-      graceMs = allowedMs;
-      await stages.disposeAsync();
-    },
+    close: (graceMs) => stages.close(graceMs),
   };
 }
