@@ -1,6 +1,6 @@
 import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { formatTime } from "@sluice/protocol";
+import { formatTime, type Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { newId, newWriteKey } from "./admin/new-id.js";
 import type { Tokens } from "./admin/tokens.js";
@@ -18,6 +18,7 @@ export interface FirstRunParts {
   readonly config: ConfigStore;
   readonly tokens: Tokens;
   readonly clock: Clock;
+  readonly region: Region;
   /** Absent: nothing is kept over a restart. */
   readonly directory?: string;
 }
@@ -28,14 +29,20 @@ const FILE = "dev.json";
  * Makes a first source and an admin token, or finds those of an earlier start. The token stands readable in
  * `dev.json` of the data folder (mode 0600): for development only, production keeps hashes alone.
  */
-export async function firstRun({ config, tokens, clock, directory }: FirstRunParts): Promise<FirstRun> {
+export async function firstRun({
+  config,
+  tokens,
+  clock,
+  region,
+  directory,
+}: FirstRunParts): Promise<FirstRun> {
   const file = directory === undefined ? undefined : join(directory, FILE);
   const kept = file === undefined ? {} : await readKept(file);
   const adminToken =
     kept.adminToken !== undefined && tokens.verify(kept.adminToken) !== undefined
       ? kept.adminToken
       : (await tokens.create("sluice dev", "full")).token;
-  const source = (await usableSource(config, kept.sourceId)) ?? (await makeSource(config, clock));
+  const source = (await usableSource(config, kept.sourceId)) ?? (await makeSource(config, clock, region));
   if (file !== undefined && (kept.adminToken !== adminToken || kept.sourceId !== source.sourceId)) {
     await writeOwnerOnly(file, `${JSON.stringify({ adminToken, sourceId: source.sourceId }, null, 2)}\n`);
   }
@@ -94,15 +101,16 @@ async function usableSource(
   return key === undefined ? undefined : { sourceId, writeKey: key };
 }
 
-async function makeSource(config: ConfigStore, clock: Clock): Promise<UsableSource> {
+async function makeSource(config: ConfigStore, clock: Clock, region: Region): Promise<UsableSource> {
   const createdAt = formatTime(clock.now());
-  const writeKey = newWriteKey();
+  const writeKey = newWriteKey(region);
   const document: SourceDocument = {
     name: "My app",
     kind: "server",
     createdAt,
     writeKeys: [{ key: writeKey, createdAt }],
     blockedEvents: [],
+    region,
   };
   const { id } = await config.put(DOCUMENT_KINDS.source, newId("src"), document, 0);
   return { sourceId: id, writeKey };

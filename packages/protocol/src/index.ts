@@ -121,7 +121,14 @@ export {
   outcomeTerms,
   parseFilter,
 } from "./message-filter.js";
-export { DEFAULT_REGION, isRegion, LOCAL_COLLECTOR_URL, REGIONS, type Region } from "./regions.js";
+export {
+  DEFAULT_REGION,
+  isRegion,
+  LOCAL_COLLECTOR_URL,
+  REGIONS,
+  type Region,
+  regionOfWriteKey,
+} from "./regions.js";
 export { formatTime, parseTime, resolveTime } from "./timestamps.js";
 export { remarks, validate } from "./validate.js";
 export {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { IngestSuccess, MessageKind, Region } from "@sluice/protocol";
+import { type IngestSuccess, type MessageKind, type Region, regionOfWriteKey } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError, StorageUnavailable } from "../errors.js";
 import type { HttpRequest } from "../http/route.js";
@@ -64,23 +64,29 @@ export function createIngest(options: IngestOptions): Ingest {
     if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
   };
 
+  const wrongRegion = (region: Region): CollectorError => {
+    const url = options.regionUrls[region];
+    return new CollectorError(
+      "wrong_region",
+      `its region is ${region}${url === undefined ? "" : `: ${url}`}`,
+      {
+        details: { region, ...(url === undefined ? {} : { url }) },
+      },
+    );
+  };
+
   const authenticate = async (writeKey: string | undefined): Promise<Source> => {
     const source = writeKey === undefined ? undefined : await sources.find(writeKey);
     if (source === undefined) {
+      const region = writeKey === undefined ? undefined : regionOfWriteKey(writeKey);
+      if (region !== undefined && region !== options.region) throw wrongRegion(region);
       const reason =
         writeKey === undefined
           ? "no write key as Basic user name nor as `writeKey` in the body"
           : "no source has this write key";
       throw new CollectorError("invalid_write_key", reason);
     }
-    if (source.region !== undefined && source.region !== options.region) {
-      const url = options.regionUrls[source.region];
-      throw new CollectorError(
-        "wrong_region",
-        `its region is ${source.region}${url === undefined ? "" : `: ${url}`}`,
-        { details: { region: source.region, ...(url === undefined ? {} : { url }) } },
-      );
-    }
+    if (source.region !== undefined && source.region !== options.region) throw wrongRegion(source.region);
     return source;
   };
 

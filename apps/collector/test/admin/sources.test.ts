@@ -8,7 +8,7 @@ describe("sources", () => {
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ name: "Shop", kind: "server", version: 1, blockedEvents: [] });
     expect(made.body.writeKeys).toHaveLength(1);
-    expect(made.body.writeKeys[0].key).toMatch(/^[0-9A-Za-z]{32}$/);
+    expect(made.body.writeKeys[0].key).toMatch(/^oregon_[0-9A-Za-z]{32}$/);
     expect((await api.ask("GET", "/api/v1/sources")).body.items).toEqual([made.body]);
     expect((await api.ask("GET", `/api/v1/sources/${made.body.id}`)).body).toEqual(made.body);
   });

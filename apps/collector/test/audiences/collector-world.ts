@@ -65,7 +65,9 @@ export interface CollectorWorld {
 }
 
 /** A real collector in development mode, on a data folder of its own. */
-export async function openCollector(options: { region?: Region } = {}): Promise<CollectorWorld> {
+export async function openCollector(
+  options: { region?: Region; regionUrls?: Partial<Record<Region, string>> } = {},
+): Promise<CollectorWorld> {
   const directory = await mkdtemp(join(tmpdir(), "sluice-audiences-"));
   const start = (): Promise<Collector> =>
     startCollector({

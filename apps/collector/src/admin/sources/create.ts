@@ -34,7 +34,7 @@ export async function newSource(
       name: input.name,
       kind: input.kind ?? "server",
       createdAt,
-      writeKeys: [{ key: newWriteKey(), createdAt }],
+      writeKeys: [{ key: newWriteKey(region), createdAt }],
       blockedEvents: input.blockedEvents ?? [],
       ...(input.rateLimit === undefined ? {} : { rateLimit: input.rateLimit }),
       region,
