@@ -30,6 +30,12 @@ export interface Settler {
 /** `failed`: a timer runs, after which what waits is handed over again. `stopped`: what comes now is forgotten. */
 type State = "idle" | "storing" | "failed" | "stopped";
 
+/**
+ * A settlement is a synced commit, and costs as much for ten messages as for a hundred: at 6,000 deliveries a second, with one
+ * after the other, more CPU went into commits than into all of sending. The price is that after a kill up to so much more
+ * is sent twice.
+ */
+const GATHER_MS = 25;
 const FULL_AT = 5_000;
 const STORE_RETRY_MS = 1_000;
 
@@ -42,9 +48,13 @@ export function settler(options: SettlerOptions): Settler {
   let state: State = "idle";
   const isStopped = (): boolean => state === "stopped";
   let current: Promise<void> = Promise.resolve();
+  let storedAtMs = Number.NEGATIVE_INFINITY;
+  /** Ends the wait before the next settlement. */
+  let hurry = (): void => {};
 
   const store = async (): Promise<void> => {
-    while (outcomes.length + retries.length + attempts.length > 0 || cursorWanted) {
+    hurry = () => {};
+    if (outcomes.length + retries.length + attempts.length > 0 || cursorWanted) {
       const settlement = { cursor: cursor(), outcomes, retries, attempts };
       [outcomes, retries, attempts, cursorWanted] = [[], [], [], false];
       try {
@@ -59,14 +69,27 @@ export function settler(options: SettlerOptions): Settler {
         onFailure(failure);
         return;
       }
+      storedAtMs = clock.now();
       onStored(settlement);
     }
-    if (!isStopped()) state = "idle";
+    if (isStopped()) return;
+    state = "idle";
+    if (outcomes.length + retries.length + attempts.length > 0 || cursorWanted) begin();
   };
   const begin = (): void => {
     state = "storing";
-    // A turn of the event loop later: what ends in this one goes along.
-    current = new Promise<void>((resolve) => setImmediate(resolve)).then(store);
+    const waitMs = storedAtMs + GATHER_MS - clock.now();
+    current = new Promise<void>((resolve) => {
+      // A turn of the event loop later, so that what ends in this one goes along; and not sooner after the last than this.
+      if (waitMs <= 0) setImmediate(resolve);
+      else {
+        const cancel = clock.after(waitMs, resolve);
+        hurry = () => {
+          cancel();
+          resolve();
+        };
+      }
+    }).then(store);
   };
   const changed = (): void => {
     if (state === "idle") begin();
@@ -93,7 +116,10 @@ export function settler(options: SettlerOptions): Settler {
       changed();
     },
     async stop() {
-      while (state === "storing") await current;
+      while (state === "storing") {
+        hurry();
+        await current;
+      }
       state = "stopped";
     },
   };
