@@ -1,5 +1,8 @@
 import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
+import { eventLogContract } from "../contracts/event-log.contract.js";
+import { purgingContract } from "../contracts/purging.contract.js";
 import { storeContract } from "../contracts/store.contract.js";
+import type { OpenStore } from "../contracts/store-fixture.js";
 import { temporaryDirectories } from "./temporary-directory.js";
 
 const temporaryDirectory = temporaryDirectories();
@@ -8,11 +11,13 @@ storeContract("sqlite", (clock, options) =>
   openSqliteStore({ directory: temporaryDirectory(), clock, ...options }),
 );
 
-storeContract("sqlite, in small segments", (clock, options) =>
+/** What the segments have a part in, with several of them. */
+const inSmallSegments: OpenStore = (clock, options) =>
   openSqliteStore({
     directory: temporaryDirectory(),
     clock,
     ...options,
     tuning: { segmentMessages: 4, checkpointBytes: 32 * 1024 },
-  }),
-);
+  });
+eventLogContract("sqlite, in small segments", inSmallSegments);
+purgingContract("sqlite, in small segments", inSmallSegments);

@@ -1,6 +1,6 @@
 import type { NewBatch } from "../store.js";
 import { ByteWriter } from "./bytes.js";
-import { classOf, hashKey, type KeyHashes, USER_PREFIX } from "./key-hash.js";
+import { ClassCodes, type HashPrefix, hashKey, hashPrefix, type KeyHashes, USER_PREFIX } from "./key-hash.js";
 import { writeExtras } from "./log-row.js";
 
 /**
@@ -49,11 +49,38 @@ export interface SourceNumbers {
   numberOf(sourceId: string, newSources: [number, string][]): number;
 }
 
+/** Hashes the keys of one store's messages. */
+export class KeyHasher {
+  readonly #seed: number;
+  readonly #users: HashPrefix;
+  readonly #sources = new Map<string, HashPrefix>();
+  readonly classes: ClassCodes;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+    this.#users = hashPrefix(seed, USER_PREFIX);
+    this.classes = new ClassCodes(seed);
+  }
+
+  /** What ids of a source are hashed after. */
+  prefixOf(sourceId: string): HashPrefix {
+    const known = this.#sources.get(sourceId);
+    if (known !== undefined) return known;
+    const prefix = { ...hashPrefix(this.#seed, sourceId) };
+    this.#sources.set(sourceId, prefix);
+    return prefix;
+  }
+
+  get users(): HashPrefix {
+    return this.#users;
+  }
+}
+
 const hashes: KeyHashes = { hi: 0, lo: 0, check: 0 };
 
 export function encodeAppend(
   batches: readonly NewBatch[],
-  seed: number,
+  hasher: KeyHasher,
   sources: SourceNumbers,
 ): AppendRequest {
   let keyCount = 0;
@@ -92,16 +119,17 @@ export function encodeAppend(
     skippedAt += batch.skipped.length;
     bodies.set(batch.body, bodyAt);
     bodyAt += batch.body.byteLength;
+    const ids = hasher.prefixOf(batch.sourceId);
     for (const { index, messageId, userId, type, event } of batch.keys) {
       keys[key + KEY.index] = index;
-      hashKey(seed, batch.sourceId, messageId, hashes);
+      hashKey(ids, messageId, hashes);
       keys[key + KEY.idHi] = hashes.hi;
       keys[key + KEY.idLo] = hashes.lo;
       keys[key + KEY.idCheck] = hashes.check;
-      hashKey(seed, USER_PREFIX, userId, hashes);
+      hashKey(hasher.users, userId, hashes);
       keys[key + KEY.userHi] = hashes.hi;
       keys[key + KEY.userLo] = hashes.lo;
-      keys[key + KEY.class] = classOf(seed, type, event);
+      keys[key + KEY.class] = hasher.classes.classOf(type, event);
       key += KEY.size;
     }
   }

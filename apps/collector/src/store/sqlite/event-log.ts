@@ -12,7 +12,7 @@ import {
   type StoredBatch,
   type StoredMessage,
 } from "../store.js";
-import { buffersOf, encodeAppend } from "./append-request.js";
+import { buffersOf, encodeAppend, KeyHasher } from "./append-request.js";
 import type { Connection } from "./connection.js";
 import { decodeRow, type LogRow } from "./log-row.js";
 import type { Figures, FindAnswer, Snapshot } from "./operations.js";
@@ -32,7 +32,7 @@ export class SqliteEventLog implements EventLog {
   readonly #sources = new SourceNames();
   readonly #listeners = new Set<() => void>();
   #pending: PendingAppend[] = [];
-  #seed = 0;
+  #hasher = new KeyHasher(0);
   #head: Offset = BEFORE_FIRST;
 
   constructor(connection: () => Connection) {
@@ -40,7 +40,7 @@ export class SqliteEventLog implements EventLog {
   }
 
   opened({ seed, sources, figures }: Snapshot): void {
-    this.#seed = seed;
+    this.#hasher = new KeyHasher(seed);
     this.#sources.reset(sources);
     this.#head = figures.head as Offset;
   }
@@ -73,7 +73,7 @@ export class SqliteEventLog implements EventLog {
   async #append(pending: readonly PendingAppend[]): Promise<void> {
     const request = encodeAppend(
       pending.map(({ batch }) => batch),
-      this.#seed,
+      this.#hasher,
       this.#sources,
     );
     const { duplicates } = await this.#connection().ask("append", request, buffersOf(request));

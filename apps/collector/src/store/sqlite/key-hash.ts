@@ -10,35 +10,54 @@ export interface KeyHashes {
   check: number;
 }
 
-/**
- * Hashes `prefix`, then `text`, into `out`: three lanes that multiply and rotate over two characters at a time, each mixed to
- * the end. `prefix` keeps one namespace from the other: a source, or the word "user".
- */
-export function hashKey(seed: number, prefix: string, text: string, out: KeyHashes): KeyHashes {
-  let a = seed ^ 0x9e3779b9;
-  let b = seed ^ 0x7f4a7c15;
-  let c = seed ^ 0x85ebca77;
-  for (let pass = 0; pass < 2; pass++) {
-    const part = pass === 0 ? prefix : text;
-    const { length } = part;
-    for (let i = 0; i < length; i += 2) {
-      // Past the end `charCodeAt` is NaN, which the shift makes 0; the length tells "a" and "a\0" apart.
-      const unit = part.charCodeAt(i) | (part.charCodeAt(i + 1) << 16);
-      a = Math.imul(a ^ unit, 0xcc9e2d51);
-      a = (a << 13) | (a >>> 19);
-      b = Math.imul(b ^ unit, 0x1b873593);
-      b = (b << 15) | (b >>> 17);
-      c = Math.imul(c ^ unit, 0xc2b2ae3d);
-      c = (c << 11) | (c >>> 21);
-    }
-    a = mix(a ^ length);
-    b = mix(b ^ Math.imul(length, 0x27d4eb2f) ^ a);
-    c = mix(c ^ Math.imul(length, 0x165667b1) ^ b);
-  }
+/** A hash that has taken in what comes first, and can go on from there any number of times. */
+export interface HashPrefix {
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+}
+
+/** `text` keeps one namespace from the other: a source, or the word "user". */
+export function hashPrefix(seed: number, text: string): HashPrefix {
+  return absorb({ a: seed ^ 0x9e3779b9, b: seed ^ 0x7f4a7c15, c: seed ^ 0x85ebca77 }, text, {
+    a: 0,
+    b: 0,
+    c: 0,
+  });
+}
+
+const state = { a: 0, b: 0, c: 0 };
+
+/** Hashes `text` after a prefix, into `out`. */
+export function hashKey(prefix: HashPrefix, text: string, out: KeyHashes): KeyHashes {
+  const { a, b, c } = absorb(prefix, text, state);
   out.hi = mix(a ^ c) >>> 0;
   out.lo = mix(b + a) >>> 0;
   out.check = mix(c ^ Math.imul(a, 0x9e3779b1)) >>> 0;
   return out;
+}
+
+/** Three lanes that multiply and rotate over two characters at a time, each mixed at the end. */
+function absorb(from: HashPrefix, text: string, to: { a: number; b: number; c: number }): HashPrefix {
+  let { a, b, c } = from;
+  const { length } = text;
+  for (let i = 0; i < length; i += 2) {
+    // The last of an odd number stands alone; the length tells "a" and "a\0" apart.
+    const unit = text.charCodeAt(i) | (i + 1 < length ? text.charCodeAt(i + 1) << 16 : 0);
+    a = Math.imul(a ^ unit, 0xcc9e2d51);
+    a = (a << 13) | (a >>> 19);
+    b = Math.imul(b ^ unit, 0x1b873593);
+    b = (b << 15) | (b >>> 17);
+    c = Math.imul(c ^ unit, 0xc2b2ae3d);
+    c = (c << 11) | (c >>> 21);
+  }
+  a = mix(a ^ length);
+  b = mix(b ^ Math.imul(length, 0x27d4eb2f) ^ a);
+  c = mix(c ^ Math.imul(length, 0x165667b1) ^ b);
+  to.a = a;
+  to.b = b;
+  to.c = c;
+  return to;
 }
 
 /** Spreads each bit over all (the finalizer of MurmurHash3). */
@@ -56,14 +75,6 @@ export const USER_PREFIX = "user";
 const TYPES = ["identify", "track", "page", "screen", "group", "alias"];
 const OTHER_TYPE = 7;
 const EVENT_BITS = 13;
-
-/**
- * A message's type and event in 16 bits, never 0 (which means: no message there). The event is a hash of 13 bits, so a
- * look-up by it must still compare the messages it finds.
- */
-export function classOf(seed: number, type: string, event: string | undefined): number {
-  return (typeCode(type) << EVENT_BITS) | (event === undefined ? 0 : eventCode(seed, event));
-}
 
 export interface ClassMask {
   readonly mask: number;
@@ -90,5 +101,32 @@ function typeCode(type: string): number {
 const eventHash: KeyHashes = { hi: 0, lo: 0, check: 0 };
 
 function eventCode(seed: number, event: string): number {
-  return hashKey(seed, "event", event, eventHash).hi & ((1 << EVENT_BITS) - 1);
+  return hashKey(hashPrefix(seed, "event"), event, eventHash).hi & ((1 << EVENT_BITS) - 1);
+}
+
+/** Events whose code is remembered, at most. Few names recur; who sends many gets none remembered beyond these. */
+const MOST_REMEMBERED = 4096;
+
+/**
+ * A message's type and event in 16 bits, never 0 (which means: no message there). The event is a hash of 13 bits, so a
+ * look-up by it must still compare the messages it finds. The codes of events that recur are not made again.
+ */
+export class ClassCodes {
+  readonly #seed: number;
+  readonly #events = new Map<string, number>();
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  classOf(type: string, event: string | undefined): number {
+    const code = typeCode(type) << EVENT_BITS;
+    if (event === undefined) return code;
+    let known = this.#events.get(event);
+    if (known === undefined) {
+      known = eventCode(this.#seed, event);
+      if (this.#events.size < MOST_REMEMBERED) this.#events.set(event, known);
+    }
+    return code | known;
+  }
 }

@@ -76,6 +76,9 @@ export async function openSqliteStore({
       ...(figures.heldBack === undefined ? {} : { retentionHeldBack: figures.heldBack }),
     }),
     ...sqlitePurging(log, open),
+    async clear() {
+      await connection.ask("clear", {});
+    },
     async close() {
       stopRetaining();
       await connection.close();

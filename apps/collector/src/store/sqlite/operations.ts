@@ -32,7 +32,8 @@ export interface Operations
     DocumentOperations,
     RejectionOperations,
     UsageOperations,
-    PurgeOperations {}
+    PurgeOperations,
+    ClearOperations {}
 
 export type OperationName = keyof Operations;
 
@@ -147,6 +148,11 @@ export interface RejectionOperations {
 
 export interface UsageOperations {
   usageDays: { request: { sourceId: string }; answer: readonly UsageDay[] };
+}
+
+export interface ClearOperations {
+  /** The worker itself answers it: the opening that is asked does not outlive it. */
+  clear: { request: Record<string, never>; answer: undefined };
 }
 
 // ── What goes over the port ────────────────────────────────────────────────────────────────────────────────

@@ -32,17 +32,21 @@ export const PAGE_BYTES = 8192;
  * The lock is SQLite's own on the file (`locking_mode=EXCLUSIVE`): the operating system releases it when the process ends,
  * however it ends. In this mode there is no shared-memory file either.
  */
-export function openDatabase(directory: string, synchronous: Synchronous): DatabaseSync {
+export function openDatabase(
+  directory: string,
+  synchronous: Synchronous,
+  steps: readonly string[] = SCHEMA_STEPS,
+): DatabaseSync {
   makeDirectory(directory);
   const file = join(directory, DATABASE_FILE);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file);
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
-    checkOwner(database, directory);
+    checkOwner(database, directory, steps.length);
     configure(database, synchronous);
     checkLength(database, file);
-    migrate(database);
+    migrate(database, steps);
     return database;
   } catch (error) {
     database?.close();
@@ -82,7 +86,7 @@ function stepsDone(database: DatabaseSync): number {
 }
 
 /** Before anything is changed in it: whether the database is ours, and of a layout that this version knows. */
-function checkOwner(database: DatabaseSync, directory: string): void {
+function checkOwner(database: DatabaseSync, directory: string, known: number): void {
   const { application_id: owner } = database.prepare("PRAGMA application_id").get() as {
     application_id: number;
   };
@@ -95,21 +99,21 @@ function checkOwner(database: DatabaseSync, directory: string): void {
     });
   }
   const done = stepsDone(database);
-  if (done > SCHEMA_STEPS.length) {
+  if (done > known) {
     throw new CannotOpen(
-      `the data folder ${directory} was written by a newer version: its layout is ${done}, this version knows up to ${SCHEMA_STEPS.length}`,
+      `the data folder ${directory} was written by a newer version: its layout is ${done}, this version knows up to ${known}`,
       { final: true },
     );
   }
 }
 
-function migrate(database: DatabaseSync): void {
+function migrate(database: DatabaseSync, steps: readonly string[]): void {
   const done = stepsDone(database);
   // Takes the lock, also where nothing is to be done.
   database.exec("BEGIN IMMEDIATE");
-  for (const step of SCHEMA_STEPS.slice(done)) database.exec(step);
-  if (done < SCHEMA_STEPS.length) {
-    database.exec(`PRAGMA user_version = ${SCHEMA_STEPS.length}; PRAGMA application_id = ${APPLICATION_ID}`);
+  for (const step of steps.slice(done)) database.exec(step);
+  if (done < steps.length) {
+    database.exec(`PRAGMA user_version = ${steps.length}; PRAGMA application_id = ${APPLICATION_ID}`);
   }
   database.exec("COMMIT");
 }

@@ -22,7 +22,10 @@ export interface Tables {
   compact(): void;
 }
 
-export type Handlers<Name extends OperationName = OperationName> = {
+/** All but what the worker itself answers. */
+export type HandledName = Exclude<OperationName, "clear">;
+
+export type Handlers<Name extends HandledName = HandledName> = {
   readonly [K in Name]: (request: Operations[K]["request"]) => Operations[K]["answer"];
 };
 

@@ -1,5 +1,5 @@
 import type { MessageQuery } from "../../store.js";
-import { classMask, hashKey, type KeyHashes, USER_PREFIX } from "../key-hash.js";
+import { classMask, hashKey, hashPrefix, type KeyHashes, USER_PREFIX } from "../key-hash.js";
 import type { LogRow } from "../log-row.js";
 import type { FindAnswer, FindRequest } from "../operations.js";
 import type { Log } from "./log.js";
@@ -94,7 +94,7 @@ export class MessageSearch {
     if (query.messageId !== undefined) {
       const found = new Set<number>();
       for (const sourceId of query.sourceId === undefined ? this.#log.sources.values() : [query.sourceId]) {
-        const { hi, lo, check } = hashKey(this.#seed, sourceId, query.messageId, hashes);
+        const { hi, lo, check } = hashKey(hashPrefix(this.#seed, sourceId), query.messageId, hashes);
         if ("filter" in segment && typeof segment.filter === "object" && !segment.filter.has(hi, lo))
           continue;
         const positions =
@@ -106,7 +106,7 @@ export class MessageSearch {
       return [...found].sort((a, b) => b - a);
     }
     if (query.userId !== undefined) {
-      const { hi, lo } = hashKey(this.#seed, USER_PREFIX, query.userId, hashes);
+      const { hi, lo } = hashKey(hashPrefix(this.#seed, USER_PREFIX), query.userId, hashes);
       return "sortedIds" in segment
         ? segment.positionsOfUser(hi, lo)
         : sidecars.positionsOfUser(segment.no, hi, lo);

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Call, Figures, Snapshot } from "../operations.js";
 import type { WorkerOptions } from "../tuning.js";
+import { clearTables } from "./clear-tables.js";
 import { ConsumerTables } from "./consumers.js";
 import { CannotOpen, DATABASE_FILE, openDatabase, PAGE_BYTES } from "./database.js";
 import { DeliveryList } from "./delivery-list.js";
 import { Documents } from "./documents.js";
-import { type Handlers, handlers } from "./handlers.js";
+import { type HandledName, type Handlers, handlers } from "./handlers.js";
 import { Log } from "./log.js";
 import { MessageSearch } from "./message-search.js";
 import { Refusal } from "./refusal.js";
@@ -69,6 +70,13 @@ export class OpenStore {
     }
   }
 
+  /** Empties the log, and gives what takes this opening's place: all that it keeps in memory is of the past. */
+  cleared(): OpenStore {
+    clearTables(this.database, { segment: this.#segments.open.no, offset: this.#segments.end });
+    this.database.close();
+    return new OpenStore(this.#options);
+  }
+
   get snapshot(): Snapshot {
     return { seed: this.#seed, sources: [...this.#log.sources], figures: this.figures };
   }
@@ -93,7 +101,7 @@ export class OpenStore {
 
   call({ operation, request }: Call): unknown {
     // The types of a name's request and answer are joined in `Operations`; by name alone the compiler cannot tell.
-    const handle = this.#handlers[operation] as (request: unknown) => unknown;
+    const handle = this.#handlers[operation as HandledName] as (request: unknown) => unknown;
     return handle(request);
   }
 

@@ -90,7 +90,7 @@ function answer(calls: readonly Call[], bytes: number): void {
     tell({ kind: "failed", reason: "the store is being opened again", ids: calls.map(({ id }) => id) });
     return;
   }
-  const { store } = state;
+  let { store } = state;
   const answers: Answer[] = [];
   const writes = calls.filter(({ operation }) => WRITES.has(operation));
   try {
@@ -110,8 +110,12 @@ function answer(calls: readonly Call[], bytes: number): void {
   for (const call of calls) {
     if (WRITES.has(call.operation)) continue;
     try {
-      if (failure === undefined) answers.push(withBuffers(answerTo(store, call), transfer));
-      else unread.push(call);
+      if (failure !== undefined) unread.push(call);
+      else if (call.operation === "clear") {
+        store = store.cleared();
+        state = { kind: "open", store };
+        answers.push({ id: call.id, kind: "done", answer: undefined });
+      } else answers.push(withBuffers(answerTo(store, call), transfer));
     } catch (error) {
       failure = error;
       unread.push(call);
