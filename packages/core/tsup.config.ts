@@ -3,9 +3,15 @@ import { defineConfig } from "tsup";
 import { libraryBuild } from "../../tsup.base.ts";
 
 // Both travel inside: who installs the SDK gets three packages (node, core, undici).
+// (tsup leaves types alone that `paths` maps to sources, so there are none for it.)
 const bundled = ["@sluice/protocol", "@sluice/resilience"];
 
 export default defineConfig(
   // The code is shipped readable; maps would double what is installed.
-  libraryBuild({ entry: ["src/index.ts"], noExternal: bundled, dts: { resolve: bundled }, sourcemap: false }),
+  libraryBuild({
+    entry: ["src/index.ts"],
+    noExternal: bundled,
+    dts: { resolve: bundled, compilerOptions: { paths: {} } },
+    sourcemap: false,
+  }),
 );

@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+interface Manifest {
+  readonly dependencies?: Record<string, string>;
+  readonly peerDependencies?: Record<string, string>;
+}
+
+/** What is published, as it is built: whoever installs it has these packages and no others. */
+describe.each(["core", "node", "testing"])("dist of packages/%s", (name) => {
+  const folder = fileURLToPath(new URL(`../../${name}/`, import.meta.url));
+  const { dependencies, peerDependencies } = JSON.parse(
+    readFileSync(`${folder}package.json`, "utf8"),
+  ) as Manifest;
+  const allowed = new Set([...Object.keys({ ...dependencies, ...peerDependencies }), ...builtinModules]);
+  const files = readdirSync(`${folder}dist`).filter((file) => /\.(d\.)?c?ts$|\.c?js$/.test(file));
+
+  it.each(files)("%s imports what its users have", (file) => {
+    const text = readFileSync(`${folder}dist/${file}`, "utf8");
+    const imported = [...text.matchAll(/(?:from|import|require)\s*\(?\s*['"]([@.\w][\w./@-]*)['"]/g)].map(
+      ([, source]) => String(source),
+    );
+    const relative = imported.filter((source) => source.startsWith("."));
+    expect(
+      relative.filter(
+        (source) =>
+          !files.includes(source.slice(2).replace(/\.(c?)js$/, file.includes(".d.") ? ".d.$1ts" : ".$1js")),
+      ),
+    ).toEqual([]);
+    const packages = imported
+      .filter((source) => !source.startsWith("."))
+      .map((source) => source.replace(/^node:/, ""))
+      .map((source) =>
+        source
+          .split("/")
+          .slice(0, source.startsWith("@") ? 2 : 1)
+          .join("/"),
+      );
+    // Examples in docstrings name the package itself.
+    expect(packages.filter((source) => !allowed.has(source) && source !== `@sluice/${name}`)).toEqual([]);
+  });
+});
