@@ -1,10 +1,10 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 // @boundaries-ignore where our sources lie is written at the root, once
 import { sourceAliases } from "../../source-aliases.ts";
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), preloadFont()],
   resolve: { alias: sourceAliases },
   build: {
     target: "es2023",
@@ -21,3 +21,22 @@ export default defineConfig({
     ),
   },
 });
+
+/** Asks for the font with the page, not when the style sheet has come: it is there for the first text. */
+function preloadFont(): Plugin {
+  return {
+    name: "preload-font",
+    apply: "build",
+    transformIndexHtml: {
+      order: "post",
+      handler: (_html, { bundle = {} }) =>
+        Object.keys(bundle)
+          .filter((name) => name.endsWith(".woff2"))
+          .map((name) => ({
+            tag: "link",
+            attrs: { rel: "preload", as: "font", type: "font/woff2", href: `/${name}`, crossorigin: true },
+            injectTo: "head-prepend",
+          })),
+    },
+  };
+}

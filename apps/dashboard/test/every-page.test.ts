@@ -4,6 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeInBrowser, openBrowser, openPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
+/** Cumulative layout shift that web.dev calls good. */
+const MOST_SHIFT = 0.1;
+
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 describeInBrowser("every page", () => {
@@ -89,8 +92,9 @@ describeInBrowser("every page", () => {
     ["light", 360],
     ["dark", 360],
   ] as const)("in %s at %i px", (theme, width) => {
-    test("axe finds nothing, nothing sticks out sideways, and the policy is kept", async () => {
+    test("axe finds nothing, nothing sticks out or moves while it loads, and the policy is kept", async () => {
       const { page, context, problems } = await openPage(browser, { theme, width });
+      await page.addInitScript(recordShifts);
       await page.goto(dashboard.signInUrl);
       await page.getByRole("heading", { level: 1 }).waitFor();
       for (const [name, path] of pages) {
@@ -98,6 +102,10 @@ describeInBrowser("every page", () => {
         await settled(page);
         expect(await violations(page), `axe on ${name}`).toEqual([]);
         expect(await sticksOutBy(page), `sideways scrolling on ${name}`).toBe(0);
+        expect(
+          await page.evaluate(() => (window as { shift?: number }).shift ?? 0),
+          `shift on ${name}`,
+        ).toBeLessThan(MOST_SHIFT);
         expect(problems, name).toEqual([]);
       }
       await context.close();
@@ -185,6 +193,20 @@ describeInBrowser("every page", () => {
     await context.close();
   });
 });
+
+/** Adds up how much of the page moves without anybody having touched it. Runs in the page. */
+function recordShifts(): void {
+  const page = window as { shift?: number };
+  page.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries() as (PerformanceEntry & {
+      value: number;
+      hadRecentInput: boolean;
+    })[]) {
+      if (!entry.hadRecentInput) page.shift = (page.shift ?? 0) + entry.value;
+    }
+  }).observe({ type: "layout-shift", buffered: true });
+}
 
 /** The page has its data, and has stood still for a frame. */
 async function settled(page: Page): Promise<void> {

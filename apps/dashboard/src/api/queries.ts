@@ -1,5 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { useApi } from "./api-context.js";
+import type { ControlApi } from "./control-api.js";
 
 /** What several pages read. The first word of a key is the resource: a change invalidates by it. */
 
@@ -43,12 +44,25 @@ export function useCatalog() {
 }
 
 export function useDestinationStatus(id: string) {
+  return useQuery(statusQuery(useApi(), id));
+}
+
+/** Those of several destinations that are known by now, and whether all have answered. */
+export function useDestinationStatuses(ids: readonly string[]) {
   const api = useApi();
-  return useQuery({
+  const answers = useQueries({ queries: ids.map((id) => statusQuery(api, id)) });
+  return {
+    isPending: answers.some((answer) => answer.isPending),
+    statuses: answers.flatMap((answer) => answer.data ?? []),
+  };
+}
+
+function statusQuery(api: ControlApi, id: string) {
+  return {
     queryKey: ["destination-status", id],
     queryFn: () => api.destinations.status(id),
     refetchInterval: BRISK_MS,
-  });
+  };
 }
 
 export function useAudiences() {

@@ -1,9 +1,20 @@
 import type { ReactNode } from "react";
 import { type OutcomeState, STATES, type Tone } from "../words/states.js";
 
-export function Badge({ tone, title, children }: { tone: Tone; title?: string; children: ReactNode }) {
+/** `steady` keeps its width while its words change. */
+export function Badge({
+  tone,
+  title,
+  steady = false,
+  children,
+}: {
+  tone: Tone;
+  title?: string;
+  steady?: boolean;
+  children: ReactNode;
+}) {
   return (
-    <span className={`badge tone-${tone}`} title={title}>
+    <span className={`badge ${steady ? "badge-steady " : ""}tone-${tone}`} title={title}>
       {children}
     </span>
   );

@@ -15,8 +15,18 @@ export const HEALTH: Readonly<
 
 export function DestinationHealth({ id }: { id: string }) {
   const { data, isError } = useDestinationStatus(id);
-  if (isError) return <Badge tone="bad">Unknown</Badge>;
-  if (data === undefined) return <Badge tone="quiet">…</Badge>;
+  if (isError)
+    return (
+      <Badge steady tone="bad">
+        Unknown
+      </Badge>
+    );
+  if (data === undefined)
+    return (
+      <Badge steady tone="quiet">
+        …
+      </Badge>
+    );
   const words = HEALTH[data.state];
   return (
     <Badge

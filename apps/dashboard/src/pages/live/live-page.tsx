@@ -155,7 +155,7 @@ function StreamBadge({ view, isPaused }: { view: LiveView; isPaused: boolean }) 
       ? (["good", "Live"] as const)
       : view.stream === "connecting"
         ? (["quiet", "Connecting"] as const)
-        : (["bad", "Connection lost, trying again"] as const);
+        : (["bad", "Reconnecting"] as const);
   return (
     <span className={`badge tone-${tone}`} role="status">
       <span className={label === "Live" ? "dot dot-live" : "dot"} aria-hidden="true" />

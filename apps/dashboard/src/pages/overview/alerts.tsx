@@ -1,5 +1,4 @@
-import type { CollectorInfo, DestinationView } from "@sluice/protocol";
-import { useDestinationStatus } from "../../api/queries.js";
+import type { CollectorInfo, DestinationStatusView, DestinationView } from "@sluice/protocol";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { Icon } from "../../ui/icon.js";
@@ -10,9 +9,11 @@ import { visibleText } from "../../words/visible-text.js";
 /** What needs somebody: the disk, destinations that fail, destinations that are off. Nothing when all is well. */
 export function Alerts({
   destinations,
+  statuses,
   storage,
 }: {
   destinations: readonly DestinationView[];
+  statuses: readonly DestinationStatusView[];
   storage: CollectorInfo["storage"] | undefined;
 }) {
   return (
@@ -26,24 +27,30 @@ export function Alerts({
           </p>
         </div>
       )}
-      {destinations.map((destination) => (
-        <DestinationAlert key={destination.id} destination={destination} />
-      ))}
+      {destinations.map((destination) => {
+        const status = statuses.find((one) => one.destinationId === destination.id);
+        if (status === undefined || status.state === "delivering") return null;
+        return <DestinationAlert key={destination.id} destination={destination} status={status} />;
+      })}
     </div>
   );
 }
 
-function DestinationAlert({ destination }: { destination: DestinationView }) {
-  const { data } = useDestinationStatus(destination.id);
-  if (data === undefined || data.state === "delivering") return null;
+function DestinationAlert({
+  destination,
+  status,
+}: {
+  destination: DestinationView;
+  status: DestinationStatusView;
+}) {
   const name = <Link href={addresses.destination(destination.id)}>{destination.name}</Link>;
-  if (data.state === "disabled") {
+  if (status.state === "disabled") {
     return (
       <div className="alert tone-quiet">
         <Icon name="pause" />
         <p>
           {name} is disabled: messages of its sources are skipped.
-          {data.retries > 0 && ` ${counted(data.retries, "message")} from before wait for it.`}
+          {status.retries > 0 && ` ${counted(status.retries, "message")} from before wait for it.`}
         </p>
       </div>
     );
@@ -52,15 +59,15 @@ function DestinationAlert({ destination }: { destination: DestinationView }) {
     <div className="alert tone-bad">
       <Icon name="alert" />
       <p>
-        {name} does not take messages; {counted(data.behind + data.retries, "message")} wait and nothing is
-        lost.
-        {data.nextAttemptAt && (
+        {name} does not take messages; {counted(status.behind + status.retries, "message")} wait and nothing
+        is lost.
+        {status.nextAttemptAt && (
           <>
             {" "}
-            Next attempt <Time at={data.nextAttemptAt} />.
+            Next attempt <Time at={status.nextAttemptAt} />.
           </>
         )}
-        {data.lastError && <span className="soft"> {visibleText(data.lastError, 200)}</span>}
+        {status.lastError && <span className="soft"> {visibleText(status.lastError, 200)}</span>}
       </p>
     </div>
   );

@@ -2,7 +2,7 @@ import type { DestinationView } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import type { MetricsSample } from "../../api/metrics.js";
-import { useDestinations, useInfo, useSources } from "../../api/queries.js";
+import { useDestinationStatuses, useDestinations, useInfo, useSources } from "../../api/queries.js";
 import { useMetricsHistory } from "../../api/use-metrics-history.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
@@ -25,6 +25,9 @@ export function OverviewPage() {
   const sources = useSources();
   const destinations = useDestinations();
   const metrics = useMetricsHistory();
+  const { statuses, isPending: statusesPending } = useDestinationStatuses(
+    (destinations.data ?? []).map((one) => one.id),
+  );
   const anyMessage = useQuery({
     queryKey: ["any-message"],
     queryFn: async () => (await api.messages.list({ limit: 1 })).items.length > 0,
@@ -43,7 +46,8 @@ export function OverviewPage() {
       </Page>
     );
   }
-  if (anyMessage.isPending || sources.isPending) {
+  // What needs somebody stands at the top: the page waits for it rather than moving down later.
+  if (anyMessage.isPending || sources.isPending || destinations.isPending || statusesPending) {
     return (
       <Page title="Overview" lead={lead}>
         <Card>
@@ -63,7 +67,7 @@ export function OverviewPage() {
   }
   return (
     <Page title="Overview" lead={lead}>
-      <Alerts destinations={destinations.data ?? []} storage={info?.storage} />
+      <Alerts destinations={destinations.data ?? []} statuses={statuses} storage={info?.storage} />
       <Rates samples={metrics.data ?? []} />
       <Card
         title="Destinations"
@@ -77,8 +81,6 @@ export function OverviewPage() {
       >
         {destinations.isError ? (
           <Failure error={destinations.error} />
-        ) : destinations.isPending ? (
-          <Skeleton lines={3} />
         ) : destinations.data.length === 0 ? (
           <EmptyState
             icon="webhook"

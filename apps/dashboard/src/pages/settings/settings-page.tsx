@@ -34,7 +34,7 @@ function CollectorCard() {
       {info.isError ? (
         <Failure error={info.error} />
       ) : info.isPending ? (
-        <Skeleton />
+        <Skeleton of="facts" lines={7} />
       ) : (
         <dl className="facts">
           <dt>Version</dt>
