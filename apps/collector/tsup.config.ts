@@ -18,7 +18,12 @@ export default defineConfig({
   sourcemap: true,
   // The published package brings our private packages' code along.
   noExternal: bundled,
-  dts: { entry: ["src/index.ts", ...testing], resolve: bundled },
+  // tsup leaves types alone that `paths` maps to sources, so there are none for it.
+  dts: {
+    entry: ["src/index.ts", ...testing],
+    resolve: [...bundled, "@sluice/resilience/testing"],
+    compilerOptions: { paths: {} },
+  },
   // `node:sqlite` exists under that name only.
   removeNodeProtocol: false,
   // The dashboard is built before (it is a dev dependency), and is served from beside the collector's code.
