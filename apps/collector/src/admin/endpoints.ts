@@ -1,6 +1,7 @@
 import { listAudit } from "./audit/list.js";
 import { listCatalog } from "./catalog/list.js";
 import { collectorInfo } from "./collector/info.js";
+import { resetCollector } from "./collector/reset.js";
 import { getDelivery } from "./deliveries/get.js";
 import { listDeliveries } from "./deliveries/list.js";
 import { retryDelivery } from "./deliveries/retry.js";
@@ -65,4 +66,5 @@ export const ENDPOINTS: readonly Endpoint[] = [
   revokeToken,
   listAudit,
   collectorInfo,
+  resetCollector,
 ];

@@ -31,6 +31,11 @@ export interface Store extends Purging {
   health(): StoreHealth;
   /** Figures for metrics; they cost nothing to ask for and may be a commit old. */
   stats(): StoreStats;
+  /**
+   * For development and tests: forgets every message, dedupe mark, outcome, attempt, retry, refused message and count.
+   * Documents stay, and so do consumers, with their cursors at the head; offsets go on where they were.
+   */
+  clear(): Promise<void>;
   /** Finishes what was asked for, then releases files and threads. Calls after it reject. */
   close(): Promise<void>;
 }

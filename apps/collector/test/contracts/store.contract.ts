@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BEFORE_FIRST } from "../../src/store/store.js";
 import { idsBatch } from "../store/batches.js";
+import { clearingContract } from "./clearing.contract.js";
 import { configStoreContract } from "./config-store.contract.js";
 import { consumersContract } from "./consumers.contract.js";
 import { eventLogContract } from "./event-log.contract.js";
@@ -15,6 +16,7 @@ export function storeContract(name: string, open: OpenStore): void {
   configStoreContract(name, open);
   rejectionLogContract(name, open);
   purgingContract(name, open);
+  clearingContract(name, open);
 
   const openStore = storeFixture(open);
 

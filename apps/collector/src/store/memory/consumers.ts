@@ -23,6 +23,8 @@ export interface MemoryConsumersOptions {
 export interface MemoryConsumers extends Consumers {
   /** Removes retries of these messages, and what was said in their attempts. */
   purge(offsets: readonly Offset[]): { attempts: number; retries: number };
+  /** Forgets what every consumer found out; their cursors go to the head. */
+  clear(): void;
 }
 
 export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): MemoryConsumers {
@@ -67,13 +69,7 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
     async open(consumerId, startAfter) {
       let consumer = consumers.get(consumerId);
       if (consumer === undefined) {
-        consumer = {
-          cursor: startAfter,
-          outcomes: new Map(),
-          retries: new Map(),
-          attempts: new Map(),
-          leases: new Map(),
-        };
+        consumer = newConsumer(startAfter);
         consumers.set(consumerId, consumer);
       }
       const { cursor } = consumer;
@@ -127,6 +123,10 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
     async requeue(consumerId, retries) {
       const consumer = consumerOf(consumerId);
       for (const retry of retries) putRetry(consumer, retry);
+    },
+
+    clear() {
+      for (const [id, { cursor }] of consumers) consumers.set(id, newConsumer(later(cursor, log.head())));
     },
 
     purge(offsets) {
@@ -198,4 +198,12 @@ function matchesDelivery(delivery: Delivery, query: DeliveryQuery): boolean {
   if (query.error !== undefined && !reason.includes(query.error)) return false;
   if (query.fromMs !== undefined && atMs < query.fromMs) return false;
   return query.toMs === undefined || atMs < query.toMs;
+}
+
+function newConsumer(cursor: Offset): Consumer {
+  return { cursor, outcomes: new Map(), retries: new Map(), attempts: new Map(), leases: new Map() };
+}
+
+function later(a: Offset, b: Offset): Offset {
+  return a > b ? a : b;
 }

@@ -24,6 +24,8 @@ export interface MemoryEventLog extends EventLog {
   /** The number of messages and of bytes held. */
   size(): { readonly messages: number; readonly bytes: number };
   sourceOf(offset: Offset): string | undefined;
+  /** Forgets all messages and marks; the head stays. */
+  clear(): void;
   /** Overwrites the messages at these offsets. */
   overwrite(offsets: readonly Offset[]): void;
 }
@@ -103,6 +105,11 @@ export function memoryEventLog({ dedupeWindowMs, usage }: MemoryEventLogOptions)
     },
 
     head: () => head,
+
+    clear() {
+      batches.length = 0;
+      marks.clear();
+    },
 
     onAppend(listener) {
       listeners.add(listener);

@@ -59,6 +59,10 @@ export function openMemoryStore({
       return { messages: items.length, ...consumers.purge(offsets) };
     },
     compact: async () => {},
+    async clear() {
+      mayWrite();
+      for (const part of [log, consumers, rejections, usage]) part.clear();
+    },
     health: () => (closed ? { kind: "unavailable", reason: "closed", sinceMs: clock.now() } : health),
     stats() {
       const { messages, bytes } = log.size();

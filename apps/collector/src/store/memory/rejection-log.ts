@@ -4,6 +4,7 @@ import type { Rejection, RejectionLog } from "../store.js";
 export interface MemoryRejectionLog extends RejectionLog {
   /** Removes those of a user's messages. */
   purge(userId: string): void;
+  clear(): void;
 }
 
 export function memoryRejectionLog(kept: number): MemoryRejectionLog {
@@ -15,6 +16,9 @@ export function memoryRejectionLog(kept: number): MemoryRejectionLog {
         ({ rejection }) => !rejection.excerpt.includes(JSON.stringify(userId)),
       );
       rejections.splice(0, rejections.length, ...others);
+    },
+    clear() {
+      rejections.length = 0;
     },
     add(added) {
       for (const rejection of added) {

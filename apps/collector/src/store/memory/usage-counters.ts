@@ -6,6 +6,7 @@ const DAYS_GIVEN = 90;
 export interface MemoryUsageCounters extends UsageCounters {
   accepted(sourceId: string, atMs: number, messages: number): void;
   settled(sourceId: string, atMs: number, state: FinalState): void;
+  clear(): void;
 }
 
 export function memoryUsageCounters(): MemoryUsageCounters {
@@ -25,6 +26,7 @@ export function memoryUsageCounters(): MemoryUsageCounters {
     settled(sourceId, atMs, state) {
       if (state === "filtered" || state === "delivered") dayFor(sourceId, atMs)[state] += 1;
     },
+    clear: () => bySource.clear(),
     async days(sourceId): Promise<readonly UsageDay[]> {
       return [...(bySource.get(sourceId) ?? [])]
         .map(([day, counts]) => ({ day, ...counts }))

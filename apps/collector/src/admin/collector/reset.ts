@@ -1,0 +1,22 @@
+import { CollectorError } from "../../errors.js";
+import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
+import { endpoint } from "../endpoint.js";
+
+export const resetCollector = endpoint({
+  name: "collector.reset",
+  method: "POST",
+  path: "/reset",
+  summary:
+    "Dev mode only: forget every message, id, delivery, refused message and count; sources, destinations, tokens, audiences and profiles stay",
+  access: "write",
+  answers: { status: 204, description: "All are forgotten" },
+  errors: ["not_found"],
+  async handle(_asked, { mode, store, delivery }) {
+    if (mode !== "dev") throw new CollectorError("not_found", "only a collector in dev mode can be reset");
+    await store.clear();
+    // They notice that nothing waits any more.
+    for (const { id } of await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination))
+      delivery.wake(id);
+    return { status: 204 };
+  },
+});
