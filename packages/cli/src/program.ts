@@ -2,9 +2,11 @@ import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import type { CommandMaker } from "./command.js";
 import { applyCommand } from "./commands/apply.js";
+import { audiencesCommand } from "./commands/audiences.js";
 import { auditCommand } from "./commands/audit.js";
 import { collectorCommand } from "./commands/collector.js";
 import { completionCommand } from "./commands/completion.js";
+import { deletionsCommand } from "./commands/deletions.js";
 import { deliveriesCommand } from "./commands/deliveries.js";
 import { destinationsCommand } from "./commands/destinations.js";
 import { devCommand } from "./commands/dev.js";
@@ -13,6 +15,7 @@ import { exportCommand } from "./commands/export.js";
 import { importCommand } from "./commands/import.js";
 import { listenCommand } from "./commands/listen.js";
 import { messagesCommand } from "./commands/messages.js";
+import { profilesCommand } from "./commands/profiles.js";
 import { replayCommand } from "./commands/replay.js";
 import { resetCommand } from "./commands/reset.js";
 import { sendCommand } from "./commands/send.js";
@@ -36,6 +39,9 @@ export const COMMANDS: readonly CommandMaker[] = [
   replayCommand,
   sourcesCommand,
   destinationsCommand,
+  audiencesCommand,
+  profilesCommand,
+  deletionsCommand,
   tokensCommand,
   auditCommand,
   applyCommand,

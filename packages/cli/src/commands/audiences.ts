@@ -1,0 +1,224 @@
+import { allPages } from "@sluice/admin-client";
+import type { AudiencePreview, AudienceView, ListAnswer, MemberView, WhyView } from "@sluice/protocol";
+import type { Command } from "commander";
+import { examples, newCommand, newGroup } from "../command.js";
+import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import { CommandFailure } from "../exit-codes.js";
+import { explanationLines } from "../explanation-lines.js";
+import { findByName } from "../find-by-name.js";
+import type { Io } from "../io.js";
+import { readDuration, readInteger } from "../numbers.js";
+import { readCondition } from "../read-condition.js";
+import { show } from "../show.js";
+import { table } from "../table.js";
+import { terminalText } from "../terminal-text.js";
+
+interface Options extends ConnectionOptions {
+  readonly json?: boolean;
+}
+
+interface Given extends Options {
+  readonly name?: string;
+  readonly condition?: string;
+  readonly destination?: string[];
+  readonly initialDelay?: string;
+  readonly every?: string;
+  readonly trackEvents?: boolean;
+}
+
+export function audiencesCommand(io: Io): Command {
+  const command = newGroup("audiences", "list, make, preview and explain audiences");
+  const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
+  const one = (id: string, rest = ""): string => `/audiences/${encodeURIComponent(id)}${rest}`;
+  const find = async (wanted: string, options: Options) => {
+    const client = await connect(options, io);
+    const audience = await findByName("audience", wanted, ({ cursor }) =>
+      client.request<ListAnswer<AudienceView>>("GET", "/audiences", { query: { cursor } }),
+    );
+    return { client, audience };
+  };
+  /** The fields that were given, as the API wants them. */
+  const body = async (given: Given, client: Awaited<ReturnType<typeof connect>>) => {
+    const destinationIds = [];
+    for (const wanted of given.destination ?? [])
+      destinationIds.push((await findByName("destination", wanted, (of) => client.destinations.list(of))).id);
+    const sync = {
+      ...(given.initialDelay === undefined
+        ? {}
+        : { initialDelayMs: readDuration("--initial-delay", given.initialDelay) }),
+      ...(given.every === undefined ? {} : { everyMs: readDuration("--every", given.every) }),
+    };
+    return {
+      ...(given.name === undefined ? {} : { name: given.name }),
+      ...(given.condition === undefined ? {} : { condition: await readCondition(given.condition, io) }),
+      ...(given.destination === undefined ? {} : { destinationIds }),
+      ...(Object.keys(sync).length === 0 ? {} : { sync }),
+      ...(given.trackEvents === undefined ? {} : { trackEvents: given.trackEvents }),
+    };
+  };
+  const withFields = (to: Command): Command =>
+    to
+      .option("--destination <destination...>", "destinations that are told: ids or names")
+      .option("--initial-delay <duration>", "from its creation to the first sending, such as 30s or 6h")
+      .option("--every <duration>", "between two sendings, such as 2h; 0: every change at once")
+      .option("--track-events", "also send track Audience Entered and Audience Exited");
+
+  command.addCommand(
+    sub("list", "all audiences, oldest first").action(async (options: Options) => {
+      const client = await connect(options, io);
+      const audiences: AudienceView[] = [];
+      for await (const audience of allPages((cursor) =>
+        client.request<ListAnswer<AudienceView>>("GET", "/audiences", { query: { cursor } }),
+      ))
+        audiences.push(audience);
+      await show(io, options.json, { items: audiences }, () => audiencesTable(audiences, io));
+    }),
+  );
+  command.addCommand(
+    sub("get", "one audience: its size and how far its sync is")
+      .argument("<audience>", "its id or name")
+      .action(async (wanted: string, options: Options) => {
+        const { audience } = await find(wanted, options);
+        await show(io, options.json, audience, () => audiencesTable([audience], io));
+      }),
+  );
+  command.addCommand(
+    withFields(
+      sub("create", "make an audience; its destinations are told of everybody who is in it already")
+        .argument("<name>")
+        .requiredOption("--condition <json>", "who is in it: JSON, or @FILE"),
+    ).action(async (name: string, options: Given) => {
+      const client = await connect(options, io);
+      const audience = await client.request<AudienceView>("POST", "/audiences", {
+        body: await body({ ...options, name }, client),
+      });
+      await show(io, options.json, audience, () => audiencesTable([audience], io));
+    }),
+  );
+  command.addCommand(
+    withFields(
+      sub("update", "change an audience: only what differs by it is sent; the key stays")
+        .argument("<audience>", "its id or name")
+        .option("--name <name>", "its new name")
+        .option("--condition <json>", "who is in it from now on: JSON, or @FILE"),
+    ).action(async (wanted: string, options: Given) => {
+      const { client, audience } = await find(wanted, options);
+      const changed = await client.request<AudienceView>("PATCH", one(audience.id), {
+        body: { ...(await body(options, client)), version: audience.version },
+      });
+      await show(io, options.json, changed, () => audiencesTable([changed], io));
+    }),
+  );
+  for (const [name, summary, change] of [
+    ["pause", "hold the sync and everything that would be sent", { paused: true }],
+    ["resume", "go on with it", { paused: false }],
+    ["disable", "send nothing more", { enabled: false }],
+    ["enable", "send again, beginning with what is different by now", { enabled: true }],
+  ] as const) {
+    command.addCommand(
+      sub(name, summary)
+        .argument("<audience>", "its id or name")
+        .action(async (wanted: string, options: Options) => {
+          const { client, audience } = await find(wanted, options);
+          const changed = await client.request<AudienceView>("PATCH", one(audience.id), { body: change });
+          await show(io, options.json, changed, () => audiencesTable([changed], io));
+        }),
+    );
+  }
+  command.addCommand(
+    sub("preview", "who would be in an audience, before there is one")
+      .requiredOption("--condition <json>", "JSON, or @FILE")
+      .action(async (options: Options & { condition: string }) => {
+        const client = await connect(options, io);
+        const preview = await client.request<AudiencePreview>("POST", "/audiences/preview", {
+          body: { condition: await readCondition(options.condition, io) },
+        });
+        await show(io, options.json, preview, () =>
+          [
+            `${preview.size} of ${preview.evaluated} users would be in it (found in ${Math.round(preview.tookMs)} ms)\n`,
+            membersTable(preview.sample, io),
+          ].join(""),
+        );
+      }),
+  );
+  command.addCommand(
+    sub("members", "who is in an audience")
+      .argument("<audience>", "its id or name")
+      .option("-n, --limit <n>", "at most so many", "50")
+      .action(async (wanted: string, options: Options & { limit: string }) => {
+        const limit = readInteger("--limit", options.limit, 1, 500);
+        const { client, audience } = await find(wanted, options);
+        const page = await client.request<ListAnswer<MemberView>>("GET", one(audience.id, "/members"), {
+          query: { limit },
+        });
+        await show(io, options.json, page, () => membersTable(page.items, io));
+      }),
+  );
+  command.addCommand(
+    sub("why", "why a user is in or out, node by node")
+      .argument("<audience>", "its id or name")
+      .argument("<userId>")
+      .action(async (wanted: string, userId: string, options: Options) => {
+        const { client, audience } = await find(wanted, options);
+        const why = await client.request<WhyView>("GET", one(audience.id, "/why"), { query: { userId } });
+        await show(
+          io,
+          options.json,
+          why,
+          () =>
+            `${terminalText(userId)} is ${why.member ? "in" : "not in"} ${terminalText(audience.name)}${
+              why.since === undefined ? "" : ` since ${why.since}`
+            }\n${explanationLines(why.explanation, 1)}`,
+        );
+      }),
+  );
+  command.addCommand(
+    sub("delete", "delete an audience: nothing more is sent, members are not told that they left")
+      .argument("<audience>", "its id or name")
+      .option("--yes", "do not ask")
+      .action(async (wanted: string, options: Options & { yes?: boolean }) => {
+        const { client, audience } = await find(wanted, options);
+        if (options.yes !== true)
+          throw new CommandFailure(
+            "usage",
+            `This deletes the audience ${audience.name} (${audience.id})`,
+            "Say --yes to do it",
+          );
+        await client.request("DELETE", one(audience.id));
+        await show(io, options.json, { deleted: audience.id }, () => `deleted ${audience.id}\n`);
+      }),
+  );
+  return examples(command, [
+    [
+      "Everybody who ordered twice within a week",
+      `sluice audiences create 'Keen buyers' --condition '{"kind":"event","event":"Order Completed","times":{"atLeast":2},"withinMs":604800000}' --destination Orders`,
+    ],
+    ["Who would be in it", "sluice audiences preview --condition @keen-buyers.json"],
+    ["Why somebody is not", "sluice audiences why 'Keen buyers' user-42"],
+  ]);
+}
+
+function audiencesTable(audiences: readonly AudienceView[], io: Io): string {
+  return table(
+    ["ID", "NAME", "KEY", "MEMBERS", "STATE"],
+    audiences.map(({ id, name, key, size, status }) => [
+      id,
+      name,
+      key,
+      size,
+      status.progress === 1 ? status.state : `${status.state} ${Math.floor(status.progress * 100)} %`,
+    ]),
+    io.style.bold,
+  );
+}
+
+function membersTable(members: readonly MemberView[], io: Io): string {
+  return table(
+    ["USER", "SINCE"],
+    members.map(({ userId, anonymousId, since }) => [
+      userId ?? `anonymous ${anonymousId ?? ""}`,
+      since ?? "",
+    ]),
+    io.style.bold,
+  );
+}

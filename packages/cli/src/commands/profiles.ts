@@ -1,0 +1,48 @@
+import type { ProfileView } from "@sluice/protocol";
+import type { Command } from "commander";
+import { examples, newCommand, newGroup } from "../command.js";
+import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import type { Io } from "../io.js";
+import { show } from "../show.js";
+import { table } from "../table.js";
+
+interface Options extends ConnectionOptions {
+  readonly json?: boolean;
+}
+
+export function profilesCommand(io: Io): Command {
+  const command = newGroup("profiles", "see what is known of a user");
+  command.addCommand(
+    withConnection(newCommand("get", "one user's profile, by any id that it answers to"))
+      .argument("<userId>")
+      .action(async (userId: string, options: Options) => {
+        const client = await connect(options, io);
+        const profile = await client.request<ProfileView>("GET", `/profiles/${encodeURIComponent(userId)}`);
+        await show(io, options.json, profile, () =>
+          table(
+            ["WHAT", "VALUE"],
+            [
+              ["user", profile.userId ?? `anonymous ${profile.anonymousId ?? ""}`],
+              ["also", [...profile.identities.userIds, ...profile.identities.anonymousIds].join(", ")],
+              ["first seen", profile.firstSeenAt],
+              ["last seen", profile.lastSeenAt],
+              ...Object.entries(profile.traits).map(([name, value]) => [
+                `trait ${name}`,
+                JSON.stringify(value),
+              ]),
+              ...Object.entries(profile.computedTraits).map(([name, value]) => [
+                `computed ${name}`,
+                JSON.stringify(value),
+              ]),
+              ...profile.audiences.map(({ key, member, since }) => [
+                `audience ${key}`,
+                `${member ? "in" : "out"} since ${since}`,
+              ]),
+            ],
+            io.style.bold,
+          ),
+        );
+      }),
+  );
+  return examples(command, [["What is known of a user", "sluice profiles get user-42"]]);
+}

@@ -1,0 +1,68 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { collectorForCli } from "./cli.js";
+
+let at: Awaited<ReturnType<typeof collectorForCli>>;
+beforeAll(async () => {
+  at = await collectorForCli();
+  for (const plan of ["pro", "free"])
+    await at.sluice(["send", "identify", "--user", `user-${plan}`, "--traits", JSON.stringify({ plan })]);
+});
+afterAll(() => at[Symbol.asyncDispose]());
+
+const json = async (args: readonly string[], expected = 0) =>
+  JSON.parse((await at.sluice([...args, "--json"], expected)).out);
+const PRO = JSON.stringify({ kind: "trait", trait: "plan", is: "equals", value: "pro" });
+
+describe("audiences", () => {
+  it("previews, makes, explains, changes and deletes one", async () => {
+    await writeFile(join(at.directory, "pro.json"), PRO);
+    expect(await json(["audiences", "preview", "--condition", "@pro.json"])).toMatchObject({
+      size: 1,
+      sample: [{ userId: "user-pro" }],
+    });
+    const { id } = await json(["audiences", "create", "Pro Users", "--condition", PRO, "--every", "2h"]);
+    expect(await json(["audiences", "get", "Pro Users"])).toMatchObject({
+      id,
+      key: "pro_users",
+      sync: { initialDelayMs: 0, everyMs: 7_200_000 },
+    });
+    expect((await at.sluice(["audiences", "why", "Pro Users", "user-free"])).out).toBe(
+      'user-free is not in Pro Users\n  no  trait plan equals "pro" (is "free")\n',
+    );
+    expect(await json(["audiences", "pause", id])).toMatchObject({ status: { state: "paused" } });
+    expect(await json(["audiences", "resume", id])).toMatchObject({ paused: false });
+    expect(await json(["audiences", "update", id, "--name", "Payers"])).toMatchObject({ key: "pro_users" });
+    expect((await at.sluice(["audiences", "members", id])).out).toContain("user-pro");
+    await at.sluice(["audiences", "delete", id], 2);
+    await at.sluice(["audiences", "delete", id, "--yes"]);
+    await at.sluice(["audiences", "get", id], 5);
+  });
+
+  it.each([
+    ["no JSON", "{", /not valid JSON/],
+    [
+      "a wrong node",
+      '{"kind":"not","condition":{"kind":"trait","trait":"a","is":"like"}}',
+      /condition\.condition\.is/,
+    ],
+  ])("refuses %s before anything is sent", async (_what, condition, message) => {
+    expect((await at.sluice(["audiences", "create", "X", "--condition", condition], 2)).err).toMatch(message);
+  });
+});
+
+describe("profiles and deletions", () => {
+  it("shows a profile, removes the user, lists who is refused and lifts it", async () => {
+    expect((await at.sluice(["profiles", "get", "user-pro"])).out).toContain('"pro"');
+    await at.sluice(["deletions", "create", "user-pro"], 2);
+    const { id } = await json(["deletions", "create", "user-pro", "--suppress", "--yes"]);
+    while ((await json(["deletions", "get", id])).status !== "finished");
+    expect((await at.sluice(["deletions", "get", id])).out).toContain("gone from the files");
+    expect((await json(["deletions", "list"])).items).toHaveLength(1);
+    await at.sluice(["profiles", "get", "user-pro"], 5);
+    expect((await json(["deletions", "suppressed"])).items).toHaveLength(1);
+    await at.sluice(["deletions", "lift", "user-pro"]);
+    expect((await json(["deletions", "suppressed"])).items).toEqual([]);
+  });
+});
