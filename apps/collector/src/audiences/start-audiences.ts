@@ -58,6 +58,8 @@ export interface Audiences {
 
 /** One reading of the log. */
 const READ_LIMITS = { messages: 1_000, bytes: 1_024 * 1_024 } as const;
+/** How long an answer waits for the messages before it to be counted; then it tells what there is. */
+const FRESH_MS = 1_000;
 /** After a failure of the store. */
 const PAUSE_MS = 1_000;
 /** Owed messages that are looked for in the log at once. */
@@ -89,6 +91,17 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   );
 
   // ── Waiting ──
+  const readers = new Set<{ readonly head: Offset; readonly isFresh: Deferred }>();
+  /** Resolves when all that was acknowledged before the call is counted: who has just sent a message finds it in the answer. */
+  const fresh = async (): Promise<void> => {
+    const reader = { head: log.head(), isFresh: deferred() };
+    if (status.cursor >= reader.head) return;
+    readers.add(reader);
+    const cancel = clock.after(FRESH_MS, reader.isFresh.resolve);
+    await reader.isFresh.promise;
+    cancel();
+    readers.delete(reader);
+  };
   let rouse = deferred();
   const wake = (): void => rouse.resolve();
   const stopListening = log.onAppend(wake);
@@ -117,6 +130,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   };
   const take = async (result: StepResult): Promise<void> => {
     status = result.status;
+    for (const reader of readers) if (status.cursor >= reader.head) reader.isFresh.resolve();
     await append(result.owed);
   };
   /** What a crash or a failed append left owed. Looked for first: the log's memory of ids ends with its dedupe window. */
@@ -197,11 +211,24 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const running = run();
 
   return {
-    figures: async (id) => (await engine.figures(clock.now())).find((one) => one.id === id),
-    members: (audienceId, page) => engine.members(audienceId, page),
-    why: (audienceId, userId) => engine.why(audienceId, userId, clock.now()),
-    profile: (userId) => engine.profile(userId),
+    figures: async (id) => {
+      await fresh();
+      return (await engine.figures(clock.now())).find((one) => one.id === id);
+    },
+    members: async (audienceId, page) => {
+      await fresh();
+      return engine.members(audienceId, page);
+    },
+    why: async (audienceId, userId) => {
+      await fresh();
+      return engine.why(audienceId, userId, clock.now());
+    },
+    profile: async (userId) => {
+      await fresh();
+      return engine.profile(userId);
+    },
     preview: async (condition, signal) => {
+      await fresh();
       const startedMs = clock.now();
       const { preview, needsHistory, upTo } = await engine.previewBegin(condition, startedMs);
       try {
@@ -231,6 +258,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     compact: () => engine.compact(),
     close: async () => {
       closing.abort();
+      for (const reader of readers) reader.isFresh.resolve();
       stopListening();
       stopWatching();
       wake();
