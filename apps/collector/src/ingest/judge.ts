@@ -1,6 +1,5 @@
 import { type Issue, isPlainObject, issue, LIMITS, validate } from "@sluice/protocol";
 import { wantsIp } from "../messages/fill-ip.js";
-import { itemSpan } from "../messages/scan-json.js";
 import type { MessageKey } from "../store/store.js";
 import { MAX_NESTING, type OpenedRequest } from "./open-request.js";
 
@@ -51,12 +50,10 @@ export function judge(request: OpenedRequest, options: JudgeOptions): Judgement 
   const keys: MessageKey[] = [];
   const madeIds: [number, string][] = [];
   const refusals: Refusal[] = [];
-  const tooDeep = new Set(request.scan.deepItems);
-  const mayBeTooLarge = request.isBatch && request.arrived.length > LIMITS.messageBytes;
   let somebodyWantsIp = false;
 
   for (const [index, item] of request.items.entries()) {
-    const issues = tooDeep.has(index) ? [TOO_DEEP] : issuesOf(request, index, item, mayBeTooLarge, options);
+    const issues = request.deepItems.has(index) ? [TOO_DEEP] : issuesOf(request, index, item, options);
     if (issues.length > 0 || !isPlainObject(item)) {
       const messageId = isPlainObject(item) ? item.messageId : undefined;
       refusals.push({
@@ -87,21 +84,13 @@ function issuesOf(
   request: OpenedRequest,
   index: number,
   item: unknown,
-  mayBeTooLarge: boolean,
   options: JudgeOptions,
 ): readonly RefusalIssue[] {
-  if (mayBeTooLarge && isTooLarge(request, index)) return [issue("message_too_large", "")];
+  if (request.mayHaveLargeItems && request.bytesOf(index).length > LIMITS.messageBytes)
+    return [issue("message_too_large", "")];
   const issues = validate(item);
   const writeKey = request.isBatch && isPlainObject(item) ? item.writeKey : undefined;
   if (typeof writeKey === "string" && writeKey !== "" && options.isForeignKey(writeKey))
     return [...issues, FOREIGN_KEY];
   return issues;
-}
-
-/** By its bytes as they arrived, without white space around it. */
-function isTooLarge({ arrived, scan }: OpenedRequest, index: number): boolean {
-  const roughly = (scan.bounds[index + 1] ?? 0) - 1 - (scan.bounds[index] ?? 0);
-  if (roughly <= LIMITS.messageBytes) return false;
-  const [start, end] = itemSpan(arrived, scan, index);
-  return end - start > LIMITS.messageBytes;
 }

@@ -1,5 +1,4 @@
 import { KB } from "@sluice/protocol";
-import { itemSpan } from "../messages/scan-json.js";
 import type { Rejection } from "../store/store.js";
 import type { Refusal } from "./judge.js";
 import type { OpenedRequest } from "./open-request.js";
@@ -26,10 +25,7 @@ export function rejectionsOf(
 
 /** The beginning of a message as it arrived. */
 function excerptOf(request: OpenedRequest, index: number): string {
-  const [start, end] = request.isBatch
-    ? itemSpan(request.arrived, request.scan, index)
-    : [0, request.arrived.length];
-  const bytes = request.arrived.subarray(start, Math.min(end, start + EXCERPT_BYTES));
+  const bytes = request.bytesOf(index).subarray(0, EXCERPT_BYTES);
   // A character that the cut went through is left out rather than shown as a broken one.
   return lenient.decode(bytes, { stream: false }).replace(/\ufffd$/, "");
 }

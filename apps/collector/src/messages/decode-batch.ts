@@ -1,43 +1,49 @@
-import { coerce, isPlainObject, type UncheckedMessage } from "@sluice/protocol";
+import { coerce, isPlainObject, type MessageKind, type UncheckedMessage } from "@sluice/protocol";
 import { type BatchContent, offsetAt, type StoredBatch, type StoredMessage } from "../store/store.js";
 import { fillIp } from "./fill-ip.js";
 import { decodeUtf8, parseJson } from "./parse-json.js";
 
 /** A request's JSON, and which part of it are its messages. */
 export interface DecodedRequest {
-  /** The messages after coercion; an item that is no object is kept as it is. */
+  /** The messages; an item that is no object is kept as it is. */
   readonly items: unknown[];
   /** What stands around them: the envelope, or the single message itself. Undefined where the body is no object. */
   readonly root: { readonly [key: string]: unknown } | undefined;
   readonly isBatch: boolean;
 }
 
-/**
- * Reads a request's JSON. The one place that does: what was judged at the door and what is sent out later are
- * the same by construction. Throws a `SyntaxError` for what is not UTF-8 or not JSON.
- */
-export function decodeRequest(
-  content: Pick<BatchContent, "body" | "kind" | "ip">,
-  hasLongNumbers?: boolean,
-): DecodedRequest {
-  const text = decodeUtf8(content.body);
-  if (text === undefined) throw new SyntaxError("The body is not valid UTF-8");
-  const parsed = parseJson(text, hasLongNumbers);
+/** Finds the messages in a request's parsed JSON. */
+export function requestOf(parsed: unknown, kind: MessageKind | undefined): DecodedRequest {
   const root = isPlainObject(parsed) ? parsed : undefined;
-  const batch = content.kind === undefined && Array.isArray(root?.batch) ? root.batch : undefined;
-  const items: unknown[] = batch ?? [parsed];
+  const batch = kind === undefined && Array.isArray(root?.batch) ? root.batch : undefined;
+  return { items: batch ?? [parsed], root, isBatch: batch !== undefined };
+}
+
+/**
+ * Brings a request's messages into the one form that everything after it knows. What was judged at the door and what is
+ * sent out later have both been through here.
+ */
+export function coerceMessages(
+  { items, root, isBatch }: DecodedRequest,
+  { kind, ip }: Pick<BatchContent, "kind" | "ip">,
+): void {
   const around = {
-    ...(content.kind === undefined ? {} : { kind: content.kind }),
-    ...(batch === undefined || root === undefined
-      ? {}
-      : { context: root.context, integrations: root.integrations, sentAt: root.sentAt }),
+    ...(kind === undefined ? {} : { kind }),
+    ...(isBatch ? { context: root?.context, integrations: root?.integrations, sentAt: root?.sentAt } : {}),
   };
   for (const item of items) {
     if (!isPlainObject(item)) continue;
     coerce(item, around);
-    if (content.ip !== undefined) fillIp(item, content.ip);
+    if (ip !== undefined) fillIp(item, ip);
   }
-  return { items, root, isBatch: batch !== undefined };
+}
+
+function decodeRequest(content: Pick<BatchContent, "body" | "kind" | "ip">): DecodedRequest {
+  const text = decodeUtf8(content.body);
+  if (text === undefined) throw new SyntaxError("The body is not valid UTF-8");
+  const request = requestOf(parseJson(text), content.kind);
+  coerceMessages(request, content);
+  return request;
 }
 
 /** The messages of a stored batch, in order, without those that were skipped. */

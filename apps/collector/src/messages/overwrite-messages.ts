@@ -2,7 +2,6 @@ import { itemSpan, scanJson } from "./scan-json.js";
 
 const BLANK = 0x20;
 const NULL = Buffer.from("null");
-const NO_LIMITS = { depth: Number.POSITIVE_INFINITY, items: Number.POSITIVE_INFINITY };
 
 /**
  * Overwrites messages in a request's bytes, in place: `null` and blanks stand where they stood, so lengths and the places of the
@@ -13,7 +12,7 @@ export function overwriteMessages(
   places: Iterable<number>,
   { isSingle, skipped }: { readonly isSingle: boolean; readonly skipped: readonly number[] },
 ): void {
-  const scan = scanJson(body, NO_LIMITS);
+  const scan = scanJson(body, Number.POSITIVE_INFINITY);
   const itemCount = scan.bounds.length - 1;
   if (isSingle || itemCount < 1) {
     overwrite(body, 0, body.length);

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { type Findings, leastBytes } from "./inspect-json.js";
 
 /** The text of a request's body, without a byte order mark; undefined when it is not UTF-8. */
 export function decodeUtf8(body: Uint8Array): string | undefined {
@@ -8,31 +9,30 @@ export function decodeUtf8(body: Uint8Array): string | undefined {
 }
 
 /**
- * JSON in which no digit is lost: numbers that a double cannot hold (integers beyond 2^53, exponents beyond its
- * range) are kept as raw JSON and written out as they came in. Everything else is what `JSON.parse` makes of it.
- * `hasLongNumbers` spares the search for such numbers to those who know.
+ * JSON in which no digit of an integer is lost: numbers that a double cannot hold (integers beyond 2^53, exponents beyond
+ * its range) are kept as raw JSON and written out as they came in. Everything else is what `JSON.parse` makes of it.
  */
-export function parseJson(text: string, hasLongNumbers = UNHOLDABLE.test(text)): unknown {
-  return hasLongNumbers ? JSON.parse(text, keepDigits) : JSON.parse(text);
+export function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  const findings: Findings = { isDeep: false, hasLargeNumbers: false };
+  leastBytes(value, findings, LOOKED_AT);
+  return findings.hasLargeNumbers || findings.isDeep ? parseKeepingDigits(text) : value;
 }
 
-/**
- * A number may need care only with sixteen digits before any point, or an exponent of two digits. It is looked for where
- * a number can begin: ids in strings, such as UUIDs, are full of an `e` before digits, and the slower parser costs ten times
- * as much. A string that looks like a number in a list is still taken for one: then we only lose time.
- */
-const UNHOLDABLE = /(?:^|[:,[\s])-?(?:\d{16}|\d+(?:\.\d+)?[eE][+-]?\d{2})/;
+/** How deep the search for numbers goes; what is deeper is taken to have some. */
+const LOOKED_AT = 2_000;
+
+/** As `parseJson`, for text in which there are such numbers. Five times slower than `JSON.parse`, and recursive. */
+export function parseKeepingDigits(text: string): unknown {
+  return JSON.parse(text, keepDigits);
+}
 
 function keepDigits(this: unknown, _key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number" || context?.source === undefined) return value;
-  return isHeld(value, context.source) ? value : rawJson(context.source);
-}
-
-/** Whether a double says what the digits say, as far as `JSON.stringify` would write it: fractions may be rounded. */
-function isHeld(value: number, source: string): boolean {
-  if (value === 0) return !/^-?[0.]*[1-9]/.test(source);
-  if (Number.isInteger(value)) return Number.isSafeInteger(value) || !/^-?\d+$/.test(source);
-  return Number.isFinite(value);
+  const isHeld = Number.isInteger(value)
+    ? Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source)
+    : Number.isFinite(value);
+  return isHeld ? value : rawJson(context.source);
 }
 
 /** `JSON.rawJSON`, which TypeScript's library does not know yet. */

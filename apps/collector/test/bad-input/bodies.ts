@@ -115,6 +115,7 @@ const NOT_JSON: BodyCase[] = malformed([
   ["braces without end", '{"a":'.repeat(50_000)],
   ["quotes", '"'.repeat(99_999)],
   ["backslashes", "\\".repeat(100_000)],
+  ["commas", `{"batch":[${",".repeat(400_000)}]}`],
   ["an item cut off", `{"batch":[${good("x")},{"type":"pa`],
 ]);
 
@@ -196,6 +197,7 @@ const ODD_BATCHES: BodyCase[] = odd([
   ["a batch in a batch", batchOf(batchOf(good("x"))), 0, { 0: "type_unknown" }],
   ["an array of messages as an item", batchOf(`[${good("x")}]`), 0, { 0: NO_OBJECT }],
   ["two batches: the last wins", `{"batch":[1,2,3],"batch":[${good("last")}]}`, 1],
+  ["two batches, the first with too many items", `{"batch":[${"0,".repeat(3_000)}0],"batch":[]}`, 0],
   ["two batches, one spelled with escapes", `{"batch":[1,2],"b\\u0061tch":[${good("escaped")}]}`, 1],
   ["a batch, an escaped one, and a decoy", `{"\\u0062atch":[${good("decoy")}],"xbatch":[1,2]}`, 1],
   ["a string that looks like a batch", `{"note":"\\"batch\\":[1,2,3]","batch":[${good("note")}]}`, 1],
@@ -387,7 +389,7 @@ const NESTING: BodyCase[] = [
     ],
     [
       "1,001 levels of objects",
-      batchOf(good("deep3g"), deepMessage("deep3", '{"a":', "1}", 999).replace("1}", "1}")),
+      batchOf(good("deep3g"), deepMessage("deep3", '{"a":', "}", 999).replace(":}", ":1}")),
       1,
       { 1: "nested_too_deep" },
     ],
@@ -480,8 +482,6 @@ const SIZES: BodyCase[] = [
   tooLarge("20 million items", Buffer.from(`{"batch":[${"0,".repeat(20_000_000)}0]}`)),
   tooLarge("2,501 items", batchOf(...Array.from({ length: 2_501 }, () => "{}"))),
   tooLarge("160,000 empty objects", `{"batch":[${"{},".repeat(160_000)}{}]}`),
-  tooLarge("commas", `{"batch":[${",".repeat(400_000)}]}`),
-  tooLarge("many items in an earlier batch", `{"batch":[${"0,".repeat(3_000)}0],"batch":[]}`),
   tooLarge("512,001 bytes", `{"batch":[],"x":"${"y".repeat(512_001 - 18)}"}`),
   tooLarge("a megabyte of blanks", " ".repeat(MB)),
   tooLarge(
