@@ -96,11 +96,26 @@ async function exchange(
     signal.addEventListener("abort", onAbort, { once: true });
     const fail = (error: unknown): void => settle({ kind: "failed", reason: reasonOf(error) });
     try {
-      transport.send(request, abort.signal).then(settle, fail);
+      transport.send(request, abort.signal).then((outcome) => settle(checked(outcome)), fail);
     } catch (error) {
       fail(error);
     }
   });
+}
+
+/** What a transport of the caller's own making answered, brought to its contract. */
+function checked(outcome: TransportOutcome | undefined): TransportOutcome {
+  if (outcome?.kind === "answered" && typeof outcome.status === "number") {
+    const { status, retryAfter, body } = outcome;
+    return {
+      kind: "answered",
+      status,
+      retryAfter: retryAfter === undefined ? undefined : String(retryAfter),
+      body: String(body),
+    };
+  }
+  const reason = outcome?.kind === "failed" ? String(outcome.reason) : "The transport gave no outcome";
+  return { kind: "failed", reason };
 }
 
 function base64(text: string): string {

@@ -41,7 +41,10 @@ export class Batcher {
   #lastFlushMs: number;
   #cancelTimer: CancelTimer | undefined;
   #pumpIsDeferred = false;
+  /** Ends the attempts and waits of what is sent. */
   #abandon = new AbortController();
+  /** Set when time ran out: messages up to this sequence go out with a signal that has aborted, and so not at all. */
+  #abandoned: { readonly upTo: number; readonly signal: AbortSignal } | undefined;
 
   constructor(options: BatcherOptions) {
     this.#options = options;
@@ -87,13 +90,16 @@ export class Batcher {
     return watch.done;
   }
 
-  /** Time is up for everything held: attempts end, waits end, and what is queued is reported as abandoned. */
+  /**
+   * Time is up for everything held: attempts and waits end, and what is queued follows in its order, without being sent.
+   * It takes the way of all batches, since at its end there may be a spool.
+   */
   abandonAll(deadline: DeadlineCode): void {
     const abandon = this.#abandon;
     this.#abandon = new AbortController();
+    this.#abandoned = { upTo: this.#lastSequence, signal: abandon.signal };
+    this.#makeAllDue();
     abandon.abort(new DeadlineReached(deadline));
-    while (this.#queue.length > 0) void this.#send(this.#takeBatch(), abandon.signal);
-    this.#stopTimer();
   }
 
   /** All that is held, oldest first, in batches. For a last word to disk when the process ends at once. */
@@ -145,8 +151,13 @@ export class Batcher {
     while (this.#inFlight.size < this.#options.maxInFlight) {
       const oldest = this.#queue.peek();
       if (!oldest || oldest.sequence > this.#dueUpTo) return;
-      void this.#send(this.#takeBatch(), this.#abandon.signal);
+      void this.#send(this.#takeBatch(), this.#signalFor(oldest));
     }
+  }
+
+  #signalFor(oldest: HeldMessage): AbortSignal {
+    const abandoned = this.#abandoned;
+    return abandoned && oldest.sequence <= abandoned.upTo ? abandoned.signal : this.#abandon.signal;
   }
 
   #takeBatch(): Batch {

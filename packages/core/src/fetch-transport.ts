@@ -1,6 +1,7 @@
 import { reasonOf } from "./reason-of.js";
 import { ANSWER_BYTES, type Transport } from "./transport.js";
 
+/** The part of `fetch` that the SDK uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /**

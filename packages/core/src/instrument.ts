@@ -10,9 +10,11 @@ export interface InstrumentedRequest {
   readonly headers: Record<string, string>;
 }
 
+/** How that request ended. */
 export interface InstrumentedEnd {
   /** The HTTP status, or -1 where no answer came. */
   readonly status: number;
+  /** Why it failed, where it did. */
   readonly reason?: string | undefined;
 }
 

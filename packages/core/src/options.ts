@@ -38,7 +38,12 @@ export interface AnalyticsOptions {
   onError?: OnError | undefined;
   /** `true`: nothing reaches the server and everything counts as delivered. Default: `false`. */
   stub?: boolean | undefined;
-  /** The collector's base URL, with or without `/v1`, or the name of a region. Default: `"oregon"`. */
+  /**
+   * The collector's base URL, with or without `/v1`, or the name of a region. Default: `"oregon"`.
+   *
+   * @example
+   * host: "https://events.example.com"
+   */
   host?: string | undefined;
   /** An alias of `host`, as the Go library has it. */
   endpoint?: string | undefined;
@@ -54,9 +59,19 @@ export interface AnalyticsOptions {
   maxTotalRetryMs?: number | undefined;
   /** Compresses request bodies, off the main thread. Default: `false`. */
   gzip?: boolean | undefined;
-  /** Merged under each message's own `context`. */
+  /**
+   * Merged under each message's own `context`, key by key.
+   *
+   * @example
+   * context: { app: { name: "shop", version: "1.4.0" } }
+   */
   context?: JsonObject | undefined;
-  /** Merged under each message's own `integrations`. */
+  /**
+   * Merged under each message's own `integrations`, key by key.
+   *
+   * @example
+   * integrations: { All: false, Webhooks: true }
+   */
   integrations?: JsonObject | undefined;
   /** How requests are made. Default: `undiciTransport()` on Node.js. */
   transport?: Transport | undefined;

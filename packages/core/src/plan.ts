@@ -27,6 +27,7 @@ export interface TrackingPlan {
   group?: object;
 }
 
+/** A number goes out as its digits. */
 type Id = string | number;
 
 /** Who a message is about: one of the two is required. */
@@ -40,6 +41,7 @@ export interface CallFields {
   messageId?: string | number | undefined;
   /** When it happened: a Date, ISO 8601, or milliseconds since the epoch. For historical data; default: the collector's time of the call. */
   timestamp?: Date | string | number | undefined;
+  /** What surrounds the message: device, page, IP address. Merged over the client's own `context`, key by key. */
   context?: JsonObject | undefined;
   /** Destination name → whether the message goes there. `All: false` turns off those that are not named. */
   integrations?: Integrations | undefined;
@@ -83,8 +85,10 @@ type EachName<Plan, Kind extends string, NameField extends string> = [Planned<Pl
       >;
     }[Names<Plan, Kind>];
 
+/** What `identify` takes: who a user is. `traits` are the plan's, each of them optional: a call tells what changed. */
 export type IdentifyCall<Plan> = CallFields & Identity & Holding<"traits", Partial<Traits<Plan, "identify">>>;
 
+/** What `track` takes: what a user did. With a plan, the event's name decides its properties. */
 export type TrackCall<Plan> = CallFields & Identity & EachName<Plan, "track", "event">;
 
 /** A page or screen without a plan needs no name; a category needs one. */
@@ -99,12 +103,16 @@ type ViewCall<Plan, Kind extends "page" | "screen"> = CallFields &
     ? FreeView
     : { category?: string | undefined } & EachName<Plan, Kind, "name">);
 
+/** What `page` takes as an object. */
 export type PageCall<Plan> = ViewCall<Plan, "page">;
+/** What `screen` takes as an object. */
 export type ScreenCall<Plan> = ViewCall<Plan, "screen">;
 
+/** What `group` takes: which group a user belongs to. */
 export type GroupCall<Plan> = CallFields &
   Identity & { groupId: Id } & Holding<"traits", Partial<Traits<Plan, "group">>>;
 
+/** What `alias` takes: two ids that are one user. */
 export type AliasCall = CallFields & { userId: Id; previousId: Id };
 
 /** The fields beside the name in `page("Docs", "Home", fields)`. */

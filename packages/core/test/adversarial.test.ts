@@ -232,6 +232,11 @@ describe("whatever the transport does", () => {
     ["rejects", () => Promise.reject(new Error("async"))],
     ["rejects with nothing", () => Promise.reject(undefined)],
     ["ignores its signal and never answers", () => new Promise(() => {})],
+    ["answers nothing", async () => undefined as never],
+    ["answers null", async () => null as never],
+    ["answers no promise", () => 5 as never],
+    ["answers a status that is none", async () => ({ kind: "answered", status: "200", body: "" }) as never],
+    ["fails for a reason that is none", async () => ({ kind: "failed" }) as never],
     ["answers statuses that do not exist", async () => ({ kind: "answered", status: Number.NaN, body: "" })],
   ];
 

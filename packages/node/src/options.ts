@@ -8,10 +8,16 @@ export interface NodeAnalyticsOptions extends AnalyticsOptions {
   flushOnSignals?: boolean | undefined;
   /** Milliseconds that the end of the process may wait for what is queued. Default: 10_000. */
   exitFlushTimeoutMs?: number | undefined;
-  /** Keeps what could not be sent on disk, and sends it later, also after a restart. Default: off. */
+  /**
+   * Keeps what could not be sent on disk, and sends it later, also after a restart. Default: off.
+   *
+   * @example
+   * spool: { directory: "/var/lib/my-app/analytics", maxBytes: 16_777_216 }
+   */
   spool?: SpoolOptions | undefined;
 }
 
+/** Where the spool is and how large it may be. */
 export interface SpoolOptions {
   /** A directory that only this application uses. It is made where there is none. */
   directory: string;

@@ -1,10 +1,11 @@
 import { ANSWER_BYTES, reasonOf, type Transport, type TransportOutcome } from "@sluice/core";
 import type { Dispatcher, Pool } from "undici";
 
+/** Options of {@link undiciTransport}. */
 export interface UndiciTransportOptions {
   /** Connections to the collector, at most. Default: the client's `maxInFlight`, or 1 when you make the transport yourself. */
   connections?: number | undefined;
-  /** Milliseconds an idle connection is kept. Default: 4_000, which is below the 5 s after which Node.js servers close theirs. */
+  /** Milliseconds an idle connection is kept where the server names no time of its own. Default: 30_000, several times `flushAfter`. */
   keepAliveMs?: number | undefined;
   /** Sends through this dispatcher instead of an own pool: a proxy agent, or `MockAgent` in tests. It is not closed. */
   dispatcher?: Dispatcher | undefined;
@@ -17,7 +18,7 @@ export interface UndiciTransportOptions {
  * const analytics = new Analytics({ writeKey, transport: undiciTransport({ dispatcher: new ProxyAgent(url) }) });
  */
 export function undiciTransport(options: UndiciTransportOptions = {}): Transport {
-  const { connections = 1, keepAliveMs = 4_000, dispatcher } = options;
+  const { connections = 1, keepAliveMs = 30_000, dispatcher } = options;
   /** One pool an origin; a client has one origin. */
   const pools = new Map<string, Promise<Pool>>();
 

@@ -56,7 +56,7 @@ export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
     if (total("bytes") + bytes > options.maxBytes) {
       throw new Error(`The spool is full: it holds at most ${options.maxBytes} bytes`);
     }
-    const draft = join(folder, `${randomUUID()}.draft`);
+    const draft = join(folder, `${randomUUID()}${DRAFT}`);
     const descriptor = openSync(draft, "wx", 0o600);
     try {
       writeSync(descriptor, text);
@@ -94,6 +94,7 @@ export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
         await mkdir(folder, { recursive: true, mode: 0o700 });
         for (const file of (await readdir(folder)).sort()) {
           lastNumber = Math.max(lastNumber, numberOf(file));
+          if (file.endsWith(DRAFT)) await removeIfOld(join(folder, file));
           const waiting = await waitingName(folder, file);
           if (waiting === undefined) continue;
           const { size } = await stat(join(folder, waiting));
@@ -150,6 +151,15 @@ export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
 
 function folderName({ writeKey, batchUrl }: SpoolDirectoryOptions): string {
   return createHash("sha256").update(`${writeKey}\n${batchUrl}`).digest("hex").slice(0, 16);
+}
+
+const DRAFT = ".draft";
+/** A draft is whole within moments; one of this age was left by a process that ended while it wrote. */
+const OLD_DRAFT_MS = 60 * 60 * 1_000;
+
+async function removeIfOld(path: string): Promise<void> {
+  const { mtimeMs } = await stat(path);
+  if (Date.now() - mtimeMs > OLD_DRAFT_MS) await unlink(path);
 }
 
 const WAITS = /^(\d{12})\.jsonl$/;
