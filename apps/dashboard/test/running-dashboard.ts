@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
+import { vi } from "vitest";
 
 /** What of the collector is used here. */
 interface CollectorModule {
@@ -97,9 +98,12 @@ export async function runDashboard(): Promise<RunningDashboard> {
   };
 }
 
-/** Builds the dashboard into a folder and returns it. */
+/** Builds the dashboard into a folder, as for users, and returns it. */
 export async function buildDashboard(folder: string): Promise<string> {
+  // Vitest's `test` would make it a build with React's development checks.
+  vi.stubEnv("NODE_ENV", "production");
   await build({ root: ROOT, logLevel: "error", build: { outDir: folder, emptyOutDir: true } });
+  vi.unstubAllEnvs();
   return folder;
 }
 

@@ -144,7 +144,12 @@ function listOf(text: string): readonly Scalar[] {
     .map(scalarOf);
 }
 
-/** The value as somebody would type it. */
+/** The value as somebody would type it; `contains` takes text as it stands. */
+function typedOf({ is, value }: { readonly is: Comparison; readonly value?: unknown }): string {
+  if (is === "exists") return "";
+  return is === "contains" ? String(value) : textOf(value);
+}
+
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(textOf).join(", ");
   if (typeof value === "string") return typeof scalarOf(value) === "string" ? value : `"${value}"`;
@@ -175,7 +180,7 @@ function draftNode(condition: Condition, negated: boolean): DraftNode {
       return {
         ...newTrait(condition.trait),
         is: condition.is,
-        value: condition.is === "exists" ? "" : textOf(condition.value),
+        value: typedOf(condition),
         negated: condition.is === "exists" && condition.value === false ? !negated : negated,
       };
     case "event": {
@@ -190,7 +195,7 @@ function draftNode(condition: Condition, negated: boolean): DraftNode {
           ...newTest(),
           name: test.property,
           is: test.is,
-          value: textOf(test.value),
+          value: typedOf(test),
         })),
       };
     }

@@ -14,8 +14,20 @@ export const TRAIT_KINDS: Readonly<Record<ComputedTraitKind, string>> = {
   unique_list: "List of different",
 };
 
+/** What is worked out of the property, before its name. */
+const OF_PROPERTY: Readonly<Record<Exclude<ComputedTraitKind, "count">, string>> = {
+  sum: "Sum of",
+  average: "Average of",
+  min: "Least",
+  max: "Greatest",
+  most_frequent: "Most frequent",
+  first: "First",
+  last: "Last",
+  unique_list: "Every different",
+};
+
 /** `Sum of total over “Order Completed”, last 30 d`. */
 export function traitInWords({ kind, property, event, withinMs }: ComputedTraitView): string {
-  const what = kind === "count" ? "Count of" : `${TRAIT_KINDS[kind]} ${visibleText(property ?? "")} of`;
+  const what = kind === "count" ? "Count of" : `${OF_PROPERTY[kind]} ${visibleText(property ?? "")} over`;
   return `${what} “${visibleText(event)}”${withinMs === undefined ? "" : `, last ${duration(withinMs)}`}`;
 }

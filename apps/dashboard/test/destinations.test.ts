@@ -1,0 +1,98 @@
+import type { FilterRuleView } from "@sluice/protocol";
+import { expect, test } from "vitest";
+import { ruleInWords } from "../src/pages/destinations/rule-words.js";
+import { schemaProperties } from "../src/pages/destinations/schema-fields.js";
+import {
+  draftOf,
+  emptyDraft,
+  issueAt,
+  issuesOf,
+  newHeader,
+  newWebhook,
+  settingsOf,
+} from "../src/pages/destinations/settings-draft.js";
+
+const WEBHOOKS = new Set(["webhooks", "webhookUrl", "sharedSecret", "payload", "concurrency"]);
+
+test("settings that were read and saved again are the same, and touch no secret", () => {
+  const shown = {
+    webhooks: [{ url: "https://a.example/", headers: { "X-Team": "data" } }, { url: "https://b.example/" }],
+    sharedSecretSet: true,
+    payload: "classic",
+    concurrency: 50,
+  };
+  expect(settingsOf(draftOf(shown), WEBHOOKS)).toEqual({
+    webhooks: [{ url: "https://a.example/", headers: { "X-Team": "data" } }, { url: "https://b.example/" }],
+    payload: "classic",
+    concurrency: 50,
+  });
+});
+
+test("a secret is kept, replaced or removed", () => {
+  const draft = draftOf({ webhooks: [{ url: "https://a.example/" }] });
+  expect(settingsOf({ ...draft, secret: { kind: "set", value: "s" } }, WEBHOOKS)).toMatchObject({
+    sharedSecret: "s",
+  });
+  expect(settingsOf({ ...draft, secret: { kind: "remove" } }, WEBHOOKS)).toMatchObject({
+    sharedSecret: null,
+  });
+  expect(settingsOf({ ...draft, secret: { kind: "set", value: "" } }, WEBHOOKS)).not.toHaveProperty(
+    "sharedSecret",
+  );
+});
+
+test("rows that were left empty are not sent, but the first is, for the API to ask for it", () => {
+  const draft = {
+    ...emptyDraft(),
+    webhooks: [newWebhook(" https://a.example/ ", [newHeader("", "x"), newHeader(" A ", "1")]), newWebhook()],
+  };
+  expect(settingsOf(draft, WEBHOOKS)).toEqual({
+    webhooks: [{ url: "https://a.example/", headers: { A: "1" } }],
+  });
+  expect(settingsOf(emptyDraft(), WEBHOOKS)).toEqual({ webhooks: [{ url: "" }] });
+});
+
+test("a type without webhooks sends only what its schema names", () => {
+  const draft = { ...emptyDraft(), others: { fileName: "a.jsonl", other: 1 } };
+  expect(settingsOf(draft, new Set(["fileName"]))).toEqual({ fileName: "a.jsonl" });
+});
+
+test("what the API found wrong stands at its field", () => {
+  const error = {
+    details: { issues: [{ path: "settings.webhooks[1].url", code: "required", message: "A full URL" }] },
+  };
+  expect(issueAt(issuesOf(error), "webhooks[1].url")).toBe("A full URL");
+  expect(issueAt(issuesOf(error), "webhooks[0].url")).toBeUndefined();
+  expect(issuesOf(new Error("no"))).toEqual([]);
+});
+
+test("a schema as fields", () => {
+  const fields = schemaProperties({
+    properties: {
+      payload: { title: "Body", enum: ["full", "classic"], default: "full" },
+      rateLimit: { type: ["number", "null"] },
+      standardWebhooks: { type: "boolean" },
+      caFile: { type: ["string", "null"] },
+    },
+  });
+  expect(fields.map(({ name, type }) => [name, type])).toEqual([
+    ["payload", "choice"],
+    ["rateLimit", "number"],
+    ["standardWebhooks", "boolean"],
+    ["caFile", "text"],
+  ]);
+});
+
+test.each<[FilterRuleView, string]>([
+  [{ action: { kind: "drop" } }, "Drop every message"],
+  [{ kinds: ["page", "screen"], action: { kind: "drop" } }, "Drop page, screen"],
+  [{ events: ["Viewed"], action: { kind: "sample", share: 0.25 } }, "Keep 25 % of every message “Viewed”"],
+  [
+    {
+      kinds: ["track"],
+      where: [{ path: "properties.total", is: "less", value: 5 }],
+      action: { kind: "remove", paths: ["context.ip"] },
+    },
+    "Remove context.ip from track where properties.total is less than 5",
+  ],
+])("%j in words", (rule, words) => expect(ruleInWords(rule)).toBe(words));

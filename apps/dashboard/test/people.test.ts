@@ -1,0 +1,154 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
+import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
+
+describeInBrowser("audiences, computed traits and deletions", () => {
+  let browser: Browser;
+  let dashboard: RunningDashboard;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
+    await dashboard.api("POST", "/destinations", {
+      type: "webhooks",
+      name: "Warehouse",
+      sourceIds: [dashboard.sourceId],
+      settings: { webhooks: [{ url: `${dashboard.receiver.url}/hook` }] },
+    });
+    await dashboard.send(
+      { type: "identify", userId: "ada", traits: { plan: "pro" } },
+      { type: "identify", userId: "bob", traits: { plan: "free" } },
+      {
+        type: "track",
+        messageId: "ada-1",
+        userId: "ada",
+        event: "Order Completed",
+        properties: { total: 40 },
+      },
+      {
+        type: "track",
+        messageId: "bob-1",
+        userId: "bob",
+        event: "Order Completed",
+        properties: { total: 60 },
+      },
+      {
+        type: "track",
+        messageId: "bob-2",
+        userId: "bob",
+        event: "Order Completed",
+        properties: { total: 5 },
+      },
+    );
+    watched = await openPage(browser, { width: 1_280, height: 900 });
+    page = watched.page;
+    await page.goto(dashboard.signInUrl);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await dashboard?.close();
+  });
+
+  test("an audience is built with a live preview, then lists its members and says why", async () => {
+    await page.goto(`${dashboard.url}/audiences/new`);
+    const preview = page.getByRole("region", { name: "Who is in" });
+    await page.getByRole("textbox", { name: "Name" }).fill("Big pro spenders");
+    await page.getByText("big_pro_spenders").waitFor();
+    await page.getByRole("combobox", { name: "Event", exact: true }).fill("Order Completed");
+    await preview.getByText("100 % of 2 profiles").waitFor();
+    await page.getByRole("button", { name: "where a property" }).click();
+    await page.getByRole("textbox", { name: "Property" }).fill("total");
+    await page.getByRole("combobox", { name: "Comparison" }).selectOption("greater");
+    await page.getByRole("textbox", { name: "Value" }).fill("50");
+    await preview.getByText("50 % of 2 profiles").waitFor();
+    await preview.getByRole("link", { name: "bob" }).waitFor();
+    await page.getByRole("textbox", { name: "Value" }).fill("10");
+    await page.getByRole("button", { name: "Trait", exact: true }).click();
+    await preview.getByText("Complete the conditions").waitFor();
+    await page.getByRole("textbox", { name: "Trait" }).fill("plan");
+    await page.getByRole("textbox", { name: "Value" }).last().fill("pro");
+    await preview.getByRole("link", { name: "ada" }).waitFor();
+    await page.getByRole("checkbox", { name: "Warehouse" }).check();
+    await page.getByRole("button", { name: "Create audience" }).click();
+
+    await page.getByRole("heading", { name: "Big pro spenders" }).waitFor();
+    await page.getByRole("region", { name: "Conditions" }).getByText("Trait plan is pro").waitFor();
+    const members = page.getByRole("table", { name: "Members, by id" });
+    await members.getByText("ada").waitFor();
+    expect(await members.getByRole("row").count()).toBe(2);
+    await members.getByRole("button", { name: "Why?" }).click();
+    const why = page.getByRole("region", { name: "Why is a user in or out?" });
+    await why.getByText("In", { exact: true }).waitFor();
+    expect(await why.innerText()).toMatch(/Did “Order Completed” at least once[\s\S]*seen 1 time/);
+    await why.getByRole("textbox", { name: "User id" }).fill("bob");
+    await why.getByRole("button", { name: "Explain" }).click();
+    await why.getByText("Out", { exact: true }).waitFor();
+    await why.getByText("it is free").waitFor();
+    await expect
+      .poll(() => dashboard.receiver.received.some(({ body }) => body.includes('"big_pro_spenders":true')))
+      .toBe(true);
+  }, 60_000);
+
+  test("an edited audience keeps its conditions and changes its members", async () => {
+    await page.goto(`${dashboard.url}/audiences`);
+    await page.getByRole("link", { name: "Big pro spenders" }).click();
+    await page.getByRole("link", { name: "Edit" }).click();
+    expect(await page.getByRole("textbox", { name: "Value" }).last().inputValue()).toBe("pro");
+    await page.getByRole("textbox", { name: "Value" }).last().fill("free");
+    await page.getByRole("region", { name: "Who is in" }).getByRole("link", { name: "bob" }).waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("table", { name: "Members, by id" }).getByText("bob").waitFor();
+  }, 60_000);
+
+  test("a condition that is not complete is named where it stands", async () => {
+    await page.goto(`${dashboard.url}/audiences/new`);
+    await page.getByRole("textbox", { name: "Name" }).fill("Nobody");
+    await page.getByRole("button", { name: "Create audience" }).click();
+    await page.getByText("It must be a text of 1 to 1,000 characters").waitFor();
+    expect(page.url()).toBe(`${dashboard.url}/audiences/new`);
+  });
+
+  test("a computed trait is made, and stands in the profile", async () => {
+    await page.goto(`${dashboard.url}/computed-traits`);
+    await page.getByRole("button", { name: "New computed trait" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Lifetime value");
+    await dialog.getByRole("combobox", { name: "Value" }).selectOption("sum");
+    await dialog.getByRole("textbox", { name: "Property" }).fill("total");
+    await dialog.getByRole("textbox", { name: "Event" }).fill("Order Completed");
+    await dialog.getByRole("button", { name: "Create computed trait" }).click();
+    await page.getByText("Sum of total over “Order Completed”").waitFor();
+    await page.goto(`${dashboard.url}/profiles/bob`);
+    const computed = page.getByRole("region", { name: "Computed traits" });
+    await computed.getByText("lifetime_value").waitFor();
+    await computed.getByText("65").waitFor();
+  }, 60_000);
+
+  test("a deletion leaves a receipt and nothing of the user", async () => {
+    await page.goto(`${dashboard.url}/deletions`);
+    await page.getByRole("button", { name: "Delete users" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "User ids" }).fill("bob\n\nbob");
+    await dialog.getByRole("checkbox", { name: "Also refuse their later messages" }).check();
+    await dialog.getByRole("button", { name: "Delete 1 user" }).click();
+    const row = page.getByRole("row", { name: /1 user/ });
+    await row.getByText("Finished").waitFor({ timeout: 30_000 });
+    await row.getByRole("button").click();
+    await page
+      .getByRole("dialog")
+      .getByText(/messages, .*the profile/)
+      .waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("textbox", { name: "User id to lift" }).fill("bob");
+    await page.getByRole("button", { name: "Lift" }).click();
+    await page.getByText("Nobody.").waitFor();
+    await page.goto(`${dashboard.url}/profiles/bob`);
+    await page.getByText("It is not there, or not any more").waitFor();
+    await page.goto(`${dashboard.url}/messages/bob-1`);
+    await page.getByText("It is not there, or not any more").waitFor();
+    expect(watched.problems).toEqual([]);
+  }, 60_000);
+});

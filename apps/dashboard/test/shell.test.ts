@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { addresses } from "../src/routing/addresses.js";
+import { matchPath } from "../src/routing/router.js";
+import { takeToken } from "../src/session/token.js";
+import { commandsFor } from "../src/shell/palette-commands.js";
+import { ALL_PLACES } from "../src/shell/places.js";
+import { onKey } from "../src/shell/shortcuts.js";
+import { toggledTheme } from "../src/theme/theme.js";
+
+test.each([
+  ["/", "/", {}],
+  ["/sources/:id", "/sources/src_1", { id: "src_1" }],
+  ["/sources/:id", "/sources/src_1/", { id: "src_1" }],
+  ["/messages/:id", `/messages/${encodeURIComponent("a/b?c#d %")}`, { id: "a/b?c#d %" }],
+  ["/sources/:id", "/sources", undefined],
+  ["/sources/:id", "/sources/a/b", undefined],
+  ["/messages/:id", "/messages/%E0%A4%A", undefined],
+])("%s and %s", (pattern, path, params) => expect(matchPath(pattern, path)).toEqual(params));
+
+test("an id with any characters stays one segment", () => {
+  const path = new URL(addresses.message("../x?y#z", "s&t"), "http://h").pathname;
+  expect(matchPath("/messages/:id", path)).toEqual({ id: "../x?y#z" });
+});
+
+function tab(href: string, kept?: string) {
+  const replaced: string[] = [];
+  const storage = new Map(kept === undefined ? [] : [["sluice.token", kept]]);
+  const token = takeToken(
+    { href },
+    { replaceState: (_state, _title, url) => void replaced.push(String(url)) },
+    { getItem: (key) => storage.get(key) ?? null, setItem: (key, value) => void storage.set(key, value) },
+  );
+  return { token, replaced, kept: storage.get("sluice.token") };
+}
+
+test.each([
+  ["http://h/live?q=a&token=t1", "t1", ["/live?q=a"], "t1"],
+  ["http://h/#token=t2", "t2", ["/"], "t2"],
+  ["http://h/sources#token=t%2B3", "t+3", ["/sources"], "t+3"],
+  ["http://h/live", undefined, [], undefined],
+])("%s signs in once and leaves the address", (href, token, replaced, kept) => {
+  expect(tab(href)).toEqual({ token, replaced, kept });
+});
+
+test("without one in the address, the tab's own token is used; a new one replaces it", () => {
+  expect(tab("http://h/", "old").token).toBe("old");
+  expect(tab("http://h/?token=new", "old")).toMatchObject({ token: "new", kept: "new" });
+});
+
+test("g and a key go to a page; in a field only chords count", () => {
+  const press = (key: string, more = {}) => ({
+    key,
+    ctrlOrMeta: false,
+    alt: false,
+    isTyping: false,
+    ...more,
+  });
+  expect(onKey("none", press("g"))).toEqual({ state: "going" });
+  for (const place of ALL_PLACES) {
+    expect(onKey("going", press(place.key)).action).toEqual({ kind: "go", href: place.href });
+  }
+  expect(onKey("going", press("q"))).toEqual({ state: "none" });
+  expect(onKey("none", press("g", { isTyping: true }))).toEqual({ state: "none" });
+  expect(onKey("none", press("k", { ctrlOrMeta: true, isTyping: true })).action).toEqual({ kind: "palette" });
+});
+
+test("no two pages have the same key", () => {
+  expect(new Set(ALL_PLACES.map((place) => place.key)).size).toBe(ALL_PLACES.length);
+});
+
+test("the palette finds pages, things, actions, and looks for anything", () => {
+  const things = [
+    { name: "Warehouse", href: "/destinations/d", icon: "destinations", kind: "Destination" },
+  ] as const;
+  const labels = (text: string) => commandsFor(text, things).map((command) => command.label);
+  expect(labels("ware")).toEqual([
+    "Warehouse",
+    "Messages that match ware",
+    "Message with id ware",
+    "Profile of user ware",
+  ]);
+  expect(labels("dead letter type:track")).toEqual(["Messages that match dead letter type:track"]);
+  expect(labels("gdpr")[0]).toBe("Deletions");
+  expect(labels("")).toContain("Overview");
+});
+
+test("the toggle always shows the other theme", () => {
+  expect(toggledTheme("system", true)).toBe("light");
+  expect(toggledTheme("system", false)).toBe("dark");
+  expect(toggledTheme("dark", false)).toBe("light");
+});

@@ -1,0 +1,93 @@
+import type { AttemptView, StoredMessageView } from "@sluice/protocol";
+import { expect, test } from "vitest";
+import { attemptTone, timelineOf } from "../src/pages/message/timeline.js";
+import { verdictOf } from "../src/words/verdict.js";
+
+const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+const attempt = (number: number, second: number, more: Partial<AttemptView>): AttemptView => ({
+  attempt: number,
+  at: at(second),
+  url: "https://a.example/",
+  latencyMs: 10,
+  ...more,
+});
+
+const MESSAGE: StoredMessageView = {
+  messageId: "m",
+  sourceId: "s",
+  receivedAt: at(2),
+  state: "accepted",
+  message: { type: "track", originalTimestamp: at(1) },
+  outcomes: [
+    {
+      id: "1",
+      destinationId: "slow",
+      state: "delivered",
+      reason: "HTTP 200",
+      at: at(9),
+      attempts: [attempt(1, 3, { status: 503 }), attempt(2, 8, { status: 200 })],
+    },
+    { id: "2", destinationId: "off", state: "filtered", reason: "integrations", at: at(4), attempts: [] },
+    {
+      id: "3",
+      destinationId: "later",
+      state: "pending",
+      reason: "HTTP 500",
+      nextAttemptAt: at(30),
+      attempts: [],
+    },
+  ],
+};
+
+test("a message's life in the order in which it happened, over all destinations", () => {
+  const moments = timelineOf(MESSAGE).map((moment) =>
+    moment.kind === "attempt"
+      ? `attempt ${moment.attempt.attempt} ${moment.destinationId}`
+      : moment.kind === "outcome"
+        ? `${moment.outcome.state} ${moment.outcome.destinationId}`
+        : moment.kind,
+  );
+  expect(moments).toEqual([
+    "sent",
+    "received",
+    "stored",
+    "attempt 1 slow",
+    "filtered off",
+    "attempt 2 slow",
+    "delivered slow",
+    "pending later",
+  ]);
+});
+
+test("a refused message was received and rejected", () => {
+  const moments = timelineOf({
+    sourceId: "s",
+    receivedAt: at(1),
+    state: "rejected",
+    issues: [],
+    excerpt: "{}",
+  });
+  expect(moments.map(({ kind }) => kind)).toEqual(["received", "rejected"]);
+});
+
+test("a sender's time that is none is left out", () => {
+  const moments = timelineOf({ ...MESSAGE, message: { timestamp: "yesterday" } });
+  expect(moments[0]?.kind).toBe("received");
+});
+
+test.each([
+  [attempt(1, 1, { status: 204 }), "good"],
+  [attempt(1, 1, { status: 302 }), "bad"],
+  [attempt(1, 1, { error: { code: "timeout", message: "5 s" } }), "bad"],
+  [attempt(1, 1, {}), "good"],
+])("an attempt %j is %s", (one, tone) => expect(attemptTone(one)).toBe(tone));
+
+test.each([
+  [[], "Stored"],
+  [["delivered"], "Delivered"],
+  [["delivered", "failed"], "Failed 1/2"],
+  [["delivered", "pending", "pending"], "Pending 2/3"],
+  [["filtered", "filtered"], "Filtered"],
+] as const)("%j is called %s", (states, label) =>
+  expect(verdictOf(states.map((state) => ({ state }))).label).toBe(label),
+);
