@@ -1,0 +1,109 @@
+// What watching costs: p99 of the ingestion's 200 at 1,000 messages a second, with nobody at the live stream and with
+// three readers who are shown every message. Rounds alternate, so that both see the same machine.
+//
+//   node bench/collector/live.bench.mjs      (after npm run build)
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const ROUNDS = 4;
+const ROUND_MS = 5_000;
+const REQUESTS_A_SECOND = 100;
+const MESSAGES_A_REQUEST = 10;
+const READERS = 3;
+
+const SLUICE = fileURLToPath(new URL("../../packages/cli/bin/sluice.cjs", import.meta.url));
+const dataDir = await mkdtemp(join(tmpdir(), "sluice-live-"));
+const child = spawn(process.execPath, [SLUICE, "dev", "--json", "--port", "0", "--data-dir", dataDir], {
+  stdio: ["ignore", "pipe", "ignore"],
+});
+const { url, writeKey, adminToken } = await new Promise((resolve) => {
+  createInterface({ input: child.stdout }).once("line", (line) => resolve(JSON.parse(line)));
+});
+const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
+let sent = 0;
+
+async function post() {
+  const batch = Array.from({ length: MESSAGES_A_REQUEST }, () => ({
+    type: "track",
+    event: "Order Completed",
+    userId: `user-${sent % 1_000}`,
+    messageId: `m-${sent++}`,
+    properties: { total: 19.99, note: "x".repeat(300) },
+  }));
+  const began = performance.now();
+  const response = await fetch(`${url}/v1/batch`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/json" },
+    body: JSON.stringify({ batch }),
+  });
+  await response.arrayBuffer();
+  if (response.status !== 200) throw new Error(`the collector answered ${response.status}`);
+  return performance.now() - began;
+}
+
+/** Latencies of a round, paced by the clock whatever the answers take. */
+async function round() {
+  const began = performance.now();
+  const answers = [];
+  for (let i = 0; i < (ROUND_MS / 1_000) * REQUESTS_A_SECOND; i++) {
+    const dueMs = began + (i * 1_000) / REQUESTS_A_SECOND;
+    const waitMs = dueMs - performance.now();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    answers.push(post());
+  }
+  return Promise.all(answers);
+}
+
+/** A reader in the manner of the dashboard; answers how many messages it was shown. */
+function reader() {
+  const gone = new AbortController();
+  let shown = 0;
+  const reading = (async () => {
+    const response = await fetch(`${url}/api/v1/live`, {
+      headers: { authorization: `Bearer ${adminToken}` },
+      signal: gone.signal,
+    });
+    let rest = "";
+    for await (const chunk of response.body) {
+      const events = (rest + Buffer.from(chunk).toString("latin1")).split("\n\n");
+      rest = events.pop() ?? "";
+      shown += events.filter((event) => event.includes("\nevent: message\n")).length;
+    }
+  })().catch(() => {});
+  return async () => {
+    gone.abort();
+    await reading;
+    return shown;
+  };
+}
+
+const quiet = [];
+const watched = [];
+let shown = 0;
+await round();
+for (let i = 0; i < ROUNDS; i++) {
+  quiet.push(...(await round()));
+  const readers = Array.from({ length: READERS }, reader);
+  watched.push(...(await round()));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  for (const stop of readers) shown += await stop();
+}
+child.kill("SIGTERM");
+await new Promise((resolve) => child.once("exit", resolve));
+await rm(dataDir, { recursive: true, force: true });
+
+const percentile = (latencies, share) =>
+  [...latencies].sort((a, b) => a - b)[Math.ceil(latencies.length * share) - 1];
+const table = [
+  ["", "p50", "p99"],
+  ["nobody watches", ...[0.5, 0.99].map((share) => `${percentile(quiet, share).toFixed(2)} ms`)],
+  [`${READERS} readers`, ...[0.5, 0.99].map((share) => `${percentile(watched, share).toFixed(2)} ms`)],
+];
+for (const row of table) console.log(row.map((cell) => cell.padEnd(16)).join(""));
+const moved = (percentile(watched, 0.99) / percentile(quiet, 0.99) - 1) * 100;
+const expected = READERS * ROUNDS * (ROUND_MS / 1_000) * REQUESTS_A_SECOND * MESSAGES_A_REQUEST;
+console.log(`p99 moved by ${moved.toFixed(0)} %; ${shown} of ${expected} messages were shown`);
