@@ -57,9 +57,10 @@ export interface Touched {
 
 /** Brings a profile's computed traits and memberships up to date with what changed of it, and owes what follows from it. */
 export function keepUp(step: Step, { plan, states }: Definitions, profile: Profile, touched: Touched): void {
-  const ranks = new Set<number>();
-  const enlist = (audiences: readonly Audience[] | undefined): void => {
-    for (const audience of audiences ?? []) ranks.add(plan.rank.get(audience.id) as number);
+  /** Ranks of the audiences that are to be evaluated, ascending: each after those that its condition names. */
+  const queue: number[] = [];
+  const enlist = (audiences: Iterable<Audience> | undefined): void => {
+    for (const audience of audiences ?? []) insert(queue, plan.rank.get(audience.id) as number);
   };
   for (const number of touched.aspects) {
     enlist(plan.audiencesByAspect.get(number));
@@ -71,17 +72,26 @@ export function keepUp(step: Step, { plan, states }: Definitions, profile: Profi
     }
   }
   for (const trait of touched.traits) enlist(plan.audiencesByTrait.get(trait));
-  for (const audience of touched.audiences ?? []) ranks.add(plan.rank.get(audience.id) as number);
-  if (ranks.size === 0) return;
+  enlist(touched.audiences);
+  if (queue.length === 0) return;
   const reading = readingOf(profile, plan, step.nowMs);
-  for (let rank = 0; rank < plan.audiences.length && ranks.size > 0; rank++) {
-    if (!ranks.delete(rank)) continue;
-    const audience = plan.audiences[rank] as Audience;
+  // What is enlisted meanwhile has a greater rank than what enlisted it: it is still to come.
+  for (let at = 0; at < queue.length; at++) {
+    const audience = plan.audiences[queue[at] as number] as Audience;
     const state = states.get(audience.id);
     if (state === undefined || state.phase === "history") continue;
     if (setMembership(step, state, audience, profile, holds(audience.document.condition, reading)))
       enlist(plan.dependents.get(audience.id));
   }
+}
+
+/** Puts a number into an ascending list, once. It mostly comes in order. */
+function insert(ascending: number[], number: number): void {
+  let at = ascending.length;
+  while (at > 0 && (ascending[at - 1] as number) > number) at -= 1;
+  if (at > 0 && ascending[at - 1] === number) return;
+  if (at === ascending.length) ascending.push(number);
+  else ascending.splice(at, 0, number);
 }
 
 /** Everything that a definition may owe for this profile is looked at anew: it was created, edited, or the profile merged. */
