@@ -29,6 +29,7 @@ export async function openRotatingFile({
   let { handle, size } = await openAtEnd(path);
   let waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
+  let closed = false;
 
   const rotate = async (): Promise<void> => {
     await handle.close();
@@ -77,10 +78,15 @@ export async function openRotatingFile({
   return {
     append: (line) =>
       new Promise((resolve, reject) => {
+        if (closed) {
+          reject(new Error("the file is closed"));
+          return;
+        }
         waiting.push({ line, resolve, reject });
         writing ??= writeWaiting();
       }),
     async close() {
+      closed = true;
       await writing;
       await handle.close();
     },

@@ -1,0 +1,104 @@
+import { appendFile, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@sluice/resilience";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { consoleType } from "../../src/destinations/console/console.js";
+import type { Round } from "../../src/destinations/destination.js";
+import { fileType } from "../../src/destinations/file/file.js";
+import { openRotatingFile } from "../../src/destinations/file/rotating-file.js";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-file-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const message = (messageId: string, event = "Ordered") => ({
+  messageId,
+  sourceId: "src_1",
+  timestamp: "2026-01-01T00:00:00.000Z",
+  message: { type: "track", event, userId: "u1", messageId } as const,
+});
+const round: Round = { number: 1, doneUrls: [], failedUrls: [], record: () => {}, gone: () => {} };
+
+describe("a file destination", () => {
+  it("writes a line of JSON for each message, synced before it says delivered", async () => {
+    const type = fileType({ clock: systemClock, folder });
+    const settings = await type.parseSettings({ fileName: "out.jsonl" }, undefined);
+    if (!settings.ok) throw new Error("refused");
+    const destination = await type.open(settings.settings);
+    const outcomes = await Promise.all(
+      ["m1", "m2", "m3"].map((id) => destination.deliver(message(id), round)),
+    );
+    expect(outcomes).toEqual(Array(3).fill({ kind: "delivered", reason: "written" }));
+    const lines = (await readFile(join(folder, "out.jsonl"), "utf8")).trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line).messageId)).toEqual(["m1", "m2", "m3"]);
+    await destination.close();
+  });
+
+  it("writes nowhere but into its folder", async () => {
+    const type = fileType({ clock: systemClock, folder });
+    for (const fileName of ["../x", "/etc/x", "a/b", ".hidden", "", "a\0b", "a".repeat(200)]) {
+      expect(await type.parseSettings({ fileName }, undefined)).toMatchObject({
+        ok: false,
+        issues: [{ path: "settings.fileName" }],
+      });
+    }
+  });
+
+  it("is a failure that is retried when the file cannot be written", async () => {
+    const type = fileType({ clock: systemClock, folder });
+    const destination = await type.open({ fileName: "out.jsonl", maxBytes: 1e6, maxFiles: 1 });
+    await destination.close();
+    expect(await destination.deliver(message("m1"), round)).toMatchObject({
+      kind: "retry",
+      reason: "write_failed: the file is closed",
+    });
+  });
+});
+
+describe("a rotating file", () => {
+  it("puts a full file aside and keeps so many, without splitting a line", async () => {
+    const path = join(folder, "a.jsonl");
+    const file = await openRotatingFile({ path, maxBytes: 100, maxFiles: 2 });
+    for (let n = 0; n < 20; n++) await file.append(`${String(n).padStart(29, "0")}\n`);
+    await file.close();
+    expect((await readdir(folder)).sort()).toEqual(["a.jsonl", "a.jsonl.1", "a.jsonl.2"]);
+    const numbers = async (name: string) =>
+      (await readFile(join(folder, name), "utf8")).trimEnd().split("\n").map(Number);
+    expect([await numbers("a.jsonl.2"), await numbers("a.jsonl.1"), await numbers("a.jsonl")]).toEqual([
+      [12, 13, 14],
+      [15, 16, 17],
+      [18, 19],
+    ]);
+  });
+
+  it("begins a line of its own after one that a crash cut short", async () => {
+    const path = join(folder, "a.jsonl");
+    await appendFile(path, '{"cut":');
+    const file = await openRotatingFile({ path, maxBytes: 1_000, maxFiles: 1 });
+    await file.append('{"whole":1}\n');
+    await file.close();
+    expect((await readFile(path, "utf8")).split("\n")).toEqual(['{"cut":', '{"whole":1}', ""]);
+  });
+});
+
+describe("a console destination", () => {
+  it("prints one line, in which nothing steers a terminal", async () => {
+    const lines: string[] = [];
+    const type = consoleType({ clock: systemClock, printLine: (line) => lines.push(line) });
+    const destination = await type.open({});
+    await destination.deliver(message("m1", "\u001b[2J\u009b31m\u202egnp.exe\nx"), round);
+    expect(lines).toHaveLength(1);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
+    expect(lines[0]).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/);
+    expect(JSON.parse(lines[0] ?? "").event).toBe("\u001b[2J\u009b31m\u202egnp.exe\nx");
+    await destination.close();
+  });
+
+  it("has no settings", async () => {
+    const type = consoleType({ clock: systemClock, printLine: () => {} });
+    expect(await type.parseSettings({ color: true }, undefined)).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,68 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSecretKey, secretBox } from "../../src/destinations/secret-box.js";
+
+describe("a secret box", () => {
+  const box = secretBox(randomBytes(32));
+
+  it("opens what it sealed, and seals one secret to another text each time", () => {
+    const [first, second] = [box.seal("Größe"), box.seal("Größe")];
+    expect(first).not.toBe(second);
+    expect([box.open(first), box.open(second)]).toEqual(["Größe", "Größe"]);
+    expect(first).not.toContain("Gr");
+  });
+
+  it.each<[string, (sealed: string) => string]>([
+    ["changed", (sealed) => sealed.slice(0, -2) + (sealed.endsWith("AA") ? "BB" : "AA")],
+    ["cut", (sealed) => sealed.slice(0, 20)],
+    ["not sealed at all", () => "plain"],
+    ["empty", () => ""],
+  ])("refuses what was %s, and says what to do", (_name, change) => {
+    expect(() => box.open(change(box.seal("secret")))).toThrow(/SLUICE_SECRET_KEY/);
+  });
+
+  it("refuses what was sealed with another key", () => {
+    expect(() => secretBox(randomBytes(32)).open(box.seal("secret"))).toThrow(/does not open/);
+  });
+});
+
+describe("the secret key", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "sluice-key-"));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it("is made once, in a file that only its owner reads, and found again", async () => {
+    const file = join(folder, "secret.key");
+    const keys = await Promise.all([1, 2, 3].map(() => openSecretKey({ file })));
+    expect(new Set(keys.map((key) => Buffer.from(key).toString("hex"))).size).toBe(1);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it("closes a file that others can read", async () => {
+    const file = join(folder, "secret.key");
+    await openSecretKey({ file });
+    await chmod(file, 0o644);
+    await openSecretKey({ file });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it("comes from the environment where that has one, in hex or base64, and then is in no file", async () => {
+    const key = randomBytes(32);
+    const file = join(folder, "secret.key");
+    for (const text of [key.toString("hex"), key.toString("base64"), key.toString("base64url")]) {
+      expect(Buffer.from(await openSecretKey({ fromEnvironment: text, file }))).toEqual(key);
+    }
+    await expect(readFile(file)).rejects.toThrow("ENOENT");
+  });
+
+  it.each(["short", "x".repeat(44), "00".repeat(31)])("refuses %j from the environment", async (text) => {
+    await expect(openSecretKey({ fromEnvironment: text, file: join(folder, "k") })).rejects.toThrow(
+      "SLUICE_SECRET_KEY must be 32 bytes",
+    );
+  });
+});

@@ -1,0 +1,176 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { type SecretBox, secretBox } from "../../src/destinations/secret-box.js";
+import {
+  describeWebhooksSettings,
+  parseWebhooksSettings,
+  type WebhooksSettings,
+} from "../../src/destinations/webhooks/settings.js";
+
+const secrets: SecretBox = secretBox(randomBytes(32));
+const judgeUrl = async (url: URL): Promise<string | undefined> =>
+  url.hostname === "10.0.0.1" ? "10.0.0.1 is a private address" : undefined;
+
+async function parsed(input: unknown, previous?: WebhooksSettings): Promise<WebhooksSettings> {
+  const result = await parseWebhooksSettings(input, previous, { secrets, judgeUrl });
+  if (!result.ok) throw new Error(JSON.stringify(result.issues));
+  return result.settings as WebhooksSettings;
+}
+
+async function issues(input: unknown): Promise<string[]> {
+  const result = await parseWebhooksSettings(input, undefined, { secrets, judgeUrl });
+  return result.ok ? [] : result.issues.map(({ path, code }) => `${path}: ${code}`);
+}
+
+const URL_A = "https://hooks.example/a";
+const hook = (headers: object) => ({ webhooks: [{ url: URL_A, headers }] });
+
+describe("settings that are refused, at the field that is wrong", () => {
+  it.each<[name: string, input: unknown, issue: string]>([
+    ["no object", [], "settings: not_an_object"],
+    ["no webhooks", {}, "settings.webhooks: required"],
+    ["an empty list", { webhooks: [] }, "settings.webhooks: required"],
+    [
+      "six webhooks",
+      { webhooks: Array.from({ length: 6 }, (_, i) => ({ url: `https://a.example/${i}` })) },
+      "settings.webhooks: too_many",
+    ],
+    ["both forms", { webhooks: [{ url: URL_A }], webhookUrl: URL_A }, "settings.webhookUrl: conflict"],
+    ["a webhook that is none", { webhooks: ["https://a.example"] }, "settings.webhooks[0]: not_an_object"],
+    ["no URL", { webhooks: [{}] }, "settings.webhooks[0].url: required"],
+    ["a URL without protocol", { webhookUrl: "hooks.example/a" }, "settings.webhookUrl: invalid_url"],
+    ["another protocol", { webhookUrl: "ftp://hooks.example/a" }, "settings.webhookUrl: invalid_url"],
+    ["a file", { webhookUrl: "file:///etc/passwd" }, "settings.webhookUrl: invalid_url"],
+    [
+      "credentials in a URL",
+      { webhookUrl: "https://u:p@hooks.example/" },
+      "settings.webhookUrl: credentials_in_url",
+    ],
+    [
+      "the second URL on a private address",
+      { webhooks: [{ url: URL_A }, { url: "http://10.0.0.1/" }] },
+      "settings.webhooks[1].url: address_not_allowed",
+    ],
+    ["one URL twice", { webhooks: [{ url: URL_A }, { url: URL_A }] }, "settings.webhooks[1].url: duplicate"],
+    ["a setting that there is not", { webhookUrl: URL_A, retries: 3 }, "settings.retries: unknown_setting"],
+    [
+      "headers that are none",
+      { webhooks: [{ url: URL_A, headers: [] }] },
+      "settings.webhooks[0].headers: not_an_object",
+    ],
+    ["an empty secret", { webhookUrl: URL_A, sharedSecret: "" }, "settings.sharedSecret: invalid_value"],
+    [
+      "three secrets",
+      { webhookUrl: URL_A, sharedSecret: ["a", "b", "c"] },
+      "settings.sharedSecret: invalid_value",
+    ],
+    ["a numeric secret", { webhookUrl: URL_A, sharedSecret: 5 }, "settings.sharedSecret: invalid_value"],
+    ["another payload", { webhookUrl: URL_A, payload: "short" }, "settings.payload: invalid_value"],
+    ["another success", { webhookUrl: URL_A, success: "all" }, "settings.success: invalid_value"],
+    ["no concurrency", { webhookUrl: URL_A, concurrency: 0 }, "settings.concurrency: invalid_value"],
+    ["a rate of nothing", { webhookUrl: URL_A, rateLimit: 0 }, "settings.rateLimit: invalid_value"],
+    [
+      "a CA file that is not there",
+      { webhookUrl: URL_A, caFile: "/no/such" },
+      "settings.caFile: invalid_value",
+    ],
+    [
+      "a CA file of another kind",
+      { webhookUrl: URL_A, caFile: "/etc/hostname" },
+      "settings.caFile: invalid_value",
+    ],
+    [
+      "Standard Webhooks without a secret",
+      { webhookUrl: URL_A, standardWebhooks: true },
+      "settings.standardWebhooks: secret_required",
+    ],
+  ])("%s", async (_name, input, issue) => {
+    expect(await issues(input)).toEqual([issue]);
+  });
+
+  it.each([
+    "Host",
+    "content-length",
+    "Connection",
+    "Transfer-Encoding",
+    "TE",
+    "Upgrade",
+    "Proxy-Authorization",
+    "User-Agent",
+    "Content-Type",
+    "X-Signature",
+    "x-message-id",
+    "X-Attempt",
+    "webhook-id",
+    "webhook-signature",
+    "no header",
+    "",
+    "Ünicode",
+  ])("the header %j", async (name) => {
+    expect(await issues(hook({ [name]: "x" }))).toEqual([
+      `settings.webhooks[0].headers[${JSON.stringify(name)}]: invalid_header`,
+    ]);
+  });
+
+  it.each(["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\0b", "\u0007", "中"])(
+    "the header value %j",
+    async (value) => {
+      expect(await issues(hook({ "X-A": value }))).toHaveLength(1);
+    },
+  );
+
+  it("never quotes a header's value", async () => {
+    const result = await parseWebhooksSettings(hook({ "X-A": "hunter2\n" }), undefined, {
+      secrets,
+      judgeUrl,
+    });
+    expect(JSON.stringify(result)).not.toContain("hunter2");
+  });
+
+  it("the same header in two spellings", async () => {
+    expect(await issues(hook({ "X-A": "1", "x-a": "2" }))).toHaveLength(1);
+  });
+});
+
+describe("settings that are kept", () => {
+  it("have their secrets sealed, and show none of them", async () => {
+    const settings = await parsed({
+      webhooks: [{ url: URL_A, headers: { Authorization: "Bearer hunter2", "X-Team": "blue" } }],
+      sharedSecret: ["hunter2", "hunter1"],
+    });
+    expect(JSON.stringify(settings)).not.toMatch(/hunter|blue/);
+    const shown = describeWebhooksSettings(settings, secrets);
+    expect(shown).toMatchObject({
+      webhooks: [{ url: URL_A, headers: { Authorization: "••••••••", "X-Team": "blue" } }],
+      sharedSecretSet: true,
+      payload: "full",
+      success: "any",
+    });
+    expect(JSON.stringify(shown)).not.toMatch(/hunter|sealed/);
+  });
+
+  it("can be shown, but for header values, when the key was replaced", async () => {
+    const settings = await parsed(hook({ "X-Team": "blue" }));
+    expect(describeWebhooksSettings(settings, secretBox(randomBytes(32)))).toMatchObject({
+      webhooks: [{ headers: { "X-Team": "••••••••" } }],
+    });
+  });
+
+  it("are merged by key; null takes one out, and a masked value is the one that is kept", async () => {
+    const before = await parsed({ ...hook({ Authorization: "Bearer a" }), sharedSecret: "s", rateLimit: 5 });
+    const renamed = await parsed({ payload: "classic" }, before);
+    expect(renamed).toEqual({ ...before, payload: "classic" });
+    const masked = await parsed(hook({ Authorization: "••••••••", "X-New": "1" }), before);
+    expect(masked.webhooks[0]?.headers.Authorization).toBe(before.webhooks[0]?.headers.Authorization);
+    expect(await parsed({ sharedSecret: null, rateLimit: null }, before)).not.toHaveProperty("rateLimit");
+    expect((await parsed({ sharedSecret: null }, before)).sharedSecrets).toEqual([]);
+  });
+
+  it("know a mask that stands for nothing", async () => {
+    expect(await issues(hook({ Authorization: "••••••••" }))).toHaveLength(1);
+  });
+
+  it("accept the older single URL", async () => {
+    expect((await parsed({ webhookUrl: URL_A })).webhooks).toEqual([{ url: URL_A, headers: {} }]);
+  });
+});
