@@ -1,8 +1,18 @@
 import type {
+  AudienceInput,
+  AudiencePatch,
+  AudiencePreview,
+  AudienceView,
   AuditEntryView,
   CatalogEntryView,
   CollectorInfo,
+  ComputedTraitInput,
+  ComputedTraitPatch,
+  ComputedTraitView,
+  Condition,
   CreatedTokenView,
+  DeletionInput,
+  DeletionView,
   DeliveryDetailView,
   DeliveryStateView,
   DeliveryView,
@@ -11,18 +21,22 @@ import type {
   DestinationStatusView,
   DestinationView,
   ListAnswer,
+  MemberView,
   MessageSummary,
   MessageView,
+  ProfileView,
   RejectedMessageView,
   ReplayInput,
   ReplayView,
   SourceInput,
   SourcePatch,
   SourceView,
+  SuppressionView,
   TestSendView,
   TokenAccess,
   TokenView,
   UsageView,
+  WhyView,
 } from "@sluice/protocol";
 import { type LiveItem, type LiveOptions, liveStream } from "./live-stream.js";
 import { type AdminClientOptions, type AdminRequest, adminRequest } from "./request.js";
@@ -106,6 +120,34 @@ export interface AdminClient {
     retry(id: string): Promise<DeliveryView>;
   };
   readonly replays: { create(input: ReplayInput): Promise<ReplayView> };
+  readonly audiences: {
+    list(page?: PageOptions): Promise<ListAnswer<AudienceView>>;
+    get(id: string): Promise<AudienceView>;
+    create(input: AudienceInput): Promise<AudienceView>;
+    patch(id: string, patch: AudiencePatch): Promise<AudienceView>;
+    delete(id: string): Promise<void>;
+    /** Who would be in now, without making anything. */
+    preview(condition: Condition, signal?: AbortSignal): Promise<AudiencePreview>;
+    members(id: string, page?: PageOptions): Promise<ListAnswer<MemberView>>;
+    why(id: string, userId: string): Promise<WhyView>;
+  };
+  readonly computedTraits: {
+    list(page?: PageOptions): Promise<ListAnswer<ComputedTraitView>>;
+    get(id: string): Promise<ComputedTraitView>;
+    create(input: ComputedTraitInput): Promise<ComputedTraitView>;
+    patch(id: string, patch: ComputedTraitPatch): Promise<ComputedTraitView>;
+    delete(id: string): Promise<void>;
+  };
+  readonly profiles: { get(userId: string): Promise<ProfileView> };
+  readonly deletions: {
+    list(page?: PageOptions): Promise<ListAnswer<DeletionView>>;
+    get(id: string): Promise<DeletionView>;
+    create(input: DeletionInput): Promise<DeletionView>;
+  };
+  readonly suppressions: {
+    list(page?: PageOptions): Promise<ListAnswer<SuppressionView>>;
+    lift(userId: string): Promise<void>;
+  };
   readonly tokens: {
     list(page?: PageOptions): Promise<ListAnswer<TokenView>>;
     create(input: { readonly name: string; readonly access?: TokenAccess }): Promise<CreatedTokenView>;
@@ -156,6 +198,37 @@ export function adminClient(options: AdminClientOptions): AdminClient {
       retry: (id) => request("POST", at("/deliveries", id, "/retry")),
     },
     replays: { create: (body) => request("POST", "/replays", { body }) },
+    audiences: {
+      list: (page = {}) => request("GET", "/audiences", { query: { ...page } }),
+      get: (id) => request("GET", at("/audiences", id)),
+      create: (body) => request("POST", "/audiences", { body }),
+      patch: (id, body) => request("PATCH", at("/audiences", id), { body }),
+      delete: (id) => request("DELETE", at("/audiences", id)),
+      preview: (condition, signal) =>
+        request("POST", "/audiences/preview", {
+          body: { condition },
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      members: (id, page = {}) => request("GET", at("/audiences", id, "/members"), { query: { ...page } }),
+      why: (id, userId) => request("GET", at("/audiences", id, "/why"), { query: { userId } }),
+    },
+    computedTraits: {
+      list: (page = {}) => request("GET", "/computed-traits", { query: { ...page } }),
+      get: (id) => request("GET", at("/computed-traits", id)),
+      create: (body) => request("POST", "/computed-traits", { body }),
+      patch: (id, body) => request("PATCH", at("/computed-traits", id), { body }),
+      delete: (id) => request("DELETE", at("/computed-traits", id)),
+    },
+    profiles: { get: (userId) => request("GET", at("/profiles", userId)) },
+    deletions: {
+      list: (page = {}) => request("GET", "/deletions", { query: { ...page } }),
+      get: (id) => request("GET", at("/deletions", id)),
+      create: (body) => request("POST", "/deletions", { body }),
+    },
+    suppressions: {
+      list: (page = {}) => request("GET", "/suppressions", { query: { ...page } }),
+      lift: (userId) => request("DELETE", at("/suppressions", userId)),
+    },
     tokens: {
       list: (page = {}) => request("GET", "/tokens", { query: { ...page } }),
       create: (body) => request("POST", "/tokens", { body }),
