@@ -26,7 +26,7 @@ export function withConnection(command: Command): Command {
     )
     .option(
       "--token <token>",
-      "an admin token (SLUICE_TOKEN; default: that of sluice dev in the data folder)",
+      "an admin token (SLUICE_TOKEN or SLUICE_ADMIN_TOKEN; default: that of sluice dev in the data folder)",
     )
     .option("--data-dir <folder>", "the data folder of sluice dev", DEV_DATA_DIR);
 }
@@ -47,7 +47,10 @@ export async function collectorUrl(options: ConnectionOptions, io: Io): Promise<
 export async function connect(options: ConnectionOptions, io: Io): Promise<AdminClient> {
   const url = await collectorUrl(options, io);
   const token =
-    options.token ?? io.env.SLUICE_TOKEN ?? (await readDevFile(io, options, "dev.json")).adminToken;
+    options.token ??
+    io.env.SLUICE_TOKEN ??
+    io.env.SLUICE_ADMIN_TOKEN ??
+    (await readDevFile(io, options, "dev.json")).adminToken;
   if (typeof token !== "string" || token === "")
     throw new CommandFailure(
       "refused",

@@ -9,7 +9,7 @@ export function cliReference(root: Command): string {
 22.13 or newer. Every command has \`--json\` and \`--help\`.
 
 Commands that talk to a collector find it by \`--url\` or \`SLUICE_URL\`, else they take the \`sluice dev\` that runs on the
-data folder (\`./.sluice\`), else \`http://127.0.0.1:8787\`. The admin token comes from \`--token\` or \`SLUICE_TOKEN\`, else from
+data folder (\`./.sluice\`), else \`http://127.0.0.1:8787\`. The admin token comes from \`--token\`, \`SLUICE_TOKEN\` or \`SLUICE_ADMIN_TOKEN\`, else from
 the data folder; the write key from \`--write-key\` or \`SLUICE_WRITE_KEY\`, else it is that of the source which \`sluice dev\`
 made.
 
