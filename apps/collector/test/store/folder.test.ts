@@ -186,6 +186,38 @@ describe("a folder that must not be opened", () => {
   });
 });
 
+describe("a row that was damaged on disk", () => {
+  async function withDamagedRow(offset: number, tuning: object): Promise<string> {
+    const directory = temporaryDirectory();
+    const store = await open(directory, { tuning });
+    for (let i = 0; i < 12; i++) await store.log.append(idsBatch([`m${i}`]));
+    await store.close();
+    const database = new DatabaseSync(join(directory, "sluice.db"));
+    const { body } = database.prepare("SELECT body FROM log_rows WHERE first = ?").get(offset) as {
+      body: Uint8Array;
+    };
+    body[20] = (body[20] ?? 0) ^ 1;
+    database.prepare("UPDATE log_rows SET body = ? WHERE first = ?").run(body, offset);
+    database.close();
+    return directory;
+  }
+
+  it("keeps the folder from being opened where it is among the newest", async () => {
+    const directory = await withDamagedRow(3, {});
+    await expect(open(directory)).rejects.toThrow(/row at offset 3 is damaged/);
+  });
+
+  it("is told to whoever reads it where it is older, and nobody else notices", async () => {
+    const tuning = { segmentMessages: 4 };
+    const directory = await withDamagedRow(2, tuning);
+    const store = await open(directory, { tuning });
+    await expect(store.log.get(2 as Offset)).rejects.toThrow(/row at offset 2 is damaged/);
+    expect((await store.log.get(5 as Offset))?.messageId).toBe("m5");
+    expect(await store.log.append(idsBatch(["new"]))).toEqual({ duplicates: [] });
+    expect(store.health()).toEqual({ kind: "ready" });
+  });
+});
+
 describe("a write-ahead log that was cut short", () => {
   /** A folder as a crash leaves it: the write-ahead log was never brought in. */
   async function crashed(): Promise<{ directory: string; ledger: Ledger }> {

@@ -21,6 +21,7 @@ export function startWorker(options: WorkerOptions): Worker {
   return new Worker(new URL(isSource ? "./worker/worker.ts" : "./store-worker.js", import.meta.url), {
     name: "sluice-store",
     workerData: options,
-    ...(isSource ? { execArgv: ["--no-warnings", "--import", RESOLVE_SOURCES] } : {}),
+    // Node.js 22 says of its SQLite, and of stripping types, that they are experimental.
+    execArgv: ["--disable-warning=ExperimentalWarning", ...(isSource ? ["--import", RESOLVE_SOURCES] : [])],
   });
 }

@@ -22,6 +22,9 @@ import { Usage } from "./usage.js";
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
+/** About what a step of background work writes. */
+const STEP_BYTES = 1024 * 1024;
+
 /** One opening of the database, with all that is kept in memory of it. After a failure it is thrown away whole. */
 export class OpenStore {
   readonly database: DatabaseSync;
@@ -46,7 +49,7 @@ export class OpenStore {
     try {
       this.#seed = seedOf(database);
       this.#usage = new Usage(database);
-      this.#segments = new Segments(database, options, Date.now());
+      this.#segments = new Segments(database, options);
       this.#log = new Log(database, this.#segments, this.#usage);
       this.#log.checkTail();
       this.#consumers = new ConsumerTables(database, this.#log, this.#usage);
@@ -120,10 +123,14 @@ export class OpenStore {
 
   /** One step of what may wait, a few milliseconds long: it is called between commits until `hasWork` is false. */
   work(): void {
-    if (this.#walBytes >= this.#options.tuning.checkpointBytes) this.checkpoint();
-    else if (this.#segments.hasWork) this.commit(() => this.#segments.sealNext());
+    if (this.#walBytes >= this.#options.tuning.checkpointBytes) {
+      this.checkpoint();
+      return;
+    }
+    if (this.#segments.hasWork) this.commit(() => this.#segments.sealNext());
     else if (this.#retention.hasWork) this.commit(() => this.#retention.workNext());
     else if (this.#consumers.hasWork) this.commit(() => this.#consumers.deleteNext());
+    this.noteWritten(STEP_BYTES);
   }
 
   /** Brings the write-ahead log into the database, both synced. */

@@ -156,5 +156,6 @@ export class Retention {
     this.#segments.sidecars.dropAllButMarks(no);
     segment.state = SEGMENT_STATE.marks;
     this.#setState.run(SEGMENT_STATE.marks, no);
+    this.#hasPagesToGive = this.#bytesFree() > 2 * this.#options.tuning.segmentBytes;
   }
 }

@@ -52,7 +52,7 @@ export class Segments {
   #sealStep = 0;
   #sealFilter: IdFilter | undefined;
 
-  constructor(database: DatabaseSync, options: WorkerOptions, nowMs: number) {
+  constructor(database: DatabaseSync, options: WorkerOptions) {
     this.#options = options;
     this.sidecars = new Sidecars(database);
     this.#putTail = database.prepare(
@@ -77,14 +77,25 @@ export class Segments {
       state: number;
     }[]) {
       const { no, first, end, messages, bytes, min_ms: minMs, max_ms: maxMs, state } = row;
-      const filter = maxMs + options.dedupeWindowMs > nowMs ? this.sidecars.filter(no) : undefined;
-      this.sealed.push({ no, first, end, messages, bytes, minMs, maxMs, state, filter });
+      this.sealed.push({ no, first, end, messages, bytes, minMs, maxMs, state, filter: undefined });
     }
     const tail = this.#readTail(database);
     const last = this.sealed.at(-1);
     this.open =
       tail.pop() ?? new OpenSegment((last?.no ?? 0) + 1, last?.end ?? 0, options.tuning.segmentMessages);
     this.sealing.push(...tail);
+    this.#loadFilters();
+  }
+
+  /** Filters of the segments that are within the window of whatever comes next: it is received after the newest there is. */
+  #loadFilters(): void {
+    const newestMs = [...this.sealed, ...this.sealing, this.open].reduce(
+      (newest, { maxMs }) => Math.max(newest, maxMs),
+      0,
+    );
+    for (const segment of this.sealed) {
+      if (this.#isInWindow(segment, newestMs)) segment.filter = this.sidecars.filter(segment.no);
+    }
   }
 
   /** The segments that were not sealed, from the keys that are kept for that. */

@@ -1,4 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { DamagedRow } from "../log-row.js";
 import { type Answer, type Call, type FromWorker, type ToWorker, WRITES } from "../operations.js";
 import type { WorkerOptions } from "../tuning.js";
 import { CannotOpen, describe } from "./database.js";
@@ -130,6 +131,10 @@ function answerTo(store: OpenStore, call: Call): Answer {
   try {
     return { id: call.id, kind: "done", answer: store.call(call) };
   } catch (error) {
+    // Nothing but what stands in that row is unreadable: whoever asks for it is told, all others go on.
+    if (error instanceof DamagedRow && !WRITES.has(call.operation)) {
+      return { id: call.id, kind: "refused", code: "internal", detail: error.message, current: undefined };
+    }
     if (!(error instanceof Refusal)) throw error;
     return { id: call.id, kind: "refused", code: error.code, detail: error.message, current: error.current };
   }
