@@ -1,0 +1,180 @@
+import { type ManualClock, manualClock } from "@sluice/resilience/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { AUDIENCE } from "../../src/audiences/definitions.js";
+import { AudienceEngine } from "../../src/audiences/engine.js";
+import { AUDIENCE_SOURCE_ID } from "../../src/audiences/owed-message.js";
+import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
+import { createLogger } from "../../src/logger.js";
+import { createMetrics } from "../../src/metrics.js";
+import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { memoryProfileStore } from "../../src/store/memory/profiles.js";
+import type { ProfileStore } from "../../src/store/profiles.js";
+import type { EventLog, Store } from "../../src/store/store.js";
+import { audience, EPOCH_MS } from "./definitions.js";
+
+let clock: ManualClock;
+let store: Store;
+let profiles: ProfileStore;
+let audiences: Audiences | undefined;
+let sent = 0;
+/** What the log does with messages of audiences, instead of only appending them. */
+let appendOwed: EventLog["append"] | undefined;
+
+beforeEach(async () => {
+  clock = manualClock({ startMs: EPOCH_MS });
+  store = openMemoryStore({ clock });
+  profiles = memoryProfileStore();
+  appendOwed = undefined;
+  sent = 0;
+});
+afterEach(async () => {
+  await audiences?.close();
+  await store.close();
+});
+
+async function start(): Promise<Audiences> {
+  const log: EventLog = {
+    ...store.log,
+    head: () => store.log.head(),
+    read: (...args) => store.log.read(...args),
+    find: (...args) => store.log.find(...args),
+    get: (offset) => store.log.get(offset),
+    onAppend: (listener) => store.log.onAppend(listener),
+    append: (batch) =>
+      batch.sourceId === AUDIENCE_SOURCE_ID && appendOwed !== undefined
+        ? appendOwed(batch)
+        : store.log.append(batch),
+  };
+  audiences = await startAudiences({
+    store: { log, config: store.config },
+    engine: new AudienceEngine(profiles),
+    clock,
+    logger: createLogger({ write() {} }),
+    metrics: createMetrics(),
+    nonce: "test",
+  });
+  return audiences;
+}
+
+async function identify(userId: string, plan: string): Promise<void> {
+  sent += 1;
+  const message = { type: "identify", messageId: `m${sent}`, userId, traits: { plan } };
+  await store.log.append({
+    sourceId: "src",
+    receivedAtMs: clock.now(),
+    body: Buffer.from(JSON.stringify({ batch: [message] })),
+    itemCount: 1,
+    skipped: [],
+    madeIds: [],
+    keys: [{ index: 0, messageId: message.messageId, userId, type: "identify" }],
+  });
+}
+
+/** What the log has of audiences, oldest first. */
+async function told(): Promise<string[]> {
+  const { items } = await store.log.find({ sourceId: AUDIENCE_SOURCE_ID }, { limit: 100 });
+  return items
+    .toReversed()
+    .map(({ message }) => `${message.userId}:${(message.traits as Record<string, unknown>).pros}`);
+}
+
+const PROS = audience("pros", { kind: "trait", trait: "plan", is: "equals", value: "pro" });
+const makePros = () => store.config.put(AUDIENCE, "pros", PROS.document);
+
+describe("what is owed to the log", () => {
+  test("is appended, for the audience's destinations alone", async () => {
+    await makePros();
+    const started = await start();
+    await identify("ann", "pro");
+    expect(await started.figures("pros")).toMatchObject({ size: 1 });
+    await clock.advance(0);
+    expect(await told()).toEqual(["ann:true"]);
+    const { items } = await store.log.find({ sourceId: AUDIENCE_SOURCE_ID }, { limit: 1 });
+    expect(items[0]?.onlyDestinations).toEqual(["dst"]);
+  });
+
+  test.each([
+    ["before", async () => Promise.reject(new Error("no answer"))],
+    [
+      "after",
+      async (batch: Parameters<EventLog["append"]>[0]) => {
+        await store.log.append(batch);
+        throw new Error("no answer");
+      },
+    ],
+  ] as const)("is told once when the log failed %s it had taken it", async (_when, fails) => {
+    await makePros();
+    await start();
+    appendOwed = fails;
+    await identify("ann", "pro");
+    await clock.advance(10);
+    appendOwed = undefined;
+    await identify("ann", "free");
+    await clock.advance(5_000);
+    expect(await told()).toEqual(["ann:true", "ann:false"]);
+  });
+
+  test("is appended at the next start when the process ended before", async () => {
+    await makePros();
+    await start();
+    appendOwed = () => new Promise(() => {});
+    await identify("ann", "pro");
+    await clock.advance(0);
+    // The process is gone: nothing of it is closed, nothing more comes of it.
+    audiences = undefined;
+    appendOwed = undefined;
+    await start();
+    await clock.advance(0);
+    expect(await told()).toEqual(["ann:true"]);
+  });
+
+  test("is not appended again when the log had it already, however long ago that was", async () => {
+    await makePros();
+    await start();
+    appendOwed = async (batch) => {
+      await store.log.append(batch);
+      return new Promise(() => {});
+    };
+    await identify("ann", "pro");
+    await clock.advance(0);
+    audiences = undefined;
+    appendOwed = undefined;
+    clock.jump(7 * 24 * 60 * 60 * 1_000);
+    await start();
+    await clock.advance(0);
+    expect(await told()).toEqual(["ann:true"]);
+  });
+});
+
+test("windows end by the clock, without any message", async () => {
+  const document = {
+    ...PROS.document,
+    condition: { kind: "event", event: "Order", times: { atLeast: 1 }, withinMs: 60_000 } as const,
+  };
+  await store.config.put(AUDIENCE, "pros", document);
+  await start();
+  sent += 1;
+  await store.log.append({
+    sourceId: "src",
+    receivedAtMs: clock.now(),
+    body: Buffer.from('{"batch":[{"type":"track","event":"Order","userId":"ann","messageId":"one"}]}'),
+    itemCount: 1,
+    skipped: [],
+    madeIds: [],
+    keys: [{ index: 0, messageId: "one", userId: "ann", type: "track", event: "Order" }],
+  });
+  await clock.advance(59_999);
+  expect(await told()).toEqual(["ann:true"]);
+  await clock.advance(1);
+  expect(await told()).toEqual(["ann:true", "ann:false"]);
+});
+
+test("its own messages are counted by no audience", async () => {
+  await makePros();
+  const echo = audience("echo", { kind: "trait", trait: "pros", is: "exists" });
+  await store.config.put(AUDIENCE, "echo", echo.document);
+  const started = await start();
+  await identify("ann", "pro");
+  expect(await started.figures("echo")).toMatchObject({ size: 0 });
+  expect(await started.profile("ann")).toMatchObject({ traits: { plan: "pro" } });
+});
