@@ -45,6 +45,7 @@ function folderBytes() {
 }
 
 let cpuBefore = process.cpuUsage();
+let mainBefore = process.threadCpuUsage();
 process.on("message", async (message) => {
   if (message.destinations !== undefined) {
     const ids = [];
@@ -64,16 +65,27 @@ process.on("message", async (message) => {
     process.send({ appended: true });
   } else if (message.send !== undefined) await append(message.send, message.sentAtMs);
   else if (message.wake !== undefined) {
-    const messages = await fetch(`${collector.url}/api/v1/deliveries?destinationId=${message.wake}&state=pending&limit=1`, {
-      headers: { authorization: `Bearer ${adminToken}` },
-    });
+    const messages = await fetch(
+      `${collector.url}/api/v1/deliveries?destinationId=${message.wake}&state=pending&limit=1`,
+      {
+        headers: { authorization: `Bearer ${adminToken}` },
+      },
+    );
     const [pending] = (await messages.json()).items;
     await call(`/api/v1/deliveries/${encodeURIComponent(pending.id)}/retry`, `Bearer ${adminToken}`, {});
     process.send({ woken: true });
-  } else if (message.mark) cpuBefore = process.cpuUsage();
-  else if (message.cpu) {
+  } else if (message.mark) {
+    cpuBefore = process.cpuUsage();
+    mainBefore = process.threadCpuUsage();
+  } else if (message.cpu) {
     const { user, system } = process.cpuUsage(cpuBefore);
-    process.send({ cpuSeconds: (user + system) / 1e6, rssBytes: process.memoryUsage.rss(), storeBytes: folderBytes() });
+    const main = process.threadCpuUsage(mainBefore);
+    process.send({
+      mainSeconds: (main.user + main.system) / 1e6,
+      cpuSeconds: (user + system) / 1e6,
+      rssBytes: process.memoryUsage.rss(),
+      storeBytes: folderBytes(),
+    });
   }
 });
 process.on("SIGTERM", async () => {

@@ -13,7 +13,7 @@ export interface RetryPolicy {
   readonly backoff: BackoffOptions;
   /**
    * A crowd of messages that fail together is spread over at least this much a message, so that it does not come back as
-   * a crowd, in milliseconds. Default: 1_000.
+   * a crowd, in milliseconds. Default: 500.
    */
   readonly crowdSpreadMs: number;
   /** A crowd is spread over no more than this by `crowdSpreadMs`, in milliseconds. Default: 60_000. */
@@ -23,7 +23,7 @@ export interface RetryPolicy {
 export const RETRY_DEFAULTS: RetryPolicy = {
   windowMs: LIMITS.retryWindowMs,
   backoff: { initialMs: 2_000, maxMs: 15 * 60_000, jitter: "full" },
-  crowdSpreadMs: 1_000,
+  crowdSpreadMs: 500,
   crowdSpreadMaxMs: 60_000,
 };
 

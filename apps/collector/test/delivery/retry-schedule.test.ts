@@ -59,7 +59,7 @@ describe("decide", () => {
     ["Retry-After as a floor", retry(30_000), end(), due(30_000)],
     ["a Retry-After that is shorter than the delay", retry(500), end({ rounds: 4 }), due(8_000)],
     ["a Retry-After beyond the window: just before its end", retry(10 * HOUR), end(), due(4 * HOUR - 10_000)],
-    ["a crowd of 20, spread over 20 s", retry(), end({ crowd: 20 }), due(10_000)],
+    ["a crowd of 20, spread over 10 s", retry(), end({ crowd: 20 }), due(5_000)],
     ["a crowd of 1,000, spread over a minute", retry(), end({ crowd: 1_000 }), due(30_000)],
     [
       "a crowd late in its window waits no longer for being one",

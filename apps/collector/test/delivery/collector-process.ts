@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const LOADER = fileURLToPath(new URL("../crash/source-loader.mjs", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const ADMIN_TOKEN = "an-admin-token-of-the-test";
+
+/** A collector in a process of its own, as an operator starts it, on a folder that outlives it. */
+export interface CollectorProcess {
+  readonly url: string;
+  /** Calls the control API. */
+  api<T>(method: string, path: string, body?: object): Promise<T>;
+  /** Sends messages; resolves with the ids that were answered 200. */
+  send(writeKey: string, messages: readonly object[]): Promise<void>;
+  /** Ends the process by this signal; resolves with exit code and signal. */
+  end(signal: NodeJS.Signals): Promise<readonly [code: number | null, signal: NodeJS.Signals | null]>;
+}
+
+export async function startCollectorProcess(
+  folder: string,
+  children: Set<ChildProcess>,
+): Promise<CollectorProcess> {
+  const child = spawn(process.execPath, ["--import", LOADER, MAIN], {
+    env: {
+      ...process.env,
+      SLUICE_PORT: "0",
+      SLUICE_DATA_DIR: folder,
+      SLUICE_ADMIN_TOKEN: ADMIN_TOKEN,
+      SLUICE_ALLOW_TARGETS: "127.0.0.0/8",
+      SLUICE_LOG_FORMAT: "json",
+    },
+    stdio: ["ignore", "inherit", "pipe"],
+  });
+  children.add(child);
+  const ended = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  void ended.then(() => children.delete(child));
+  const url = await new Promise<string>((resolve, reject) => {
+    const lines: string[] = [];
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      lines.push(line);
+      if (line.includes('"event":"ready"')) resolve(JSON.parse(line).url);
+    });
+    void ended.then(() => reject(new Error(`The collector ended before it was ready:\n${lines.join("\n")}`)));
+  });
+  const call = async (path: string, init: RequestInit): Promise<unknown> => {
+    const answer = await fetch(url + path, init);
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  };
+  return {
+    url,
+    api: <T>(method: string, path: string, body?: object) =>
+      call(`/api/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }) as Promise<T>,
+    async send(writeKey, batch) {
+      await call("/v1/batch", {
+        method: "POST",
+        headers: { authorization: `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}` },
+        body: JSON.stringify({ batch }),
+      });
+    },
+    async end(signal) {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
