@@ -121,6 +121,34 @@ describe("the live stream", () => {
     expect(new Set(stream.ids())).toEqual(new Set(["m-2"]));
   });
 
+  it("misses nothing of a batch that follows one with refused items at its end", async () => {
+    await using api = await controlApi();
+    await using stream = listen(api);
+    await api.clock.advance(0);
+    await api.store.log.append({
+      sourceId: "src_a",
+      receivedAtMs: api.clock.now(),
+      body: Buffer.from(JSON.stringify({ batch: [track("m-1"), {}, {}] })),
+      itemCount: 3,
+      skipped: [1, 2],
+      madeIds: [],
+      keys: [{ index: 0, messageId: "m-1", userId: "1", type: "track" }],
+    });
+    await api.clock.advance(1_000);
+    await api.receive("src_a", [track("m-2"), track("m-3")]);
+    await api.clock.advance(1_000);
+    expect(stream.ids()).toEqual(["m-1", "m-2", "m-3"]);
+  });
+
+  it("begins at the head where the position is of another collector", async () => {
+    await using api = await controlApi();
+    await using stream = listen(api, { lastEventId: "9000/2026-01-01T00:00:00.000Z" });
+    await api.clock.advance(0);
+    await api.receive("src_a", [track("m-1")]);
+    await api.clock.advance(1_000);
+    expect(stream.ids()).toEqual(["m-1"]);
+  });
+
   it("sends refused messages", async () => {
     await using api = await controlApi();
     await using all = listen(api);

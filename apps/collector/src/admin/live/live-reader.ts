@@ -11,7 +11,15 @@ import {
 import type { Clock } from "@sluice/resilience";
 import type { LiveEvent, LiveEvents } from "../../live-events.js";
 import { decodeBatch } from "../../messages/decode-batch.js";
-import type { FinalState, Offset, Rejection, Store, StoredMessage } from "../../store/store.js";
+import { lastMessageIndex } from "../../store/last-message.js";
+import {
+  type FinalState,
+  type Offset,
+  offsetAt,
+  type Rejection,
+  type Store,
+  type StoredMessage,
+} from "../../store/store.js";
 import { rejectedView } from "../messages/message-schema.js";
 import { bell } from "./bell.js";
 import { outcomeQueue } from "./outcome-queue.js";
@@ -72,7 +80,8 @@ export async function readLive({
   const aboutOutcomes = outcomeTerms(filter);
   const needsOutcome = asksOutcomes(filter);
   const remembered = new Map<Offset, { readonly matches: boolean; isSent: boolean }>();
-  let cursor = resumeFrom === undefined ? log.head() : resumeFrom.offset;
+  // A position beyond the head is of another data folder.
+  let cursor = resumeFrom === undefined || resumeFrom.offset > log.head() ? log.head() : resumeFrom.offset;
   let keepsUp = true;
 
   const send = (event: LiveEventView): void => {
@@ -91,6 +100,12 @@ export async function readLive({
     const head = log.head();
     if (head <= cursor) return false;
     const batches = await log.read(cursor, { messages: MESSAGES_A_TURN, bytes: BYTES_A_TURN });
+    const last = batches.at(-1);
+    if (last === undefined) {
+      // What was there was dropped or taken out.
+      cursor = head;
+      return false;
+    }
     const messages = batches.flatMap(decodeBatch).filter(({ offset }) => offset > cursor);
     const chunk = messages.slice(0, MESSAGES_A_TURN);
     for (const message of chunk) {
@@ -101,10 +116,11 @@ export async function readLive({
       entry.isSent = true;
       send(messageEvent(message));
     }
-    // The rest of the read batches held nothing for anybody: refused items and duplicates.
-    const last = batches.at(-1);
-    if (chunk.length === messages.length && last !== undefined)
-      cursor = Math.max(cursor, last.first + last.itemCount - 1) as Offset;
+    // Messages of it that a deletion took out are come past as well.
+    if (chunk.length === messages.length) {
+      const end = offsetAt(last.first, lastMessageIndex(last));
+      if (end > cursor) cursor = end;
+    }
     return true;
   };
   const sendOutcome = async (event: Extract<LiveEvent, { readonly kind: "outcome" }>): Promise<void> => {
