@@ -19,8 +19,19 @@ import {
   type StoredMessage,
 } from "../store/store.js";
 import { digestOf, type SuppressedSpan } from "../store/suppressions.js";
-import { type Aspect, aspectKey, nextChangeMs, tallyOf, withOccurrence } from "./aspect.js";
+import { aspectKey, nextChangeMs } from "./aspect.js";
 import { BoundedMap } from "./bounded-map.js";
+import {
+  aspectsOf,
+  edited,
+  goLive,
+  historyRead,
+  isResendDue,
+  isScanned,
+  newState,
+  planOf,
+  promote,
+} from "./definition-phases.js";
 import {
   type AspectProgress,
   afterSync,
@@ -29,18 +40,20 @@ import {
   nextWakeMs,
   syncView,
 } from "./definition-state.js";
-import { AUDIENCE, COMPUTED_TRAIT, type Definition } from "./definitions.js";
-import { audiencesNamed, eventConditions, explain, traitsNamed } from "./evaluate.js";
+import { AUDIENCE, type Definition } from "./definitions.js";
+import type { EngineState } from "./engine-state.js";
+import { explain } from "./evaluate.js";
 import { anonymousIdentity, identificationOf, identitiesIn, userIdentity } from "./identities.js";
 import { inTurn } from "./in-turn.js";
-import { isTold, keepUp, keepUpWith, mergeInto, readingOf, release, setDue, tellAdded } from "./keep-up.js";
+import { keepUpWith, readingOf, release, setDue, tellAdded } from "./keep-up.js";
 import { AUDIENCE_SOURCE_ID } from "./owed-message.js";
-import { makePlan, type Plan } from "./plan.js";
 import { type Previewer, previewer } from "./preview.js";
-import { decodeProfile, isAnonymous, type Profile, takeTraits, userFields } from "./profile.js";
+import { decodeProfile, type Profile, userFields } from "./profile.js";
+import { namesOf, viewOf } from "./profile-view.js";
 import { type Numbers, type Remembered, Step } from "./step.js";
+import { removeProfile, settleDue, takeMessage, takeOccurrence } from "./take-message.js";
 import { countOf, lastMs, type Tally } from "./tally.js";
-import { eventsOf, occurrenceOf, timeOf } from "./track-events.js";
+import { eventsOf } from "./track-events.js";
 
 /** Profiles of one step of a sync. */
 const STEP_PROFILES = 500;
@@ -83,14 +96,6 @@ export interface AudienceEngineOptions {
   readonly rememberedProfiles?: number;
 }
 
-interface Loaded {
-  readonly numbers: Numbers;
-  readonly aspects: Map<number, AspectProgress>;
-  readonly states: Map<string, DefinitionState>;
-  plan: Plan;
-  cursor: Offset;
-}
-
 /**
  * Keeps profiles, memberships and computed traits up to date with the log and with time. It reads no clock and no log: it is given
  * both. Each call that changes something is one step, committed with its cursor, or without effect: when a commit fails the call
@@ -103,7 +108,7 @@ export class AudienceEngine {
   readonly #previews = new Map<number, Previewer>();
   #suppressed: ReadonlyMap<string, readonly SuppressedSpan[]> = new Map();
   #nextPreview = 1;
-  #loaded: Loaded | undefined;
+  #loaded: EngineState | undefined;
   /** Messages up to it are in the log; stored with the next commit. */
   #paidUpTo: number | undefined;
 
@@ -363,7 +368,7 @@ export class AudienceEngine {
 
   #step(
     nowMs: number,
-    make: (step: Step, loaded: Loaded) => Promise<void> | void,
+    make: (step: Step, loaded: EngineState) => Promise<void> | void,
     { nonce }: { readonly nonce?: string } = {},
   ): Promise<StepResult> {
     return this.#inTurn(async () => {
@@ -398,7 +403,7 @@ export class AudienceEngine {
     this.#remembered.identities.clear();
   }
 
-  async #load(nonce = ""): Promise<Loaded> {
+  async #load(nonce = ""): Promise<EngineState> {
     if (this.#loaded !== undefined) return this.#loaded;
     const documents = await this.#store.documents();
     const stored = documents.get("numbers");
@@ -418,7 +423,7 @@ export class AudienceEngine {
     return this.#loaded;
   }
 
-  async #status(loaded: Loaded, nowMs: number): Promise<EngineStatus> {
+  async #status(loaded: EngineState, nowMs: number): Promise<EngineStatus> {
     let historyAfter: Offset | undefined;
     for (const { cursor, upTo } of loaded.aspects.values())
       if (cursor < upTo && (historyAfter === undefined || cursor < historyAfter)) historyAfter = cursor;
@@ -437,7 +442,7 @@ export class AudienceEngine {
     };
   }
 
-  #define(step: Step, loaded: Loaded, definitions: readonly Definition[]): void {
+  #define(step: Step, loaded: EngineState, definitions: readonly Definition[]): void {
     const { states } = loaded;
     const wanted = new Map(definitions.map((definition) => [definition.id, definition]));
     for (const id of [...states.keys()]) {
@@ -473,7 +478,7 @@ export class AudienceEngine {
     promote(step, loaded);
   }
 
-  async #evaluateNext(step: Step, loaded: Loaded): Promise<void> {
+  async #evaluateNext(step: Step, loaded: EngineState): Promise<void> {
     const scanned = [...loaded.states.values()].filter(isScanned);
     if (scanned.length === 0) return;
     const from = Math.min(...scanned.map((state) => state.evaluatedTo));
@@ -532,289 +537,4 @@ export class AudienceEngine {
     const [record] = await this.#store.load([number]);
     return record === undefined ? undefined : decodeProfile(number, record.body);
   }
-}
-
-// ── What a message changes ─────────────────────────────────────────────────────────────────────────────────
-
-function takeMessage(step: Step, loaded: Loaded, stored: StoredMessage): void {
-  const { message } = stored;
-  const identification = identificationOf(message);
-  if (identification === undefined || message.type === "delete") return;
-  const { plan } = loaded;
-  const atMs = timeOf(stored);
-  const known = step.find(identification.own);
-  const profile = known ?? step.create(identification.own, atMs);
-  if (profile.dueMs !== undefined && profile.dueMs <= step.nowMs) settleDue(step, loaded, profile);
-  profile.firstSeenMs = Math.min(profile.firstSeenMs, atMs);
-  profile.lastSeenMs = Math.max(profile.lastSeenMs, atMs);
-  step.touch(profile);
-
-  if (identification.anonymous !== undefined) attach(step, loaded, profile, identification.anonymous);
-  if (identification.previous !== undefined) {
-    attach(step, loaded, profile, identification.previous.anonymous);
-    claim(step, loaded, profile, identification.previous.user);
-  }
-  const traits = message.type === "identify" ? takeTraits(profile, message.traits) : [];
-  const aspects: number[] = [];
-  if (message.type === "track" && typeof message.event === "string") {
-    const counted = plan.aspectsByEvent.get(message.event);
-    if (counted !== undefined) {
-      const occurrence = occurrenceOf(stored);
-      for (const { number, aspect } of counted)
-        if (takeOccurrence(step, profile, number, aspect, occurrence)) aspects.push(number);
-    }
-  }
-  const audiences = known === undefined ? plan.ofNewProfiles : [];
-  keepUp(step, loaded, profile, { aspects, traits, audiences });
-  if (aspects.length > 0) setDue(step, plan, profile, false);
-}
-
-/** Whether the aspect's state changed. */
-function takeOccurrence(
-  step: Step,
-  profile: Profile,
-  number: number,
-  aspect: Aspect,
-  occurrence: Parameters<typeof withOccurrence>[2],
-): boolean {
-  const before = profile.aspects.get(number);
-  const after = withOccurrence(aspect, before, occurrence, step.nowMs);
-  if (after === before || after === undefined) return false;
-  profile.aspects.set(number, after);
-  step.touch(profile);
-  return true;
-}
-
-/** An anonymous id belongs to the first user who is identified with it, for good: what it did before becomes theirs. */
-function attach(step: Step, loaded: Loaded, profile: Profile, identity: string): void {
-  const other = step.find(identity);
-  if (other === undefined) takeIdentity(step, profile, identity);
-  else if (other !== profile && isAnonymous(other)) merge(step, loaded, profile, other);
-}
-
-/** Alias: a user id becomes another name of this user, with everything that is known under it. */
-function claim(step: Step, loaded: Loaded, profile: Profile, identity: string): void {
-  const other = step.find(identity);
-  if (other === undefined) takeIdentity(step, profile, identity);
-  else if (other !== profile) merge(step, loaded, profile, other);
-}
-
-function takeIdentity(step: Step, profile: Profile, identity: string): void {
-  profile.identities.push(identity);
-  step.point(identity, profile.number);
-  step.touch(profile);
-}
-
-function merge(step: Step, loaded: Loaded, profile: Profile, gone: Profile): void {
-  mergeInto(step, loaded, profile, gone);
-  setDue(step, loaded.plan, profile, false);
-}
-
-/** Events have left windows: what depends on them is evaluated. */
-function settleDue(step: Step, loaded: Loaded, profile: Profile): void {
-  const { plan } = loaded;
-  const windowed = [...profile.aspects.keys()].filter(
-    (number) => plan.aspects.get(number)?.withinMs !== undefined,
-  );
-  keepUp(step, loaded, profile, { aspects: windowed, traits: [] });
-  setDue(step, plan, profile, true);
-}
-
-function removeProfile(step: Step, { states }: Loaded, profile: Profile): void {
-  for (const [id, { isIn, told }] of profile.memberships) {
-    const state = states.get(id);
-    if (state === undefined) continue;
-    state.size -= Number(isIn);
-    state.held -= Number(isIn !== told);
-    step.stateChanged(state);
-  }
-  for (const [id, computed] of profile.computed) {
-    const state = states.get(id);
-    if (state?.definition.kind !== COMPUTED_TRAIT || isTold(computed, state.definition)) continue;
-    state.held -= 1;
-    step.stateChanged(state);
-  }
-  for (const identity of profile.identities) step.point(identity, undefined);
-  step.withdraw(profile.number);
-  step.remove(profile);
-}
-
-// ── What becomes of a definition ───────────────────────────────────────────────────────────────────────────
-
-function newState(definition: Definition, { nowMs }: Step): DefinitionState {
-  return {
-    definition,
-    phase: "history",
-    evaluatedTo: 0,
-    evaluateUpTo: 0,
-    evaluated: 0,
-    size: 0,
-    held: 0,
-    nextSyncAtMs: firstSyncMs(definition),
-    resends: [],
-    startedAtMs: nowMs,
-  };
-}
-
-function firstSyncMs({ kind, document }: Definition): number {
-  return Date.parse(document.createdAt) + (kind === AUDIENCE ? document.sync.initialDelayMs : 0);
-}
-
-function edited(state: DefinitionState, definition: Definition, step: Step): DefinitionState {
-  const before = state.definition;
-  if (JSON.stringify(before) === JSON.stringify(definition)) return state;
-  const known = new Set(before.document.destinationIds);
-  const added = definition.document.destinationIds.filter((id) => !known.has(id));
-  const hasNewSync =
-    before.kind === AUDIENCE &&
-    definition.kind === AUDIENCE &&
-    JSON.stringify(before.document.sync) !== JSON.stringify(definition.document.sync);
-  return {
-    ...state,
-    definition,
-    ...(whatItAsks(before) === whatItAsks(definition)
-      ? {}
-      : { phase: "history", evaluatedTo: 0, evaluated: 0, startedAtMs: step.nowMs }),
-    ...(hasNewSync ? { nextSyncAtMs: Math.max(firstSyncMs(definition), step.nowMs) } : {}),
-    ...(added.length === 0
-      ? {}
-      : {
-          resends: [...state.resends, { destinationIds: added, after: -1, beforeSeq: step.numbers.nextSeq }],
-        }),
-  };
-}
-
-/** The part of a definition of which the evaluation depends. */
-function whatItAsks(definition: Definition): string {
-  return JSON.stringify(
-    definition.kind === AUDIENCE ? definition.document.condition : aspectsOf([definition]),
-  );
-}
-
-function aspectsOf(definitions: readonly Definition[]): Aspect[] {
-  return definitions.flatMap((definition): Aspect[] =>
-    definition.kind === AUDIENCE
-      ? eventConditions(definition.document.condition).map(tallyOf)
-      : [accumulationOf(definition)],
-  );
-}
-
-function accumulationOf({ document }: Extract<Definition, { readonly kind: typeof COMPUTED_TRAIT }>): Aspect {
-  return {
-    kind: "accumulation",
-    of: document.kind,
-    event: document.event,
-    ...(document.property === undefined ? {} : { property: document.property }),
-    ...(document.withinMs === undefined ? {} : { withinMs: document.withinMs }),
-  };
-}
-
-function planOf(
-  states: ReadonlyMap<string, DefinitionState>,
-  progress: ReadonlyMap<number, AspectProgress>,
-): Plan {
-  const definitions = Array.from(states.values(), (state) => state.definition);
-  const numbers = new Map([...progress].map(([number, { aspect }]) => [aspectKey(aspect), number]));
-  const numberOf = (aspect: Aspect): number => numbers.get(aspectKey(aspect)) ?? -1;
-  const aspectOf: Map<Parameters<Plan["aspectOf"]["get"]>[0], number> = new Map();
-  for (const definition of definitions) {
-    if (definition.kind === AUDIENCE)
-      for (const event of eventConditions(definition.document.condition))
-        aspectOf.set(event, numberOf(tallyOf(event)));
-    else aspectOf.set(definition.document, numberOf(accumulationOf(definition)));
-  }
-  return makePlan(
-    definitions,
-    aspectOf,
-    new Map([...progress].map(([number, { aspect }]) => [number, aspect])),
-  );
-}
-
-/** Definitions whose history is read, and all that they name is live, begin to be evaluated. */
-function promote(step: Step, loaded: Loaded): void {
-  const { states, plan } = loaded;
-  const inPlanOrder = [...plan.computedTraits, ...plan.audiences];
-  for (const { id } of inPlanOrder) {
-    const state = states.get(id);
-    if (state?.phase !== "history" || !isHistoryRead(state, loaded)) continue;
-    if (!namedBy(state.definition, plan).every((other) => states.get(other)?.phase === "live")) continue;
-    state.phase = "evaluating";
-    state.evaluatedTo = 0;
-    state.evaluateUpTo = step.numbers.nextProfile - 1;
-    if (state.evaluateUpTo === 0) goLive(state, step.nowMs);
-    step.stateChanged(state);
-  }
-}
-
-function goLive(state: DefinitionState, nowMs: number): void {
-  state.phase = "live";
-  state.finishedAtMs = nowMs;
-}
-
-/** Other definitions whose state the condition depends on. */
-function namedBy(definition: Definition, plan: Plan): string[] {
-  if (definition.kind !== AUDIENCE) return [];
-  const { condition } = definition.document;
-  const computed = traitsNamed(condition).flatMap((trait) => plan.computedByKey.get(trait)?.id ?? []);
-  return [...audiencesNamed(condition), ...computed].filter((id) => plan.definitions.has(id));
-}
-
-function isHistoryRead(state: DefinitionState, loaded: Loaded): boolean {
-  return historyRead(state, loaded) === 1;
-}
-
-/** How much of the history that a definition needs is read, 0 to 1. */
-function historyRead(state: DefinitionState, { plan, aspects }: Loaded): number {
-  const { definition } = state;
-  const keys =
-    definition.kind === AUDIENCE ? eventConditions(definition.document.condition) : [definition.document];
-  const parts = keys.map((key) => {
-    const progress = aspects.get(plan.aspectOf.get(key) ?? -1);
-    if (progress === undefined || progress.cursor >= progress.upTo) return 1;
-    return (progress.cursor + 1) / (progress.upTo + 1);
-  });
-  return Math.min(1, ...parts);
-}
-
-/** Whether everybody is to be evaluated for it, and it is not paused. */
-function isScanned({ phase, definition }: DefinitionState): boolean {
-  return phase === "evaluating" && !(definition.kind === AUDIENCE && definition.document.paused);
-}
-
-function isResendDue({ resends, phase, definition }: DefinitionState): boolean {
-  const { document, kind } = definition;
-  return (
-    resends.length > 0 && phase === "live" && document.enabled && !(kind === AUDIENCE && document.paused)
-  );
-}
-
-// ── Views ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-function viewOf(profile: Profile, plan: Plan): ProfileView {
-  const named = (prefix: string): string[] =>
-    profile.identities.filter((identity) => identity.startsWith(prefix)).map((identity) => identity.slice(2));
-  return {
-    ...userFields(profile),
-    traits: Object.fromEntries(profile.traits),
-    computedTraits: Object.fromEntries(
-      [...profile.computed].flatMap(([id, { value }]) => {
-        const definition = plan.definitions.get(id);
-        return definition === undefined || value === undefined ? [] : [[definition.document.key, value]];
-      }),
-    ),
-    audiences: [...profile.memberships].flatMap(([id, { isIn, sinceMs }]) => {
-      const definition = plan.definitions.get(id);
-      return definition === undefined
-        ? []
-        : [{ id, key: definition.document.key, member: isIn, since: formatTime(sinceMs) }];
-    }),
-    identities: { userIds: named("u:"), anonymousIds: named("a:") },
-    firstSeenAt: formatTime(profile.firstSeenMs),
-    lastSeenAt: formatTime(profile.lastSeenMs),
-  };
-}
-
-/** Ids without what they are; the one asked for first. */
-function namesOf(identities: readonly string[], userId: string): string[] {
-  return [...new Set([userId, ...identities.map((identity) => identity.slice(2))])];
 }

@@ -1,0 +1,32 @@
+import { formatTime, type ProfileView } from "@sluice/protocol";
+import type { Plan } from "./plan.js";
+import { type Profile, userFields } from "./profile.js";
+
+export function viewOf(profile: Profile, plan: Plan): ProfileView {
+  const named = (prefix: string): string[] =>
+    profile.identities.filter((identity) => identity.startsWith(prefix)).map((identity) => identity.slice(2));
+  return {
+    ...userFields(profile),
+    traits: Object.fromEntries(profile.traits),
+    computedTraits: Object.fromEntries(
+      [...profile.computed].flatMap(([id, { value }]) => {
+        const definition = plan.definitions.get(id);
+        return definition === undefined || value === undefined ? [] : [[definition.document.key, value]];
+      }),
+    ),
+    audiences: [...profile.memberships].flatMap(([id, { isIn, sinceMs }]) => {
+      const definition = plan.definitions.get(id);
+      return definition === undefined
+        ? []
+        : [{ id, key: definition.document.key, member: isIn, since: formatTime(sinceMs) }];
+    }),
+    identities: { userIds: named("u:"), anonymousIds: named("a:") },
+    firstSeenAt: formatTime(profile.firstSeenMs),
+    lastSeenAt: formatTime(profile.lastSeenMs),
+  };
+}
+
+/** Ids without what they are; the one asked for first. */
+export function namesOf(identities: readonly string[], userId: string): string[] {
+  return [...new Set([userId, ...identities.map((identity) => identity.slice(2))])];
+}

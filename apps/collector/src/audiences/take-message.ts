@@ -1,0 +1,113 @@
+import type { StoredMessage } from "../store/store.js";
+import { type Aspect, withOccurrence } from "./aspect.js";
+import { COMPUTED_TRAIT } from "./definitions.js";
+import type { EngineState } from "./engine-state.js";
+import { identificationOf } from "./identities.js";
+import { isTold, keepUp, mergeInto, setDue } from "./keep-up.js";
+import { isAnonymous, type Profile, takeTraits } from "./profile.js";
+import type { Step } from "./step.js";
+import { occurrenceOf, timeOf } from "./track-events.js";
+
+/** What a message changes: whose it is, who becomes one, traits, events; and what follows from it. */
+export function takeMessage(step: Step, loaded: EngineState, stored: StoredMessage): void {
+  const { message } = stored;
+  const identification = identificationOf(message);
+  if (identification === undefined || message.type === "delete") return;
+  const { plan } = loaded;
+  const atMs = timeOf(stored);
+  const known = step.find(identification.own);
+  const profile = known ?? step.create(identification.own, atMs);
+  if (profile.dueMs !== undefined && profile.dueMs <= step.nowMs) settleDue(step, loaded, profile);
+  profile.firstSeenMs = Math.min(profile.firstSeenMs, atMs);
+  profile.lastSeenMs = Math.max(profile.lastSeenMs, atMs);
+  step.touch(profile);
+
+  if (identification.anonymous !== undefined) attach(step, loaded, profile, identification.anonymous);
+  if (identification.previous !== undefined) {
+    attach(step, loaded, profile, identification.previous.anonymous);
+    claim(step, loaded, profile, identification.previous.user);
+  }
+  const traits = message.type === "identify" ? takeTraits(profile, message.traits) : [];
+  const aspects: number[] = [];
+  if (message.type === "track" && typeof message.event === "string") {
+    const counted = plan.aspectsByEvent.get(message.event);
+    if (counted !== undefined) {
+      const occurrence = occurrenceOf(stored);
+      for (const { number, aspect } of counted)
+        if (takeOccurrence(step, profile, number, aspect, occurrence)) aspects.push(number);
+    }
+  }
+  const audiences = known === undefined ? plan.ofNewProfiles : [];
+  keepUp(step, loaded, profile, { aspects, traits, audiences });
+  if (aspects.length > 0) setDue(step, plan, profile, false);
+}
+
+/** Whether the aspect's state changed. */
+export function takeOccurrence(
+  step: Step,
+  profile: Profile,
+  number: number,
+  aspect: Aspect,
+  occurrence: Parameters<typeof withOccurrence>[2],
+): boolean {
+  const before = profile.aspects.get(number);
+  const after = withOccurrence(aspect, before, occurrence, step.nowMs);
+  if (after === before || after === undefined) return false;
+  profile.aspects.set(number, after);
+  step.touch(profile);
+  return true;
+}
+
+/** An anonymous id belongs to the first user who is identified with it, for good: what it did before becomes theirs. */
+function attach(step: Step, loaded: EngineState, profile: Profile, identity: string): void {
+  const other = step.find(identity);
+  if (other === undefined) takeIdentity(step, profile, identity);
+  else if (other !== profile && isAnonymous(other)) merge(step, loaded, profile, other);
+}
+
+/** Alias: a user id becomes another name of this user, with everything that is known under it. */
+function claim(step: Step, loaded: EngineState, profile: Profile, identity: string): void {
+  const other = step.find(identity);
+  if (other === undefined) takeIdentity(step, profile, identity);
+  else if (other !== profile) merge(step, loaded, profile, other);
+}
+
+function takeIdentity(step: Step, profile: Profile, identity: string): void {
+  profile.identities.push(identity);
+  step.point(identity, profile.number);
+  step.touch(profile);
+}
+
+function merge(step: Step, loaded: EngineState, profile: Profile, gone: Profile): void {
+  mergeInto(step, loaded, profile, gone);
+  setDue(step, loaded.plan, profile, false);
+}
+
+/** Events have left windows: what depends on them is evaluated. */
+export function settleDue(step: Step, loaded: EngineState, profile: Profile): void {
+  const { plan } = loaded;
+  const windowed = [...profile.aspects.keys()].filter(
+    (number) => plan.aspects.get(number)?.withinMs !== undefined,
+  );
+  keepUp(step, loaded, profile, { aspects: windowed, traits: [] });
+  setDue(step, plan, profile, true);
+}
+
+export function removeProfile(step: Step, { states }: EngineState, profile: Profile): void {
+  for (const [id, { isIn, told }] of profile.memberships) {
+    const state = states.get(id);
+    if (state === undefined) continue;
+    state.size -= Number(isIn);
+    state.held -= Number(isIn !== told);
+    step.stateChanged(state);
+  }
+  for (const [id, computed] of profile.computed) {
+    const state = states.get(id);
+    if (state?.definition.kind !== COMPUTED_TRAIT || isTold(computed, state.definition)) continue;
+    state.held -= 1;
+    step.stateChanged(state);
+  }
+  for (const identity of profile.identities) step.point(identity, undefined);
+  step.withdraw(profile.number);
+  step.remove(profile);
+}
