@@ -1,15 +1,17 @@
-/** Why an exchange got no answer. */
-export type FailureCode =
-  | "timeout"
-  | "dns_failed"
-  | "connection_refused"
-  | "connection_lost"
-  | "unreachable"
-  | "tls_failed"
-  | "bad_response"
-  | "certificate_invalid"
-  | "address_not_allowed"
-  | "aborted";
+/** Why an exchange got no answer. `docs/reference/webhook-delivery.md` has a row for each; a test compares. */
+export const FAILURE_CODES = [
+  "timeout",
+  "dns_failed",
+  "connection_refused",
+  "connection_lost",
+  "unreachable",
+  "tls_failed",
+  "bad_response",
+  "certificate_invalid",
+  "address_not_allowed",
+  "aborted",
+] as const;
+export type FailureCode = (typeof FAILURE_CODES)[number];
 
 export interface Failure {
   readonly code: FailureCode;

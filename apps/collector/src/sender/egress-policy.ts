@@ -74,7 +74,8 @@ export function egressPolicy(options: EgressOptions = {}): EgressPolicy {
     const cidr = parseCidr(entry);
     if (cidr !== undefined) blocks.push(cidr);
     else if (/^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(entry)) hosts.add(plainName(entry));
-    else throw new RangeError(`Setting \`allowTargets\` takes addresses, blocks and host names, got ${entry}`);
+    else
+      throw new RangeError(`Setting \`allowTargets\` takes addresses, blocks and host names, got ${entry}`);
   }
 
   const nameAllowed = (host: string): boolean => {

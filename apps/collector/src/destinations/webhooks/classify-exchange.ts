@@ -26,7 +26,7 @@ export function classifyExchange(exchange: Exchange): Verdict {
     const kind = LASTING_FAILURES.has(code) ? "refused" : "retry";
     return {
       kind,
-      reason: code === "address_not_allowed" || code === "certificate_invalid" ? `${code}: ${message}` : code,
+      reason: LASTING_FAILURES.has(code) ? `${code}: ${message}` : code,
       error: { code, message },
     };
   }
