@@ -8,6 +8,7 @@ import type {
 } from "@sluice/protocol";
 import { formatTime } from "@sluice/protocol";
 import { decodeBatch } from "../messages/decode-batch.js";
+import { lastMessageIndex } from "../store/last-message.js";
 import type { OwedMessage, ProfileStore } from "../store/profiles.js";
 import {
   BEFORE_FIRST,
@@ -164,7 +165,7 @@ export class AudienceEngine {
       for (const stored of messages) takeMessage(step, loaded, stored);
       const last = batches.at(-1);
       if (last === undefined) return;
-      loaded.cursor = offsetAt(last.first, last.itemCount - 1);
+      loaded.cursor = offsetAt(last.first, lastMessageIndex(last));
       step.moveCursor(loaded.cursor);
     });
   }
@@ -198,7 +199,7 @@ export class AudienceEngine {
         setDue(step, loaded.plan, profile, false);
       }
       const last = batches.at(-1);
-      const end = last === undefined ? undefined : offsetAt(last.first, last.itemCount - 1);
+      const end = last === undefined ? undefined : offsetAt(last.first, lastMessageIndex(last));
       for (const [number, progress] of reading) {
         progress.cursor =
           end === undefined || end >= progress.upTo

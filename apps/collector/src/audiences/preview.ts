@@ -1,4 +1,5 @@
 import { type AudiencePreview, type Condition, formatTime, type MemberView } from "@sluice/protocol";
+import { lastMessageIndex } from "../store/last-message.js";
 import type { ProfileStore } from "../store/profiles.js";
 import { type Offset, offsetAt, type StoredBatch } from "../store/store.js";
 import { type Aspect, type AspectState, aspectKey, tallyOf, withOccurrence } from "./aspect.js";
@@ -102,7 +103,7 @@ export function previewer(
         if (ofProfile.size > 0) states.set(profile, ofProfile);
       }
       const last = batches.at(-1);
-      cursor = last === undefined ? upTo : offsetAt(last.first, last.itemCount - 1);
+      cursor = last === undefined ? upTo : offsetAt(last.first, lastMessageIndex(last));
       return cursor;
     },
     scan: async () => {

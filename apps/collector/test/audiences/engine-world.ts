@@ -1,6 +1,7 @@
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../../src/audiences/definitions.js";
 import { AudienceEngine, type StepResult } from "../../src/audiences/engine.js";
+import { lastMessageIndex } from "../../src/store/last-message.js";
 import type { OwedMessage, ProfileStore } from "../../src/store/profiles.js";
 import { BEFORE_FIRST, type Offset, offsetAt, type StoredBatch } from "../../src/store/store.js";
 import { EPOCH_MS } from "./definitions.js";
@@ -40,25 +41,27 @@ export class EngineWorld {
     this.#take(await this.engine.define(definitions, this.nowMs, "test"));
   }
 
-  /** Messages that arrive now, in one request. */
-  append(...messages: UncheckedMessage[]): void {
+  /** Messages that arrive now, in one request; `null` is an item that was refused. */
+  append(...messages: (UncheckedMessage | null)[]): void {
     const first = this.#nextOffset as Offset;
-    const withIds = messages.map((message, index) => ({ messageId: `m${first + index}`, ...message }));
-    this.batches.push({
+    const batch = messages.map((message, index) => message && { messageId: `m${first + index}`, ...message });
+    const stored: StoredBatch = {
       sourceId: "src",
       receivedAtMs: this.nowMs,
-      body: Buffer.from(JSON.stringify({ batch: withIds })),
+      body: Buffer.from(JSON.stringify({ batch })),
       itemCount: messages.length,
-      skipped: [],
+      skipped: messages.flatMap((message, index) => (message === null ? [index] : [])),
       madeIds: [],
       first,
-    });
-    this.#nextOffset += messages.length;
+    };
+    this.batches.push(stored);
+    // As in the log: the next batch begins right after the last message.
+    this.#nextOffset += lastMessageIndex(stored) + 1;
   }
 
   after(offset: Offset, limit: number): StoredBatch[] {
     return this.batches
-      .filter((batch) => offsetAt(batch.first, batch.itemCount - 1) > offset)
+      .filter((batch) => offsetAt(batch.first, lastMessageIndex(batch)) > offset)
       .slice(0, limit);
   }
 

@@ -505,6 +505,24 @@ describe("forgetting a user", () => {
   });
 });
 
+test("no message is missed after a batch that ends in refused items, nor when history is read", async () => {
+  await world.define([audience("twice", ordered(2))]);
+  world.append(order("ann"), null);
+  await world.consume();
+  world.append(order("ann"), null, null);
+  await world.consume();
+  world.append(order("bob"), null);
+  world.append(order("bob"));
+  await world.consume();
+  expect(world.told("twice")).toEqual(["ann:true", "bob:true"]);
+  await world.define([
+    audience("twice", ordered(2)),
+    audience("exactly", { ...ordered(2), times: { exactly: 2 } }),
+  ]);
+  await world.settle();
+  expect(world.told("exactly")).toEqual(["ann:true", "bob:true"]);
+});
+
 test("a commit that fails leaves nothing behind: the step is made again", async () => {
   const store = memoryProfileStore();
   let isFailing = false;
