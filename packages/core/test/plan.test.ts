@@ -70,6 +70,21 @@ describe("with a plan", () => {
     >();
   });
 
+  it("a field that is misspelt is an error, with a plan and without", () => {
+    const calls = (planned: (call: TrackCall<Plan>) => void, free: (call: TrackCall<None>) => void) => {
+      planned({ userId: "u", event: "Order Completed", properties: { total: 1 }, context: { ip: "0" } });
+      // @ts-expect-error There is no such field.
+      planned({ userId: "u", event: "Signed Out", propertis: {} });
+      // @ts-expect-error There is no such field.
+      free({ userId: "u", event: "E", propertis: {} });
+      // @ts-expect-error A date is no object of properties.
+      free({ userId: "u", event: "E", properties: "today" });
+      // @ts-expect-error The plan's properties, and no others.
+      planned({ userId: "u", event: "Order Completed", properties: { total: 1, tax: 2 } });
+    };
+    expectTypeOf(calls).toBeFunction();
+  });
+
   it("types the short forms", () => {
     const calls = (page: View<Plan, "page", void>, screen: View<None, "screen", void>) => {
       page("Home", { userId: "u" });
