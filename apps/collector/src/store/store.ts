@@ -166,7 +166,7 @@ export interface EventLog {
   head(): Offset;
   /** Called after each commit that added something. Returns the function that ends it. */
   onAppend(listener: () => void): () => void;
-  /** Messages newest first. */
+  /** Messages newest first. A page may have fewer than `limit`, even none, and yet a `nextCursor`: a long search goes on there. */
   find(query: MessageQuery, page: PageRequest): Promise<Page<StoredMessage>>;
   /** The message at an offset; undefined when it was purged or dropped by retention. */
   get(offset: Offset): Promise<StoredMessage | undefined>;

@@ -381,5 +381,19 @@ export function consumersContract(name: string, open: OpenStore): void {
       } while (cursor !== undefined);
       expect(paged).toEqual(["5 dst_1", "4 dst_1", "4 dst_2", "3 dst_1", "1 dst_1"]);
     });
+
+    it("gives them all where there are many consumers", async () => {
+      const { consumers } = await withMessages();
+      const ids = Array.from({ length: 450 }, (_, i) => `dst_${String(i).padStart(3, "0")}`);
+      await Promise.all(ids.map((id) => consumers.open(id, BEFORE_FIRST)));
+      const failed = settlement(9, { outcomes: [outcome(4, "failed"), outcome(5)] });
+      await Promise.all(ids.map((id) => consumers.settle(id, failed)));
+      const all = (await consumers.list({ state: "failed" }, { limit: 1_000 })).items;
+      expect(shown(all)).toEqual(ids.map((id) => `4 ${id}`));
+      const first = await consumers.list({ state: "failed" }, { limit: 100 });
+      const cursor = first.nextCursor ?? "";
+      const second = await consumers.list({ state: "failed" }, { limit: 100, cursor });
+      expect(shown([...first.items, ...second.items])).toEqual(ids.slice(0, 200).map((id) => `4 ${id}`));
+    });
   });
 }

@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { systemClock } from "@sluice/resilience";
 import { describe, expect, it } from "vitest";
+import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
+import { batchOf, idsBatch } from "../store/batches.js";
 import { temporaryDirectories } from "../store/temporary-directory.js";
 import { examine, Ledger, SOUND, startChild } from "./ledger.js";
 import { hasStrace, SYNCS, tampering } from "./strace.js";
@@ -54,6 +57,39 @@ function mayMount(): boolean {
 }
 
 describe.skipIf(!mayMount())("a disk that is full (needs root, to mount a small one)", () => {
+  it("is said to be so, and refuses everything at once until it was found sound again", async () => {
+    const mountPoint = temporaryDirectory();
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m", "none", mountPoint]);
+    const store = await openSqliteStore({ directory: join(mountPoint, "data"), clock: systemClock });
+    try {
+      const ballast = join(mountPoint, "ballast");
+      writeFileSync(ballast, new Uint8Array(4 << 20));
+      let refusal: unknown;
+      for (let i = 0; refusal === undefined && i < 1_000; i++) {
+        const filler = "x".repeat(20_000);
+        await store.log.append(batchOf([{ messageId: `m${i}`, filler }])).catch((error: unknown) => {
+          refusal = error;
+        });
+      }
+      expect(refusal).toMatchObject({
+        code: "storage_unavailable",
+        message: expect.stringContaining("full"),
+      });
+      expect(store.health()).toMatchObject({ kind: "unavailable", reason: expect.stringContaining("full") });
+      await expect(store.log.append(idsBatch(["late"]))).rejects.toMatchObject({
+        code: "storage_unavailable",
+      });
+      const head = store.log.head();
+      rmSync(ballast);
+      while (store.health().kind === "unavailable") await systemClock.sleep(10);
+      expect(store.log.head()).toBe(head);
+      expect(await store.log.append(idsBatch(["late"]))).toEqual({ duplicates: [] });
+    } finally {
+      await store.close();
+      execFileSync("umount", ["-l", mountPoint]);
+    }
+  });
+
   it("refuses what has no room, and goes on when there is", { timeout: 60_000 }, async () => {
     const mountPoint = temporaryDirectory();
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m", "none", mountPoint]);

@@ -24,6 +24,9 @@ interface PendingAppend {
   reject(error: unknown): void;
 }
 
+/** How much of the log is read and decoded for one page of a search by text, time or source. */
+const READ_FOR_A_PAGE_BYTES = 32 * 1024 * 1024;
+
 const NO_DUPLICATES: AppendResult = { duplicates: [] };
 
 /** The main thread's side of the event log. */
@@ -129,7 +132,12 @@ export class SqliteEventLog implements EventLog {
   async find(...[query, page]: Parameters<EventLog["find"]>): ReturnType<EventLog["find"]> {
     const items: StoredMessage[] = [];
     let before: number | undefined = Math.min(readCursor(page.cursor).position, this.#head + 1);
+    let readBytes = 0;
     while (before !== undefined) {
+      // Where no index helps, a page is cut short rather than made by reading the whole log at once.
+      if (readBytes >= READ_FOR_A_PAGE_BYTES) {
+        return { items, nextCursor: writeCursor({ position: before, tie: "" }) };
+      }
       // One more than a page: it tells whether there is a next one.
       const limit = page.limit + 1 - items.length;
       const answer: FindAnswer = await this.#connection().ask("findInLog", { query, before, limit });
@@ -140,6 +148,9 @@ export class SqliteEventLog implements EventLog {
           return { items, nextCursor: writeCursor({ position: last.offset, tie: "" }) };
         }
         items.push(message);
+      }
+      if (answer.offsets === undefined) {
+        for (const { body } of answer.rows) readBytes += body.byteLength;
       }
       before = answer.before;
     }

@@ -120,7 +120,8 @@ function migrate(database: DatabaseSync, steps: readonly string[]): void {
 
 /** Makes the folder, its entry synced: SQLite syncs the folder for its own files, but not the folder's place in its parent. */
 function makeDirectory(directory: string): void {
-  const made = mkdirSync(directory, { recursive: true });
+  // What people do is in there: nobody else on the machine needs to see it.
+  const made = mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (made === undefined) return;
   for (let path = resolve(directory); ; path = dirname(path)) {
     syncDirectory(path);

@@ -22,7 +22,8 @@ export class DeliveryList {
     const consumers = [...this.#tables.all]
       .filter(({ id }) => query.consumerId === undefined || query.consumerId === id)
       .sort((a, b) => (a.id < b.id ? -1 : 1));
-    const budget = { steps: STEPS_AT_ONCE };
+    // Each consumer's first chunk and row are read to know whose turn it is.
+    const budget = { steps: STEPS_AT_ONCE + 2 * consumers.length };
     const from = Math.min(position, Number.MAX_SAFE_INTEGER);
     const found: Delivery[] = [];
     const streams = consumers.map((consumer) => ({
@@ -31,6 +32,7 @@ export class DeliveryList {
     }));
     const heads = streams.map(({ consumer, offsets }) => ({ consumer, offsets, next: offsets.next() }));
     let done = { position, tie };
+    let isBegun = false;
     try {
       for (;;) {
         const newest = heads.reduce<(typeof heads)[number] | undefined>(
@@ -43,12 +45,14 @@ export class DeliveryList {
         if (newest === undefined || newest.next.done) return { items: found };
         const offset = newest.next.value;
         const { consumer } = newest;
-        if (budget.steps <= 0) {
+        // Each call gets on by one at least, however much there was to read before it.
+        if (budget.steps <= 0 && isBegun) {
           return { items: found, resumeAt: offset === done.position ? done : { position: offset, tie: "" } };
         }
         newest.next = newest.offsets.next();
         if (offset === position && consumer.id <= tie) continue;
         done = { position: offset, tie: consumer.id };
+        isBegun = true;
         const delivery = this.#tables.delivery(consumer, offset);
         budget.steps -= 1;
         if (delivery === undefined || !matches(delivery, query)) continue;
@@ -121,7 +125,7 @@ export class DeliveryList {
         yield next;
       }
       // Stops the search here: nothing beyond `max` is left.
-      if (budget.steps <= 0) yield max;
+      if (budget.steps <= 0 && max < from) yield max;
       budget.steps -= 1;
       for (const entry of readOutcomes(data, base, this.#tables.strings)) {
         if (entry.offset <= from && entry.state === state && matches({ ...entry, state }, query)) {
