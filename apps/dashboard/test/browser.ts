@@ -45,6 +45,8 @@ export async function openPage(
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
+  // Below the test's own, so that what was waited for is named.
+  page.setDefaultTimeout(15_000);
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`));
   page.on("dialog", (dialog) => {

@@ -37,8 +37,9 @@ export function SignInPage({
         <div className="stack-tight">
           <h1>Sign in to Sluice</h1>
           <p className="soft">
-            <code>sluice dev</code> prints an address that signs you in. A production collector is told its
-            first token in its configuration.
+            <code>sluice dev</code> prints an address that signs you in. The first token of a production
+            collector is the one it was configured with, or stands in the file <code>admin-token</code> of its
+            data folder.
           </p>
         </div>
         <TextField

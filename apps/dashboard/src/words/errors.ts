@@ -30,7 +30,8 @@ export function errorWords(error: unknown): ErrorWords {
   if (error instanceof AdminError) {
     const detail = error.message.replace(`${error.code}: `, "");
     const title = TITLES[error.code];
-    return title === undefined ? { title: detail, code: error.code } : { title, detail, code: error.code };
+    if (title === undefined || title === detail) return { title: detail, code: error.code };
+    return { title, detail, code: error.code };
   }
   return {
     title: "Something in this page went wrong",

@@ -23,9 +23,14 @@ export function clockTime(atMs: number, precision: "s" | "ms" = "s"): string {
   return precision === "s" ? seconds : `${seconds}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 
+/** `21 Nov 2026, 14:03:27.250`, in the reader's zone; what is no time is shown as it is. */
+export function localTime(iso: string): string {
+  const atMs = Date.parse(iso);
+  return Number.isNaN(atMs) ? iso : `${dateOf(atMs)}, ${clockTime(atMs, "ms")}`;
+}
+
 /** What a time's tooltip says: the reader's zone and UTC, to the millisecond. */
 export function exactTime(iso: string): string {
   const at = new Date(iso);
-  if (Number.isNaN(at.getTime())) return iso;
-  return `${dateOf(at.getTime())}, ${clockTime(at.getTime(), "ms")} here · ${at.toISOString()}`;
+  return Number.isNaN(at.getTime()) ? iso : `${localTime(iso)} here · ${at.toISOString()}`;
 }

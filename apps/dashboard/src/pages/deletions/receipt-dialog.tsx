@@ -4,8 +4,8 @@ import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { CopyButton } from "../../ui/copy-button.js";
 import { Dialog } from "../../ui/dialog.js";
-import { count } from "../../words/numbers.js";
-import { exactTime } from "../../words/times.js";
+import { counted } from "../../words/numbers.js";
+import { localTime } from "../../words/times.js";
 
 /** What was removed where, and when nothing was left. */
 export function ReceiptDialog({
@@ -32,7 +32,7 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
     <div className="stack">
       <dl className="facts">
         <dt>Asked</dt>
-        <dd>{exactTime(deletion.createdAt)}</dd>
+        <dd>{localTime(deletion.createdAt)}</dd>
         <dt>Not readable since</dt>
         <dd>{momentOf(receipt.purgedAt)}</dd>
         <dt>Gone from the disk</dt>
@@ -48,9 +48,10 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
             <li key={user.userIdSha256}>
               <code className="receipt-id">{user.userIdSha256}</code>
               <span className="small soft">
-                {count(user.messages)} messages, {count(user.attempts)} attempts, {count(user.retries)} queued
-                retries, {user.profile ? "the profile" : "no profile"}, {count(user.audienceMemberships)}{" "}
-                memberships
+                {counted(user.messages, "message")}, {counted(user.attempts, "attempt")},{" "}
+                {counted(user.retries, "queued retry", "queued retries")},{" "}
+                {user.profile ? "the profile" : "no profile"},{" "}
+                {counted(user.audienceMemberships, "membership")}
               </span>
             </li>
           ))}
@@ -81,5 +82,5 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
 }
 
 function momentOf(at: string | undefined): string {
-  return at === undefined ? "not yet" : exactTime(at);
+  return at === undefined ? "not yet" : localTime(at);
 }

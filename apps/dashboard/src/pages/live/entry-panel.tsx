@@ -5,7 +5,7 @@ import { KindTag, StateBadge } from "../../ui/badge.js";
 import { ButtonLink, IconButton } from "../../ui/button.js";
 import { JsonTree } from "../../ui/json-tree.js";
 import { messageTitle } from "../../words/messages.js";
-import { exactTime } from "../../words/times.js";
+import { exactTime, localTime } from "../../words/times.js";
 import { visibleText } from "../../words/visible-text.js";
 import { CopyAs } from "../message/copy-as.js";
 import { IssueList } from "../message/issue-list.js";
@@ -24,7 +24,7 @@ export function EntryPanel({ entry, onClose }: { entry: LogEntry; onClose: () =>
       <div className="entry-body">
         <dl className="facts small">
           <dt>Received</dt>
-          <dd>{exactTime(entry.receivedAt)}</dd>
+          <dd title={exactTime(entry.receivedAt)}>{localTime(entry.receivedAt)}</dd>
           <dt>Source</dt>
           <dd>
             <Link href={addresses.source(entry.sourceId)}>{names.source(entry.sourceId)}</Link>

@@ -64,10 +64,10 @@ export function LivePage() {
           <div className="live-list">
             <p className="live-note">
               <span>
-                {counted(view.log.size, "message")}, newest first, every one that came
-                {view.history === "end"
-                  ? " since the collector keeps them"
-                  : "; older ones load as you scroll"}
+                {filter === ""
+                  ? `${counted(view.log.size, "message")}, newest first, every one that came`
+                  : `${counted(view.log.size, "message")} that ${view.log.size === 1 ? "matches" : "match"}, newest first`}
+                {view.history === "end" ? ", all that are kept" : "; older ones load as you scroll"}
               </span>
               {view.log.notShown > 0 && (
                 <span className="field-error">

@@ -17,7 +17,7 @@ import { Skeleton } from "../../ui/skeleton.js";
 import { Tabs } from "../../ui/tabs.js";
 import { messageTitle } from "../../words/messages.js";
 import { bytes } from "../../words/numbers.js";
-import { exactTime } from "../../words/times.js";
+import { exactTime, localTime } from "../../words/times.js";
 import { verdictOf } from "../../words/verdict.js";
 import { escapeHidden, visibleText, visibleValue } from "../../words/visible-text.js";
 import { CopyAs } from "./copy-as.js";
@@ -101,7 +101,7 @@ function MessageFacts({ view }: { view: MessageView }) {
         </>
       )}
       <dt>Received</dt>
-      <dd>{exactTime(view.receivedAt)}</dd>
+      <dd title={exactTime(view.receivedAt)}>{localTime(view.receivedAt)}</dd>
       <dt>Size</dt>
       <dd className="number">
         {bytes(

@@ -1,0 +1,206 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
+import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
+
+describeInBrowser("what people change", () => {
+  let browser: Browser;
+  let dashboard: RunningDashboard;
+  let watched: WatchedPage;
+  let page: Page;
+  let destinationId: string;
+
+  beforeAll(async () => {
+    [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
+    dashboard.receiver.answer("/hook", 404);
+    const destination = await dashboard.api<{ id: string }>("POST", "/destinations", {
+      type: "webhooks",
+      name: "Warehouse",
+      sourceIds: [dashboard.sourceId],
+      settings: { webhooks: [{ url: `${dashboard.receiver.url}/hook` }], sharedSecret: "first secret" },
+    });
+    destinationId = destination.id;
+    watched = await openPage(browser);
+    page = watched.page;
+    await page.goto(dashboard.signInUrl);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await dashboard?.close();
+  });
+
+  const statusWith = async (writeKey: string): Promise<number> => {
+    const response = await fetch(`${dashboard.url}/v1/track`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa(`${writeKey}:`)}` },
+      body: JSON.stringify({ userId: "u", event: "Key Tried" }),
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+
+  test("a write key is rotated: both work, then the old one is removed", async () => {
+    await page.goto(`${dashboard.url}/sources/${dashboard.sourceId}`);
+    const keys = page.getByRole("region", { name: "Write keys" });
+    await keys.getByRole("button", { name: "New key" }).click();
+    await keys.getByRole("listitem").nth(1).waitFor();
+    const [oldKey = "", newKey = ""] = await keys.getByRole("code").allInnerTexts();
+    expect(oldKey).toBe(dashboard.writeKey);
+    expect(await page.getByRole("region", { name: "Node snippet" }).innerText()).toContain(newKey);
+    await expect.poll(() => statusWith(newKey)).toBe(200);
+    expect(await statusWith(oldKey)).toBe(200);
+    await keys.getByRole("button", { name: "Remove this write key" }).first().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove key" }).click();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await expect.poll(() => statusWith(oldKey)).toBe(401);
+    expect(await statusWith(newKey)).toBe(200);
+    // The tests below send with the key that is left.
+    Object.assign(dashboard, { writeKey: newKey });
+  });
+
+  const send = async (message: object): Promise<void> => {
+    const response = await fetch(`${dashboard.url}/v1/batch`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa(`${dashboard.writeKey}:`)}` },
+      body: JSON.stringify({ batch: [message] }),
+    });
+    expect(response.status).toBe(200);
+  };
+
+  test("an event is blocked, and let through again", async () => {
+    const blocked = async () =>
+      (await dashboard.api<{ blockedEvents: string[] }>("GET", `/sources/${dashboard.sourceId}`))
+        .blockedEvents;
+    await page.getByRole("textbox", { name: "Event to block" }).fill("Mouse Moved");
+    await page.getByRole("button", { name: "Block" }).click();
+    const release = page.getByRole("button", { name: "Let Mouse Moved through again" });
+    await release.waitFor();
+    expect(await blocked()).toEqual(["Mouse Moved"]);
+    await release.click();
+    await release.waitFor({ state: "detached" });
+    expect(await blocked()).toEqual([]);
+  });
+
+  test("a failed delivery is tried again from its row, once the receiver works", async () => {
+    await send({ type: "track", messageId: "again", userId: "u", event: "Order Completed" });
+    await page.goto(`${dashboard.url}/deliveries?state=failed`);
+    const row = page.getByRole("row", { name: /again/ });
+    await row.waitFor();
+    await row.getByRole("button", { name: "attempts, show them" }).click();
+    await page.getByRole("dialog").getByText("404", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    dashboard.receiver.answer("/hook", 200);
+    await row.getByRole("button", { name: "Retry" }).click();
+    await row.waitFor({ state: "detached" });
+    expect(dashboard.receiver.received.at(-1)?.headers["x-message-id"]).toBe("again");
+  });
+
+  test("a destination's URL is changed and its secret kept; a wrong URL is named at its field", async () => {
+    await page.goto(`${dashboard.url}/destinations/${destinationId}`);
+    const url = page.getByRole("textbox", { name: "URL 1" });
+    await url.fill("not a url");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page
+      .getByText(/full URL is required/)
+      .first()
+      .waitFor();
+    expect(await url.getAttribute("aria-invalid")).toBe("true");
+    await url.fill(`${dashboard.receiver.url}/other`);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Send a test" }).click();
+    await page.getByRole("region", { name: "Test" }).getByText("Delivered", { exact: true }).waitFor();
+    const last = dashboard.receiver.received.at(-1);
+    expect(last?.path).toBe("/other");
+    expect(last?.headers["x-signature"]).toMatch(/^[0-9a-f]{40}$/);
+  });
+
+  test("a filter rule is added in words, and what it drops is filtered", async () => {
+    await page.getByRole("combobox", { name: "Kind" }).selectOption("page");
+    await page.getByRole("button", { name: "Add rule" }).click();
+    await page.getByText("Drop page", { exact: true }).waitFor();
+    await send({ type: "page", messageId: "dropped", userId: "u", name: "Home" });
+    await page.goto(`${dashboard.url}/messages/dropped`);
+    await page
+      .getByRole("list", { name: "Timeline, oldest first" })
+      .getByText("Filtered", { exact: true })
+      .waitFor();
+  });
+
+  test("a disabled destination is told of on the overview", async () => {
+    await page.goto(`${dashboard.url}/destinations/${destinationId}`);
+    await page.getByRole("switch", { name: "Enabled" }).click();
+    await page.getByRole("switch", { name: "Disabled" }).waitFor();
+    await page.goto(`${dashboard.url}/`);
+    await page.getByText("is disabled: messages of its sources are skipped").waitFor();
+    await page.getByRole("link", { name: "Warehouse" }).first().click();
+    await page.getByRole("switch", { name: "Disabled" }).click();
+    await page.getByRole("switch", { name: "Enabled" }).waitFor();
+  });
+
+  test("a token is made, shown once, and may only read; revoked, it ends its session", async () => {
+    await page.goto(`${dashboard.url}/settings`);
+    await page.getByRole("button", { name: "New token" }).click();
+    await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("Wall");
+    await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
+    const token = await page.getByRole("region", { name: "The new token" }).innerText();
+    await page.getByRole("button", { name: "I have it" }).click();
+    await page.getByRole("row", { name: /Wall/ }).getByText("Read only").waitFor();
+
+    const other = await openPage(browser);
+    await other.page.goto(`${dashboard.url}/sources#token=${token.trim()}`);
+    await other.page.getByRole("button", { name: "New source" }).click();
+    await other.page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("No");
+    await other.page.getByRole("dialog").getByRole("button", { name: "Create source" }).click();
+    await other.page.getByText("This token may only read", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Revoke Wall" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke token" }).click();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await other.page.goto(`${dashboard.url}/sources`);
+    await other.page.getByText("The token is not valid any more. Sign in again.").waitFor();
+    await other.context.close();
+  });
+
+  test("the filter finds what the grammar says, and says where it is wrong", async () => {
+    await send({
+      type: "track",
+      messageId: "f1",
+      userId: "42",
+      event: "Signed Up",
+      properties: { plan: "pro" },
+    });
+    await send({
+      type: "track",
+      messageId: "f2",
+      userId: "43",
+      event: "Signed Up",
+      properties: { plan: "free" },
+    });
+    await send({ type: "track", messageId: "f3", userId: "44" });
+    await page.goto(`${dashboard.url}/live`);
+    const field = page.getByRole("searchbox", { name: "Filter" });
+    const rows = page.getByRole("option");
+    await field.fill('type:track event:"Signed Up" -properties.plan:free');
+    await expect.poll(() => rows.count()).toBe(1);
+    expect(await rows.first().innerText()).toContain("42");
+    expect(new URL(page.url()).searchParams.get("q")).toBe(
+      'type:track event:"Signed Up" -properties.plan:free',
+    );
+    await field.fill("outcome:rejected");
+    await expect
+      .poll(async () => (await rows.count()) === 1 && (await rows.first().innerText()))
+      .toContain("Rejected");
+    await field.fill("plan:pro");
+    await page.getByText("`plan` is no field.").waitFor();
+    await field.fill("user:42");
+    await page.getByRole("option", { name: /Signed Up\s+42/ }).click();
+    await page.getByRole("button", { name: "Copy as" }).click();
+    await page.getByRole("menuitem", { name: "curl" }).click();
+    await page.getByText("Copied as curl").waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toContain(`-u '${dashboard.writeKey}:'`);
+    expect(copied).toContain('"event":"Signed Up"');
+    expect(watched.problems).toEqual([]);
+  });
+});
