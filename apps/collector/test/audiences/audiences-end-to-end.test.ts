@@ -105,6 +105,13 @@ describe("an audience", () => {
     });
   });
 
+  test("of two that are made at once under one name, one is refused", async () => {
+    const made = await Promise.all(
+      ["Pro Users", "pro users"].map((name) => world.api("POST", "/audiences", { name, condition: PRO })),
+    );
+    expect(made.map((answer) => answer.status).sort()).toEqual([201, 409]);
+  });
+
   test("cannot depend on itself, nor be deleted while another depends on it", async () => {
     const { body: first } = await world.api("POST", "/audiences", { name: "First", condition: PRO });
     const { body: second } = await world.api("POST", "/audiences", {
