@@ -66,6 +66,27 @@ it.each([
 
     const { messages } = await store.purge({ userId: PERSON });
     expect(messages).toBeGreaterThan(40);
+    // A request that was under way meanwhile is told of afterwards.
+    const late = all.find((item) => item.message.userId === PERSON)?.offset ?? BEFORE_FIRST;
+    await store.consumers.settle("dst_1", {
+      cursor: store.log.head(),
+      outcomes: [],
+      retries: [
+        {
+          offset: late,
+          rounds: 1,
+          firstAttemptAtMs: 1,
+          dueAtMs: 2,
+          reason: `no ${PERSON} here`,
+          doneUrls: [],
+          replay: false,
+        },
+      ],
+      attempts: [
+        { offset: late, attempt: 2, atMs: 3, url: "https://example.com/", latencyMs: 4, response: PERSON },
+      ],
+    });
+    expect(await store.consumers.backlog("dst_1")).toEqual({ behind: 0, retries: 0 });
     await store.compact();
     expect(filesWith(directory, SECRET)).toEqual([]);
     expect(filesWith(directory, PERSON)).toEqual([]);

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Attempt, ConsumerState, Delivery, FinalState, Offset, Retry } from "../../store.js";
+import type { Attempt, ConsumerState, Delivery, FinalState, Offset } from "../../store.js";
 import type { ConsumerOperations } from "../operations.js";
 import { ATTEMPT, FINAL_STATES, OUTCOME, type SettleRequest } from "../settle-request.js";
 import {
@@ -14,6 +14,7 @@ import {
 } from "./chunks.js";
 import type { Log } from "./log.js";
 import { Refusal } from "./refusal.js";
+import { RetryQueue, RetryTable } from "./retries.js";
 import { Strings } from "./strings.js";
 import type { Usage } from "./usage.js";
 
@@ -21,23 +22,9 @@ export interface Consumer {
   readonly no: number;
   readonly id: string;
   cursor: number;
-  retries: number;
+  readonly retries: RetryQueue;
   readonly outcomes: ChunkWriter;
   readonly attempts: ChunkWriter;
-  /** Until when a retry is leased, by offset. Not kept over a restart. */
-  readonly leases: Map<number, number>;
-}
-
-interface RetryRow {
-  readonly offset: number;
-  readonly due_ms: number;
-  readonly put_ms: number;
-  readonly rounds: number;
-  readonly first_ms: number;
-  readonly reason: string;
-  /** `doneUrls`, and `failedUrls` where there are such. */
-  readonly urls: string;
-  readonly replay: number;
 }
 
 /** Before the id of a consumer that was removed and whose rows are still being deleted. No consumer's id begins so. */
@@ -56,14 +43,11 @@ export class ConsumerTables {
   readonly #usage: Usage;
   readonly #consumers = new Map<string, Consumer>();
   readonly #removed: number[] = [];
+  /** Messages purged since the start: what is still under way about them must not bring back what was taken out. */
+  readonly #purged = new Set<number>();
   readonly #insert: StatementSync;
   readonly #moveCursor: StatementSync;
-  readonly #putRetry: StatementSync;
-  readonly #dropRetry: StatementSync;
-  readonly #retryAt: StatementSync;
-  readonly #oldestRetry: StatementSync;
-  readonly #due: StatementSync;
-  readonly #nextDue: StatementSync;
+  readonly #retries: RetryTable;
   readonly #putLateOutcome: StatementSync;
   readonly #lateOutcomeAt: StatementSync;
   readonly #putLateAttempt: StatementSync;
@@ -77,19 +61,7 @@ export class ConsumerTables {
     this.chunks = new Chunks(database);
     this.#insert = database.prepare("INSERT INTO consumers (id, cursor) VALUES (?, ?)");
     this.#moveCursor = database.prepare("UPDATE consumers SET cursor = ? WHERE no = ?");
-    this.#putRetry = database.prepare(
-      `INSERT INTO retries (consumer, offset, due_ms, put_ms, rounds, first_ms, reason, urls, replay)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (consumer, offset) DO UPDATE SET
-       due_ms = excluded.due_ms, put_ms = excluded.put_ms, rounds = excluded.rounds, first_ms = excluded.first_ms,
-       reason = excluded.reason, urls = excluded.urls, replay = excluded.replay`,
-    );
-    this.#dropRetry = database.prepare("DELETE FROM retries WHERE consumer = ? AND offset = ?");
-    this.#retryAt = database.prepare("SELECT * FROM retries WHERE consumer = ? AND offset = ?");
-    this.#oldestRetry = database.prepare("SELECT min(offset) AS oldest FROM retries WHERE consumer = ?");
-    this.#due = database.prepare(
-      "SELECT * FROM retries WHERE consumer = ? AND due_ms <= ? ORDER BY due_ms, offset",
-    );
-    this.#nextDue = database.prepare("SELECT offset, due_ms FROM retries WHERE consumer = ? ORDER BY due_ms");
+    this.#retries = new RetryTable(database);
     this.#putLateOutcome = database.prepare(
       "INSERT OR REPLACE INTO late_outcomes (consumer, offset, state, reason, at_ms) VALUES (?, ?, ?, ?, ?)",
     );
@@ -102,23 +74,21 @@ export class ConsumerTables {
     this.#lateAttemptsOf = database.prepare(
       "SELECT data FROM late_attempts WHERE consumer = ? AND offset = ? ORDER BY no",
     );
-    const countRetries = database.prepare("SELECT count(*) AS count FROM retries WHERE consumer = ?");
     for (const row of database.prepare("SELECT no, id, cursor FROM consumers ORDER BY no").all()) {
       const { no, id, cursor } = row as unknown as { no: number; id: string; cursor: number };
       if (id.startsWith(REMOVED)) this.#removed.push(no);
-      else this.#add(no, id, cursor, (countRetries.get(no) as { count: number }).count);
+      else this.#add(no, id, cursor);
     }
   }
 
-  #add(no: number, id: string, cursor: number, retries: number): Consumer {
+  #add(no: number, id: string, cursor: number): Consumer {
     const consumer: Consumer = {
       no,
       id,
       cursor,
-      retries,
+      retries: new RetryQueue(this.#retries, no),
       outcomes: new ChunkWriter(STREAM.outcomes, this.strings),
       attempts: new ChunkWriter(STREAM.attempts, this.strings),
-      leases: new Map(),
     };
     this.#consumers.set(id, consumer);
     return consumer;
@@ -142,7 +112,7 @@ export class ConsumerTables {
     let consumer = this.#consumers.get(consumerId);
     if (consumer === undefined) {
       const no = Number(this.#insert.run(consumerId, startAfter).lastInsertRowid);
-      consumer = this.#add(no, consumerId, startAfter, 0);
+      consumer = this.#add(no, consumerId, startAfter);
     }
     const { no, cursor } = consumer;
     const ahead = new Set<number>();
@@ -156,7 +126,7 @@ export class ConsumerTables {
     return {
       cursor: cursor as Offset,
       settledAhead: [...ahead].sort((a, b) => a - b) as Offset[],
-      retries: consumer.retries,
+      retries: consumer.retries.count,
     };
   }
 
@@ -169,7 +139,9 @@ export class ConsumerTables {
     }
     this.#addAttempts(consumer, request);
     this.#addOutcomes(consumer, request);
-    for (const retry of request.retries) this.#put(consumer, retry, request.nowMs);
+    for (const retry of request.retries) {
+      if (!this.#purged.has(retry.offset)) consumer.retries.put(retry, request.nowMs);
+    }
   }
 
   /** Messages this far behind the cursor are settled by rows of their own. */
@@ -195,9 +167,7 @@ export class ConsumerTables {
         this.#makeRoom(consumer, consumer.outcomes, offset);
         consumer.outcomes.addOutcome({ offset, state, reason, atMs });
       }
-      if (consumer.retries > 0 && this.#dropRetry.run(consumer.no, offset).changes === 1)
-        consumer.retries -= 1;
-      consumer.leases.delete(offset);
+      consumer.retries.drop(offset);
       const sourceNo = this.#log.sourceAt(offset);
       if (sourceNo !== undefined) this.#usage.settled(sourceNo, atMs, state);
     }
@@ -207,6 +177,7 @@ export class ConsumerTables {
     for (let at = 0; at < attempts.length; at += ATTEMPT.size) {
       const record = attempts.subarray(at, at + ATTEMPT.size);
       const offset = record[ATTEMPT.offset] ?? 0;
+      if (this.#purged.has(offset)) continue;
       if (this.#isLate(consumer, offset)) {
         this.#putLateAttempt.run(consumer.no, offset, writeLateAttempt(this.strings, record, strings));
       } else {
@@ -224,68 +195,20 @@ export class ConsumerTables {
     }
   }
 
-  #put(consumer: Consumer, retry: Retry, nowMs: number): void {
-    const { offset, dueAtMs, rounds, firstAttemptAtMs, reason, doneUrls, failedUrls, replay } = retry;
-    if (this.#retryAt.get(consumer.no, offset) === undefined) consumer.retries += 1;
-    this.#putRetry.run(
-      consumer.no,
-      offset,
-      Math.round(dueAtMs),
-      nowMs,
-      rounds,
-      Math.round(firstAttemptAtMs),
-      reason,
-      JSON.stringify({ doneUrls, failedUrls }),
-      Number(replay),
-    );
-    consumer.leases.delete(offset);
-  }
-
-  requeue({ consumerId, retries, nowMs }: ConsumerOperations["requeue"]["request"]): void {
-    const consumer = this.get(consumerId);
-    for (const retry of retries) this.#put(consumer, retry, nowMs);
-  }
-
-  lease({ consumerId, nowMs, untilMs, limit }: ConsumerOperations["lease"]["request"]): Retry[] {
-    const consumer = this.get(consumerId);
-    const due: Retry[] = [];
-    if (consumer.retries === 0 || limit <= 0) return due;
-    for (const raw of this.#due.iterate(consumer.no, nowMs)) {
-      const row = raw as unknown as RetryRow;
-      if ((consumer.leases.get(row.offset) ?? 0) > nowMs) continue;
-      consumer.leases.set(row.offset, untilMs);
-      due.push(asRetry(row));
-      if (due.length >= limit) break;
-    }
-    return due;
-  }
-
-  nextDueMs({ consumerId, nowMs }: ConsumerOperations["nextDue"]["request"]): number | undefined {
-    const consumer = this.get(consumerId);
-    if (consumer.retries === 0) return undefined;
-    for (const raw of this.#nextDue.iterate(consumer.no)) {
-      const { offset, due_ms: dueMs } = raw as unknown as RetryRow;
-      if ((consumer.leases.get(offset) ?? 0) <= nowMs) return dueMs;
-    }
-    return undefined;
-  }
-
   /** Where a message stands at a consumer now; undefined where it has not come to it. */
   delivery(consumer: Consumer, offset: number): Delivery | undefined {
-    const waiting =
-      consumer.retries === 0
-        ? undefined
-        : (this.#retryAt.get(consumer.no, offset) as unknown as RetryRow | undefined);
+    const waiting = consumer.retries.at(offset);
     if (waiting !== undefined) {
+      const { retry, putAtMs } = waiting;
       return {
         consumerId: consumer.id,
-        offset: offset as Offset,
+        offset: retry.offset,
         state: "pending",
-        reason: waiting.reason,
-        atMs: waiting.put_ms,
-        rounds: waiting.rounds,
-        nextAttemptAtMs: waiting.due_ms,
-        retry: asRetry(waiting),
+        reason: retry.reason,
+        atMs: putAtMs,
+        rounds: retry.rounds,
+        nextAttemptAtMs: retry.dueAtMs,
+        retry,
       };
     }
     const outcome = this.#outcome(consumer, offset);
@@ -331,6 +254,7 @@ export class ConsumerTables {
   purge(offsets: readonly number[], texts: readonly string[]): { attempts: number; retries: number } {
     this.flush();
     const purged = new Set(offsets);
+    for (const offset of offsets) this.#purged.add(offset);
     const removed = { attempts: 0, retries: 0 };
     const silenced = (attempt: Attempt): Attempt => {
       if (!purged.has(attempt.offset)) return attempt;
@@ -346,11 +270,7 @@ export class ConsumerTables {
     };
     for (const consumer of this.#consumers.values()) {
       for (const offset of offsets) {
-        if (consumer.retries > 0 && this.#dropRetry.run(consumer.no, offset).changes === 1) {
-          consumer.retries -= 1;
-          removed.retries += 1;
-          consumer.leases.delete(offset);
-        }
+        if (consumer.retries.drop(offset)) removed.retries += 1;
         const late = this.#lateAttemptsOf
           .all(consumer.no, offset)
           .flatMap(({ data }) => readAttempts(data as Uint8Array, offset, this.strings));
@@ -392,10 +312,7 @@ export class ConsumerTables {
 
   /** The offset of the oldest message that a consumer has not done with. */
   oldestNeeded(consumer: Consumer): number {
-    const next = consumer.cursor + 1;
-    if (consumer.retries === 0) return next;
-    const { oldest } = this.#oldestRetry.get(consumer.no) as { oldest: number | null };
-    return oldest === null ? next : Math.min(next, oldest);
+    return Math.min(consumer.cursor + 1, consumer.retries.oldestOffset ?? Number.POSITIVE_INFINITY);
   }
 
   /** Chunks that end before an offset are gone: the ones being written are begun anew if they were among them. */
@@ -431,16 +348,4 @@ export class ConsumerTables {
     this.#database.prepare("DELETE FROM consumers WHERE no = ?").run(no);
     this.#removed.shift();
   }
-}
-
-function asRetry(row: RetryRow): Retry {
-  return {
-    offset: row.offset as Offset,
-    rounds: row.rounds,
-    firstAttemptAtMs: row.first_ms,
-    dueAtMs: row.due_ms,
-    reason: row.reason,
-    ...(JSON.parse(row.urls) as Pick<Retry, "doneUrls" | "failedUrls">),
-    replay: row.replay === 1,
-  };
 }

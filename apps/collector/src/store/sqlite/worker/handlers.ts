@@ -46,16 +46,18 @@ export function handlers(tables: Tables): Handlers {
       consumers.settle(request);
       return undefined;
     },
-    requeue: (request) => {
-      consumers.requeue(request);
+    requeue: ({ consumerId, retries, nowMs }) => {
+      const consumer = consumers.get(consumerId);
+      for (const retry of retries) consumer.retries.put(retry, nowMs);
       return undefined;
     },
     removeConsumer: ({ consumerId }) => {
       consumers.remove(consumerId);
       return undefined;
     },
-    lease: (request) => consumers.lease(request),
-    nextDue: (request) => consumers.nextDueMs(request),
+    lease: ({ consumerId, nowMs, untilMs, limit }) =>
+      consumers.get(consumerId).retries.lease(nowMs, untilMs, limit),
+    nextDue: ({ consumerId, nowMs }) => consumers.get(consumerId).retries.nextDueMs(nowMs),
     outcomesOf: ({ offset }) =>
       [...consumers.all]
         .map((consumer) => consumers.delivery(consumer, offset))
@@ -68,7 +70,7 @@ export function handlers(tables: Tables): Handlers {
     listDeliveries: (request) => deliveries.list(request),
     backlog: ({ consumerId }) => {
       const { cursor, retries } = consumers.get(consumerId);
-      return { behind: segments.countFrom(cursor + 1), retries };
+      return { behind: segments.countFrom(cursor + 1), retries: retries.count };
     },
 
     getDocument: ({ kind, id }) => documents.get(kind, id),
