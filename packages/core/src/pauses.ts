@@ -13,7 +13,7 @@ export class Pauses {
     this.#clock = clock;
   }
 
-  /** No attempt of any batch starts within the next `ms`. */
+  /** No batch is begun within the next `ms`. One that was begun keeps to the wait that it was told itself. */
   holdBack(ms: number): void {
     const untilMs = this.#clock.now() + ms;
     if (untilMs <= this.#heldBackUntilMs) return;
@@ -21,7 +21,7 @@ export class Pauses {
     this.#heldBackForMs = ms;
   }
 
-  /** Resolves when attempts may start; sooner when `signal` aborts. */
+  /** Resolves when a batch may be begun; sooner when `signal` aborts. */
   async untilLetThrough(signal: AbortSignal): Promise<void> {
     for (;;) {
       const ms = this.#heldBackUntilMs - this.#clock.now();

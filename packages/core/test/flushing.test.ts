@@ -91,6 +91,20 @@ describe("batched (the Go library's rule)", () => {
     expect(transport.requests[2]?.messageIds).toEqual(["m46"]);
   });
 
+  it("counts the messages that a batch took along for that flush, not for the next", async () => {
+    const { track, transport, settle } = testEngine({ flushAt: 20 }, { script: [200] });
+    track(20);
+    track(15);
+    await settle();
+    expect(transport.requests.map(({ messageIds }) => messageIds.length)).toEqual([35]);
+    track(19);
+    await settle();
+    expect(transport.requests).toHaveLength(1);
+    track(1);
+    await settle();
+    expect(transport.requests[1]?.messageIds).toEqual(ids(20, 36));
+  });
+
   it("sends each message by itself, at once and in order, where flushAt is 1", async () => {
     const { track, transport, settle } = testEngine({ flushAt: 1 }, { script: [200] });
     track(3);
@@ -172,6 +186,16 @@ describe("the queue's bounds", () => {
     await settle();
     expect(transport.requests).toHaveLength(1);
     expect(engine.take("track", big)).toMatchObject({ accepted: true });
+  });
+
+  it("sends what waits as soon as it can, once a message was refused", async () => {
+    const { track, transport, settle } = testEngine({ maxQueueSize: 30, flushAt: 20 });
+    track(20);
+    await settle();
+    track(11);
+    transport.requests[0]?.answer(200);
+    await settle();
+    expect(transport.requests[1]?.messageIds).toEqual(ids(10, 21));
   });
 
   it("sends a full queue whose flushAt was never reached", async () => {

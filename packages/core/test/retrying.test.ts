@@ -136,6 +136,23 @@ describe("a 429", () => {
     expect(transport.requests.slice(2).map(({ messageIds }) => messageIds)).toEqual([["m1"], ["m3"], ["m4"]]);
   });
 
+  it("with a long wait is not shortened by another with a short one", async () => {
+    const { engine, track, transport, clock, settle } = testEngine({ maxInFlight: 3, batchSize: 1 });
+    track(2);
+    void engine.flush();
+    await settle();
+    transport.requests[0]?.answer(429, { retryAfter: "10" });
+    await settle();
+    transport.requests[1]?.answer(429, { retryAfter: "1" });
+    await settle();
+    track(1);
+    void engine.flush();
+    await clock.advance(9_999);
+    expect(transport.requests.slice(2).map(({ messageIds }) => messageIds)).toEqual([["m2"]]);
+    await clock.advance(1);
+    expect(transport.requests.slice(3).map(({ messageIds }) => messageIds)).toEqual([["m1"], ["m3"]]);
+  });
+
   it("holds others back by our own backoff where the server names no time; a 503 holds back none", async () => {
     for (const [status, expected] of [
       [429, 2],
