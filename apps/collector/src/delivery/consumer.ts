@@ -296,10 +296,16 @@ export class Consumer {
 
   /** Begins the next message of the log that is to be delivered; those that are not are settled on the way. */
   #beginNew(ordered: boolean): boolean {
-    const next = this.#nextInLine.shift();
-    if (next !== undefined) {
-      this.#begin(next);
-      return true;
+    for (let next = this.#nextInLine.shift(); next !== undefined; next = this.#nextInLine.shift()) {
+      // Its user may have been deleted while it waited behind an earlier message.
+      const isGone = this.#isGone(next.stored);
+      if (!isGone) {
+        this.#begin(next);
+        return true;
+      }
+      this.#settle(next.stored, "suppressed", "the user was deleted");
+      this.#leaveLine(next.stored);
+      if (next.place !== undefined) this.#cursor.done(next.place);
     }
     for (;;) {
       if (this.#order.waiting >= MOST_IN_LINE || this.#settler.full) return false;
@@ -316,6 +322,9 @@ export class Consumer {
         continue;
       }
       const work: Work = { stored, matched, place };
+      this.#order.dropParked(userOf(stored.message), (offset) =>
+        this.#isGone({ message: stored.message, offset }),
+      );
       const turn = ordered ? this.#order.join(userOf(stored.message), stored.offset, work) : "begin";
       if (turn === "park") this.#park(work);
       if (turn !== "begin") continue;
@@ -326,6 +335,11 @@ export class Consumer {
     this.#cursor.passed(this.#window.passed);
     if (this.#cursor.cursor - this.#storedCursor > SILENT_MESSAGES) this.#settler.flush();
     return false;
+  }
+
+  /** Whether the message came before its user was deleted, or while suppressed. */
+  #isGone({ message, offset }: Pick<StoredMessage, "message" | "offset">): boolean {
+    return message.type !== "delete" && (this.#routing.isSuppressed?.(userOf(message), offset) ?? false);
   }
 
   /** What is to be delivered; anything else is settled, where there is something to say about it. */
@@ -403,6 +417,8 @@ export class Consumer {
       reason: "the message is no longer stored",
       atMs: clock.now(),
     });
+    const user = this.#order.firstAt(offset);
+    if (user !== undefined) this.#leave(user, offset);
     return undefined;
   }
 
@@ -552,7 +568,11 @@ export class Consumer {
 
   /** The message is done: its user's next may go. */
   #leaveLine({ message, offset }: StoredMessage): void {
-    const next = this.#order.leave(userOf(message), offset);
+    this.#leave(userOf(message), offset);
+  }
+
+  #leave(user: string, offset: Offset): void {
+    const next = this.#order.leave(user, offset);
     if (next?.kind === "waiting") this.#nextInLine.push(next.work);
     if (next?.kind === "parked") this.#settler.retry({ ...next.retry, dueAtMs: this.#options.steady.now() });
   }

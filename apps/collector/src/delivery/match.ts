@@ -1,7 +1,7 @@
 import { isMessageKind, type JsonObject, resolveTime } from "@sluice/protocol";
 import type { DestinationType } from "../destinations/destination.js";
 import type { Connection, DestinationDocument, SourceDocument } from "../store/documents.js";
-import type { StoredMessage } from "../store/store.js";
+import type { Offset, StoredMessage } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
 import { applyFilters } from "./apply-filters.js";
 import { disabledByIntegrations } from "./integrations.js";
@@ -96,11 +96,14 @@ function isConnected({ sourceId, offset }: StoredMessage, routing: Routing, repl
 }
 
 function skipped({ offset }: StoredMessage, { document }: Routing, replay: boolean): Match | undefined {
-  if (replay) return undefined;
-  const wasDisabled = document.disabledSpans.some(
-    ({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo),
-  );
-  return wasDisabled ? { kind: "skipped", reason: "the destination was disabled" } : undefined;
+  return !replay && wasDisabledAt(document, offset) ? { kind: "skipped", reason: WAS_DISABLED } : undefined;
+}
+
+export const WAS_DISABLED = "the destination was disabled";
+
+/** Whether a message came while the destination was disabled: it will be skipped, though nothing says so yet. */
+export function wasDisabledAt({ disabledSpans }: DestinationDocument, offset: Offset): boolean {
+  return disabledSpans.some(({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo));
 }
 
 /** Whether what was matched has a kind that destinations know. The log holds no others but by a mistake. */

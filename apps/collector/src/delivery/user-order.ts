@@ -71,6 +71,21 @@ export class UserOrder<T> {
     return true;
   }
 
+  /** The user whose first message is at this offset: looked for, where the message itself is gone. */
+  firstAt(offset: Offset): string | undefined {
+    for (const [user, line] of this.#lines) if (line[0]?.offset === offset) return user;
+    return undefined;
+  }
+
+  /** Parked messages of the user that are gone leave the line: nobody will call them up. */
+  dropParked(user: string, isGone: (offset: Offset) => boolean): void {
+    const line = this.#lines.get(user);
+    if (line === undefined) return;
+    const left = line.filter(({ offset, held }) => held.kind !== "parked" || !isGone(offset));
+    if (left.length === 0) this.#lines.delete(user);
+    else this.#lines.set(user, left);
+  }
+
   /** The user's first message is done: what is to be done with the next. */
   leave(user: string, offset: Offset): Held<T> | undefined {
     const line = this.#lines.get(user);

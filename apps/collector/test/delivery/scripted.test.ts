@@ -234,6 +234,28 @@ describe("a crowd of messages that fail once", () => {
   });
 });
 
+describe("a disabled destination", () => {
+  it("shows what comes meanwhile as skipped at once, and what was queued as pending", async () => {
+    const id = await collector.connect({ webhooks: [{ url: A }] });
+    collector.webhooks.script(A, 503);
+    await collector.send(track("queued"));
+    await collector.advance(100);
+    await collector.api("PATCH", `/destinations/${id}`, { enabled: false });
+    await collector.send(track("meanwhile"));
+    await collector.advance(MINUTE);
+    expect(await outcomes("queued")).toMatchObject([{ state: "pending" }]);
+    expect(await outcomes("meanwhile")).toMatchObject([
+      { state: "skipped", reason: "the destination was disabled" },
+    ]);
+    collector.webhooks.script(A, 200);
+    await collector.api("PATCH", `/destinations/${id}`, { enabled: true });
+    await collector.advance(MINUTE);
+    expect(await outcomes("queued")).toMatchObject([{ state: "delivered" }]);
+    expect(await outcomes("meanwhile")).toMatchObject([{ state: "skipped" }]);
+    expect(ids(A)).toEqual(["queued", "queued"]);
+  });
+});
+
 describe("a rate limit", () => {
   it("holds over any second", async () => {
     await collector.connect({ webhooks: [{ url: A }], rateLimit: 10 });

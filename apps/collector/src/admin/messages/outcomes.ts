@@ -1,4 +1,5 @@
 import { type AttemptView, formatTime, type OutcomeSummary, type OutcomeView } from "@sluice/protocol";
+import { WAS_DISABLED, wasDisabledAt } from "../../delivery/match.js";
 import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
 import type { Attempt, Delivery, Offset, Store, StoredMessage, Versioned } from "../../store/store.js";
 import { deliveryId } from "./delivery-id.js";
@@ -19,11 +20,13 @@ export async function outcomesOf(
   return [
     ...known.map(outcomeSummary),
     ...waiting.map(
-      ({ id }): OutcomeSummary => ({
+      ({ id, value }): OutcomeSummary => ({
         id: deliveryId(id, message.offset),
         destinationId: id,
-        state: "pending",
-        reason: "queued",
+        // A disabled destination settles nothing until it is enabled again, but what will come of it is known.
+        ...(wasDisabledAt(value, message.offset)
+          ? { state: "skipped", reason: WAS_DISABLED }
+          : { state: "pending", reason: "queued" }),
       }),
     ),
   ];
