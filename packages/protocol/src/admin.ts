@@ -200,6 +200,8 @@ export interface StoredMessageView {
   readonly receivedAt: string;
   readonly state: "accepted";
   readonly message: { readonly [field: string]: unknown };
+  /** What is odd about it and was made up for, such as a timestamp that is none. Absent: nothing. */
+  readonly issues?: readonly { readonly code: string; readonly path: string; readonly message: string }[];
   readonly outcomes: readonly OutcomeView[];
 }
 

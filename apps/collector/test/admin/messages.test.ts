@@ -44,6 +44,17 @@ describe("messages", () => {
     expect(ids(await api.ask("GET", `/api/v1/messages?${query}`))).toEqual(expected);
   });
 
+  it("notes a timestamp that is none on the message, and on no other", async () => {
+    await using api = await controlApi();
+    await api.receive("src_a", [signedUp, { ...paid, timestamp: "yesterday" }]);
+    const odd = await api.ask("GET", "/api/v1/messages/m-3");
+    expect(odd.body).toMatchObject({
+      state: "accepted",
+      issues: [{ code: "timestamp_unparseable", path: "timestamp" }],
+    });
+    expect((await api.ask("GET", "/api/v1/messages/m-1")).body).not.toHaveProperty("issues");
+  });
+
   it("pages", async () => {
     await using api = await withMessages();
     const first = await api.ask("GET", "/api/v1/messages?limit=2");

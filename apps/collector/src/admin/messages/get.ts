@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { formatTime, type MessageView } from "@sluice/protocol";
+import { formatTime, type MessageView, remarks } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
 import type { Store } from "../../store/store.js";
 import { endpoint } from "../endpoint.js";
@@ -41,15 +41,18 @@ export async function findMessage(
 ): Promise<MessageView | undefined> {
   const query = { messageId, ...(sourceId === undefined ? {} : { sourceId }) };
   const [stored] = (await store.log.find(query, { limit: 1 })).items;
-  if (stored !== undefined)
+  if (stored !== undefined) {
+    const issues = remarks(stored.message);
     return {
       messageId: stored.messageId,
       sourceId: stored.sourceId,
       receivedAt: formatTime(stored.receivedAtMs),
       state: "accepted",
       message: stored.message,
+      ...(issues.length === 0 ? {} : { issues }),
       outcomes: await outcomesWithAttempts(store, stored),
     };
+  }
   const [rejected] = (await store.rejections.find(query, { limit: 1 })).items;
   return rejected === undefined ? undefined : rejectedView(rejected);
 }

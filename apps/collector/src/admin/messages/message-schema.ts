@@ -47,10 +47,14 @@ const stored = {
   receivedAt: Type.String(),
   message: Type.Record(Type.String(), Type.Unknown()),
 };
+const IssuesSchema = Type.Array(
+  Type.Object({ code: Type.String(), path: Type.String(), message: Type.String() }),
+);
 export const MessageSummarySchema = Type.Object({ ...stored, outcomes: Type.Array(OutcomeSummarySchema) });
 export const StoredMessageSchema = Type.Object({
   ...stored,
   state: Type.Literal("accepted"),
+  issues: Type.Optional(IssuesSchema),
   outcomes: Type.Array(OutcomeSchema),
 });
 
@@ -59,7 +63,7 @@ export const RejectedMessageSchema = Type.Object({
   sourceId: Type.String(),
   receivedAt: Type.String(),
   state: Type.Literal("rejected"),
-  issues: Type.Array(Type.Object({ code: Type.String(), path: Type.String(), message: Type.String() })),
+  issues: IssuesSchema,
   excerpt: Type.String({ description: "The refused message's JSON, cut at 4 KB" }),
 });
 
