@@ -10,6 +10,10 @@ import { peersAreInstalled } from "./cpu.mjs";
 import { SCENARIOS } from "./loss/scenarios.mjs";
 
 const { values } = parseArgs({ options: { write: { type: "boolean" } } });
+if (values.write && !peersAreInstalled) {
+  console.error("--write would take the public SDKs out of the page: install them first, see README.md.");
+  process.exit(2);
+}
 const CLIENTS = {
   "@sluice/node": "loss/clients/sluice",
   ...(peersAreInstalled && {

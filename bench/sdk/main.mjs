@@ -12,6 +12,10 @@ const { values } = parseArgs({
   options: { rounds: { type: "string", default: "3" }, write: { type: "boolean" } },
 });
 const rounds = Number(values.rounds);
+if (values.write && !peersAreInstalled) {
+  console.error("--write would take the public SDKs out of the page: install them first, see README.md.");
+  process.exit(2);
+}
 
 const NAMES = {
   "clients/floor": "floor",
