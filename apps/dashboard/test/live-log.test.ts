@@ -118,6 +118,10 @@ test("history merges accepted and refused messages by time, over pages of both, 
   const { rows, isAtEnd } = await openHistory(api, "").next();
   expect(rows.map((row) => row.messageId)).toEqual(["a9", "r8", "a7", "a5", "r4", "a3"]);
   expect(isAtEnd).toBe(true);
-  const failed = await openHistory(api, "outcome:failed").next();
-  expect(failed.rows.map((row) => row.messageId)).toEqual(["a9", "a7", "a5", "a3"]);
+  const idsFor = async (filter: string) =>
+    (await openHistory(api, filter).next()).rows.map((row) => row.messageId);
+  expect(await idsFor("outcome:failed")).toEqual(["a9", "a7", "a5", "a3"]);
+  expect(await idsFor("destination:d")).toEqual(["a9", "a7", "a5", "a3"]);
+  expect(await idsFor("outcome:rejected")).toEqual(["r8", "r4"]);
+  expect(await idsFor("id:r4 outcome:rejected")).toEqual(["r4"]);
 });

@@ -34,6 +34,9 @@ export function openHistory(api: Pick<ControlApi, "messages">, query: string): H
     const rows = page.items.map((item) => rejectedEntry(item, `history-${place++}`));
     return { ...page, rows: rows.filter((row) => matchesRejected(filter, row)) };
   });
+  const wanted = wantedBy(filter);
+  accepted.isAtEnd = !wanted.accepted;
+  rejected.isAtEnd = !wanted.rejected;
   return {
     async next() {
       const rows: LogEntry[] = [];
@@ -48,6 +51,20 @@ export function openHistory(api: Pick<ControlApi, "messages">, query: string): H
       }
       return { rows, isAtEnd: false };
     },
+  };
+}
+
+/** Which of the two lists can hold what a filter asks for: the other is not read through for nothing. */
+function wantedBy(filter: MessageFilter): { readonly accepted: boolean; readonly rejected: boolean } {
+  const asked = filter.terms.flatMap((term) =>
+    term.kind === "field" && term.field === "outcome" && !term.negated ? [term.value] : [],
+  );
+  const asksDestination = filter.terms.some(
+    (term) => term.kind === "field" && term.field === "destination" && !term.negated,
+  );
+  return {
+    accepted: asked.length === 0 || asked.some((state) => state !== "rejected"),
+    rejected: !asksDestination && (asked.length === 0 || asked.includes("rejected")),
   };
 }
 

@@ -15,7 +15,7 @@ import type { LogEntry } from "./live-log.js";
 import { LogList } from "./log-list.js";
 import { type LiveView, useLiveLog } from "./use-live-log.js";
 
-/** From this width on a selected message is shown beside the list; below, it is opened. */
+/** From this width on a selected message is shown beside the list; below, it is opened, or laid over the list. */
 const SIDE_PANEL = "(min-width: 1100px)";
 
 export function LivePage() {
@@ -38,7 +38,8 @@ export function LivePage() {
     if (entry.messageId !== undefined) navigate(addresses.message(entry.messageId, entry.sourceId));
   };
   const select = (entry: LogEntry) => {
-    if (matchMedia(SIDE_PANEL).matches) setSelected(entry.key);
+    // A refused message may have no id, and so no page of its own.
+    if (matchMedia(SIDE_PANEL).matches || entry.messageId === undefined) setSelected(entry.key);
     else open(entry);
   };
   const entry = selected === undefined ? undefined : view.log.get(selected);

@@ -42,6 +42,8 @@ export function LogList({
   // biome-ignore lint/correctness/useExhaustiveDependencies: rows are measured anew when their height changes
   useEffect(() => rows.measure(), [rowHeight]);
   const shown = rows.getVirtualItems();
+  // By place, not by message id: an id of the page may hold no blank, and only rows in sight can be named.
+  const active = shown.find((item) => selected !== undefined && log.at(item.index)?.key === selected);
   const last = shown.at(-1)?.index ?? 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: asked again after every change of the log
   useEffect(() => {
@@ -77,7 +79,7 @@ export function LogList({
       role="listbox"
       aria-label="Messages, newest first"
       tabIndex={0}
-      aria-activedescendant={selected === undefined ? undefined : `${id}-${selected}`}
+      aria-activedescendant={active === undefined ? undefined : `${id}-${active.index}`}
       onKeyDown={walk}
       onScroll={(event) => onScrolledAway(event.currentTarget.scrollTop > rowHeight)}
     >
@@ -90,7 +92,7 @@ export function LogList({
             // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
             <div
               key={entry.key}
-              id={`${id}-${entry.key}`}
+              id={`${id}-${item.index}`}
               role="option"
               aria-selected={entry.key === selected}
               aria-setsize={log.size}
