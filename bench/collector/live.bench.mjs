@@ -1,9 +1,9 @@
 // What watching costs: p99 of the ingestion's 200 at 1,000 messages a second, with nobody at the live stream and with
 // three readers who are shown every message. Rounds alternate, so that both see the same machine.
 //
-//   node bench/collector/live.bench.mjs      (after npm run build)
+//   node bench/collector/live.bench.mjs [readers]      (after npm run build)
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -13,7 +13,7 @@ const ROUNDS = 4;
 const ROUND_MS = 5_000;
 const REQUESTS_A_SECOND = 100;
 const MESSAGES_A_REQUEST = 10;
-const READERS = 3;
+const READERS = Number(process.argv[2] ?? 3);
 
 const SLUICE = fileURLToPath(new URL("../../packages/cli/bin/sluice.cjs", import.meta.url));
 const dataDir = await mkdtemp(join(tmpdir(), "sluice-live-"));
@@ -81,14 +81,30 @@ function reader() {
   };
 }
 
+/** Processor time that the collector has used, in milliseconds, where the system tells (Linux, 10 ms a tick). */
+async function cpuMs() {
+  const stat = await readFile(`/proc/${child.pid}/stat`, "utf8").catch(() => "");
+  const [user = 0, system = 0] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 13)
+    .map(Number);
+  return (user + system) * 10;
+}
+
 const quiet = [];
 const watched = [];
+const cpu = { quiet: 0, watched: 0 };
 let shown = 0;
 await round();
 for (let i = 0; i < ROUNDS; i++) {
+  const beforeQuiet = await cpuMs();
   quiet.push(...(await round()));
+  const beforeWatched = await cpuMs();
+  cpu.quiet += beforeWatched - beforeQuiet;
   const readers = Array.from({ length: READERS }, reader);
   watched.push(...(await round()));
+  cpu.watched += (await cpuMs()) - beforeWatched;
   await new Promise((resolve) => setTimeout(resolve, 300));
   for (const stop of readers) shown += await stop();
 }
@@ -98,10 +114,15 @@ await rm(dataDir, { recursive: true, force: true });
 
 const percentile = (latencies, share) =>
   [...latencies].sort((a, b) => a - b)[Math.ceil(latencies.length * share) - 1];
+const share = (usedMs) => `${((usedMs / (ROUNDS * ROUND_MS)) * 100).toFixed(0)} %`;
 const table = [
-  ["", "p50", "p99"],
-  ["nobody watches", ...[0.5, 0.99].map((share) => `${percentile(quiet, share).toFixed(2)} ms`)],
-  [`${READERS} readers`, ...[0.5, 0.99].map((share) => `${percentile(watched, share).toFixed(2)} ms`)],
+  ["", "p50", "p99", "of a core"],
+  ["nobody watches", ...[0.5, 0.99].map((of) => `${percentile(quiet, of).toFixed(2)} ms`), share(cpu.quiet)],
+  [
+    `${READERS} readers`,
+    ...[0.5, 0.99].map((of) => `${percentile(watched, of).toFixed(2)} ms`),
+    share(cpu.watched),
+  ],
 ];
 for (const row of table) console.log(row.map((cell) => cell.padEnd(16)).join(""));
 const moved = (percentile(watched, 0.99) / percentile(quiet, 0.99) - 1) * 100;
