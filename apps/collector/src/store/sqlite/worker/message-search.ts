@@ -95,8 +95,7 @@ export class MessageSearch {
       const found = new Set<number>();
       for (const sourceId of query.sourceId === undefined ? this.#log.sources.values() : [query.sourceId]) {
         const { hi, lo, check } = hashKey(hashPrefix(this.#seed, sourceId), query.messageId, hashes);
-        if ("filter" in segment && typeof segment.filter === "object" && !segment.filter.has(hi, lo))
-          continue;
+        if (!("sortedIds" in segment) && this.#segments.denies(segment, hi, lo)) continue;
         const positions =
           "sortedIds" in segment
             ? segment.positionsOfId(hi, lo, check)

@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { KEY } from "../append-request.js";
 import type { WorkerOptions } from "../tuning.js";
-import type { IdFilter } from "./id-filter.js";
+import { FilterBanks } from "./filter-bank.js";
+import { blocksFor, type IdFilter } from "./id-filter.js";
 import { OpenSegment } from "./open-segment.js";
 import { Sidecars } from "./sidecars.js";
 
@@ -18,8 +19,8 @@ export interface SealedSegment {
   readonly minMs: number;
   readonly maxMs: number;
   state: number;
-  /** Absent where the segment is older than the dedupe window. */
-  filter: IdFilter | undefined;
+  /** Whether its filter is in the banks: it is, for as long as the segment is within the dedupe window. */
+  hasFilter: boolean;
 }
 
 interface TailRow {
@@ -49,12 +50,14 @@ export class Segments {
   readonly #putTail: StatementSync;
   readonly #dropTail: StatementSync;
   readonly #putSegment: StatementSync;
+  readonly #filters: FilterBanks<SealedSegment>;
   #sealStep = 0;
   #sealFilter: IdFilter | undefined;
 
   constructor(database: DatabaseSync, options: WorkerOptions) {
     this.#options = options;
     this.sidecars = new Sidecars(database);
+    this.#filters = new FilterBanks(blocksFor(options.tuning.segmentMessages));
     this.#putTail = database.prepare(
       'INSERT INTO tail (first, segment, "end", bytes, min_ms, max_ms, keys) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
@@ -77,7 +80,7 @@ export class Segments {
       state: number;
     }[]) {
       const { no, first, end, messages, bytes, min_ms: minMs, max_ms: maxMs, state } = row;
-      this.sealed.push({ no, first, end, messages, bytes, minMs, maxMs, state, filter: undefined });
+      this.sealed.push({ no, first, end, messages, bytes, minMs, maxMs, state, hasFilter: false });
     }
     const tail = this.#readTail(database);
     const last = this.sealed.at(-1);
@@ -94,7 +97,8 @@ export class Segments {
       0,
     );
     for (const segment of this.sealed) {
-      if (this.#isInWindow(segment, newestMs)) segment.filter = this.sidecars.filter(segment.no);
+      const filter = this.#isInWindow(segment, newestMs) ? this.sidecars.filter(segment.no) : undefined;
+      if (filter !== undefined) this.#addFilter(segment, filter);
     }
   }
 
@@ -228,7 +232,7 @@ export class Segments {
         this.#putSegment.run(no, first, end, messages, bytes, minMs, maxMs);
         this.#dropTail.run(no);
         this.sealing.shift();
-        this.sealed.push({
+        const asSealed: SealedSegment = {
           no,
           first,
           end,
@@ -237,34 +241,47 @@ export class Segments {
           minMs,
           maxMs,
           state: SEGMENT_STATE.whole,
-          filter: this.#sealFilter,
-        });
+          hasFilter: false,
+        };
+        this.sealed.push(asSealed);
+        if (this.#sealFilter !== undefined) this.#addFilter(asSealed, this.#sealFilter);
         this.#sealStep = 0;
         this.#sealFilter = undefined;
       }
     }
   }
 
-  /**
-   * Marks which of the ids in `keys` the sealed segments know: `known[i]` becomes 1. Asks those within the window one after
-   * the other, all ids each, so that a segment's filter is in the processor's cache once.
-   */
+  #addFilter(segment: SealedSegment, filter: IdFilter): void {
+    this.#filters.add(segment, filter);
+    segment.hasFilter = true;
+  }
+
+  /** Marks which of the ids in `keys` the sealed segments know: `known[i]` becomes 1. */
   findSealed(keys: Uint32Array, receivedAtMs: number, known: Uint8Array): void {
     for (const segment of this.sealed) {
-      const { filter } = segment;
-      if (filter === undefined) continue;
-      if (!this.#isInWindow(segment, receivedAtMs)) {
-        segment.filter = undefined;
-        continue;
-      }
-      for (let i = 0, at = 0; at < keys.length; i++, at += KEY.size) {
-        const hi = keys[at + KEY.idHi] ?? 0;
-        const lo = keys[at + KEY.idLo] ?? 0;
-        if (!filter.has(hi, lo) || known[i] === 1) continue;
-        if (this.sidecars.positionsOfId(segment.no, hi, lo, keys[at + KEY.idCheck] ?? 0).length > 0)
-          known[i] = 1;
-      }
+      if (!segment.hasFilter || this.#isInWindow(segment, receivedAtMs)) continue;
+      this.#filters.remove(segment);
+      segment.hasFilter = false;
     }
+    const candidates: SealedSegment[] = [];
+    for (let i = 0, at = 0; at < keys.length; i++, at += KEY.size) {
+      const hi = keys[at + KEY.idHi] ?? 0;
+      const lo = keys[at + KEY.idLo] ?? 0;
+      this.#filters.ask(hi, lo, candidates);
+      if (candidates.length === 0) continue;
+      const check = keys[at + KEY.idCheck] ?? 0;
+      const isKnown = candidates.some(({ no }) => this.sidecars.positionsOfId(no, hi, lo, check).length > 0);
+      if (isKnown) known[i] = 1;
+      candidates.length = 0;
+    }
+  }
+
+  /** Whether an id is certainly not in a sealed segment. */
+  denies(segment: SealedSegment, hi: number, lo: number): boolean {
+    if (!segment.hasFilter) return false;
+    const candidates: SealedSegment[] = [];
+    this.#filters.ask(hi, lo, candidates);
+    return !candidates.includes(segment);
   }
 
   /** Whether a segment that is in memory knows an id, for a message that was received then. */
