@@ -28,7 +28,7 @@ import { AUDIENCE_SOURCE_ID, owedBatches } from "./owed-message.js";
 export type Engine = Pick<AudienceEngine, keyof AudienceEngine>;
 
 export interface AudiencesOptions {
-  readonly store: Pick<Store, "log" | "config">;
+  readonly store: Pick<Store, "log" | "config" | "consumers">;
   readonly engine: Engine;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -60,6 +60,8 @@ export interface Audiences {
 const READ_LIMITS = { messages: 1_000, bytes: 1_024 * 1_024 } as const;
 /** How long an answer waits for the messages before it to be counted; then it tells what there is. */
 const FRESH_MS = 1_000;
+/** How often the store is told how far the audiences are, in messages: retention keeps what they have not come to. */
+const REPORTED_MESSAGES = 10_000;
 /** After a failure of the store. */
 const PAUSE_MS = 1_000;
 /** Owed messages that are looked for in the log at once. */
@@ -119,6 +121,12 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   };
 
   // ── Steps ──
+  let reported: Offset = BEFORE_FIRST;
+  const reportProgress = async (): Promise<void> => {
+    const { cursor } = status;
+    await store.consumers.settle(AUDIENCE_SOURCE_ID, { cursor, outcomes: [], retries: [], attempts: [] });
+    reported = cursor;
+  };
   const append = async (owed: readonly OwedMessage[]): Promise<void> => {
     const last = owed.at(-1);
     if (last === undefined) return;
@@ -177,6 +185,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     const batches = await log.read(status.cursor, READ_LIMITS);
     if (batches.length > 0) {
       await take(await engine.consume(batches, clock.now()));
+      if (status.cursor - reported > REPORTED_MESSAGES) await reportProgress();
       isBusy = true;
     }
     if (status.historyAfter !== undefined) {
@@ -208,6 +217,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   };
 
   await turn(takeUp);
+  reported = (await store.consumers.open(AUDIENCE_SOURCE_ID, status.cursor)).cursor;
   const running = run();
 
   return {

@@ -100,9 +100,13 @@ async function collect(
   return { users, receipt };
 }
 
-async function purge(deletion: DeletionDocument, { store }: DeletionParts): Promise<StepResult> {
+async function purge(
+  deletion: DeletionDocument,
+  { store, suppressions }: DeletionParts,
+): Promise<StepResult> {
   const removed: { attempts: number; retries: number }[] = [];
   for (const { ids } of usersOf(deletion)) {
+    suppressions.purged(ids);
     const total = { attempts: 0, retries: 0 };
     for (const userId of ids) {
       const { attempts, retries } = await store.purge({ userId });
@@ -116,12 +120,15 @@ async function purge(deletion: DeletionDocument, { store }: DeletionParts): Prom
 
 async function forget(
   deletion: DeletionDocument,
-  { store, profiles, clock }: DeletionParts,
+  { store, profiles, suppressions, clock }: DeletionParts,
 ): Promise<StepResult> {
   const users = usersOf(deletion);
   const forgotten = await profiles.forget(users.map((user) => user.userId));
   // Messages that were on their way into the log, from clients or from audiences, while the first pass went by.
-  for (const { ids } of users) for (const userId of ids) await store.purge({ userId });
+  for (const { ids } of users) {
+    suppressions.purged(ids);
+    for (const userId of ids) await store.purge({ userId });
+  }
   const receipt = withUsers(deletion, (user, index) => {
     const { profile = false, audienceMemberships = 0 } = forgotten[index] ?? {};
     // Made again after a crash, there is nothing to count any more.

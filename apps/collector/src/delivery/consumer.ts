@@ -213,8 +213,13 @@ export class Consumer {
   }
 
   /** Takes in a message that failed before a restart, so that those of the same user behind it wait. In the log's order. */
-  recall({ message }: StoredMessage, retry: Retry): void {
-    this.#order.park(userOf(message), retry);
+  recall(stored: StoredMessage, retry: Retry): void {
+    this.#order.park(userOf(stored.message), retry);
+  }
+
+  /** Whether messages of this one's user are sent one after the other. */
+  #isOrdered(stored: StoredMessage): boolean {
+    return this.#open?.destination.flow.order === "user" || isMadeHere(stored);
   }
 
   /**
@@ -325,7 +330,10 @@ export class Consumer {
       this.#order.dropParked(userOf(stored.message), (offset) =>
         this.#isGone({ message: stored.message, offset }),
       );
-      const turn = ordered ? this.#order.join(userOf(stored.message), stored.offset, work) : "begin";
+      const turn =
+        ordered || isMadeHere(stored)
+          ? this.#order.join(userOf(stored.message), stored.offset, work)
+          : "begin";
       if (turn === "park") this.#park(work);
       if (turn !== "begin") continue;
       this.#begin(work);
@@ -393,7 +401,7 @@ export class Consumer {
     const nowMs = this.#options.steady.now();
     const { retry: schedule } = this.#options.policy;
     const user = userOf(stored.message);
-    const isOrdered = this.#open?.destination.flow.order === "user" && !retry.replay;
+    const isOrdered = this.#isOrdered(stored) && !retry.replay;
     if (isOrdered && !this.#order.resume(user, retry.offset)) {
       // Its turn comes when the one before it is done, and then it is called up at once.
       const later = { ...retry, dueAtMs: nowMs + schedule.backoff.maxMs };
@@ -538,9 +546,9 @@ export class Consumer {
   }
 
   /** The message and those that wait behind it in memory go to the retry queue. */
-  #parkLine({ message }: StoredMessage, retry: Retry): void {
-    if (this.#open?.destination.flow.order !== "user" || retry.replay) return;
-    const user = userOf(message);
+  #parkLine(stored: StoredMessage, retry: Retry): void {
+    if (!this.#isOrdered(stored) || retry.replay) return;
+    const user = userOf(stored.message);
     const behind = this.#order.waitingOf(user);
     this.#order.park(user, retry);
     for (const work of behind) this.#park(work);
@@ -606,4 +614,9 @@ function closeWhenDone({ destination, rounds, retired }: OpenDestination): void 
 function crashed(error: unknown): RoundOutcome {
   const reason = `internal error: ${error instanceof Error ? error.name : typeof error}`;
   return { kind: "retry", reason, doneUrls: [], failedUrls: [], alive: false };
+}
+
+/** Messages that the collector makes say how something is now: the latest must arrive last, whatever the destination asks for. */
+function isMadeHere({ onlyDestinations }: Pick<StoredMessage, "onlyDestinations">): boolean {
+  return onlyDestinations !== undefined;
 }

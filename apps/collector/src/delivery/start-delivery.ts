@@ -272,8 +272,8 @@ class DestinationDelivery {
     }
     try {
       const destination = await catalog.get(document.type)?.open(document.settings);
-      if (destination?.flow.order === "user" && !this.#isRecalled) {
-        await recallLines(store, this.#id, consumer);
+      if (destination !== undefined && !this.#isRecalled) {
+        await recallLines(store, this.#id, consumer, destination.flow.order);
         this.#isRecalled = true;
       }
       consumer.use(destination);

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { Offset, Store } from "./store.js";
+import { BEFORE_FIRST, type Offset, type Store } from "./store.js";
 
 /** Kind of its documents in the config store; their id is the digest of the id that is suppressed. */
 export const SUPPRESSION = "suppression";
@@ -25,6 +25,11 @@ export interface Suppressions {
   isSuppressed(userId: string): boolean;
   /** Whether a message of this user at this offset was refused, whatever holds now: replays do not bring it back. */
   covers(userId: string, offset: Offset): boolean;
+  /**
+   * What the log had of these ids until now was purged: it is covered too, so that what somebody has read already goes nowhere.
+   * Not remembered over a restart, after which nobody has read anything.
+   */
+  purged(ids: readonly string[]): void;
   /** Suppresses a user under all these ids. Resolves when it holds. */
   suppress(userId: string, ids: readonly string[]): Promise<void>;
   /** Lifts it; false when the user was not suppressed. */
@@ -47,6 +52,8 @@ export async function openSuppressions({
 }): Promise<Suppressions> {
   const { config, log } = store;
   const documents = new Map<string, SuppressionDocument>();
+  /** Up to where what the log had of an id was purged. */
+  const purges = new Map<string, Offset>();
 
   const load = async (id: string): Promise<void> => {
     const document = await config.get<SuppressionDocument>(SUPPRESSION, id);
@@ -70,7 +77,11 @@ export async function openSuppressions({
   return {
     isSuppressed: (userId) => spansOf(userId).some((span) => span.upTo === undefined),
     covers: (userId, offset) =>
+      (purges.size > 0 && offset <= (purges.get(digestOf(userId)) ?? BEFORE_FIRST)) ||
       spansOf(userId).some(({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo)),
+    purged: (ids) => {
+      for (const id of ids) purges.set(digestOf(id), log.head());
+    },
     suppress: async (userId, ids) => {
       const of = digestOf(userId);
       const since = formatTime(clock.now());

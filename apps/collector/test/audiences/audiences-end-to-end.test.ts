@@ -57,6 +57,20 @@ describe("an audience", () => {
     expect(profile).toMatchObject({ userId: "bob", traits: { plan: "pro" }, audiences: [{ member: true }] });
   });
 
+  test("tells each user in order, also when the receiver fails in between and the collector is started again", async () => {
+    let failures = 6;
+    const failing = await openReceiver(() => (failures-- > 0 ? 503 : 200));
+    const id = await world.webhook(failing.url, []);
+    await world.api("POST", "/audiences", { name: "Pro", condition: PRO, destinationIds: [id] });
+    const plans = ["pro", "free", "pro", "free", "pro"];
+    await world.send(plans.map((plan) => identify("ann", plan)));
+    await failing.until(() => failing.came.length >= 1);
+    await world.restart();
+    await failing.until((got) => got.length === plans.length);
+    expect(failing.got.map((message) => message.traits.pro)).toEqual([true, false, true, false, true]);
+    await failing.close();
+  }, 60_000);
+
   test("goes on where it was after a restart", async () => {
     await world.api("POST", "/audiences", { name: "Pro", condition: PRO, destinationIds: [destinationId] });
     await world.send([identify("ann", "pro")]);

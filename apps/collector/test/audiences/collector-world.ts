@@ -11,11 +11,23 @@ import { createLogger } from "../../src/logger.js";
 type Json = any;
 
 /** A webhook that remembers what it got and says when something came. */
-export async function openReceiver(answer: () => number = () => 200) {
+export async function openReceiver(
+  answer: () => number = () => 200,
+  mayAnswer: Promise<void> = Promise.resolve(),
+) {
   const got: Json[] = [];
+  /** Those that were not answered yet too. */
+  const came: Json[] = [];
+  let noteFirst: () => void = () => {};
+  const first = new Promise<void>((resolve) => {
+    noteFirst = resolve;
+  });
   const waiting = new Set<() => void>();
   const server = createServer(async (request, response) => {
     const body = JSON.parse(await textOf(request));
+    came.push(body);
+    noteFirst();
+    await mayAnswer;
     const status = answer();
     if (status < 300) got.push(body);
     response.writeHead(status).end();
@@ -25,6 +37,9 @@ export async function openReceiver(answer: () => number = () => 200) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     got,
+    came,
+    /** Resolves when the first request has come. */
+    first,
     /** Resolves when what came fulfils the condition. */
     until: (holds: (got: readonly Json[]) => boolean) =>
       new Promise<void>((resolve) => {

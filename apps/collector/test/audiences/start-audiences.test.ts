@@ -46,7 +46,7 @@ async function start(): Promise<Audiences> {
         : store.log.append(batch),
   };
   audiences = await startAudiences({
-    store: { log, config: store.config },
+    store: { log, config: store.config, consumers: store.consumers },
     engine: new AudienceEngine(profiles),
     clock,
     logger: createLogger({ write() {} }),

@@ -40,6 +40,16 @@ async function until(id: string, holds: (deletion: any) => boolean): Promise<any
   }
 }
 
+/** A receiver that answers nothing before `goOn`. */
+async function openHeldReceiver() {
+  let goOn: () => void = () => {};
+  const mayAnswer = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const receiver = await openReceiver(() => 200, mayAnswer);
+  return { ...receiver, goOn };
+}
+
 async function secondSource(): Promise<{ id: string; writeKey: string }> {
   const { body } = await world.api("POST", "/sources", { name: "second" });
   return { id: body.id, writeKey: body.writeKeys[0].key };
@@ -141,6 +151,32 @@ describe("a deletion", () => {
     await until(body.id, (deletion) => deletion.step === "done");
     expect(receiver.got.map((message) => message.type)).toEqual(["delete"]);
   }, 60_000);
+
+  test("takes back what a destination has read already and not come to", { timeout: 60_000 }, async () => {
+    // The first message's answer is held back: those behind it are in the destination's memory.
+    const held = await openHeldReceiver();
+    await world.webhook(held.url, [world.sourceId]);
+    await world.send(
+      Array.from({ length: 300 }, (_, at) => track(at % 2 === 0 ? "ann" : `user${at}`, `m${at}`)),
+    );
+    await held.first;
+    const hers = await world.api("GET", "/messages?userId=ann&limit=500");
+    expect(hers.body.items).toHaveLength(150);
+    const { body } = await world.api("POST", "/deletions", { userIds: ["ann"] });
+    await until(body.id, (deletion) => deletion.status === "finished");
+    const underWay = held.came.filter(
+      (message) => message.userId === "ann" && message.type !== "delete",
+    ).length;
+    held.goOn();
+    await until(body.id, (deletion) => deletion.step === "done");
+    const others = held.got.filter((message) => message.userId !== "ann");
+    expect(others).toHaveLength(150);
+    const ofAnn = held.got.filter((message) => message.userId === "ann" && message.type !== "delete");
+    // Those that were under way ended; of the others none was sent.
+    expect(ofAnn.length).toBe(underWay);
+    expect(underWay).toBeLessThan(150);
+    await held.close();
+  });
 
   test("sends no delete message where no enabled webhook destination is connected", async () => {
     const id = await world.webhook(receiver.url, [world.sourceId]);
