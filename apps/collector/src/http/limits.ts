@@ -20,7 +20,7 @@ export interface HttpLimits {
   readonly maxHeaders: number;
   /** Default: 10_000; further ones are closed at once. */
   readonly maxConnections: number;
-  /** Bodies held in memory, of all requests that are not answered yet; beyond it requests get 503 `overloaded`. Default: 64 MB. */
+  /** Bodies held in memory, with 4 KB for each request, of all requests that are not answered yet; beyond it requests get 503 `overloaded`. Default: 64 MB. */
   readonly maxBufferedBytes: number;
   /** How many proxies in front of us append to `X-Forwarded-For`; 0: the header is not believed. Default: 0. */
   readonly trustedProxies: number;

@@ -1,7 +1,14 @@
 import type { IncomingMessage } from "node:http";
+import { KB } from "@sluice/protocol";
 import { CollectorError } from "../errors.js";
 import type { BufferBudget } from "./buffer-budget.js";
 import { COMPRESSION_OVERHEAD_BYTES, inflate, looksGzipped, parseEncoding } from "./inflate.js";
+
+/**
+ * What a request takes beside its body, roughly: its objects live until it is answered. Without it, a client that sends
+ * thousands of tiny requests without waiting would be bounded by nothing.
+ */
+export const REQUEST_BYTES = 4 * KB;
 
 /** A request's body on its way in. */
 export interface BodyProgress {
@@ -27,6 +34,7 @@ export async function readBody(
       String(request.headers["content-encoding"]).slice(0, 64),
     );
   const wireLimit = encoding === "identity" ? limitBytes : limitBytes + COMPRESSION_OVERHEAD_BYTES;
+  reserve(budget, progress, REQUEST_BYTES);
   const raw = await collect(request, wireLimit, budget, progress);
   const actual = encoding === "identity" && looksGzipped(raw) ? "gzip" : encoding;
   if (actual === "identity") return raw;

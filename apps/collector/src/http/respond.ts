@@ -46,16 +46,19 @@ const REASONS: Readonly<Record<number, string>> = {
   413: "Payload Too Large",
 };
 
-/** Whether the client still has body to send that nobody will read. */
-function hasUnreadBody(request: IncomingMessage): boolean {
-  if (request.complete) return false;
-  const length = request.headers["content-length"];
-  return request.headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
+/** Of a body that nobody reads, this much is waited for so that the connection can be used again. */
+const SPARED_BYTES = 1_024 * 1_024;
+
+/** What the client still has to send of a body that nobody will read, at most. */
+function unreadBytes(request: IncomingMessage): number {
+  if (request.complete) return 0;
+  if (request.headers["transfer-encoding"] !== undefined) return Number.POSITIVE_INFINITY;
+  return Number(request.headers["content-length"] ?? 0);
 }
 
 /**
- * Writes an answer. When the body was not read to its end, the connection is closed afterwards, but what still comes
- * is read and dropped for a while first: a client that only sends would otherwise see a reset instead of the answer.
+ * Writes an answer. What is left of a body that was not read to its end is read and dropped: a client that only sends would
+ * otherwise see a reset instead of the answer. Where that may be much, only for a while, and the connection is closed.
  */
 export function respond(
   request: IncomingMessage,
@@ -80,12 +83,14 @@ export function respond(
     bytes = JSON.stringify(body);
   }
   if (answer.status !== 204) headers["content-length"] = Buffer.byteLength(bytes);
-  const isUnread = hasUnreadBody(request);
-  if (isUnread) headers.connection = "close";
+  const unread = unreadBytes(request);
+  const isClosed = unread > SPARED_BYTES || (unread > 0 && more.isBodyLost === true);
+  if (isClosed) headers.connection = "close";
   response.writeHead(answer.status, headers);
   if (request.method === "HEAD") bytes = "";
-  if (!isUnread || more.isBodyLost) {
+  if (!isClosed || more.isBodyLost) {
     response.end(bytes);
+    if (unread > 0) request.resume();
     return;
   }
   response.write(bytes);

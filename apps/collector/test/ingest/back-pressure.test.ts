@@ -45,7 +45,7 @@ const page = (messageId: string, bytes = 0) => ({
 describe("memory", () => {
   test("what is held is bounded: beyond it requests get 503 overloaded with Retry-After, and readiness says so", async () => {
     const slow = slowStore();
-    server = await startIngestServer({ store: slow.store, limits: { maxBufferedBytes: 100_000 } });
+    server = await startIngestServer({ store: slow.store, limits: { maxBufferedBytes: 115_000 } });
     const { url, post } = server;
     const first = [1, 2, 3].map((n) => post("/v1/page", page(`m${n}`, 30_000)));
     await expect.poll(() => slow.waiting).toBe(3);
@@ -60,7 +60,7 @@ describe("memory", () => {
       { status: "not ready", reason: "overloaded" },
     ]);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^sluice_http_buffered_bytes 9\d{4}$/m);
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^sluice_http_buffered_bytes 10\d{4}$/m);
 
     slow.letGo();
     expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -78,10 +78,38 @@ describe("memory", () => {
     const head = `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(WRITE_KEY)}\r\nContent-Length: 90000\r\n\r\n`;
     const socket = connect({ port, host: "127.0.0.1" });
     socket.write(`${head}${"x".repeat(80_000)}`);
-    await expect.poll(() => metrics.render()).toMatch(/^sluice_http_buffered_bytes 80000$/m);
+    await expect.poll(() => metrics.render()).toMatch(/^sluice_http_buffered_bytes 84096$/m);
     socket.destroy();
     await expect.poll(() => metrics.render()).toMatch(/^sluice_http_buffered_bytes 0$/m);
   });
+});
+
+test("thousands of tiny requests over one connection are bounded too, and each is answered", async () => {
+  const slow = slowStore();
+  server = await startIngestServer({ store: slow.store, limits: { maxBufferedBytes: 100 * 5_000 } });
+  const { port, metrics } = server;
+  const body = '{"userId":"u"}';
+  const request = `POST /v1/page HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(WRITE_KEY)}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const socket = connect({ port, host: "127.0.0.1" });
+  let text = "";
+  socket.setEncoding("latin1").on("data", (chunk) => {
+    text += chunk;
+  });
+  socket.write(request.repeat(2_000));
+  await expect.poll(() => metrics.render()).toMatch(/status="503"} [1-9]\d*$/m);
+  expect(slow.waiting).toBeLessThan(130);
+  const statuses = (): string[] => Array.from(text.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, code]) => code ?? "");
+  await expect
+    .poll(
+      () => {
+        slow.letGo();
+        return statuses().length;
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(2_000);
+  expect(new Set(statuses())).toEqual(new Set(["200", "503"]));
+  socket.destroy();
 });
 
 describe("rate", () => {
