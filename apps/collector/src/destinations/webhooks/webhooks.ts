@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { rootCertificates } from "node:tls";
 import { LIMITS } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { ResolveHost } from "../../sender/checked-connector.js";
+import type { ResolvedAddress, ResolveHost } from "../../sender/checked-connector.js";
 import type { EgressPolicy } from "../../sender/egress-policy.js";
 import type { OpenEndpoint } from "../../sender/endpoint.js";
 import type { DestinationType } from "../destination.js";
@@ -35,7 +35,7 @@ export function webhooksType({
   resolve,
   openEndpoint,
 }: WebhooksDeps): DestinationType {
-  const judgeUrl = judgeWith(egress, resolve);
+  const judgeUrl = judgeWith(egress, resolve, clock);
   return {
     type: "webhooks",
     name: "Webhooks",
@@ -80,15 +80,27 @@ export function webhooksType({
   };
 }
 
+/** A name server that does not answer must not hold up the saving of settings. */
+const LOOKUP_MS = 2_000;
+
 /**
  * The rule that holds at delivery, asked when settings are saved, so that a mistake is seen at once. A name that does not
  * resolve yet is let through: at delivery it is asked again.
  */
-function judgeWith(egress: EgressPolicy, resolve: ResolveHost): JudgeUrl {
+function judgeWith(egress: EgressPolicy, resolve: ResolveHost, clock: Clock): JudgeUrl {
+  const addressesOf = (host: string): Promise<readonly ResolvedAddress[]> =>
+    new Promise((done) => {
+      const cancel = clock.after(LOOKUP_MS, () => done([]));
+      resolve(host)
+        .catch(() => [])
+        .then((addresses) => {
+          cancel();
+          done(addresses);
+        });
+    });
   return async (url) => {
     const host = url.hostname.replace(/^\[|\]$/g, "");
-    const addresses =
-      isIP(host) === 0 ? await resolve(host).catch(() => []) : [{ address: host, family: isIP(host) }];
+    const addresses = isIP(host) === 0 ? await addressesOf(host) : [{ address: host, family: isIP(host) }];
     for (const { address } of addresses) {
       const verdict = egress.judge(address, host);
       if (!verdict.allowed) return verdict.message;

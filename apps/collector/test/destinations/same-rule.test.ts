@@ -1,0 +1,42 @@
+import { manualClock } from "@sluice/resilience/testing";
+import { expect, it } from "vitest";
+import { createDestination } from "../../src/delivery/connections.js";
+import type { ResolveHost } from "../../src/sender/checked-connector.js";
+import { closeDeliveries, openDelivery } from "../delivery/delivery-fixture.js";
+import { closeReceivers, startReceiver } from "../delivery/receiver.js";
+
+closeDeliveries();
+closeReceivers();
+
+it("says the same words about a forbidden address when settings are saved, tested and used, and opens no connection", async () => {
+  const receiver = await startReceiver();
+  const url = receiver.url.replace("127.0.0.1", "hooks.test");
+  // A name that is public while the settings are saved, and loopback from then on.
+  let address = "198.41.0.4";
+  const resolve: ResolveHost = async () => [{ address, family: 4 }];
+  const fixture = await openDelivery({ allow: [], resolve });
+  const id = await fixture.create({ settings: { webhookUrl: url } });
+  address = "127.0.0.1";
+
+  const saved = await createDestination(fixture, { type: "webhooks", settings: { webhookUrl: url } });
+  const words = saved.kind === "invalid" ? saved.issues[0]?.message : "";
+  expect(words).toContain("hooks.test is 127.0.0.1, which is a loopback address");
+
+  const tested = await fixture.delivery.test(id);
+  expect(tested).toMatchObject({ state: "failed", attempts: [{ error: { message: words } }] });
+
+  await fixture.append([{ messageId: "m1" }]);
+  await fixture.until("m1", "failed");
+  expect(await fixture.attempts(id, "m1")).toMatchObject([
+    { error: { code: "address_not_allowed", message: words } },
+  ]);
+  expect(receiver.received).toHaveLength(0);
+});
+
+it("does not wait for a name server that does not answer when settings are saved", async () => {
+  const clock = manualClock();
+  const fixture = await openDelivery({ clock, resolve: () => new Promise(() => {}) });
+  const creating = fixture.create({ settings: { webhookUrl: "https://hooks.test/" } });
+  await clock.advance(2_000);
+  expect(await creating).toMatch(/^dst_/);
+});
