@@ -1,0 +1,93 @@
+import { manualClock } from "@sluice/resilience/testing";
+import { describe, expect, it } from "vitest";
+import { replay } from "../../src/delivery/replay.js";
+import { advanceClock } from "../../src/testing/advance-clock.js";
+import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
+import { closeDeliveries, openDelivery } from "./delivery-fixture.js";
+
+closeDeliveries();
+
+const A = "https://hooks.example/a";
+const resolve = async () => [{ address: "198.41.0.4", family: 4 }];
+
+/** Three messages delivered, two failed, one filtered. */
+async function settled() {
+  const clock = manualClock();
+  const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
+  const fixture = await openDelivery({ clock, openEndpoint, resolve });
+  const destinationId = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+  webhooks.script(A, ({ messageId }) => (messageId.startsWith("bad") ? 400 : 200));
+  await fixture.append([
+    { messageId: "ok1" },
+    { messageId: "ok2", userId: "u2", event: "Viewed" },
+    { messageId: "ok3", type: "page", name: "Home" },
+    { messageId: "bad1" },
+    { messageId: "bad2", userId: "u2" },
+    { messageId: "off", integrations: { All: false } },
+  ]);
+  await advanceClock(clock, 1_000);
+  webhooks.script(A, 200);
+  const before = webhooks.requests.length;
+  return {
+    clock,
+    fixture,
+    destinationId,
+    /** What was sent since, and how. */
+    again: () => webhooks.requests.slice(before),
+  };
+}
+
+describe("a replay", () => {
+  it.each<[name: string, filter: object, expected: string[]]>([
+    ["by state", { state: "failed" }, ["bad1", "bad2"]],
+    ["by user", { userId: "u2" }, ["bad2", "ok2"]],
+    ["by state and user", { state: "failed", userId: "u2" }, ["bad2"]],
+    ["by event", { event: "Viewed" }, ["ok2"]],
+    ["by type", { type: "page" }, ["ok3"]],
+    ["by message", { messageId: "ok1" }, ["ok1"]],
+    ["by a time in which there was nothing", { toMs: 0 }, []],
+    ["of pending ones", { state: "pending" }, []],
+  ])("%s counts first and then sends under the same ids", async (_name, filter, expected) => {
+    const { clock, fixture, destinationId, again } = await settled();
+    const request = { destinationId, ...filter };
+    expect(await replay(fixture, request, { dryRun: true })).toEqual({ count: expected.length });
+    await advanceClock(clock, 10_000);
+    expect(again()).toEqual([]);
+    expect(await replay(fixture, request)).toEqual({ count: expected.length });
+    fixture.delivery.wake(destinationId);
+    await advanceClock(clock, 10_000);
+    expect(
+      again()
+        .map(({ messageId }) => messageId)
+        .sort(),
+    ).toEqual(expected);
+  });
+
+  it("is marked in the trace, ends as an outcome of its own, and asks the rules as they are now", async () => {
+    const { clock, fixture, destinationId, again } = await settled();
+    expect(await replay(fixture, { destinationId })).toEqual({ count: 6 });
+    fixture.delivery.wake(destinationId);
+    await advanceClock(clock, 10_000);
+    expect(
+      again()
+        .map(({ messageId }) => messageId)
+        .sort(),
+    ).toEqual(["bad1", "bad2", "ok1", "ok2", "ok3"]);
+    expect(await fixture.deliveries("bad1")).toMatchObject([{ state: "delivered" }]);
+    expect(await fixture.deliveries("off")).toMatchObject([{ state: "filtered" }]);
+    expect(await fixture.attempts(destinationId, "bad1")).toMatchObject([
+      { status: 400 },
+      { status: 200, replay: true },
+    ]);
+  });
+
+  it("is spread over time", async () => {
+    const { clock, fixture, destinationId, again } = await settled();
+    await replay(fixture, { destinationId }, { perSecond: 1 });
+    fixture.delivery.wake(destinationId);
+    await advanceClock(clock, 1_500);
+    expect(again().length).toBeLessThanOrEqual(2);
+    await advanceClock(clock, 10_000);
+    expect(again()).toHaveLength(5);
+  });
+});
