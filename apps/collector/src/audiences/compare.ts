@@ -69,7 +69,7 @@ function order(seen: unknown, value: unknown): number {
 
 /** The digits of a number that was kept as raw JSON. */
 function digitsOf(value: unknown): string | undefined {
-  return isPlainObject(value) && Object.getPrototypeOf(value) === null && typeof value.rawJSON === "string"
-    ? value.rawJSON
-    : undefined;
+  if (typeof value !== "object" || value === null || !("rawJSON" in value)) return undefined;
+  const { rawJSON } = value;
+  return Object.getPrototypeOf(value) === null && typeof rawJSON === "string" ? rawJSON : undefined;
 }
