@@ -7,12 +7,12 @@ beforeAll(async () => {
   server = await startIngestServer({
     // As in production, but every wait is short.
     limits: {
-      headersTimeoutMs: 400,
-      requestTimeoutMs: 800,
+      headersTimeoutMs: 1_000,
+      requestTimeoutMs: 2_000,
       timeoutCheckMs: 50,
       keepAliveTimeoutMs: 200,
       drainTimeoutMs: 300,
-      idleTimeoutMs: 3_000,
+      idleTimeoutMs: 10_000,
     },
   });
 });

@@ -5,6 +5,9 @@ import { type MemoryStore, openMemoryStore } from "../../src/store/memory/open-m
 import type { NewBatch } from "../../src/store/store.js";
 import { basic, type IngestServer, startIngestServer, WRITE_KEY } from "./ingest-server.js";
 
+/** How long something may take on a machine that is busy with other tests. */
+const WAIT = { timeout: 20_000 };
+
 let server: IngestServer | undefined;
 afterEach(async () => {
   await server?.close();
@@ -48,7 +51,7 @@ describe("memory", () => {
     server = await startIngestServer({ store: slow.store, limits: { maxBufferedBytes: 115_000 } });
     const { url, post } = server;
     const first = [1, 2, 3].map((n) => post("/v1/page", page(`m${n}`, 30_000)));
-    await expect.poll(() => slow.waiting).toBe(3);
+    await expect.poll(() => slow.waiting, WAIT).toBe(3);
 
     const refused = await post("/v1/page", page("m4", 30_000));
     expect(refused).toMatchObject({ status: 503, body: { success: false, code: "overloaded" } });
@@ -67,7 +70,7 @@ describe("memory", () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^sluice_http_buffered_bytes 0$/m);
     const again = post("/v1/page", page("m4", 30_000));
-    await expect.poll(() => slow.waiting).toBe(1);
+    await expect.poll(() => slow.waiting, WAIT).toBe(1);
     slow.letGo();
     expect((await again).status).toBe(200);
   });
@@ -78,9 +81,9 @@ describe("memory", () => {
     const head = `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(WRITE_KEY)}\r\nContent-Length: 90000\r\n\r\n`;
     const socket = connect({ port, host: "127.0.0.1" });
     socket.write(`${head}${"x".repeat(80_000)}`);
-    await expect.poll(() => metrics.render()).toMatch(/^sluice_http_buffered_bytes 84096$/m);
+    await expect.poll(() => metrics.render(), WAIT).toMatch(/^sluice_http_buffered_bytes 84096$/m);
     socket.destroy();
-    await expect.poll(() => metrics.render()).toMatch(/^sluice_http_buffered_bytes 0$/m);
+    await expect.poll(() => metrics.render(), WAIT).toMatch(/^sluice_http_buffered_bytes 0$/m);
   });
 });
 
@@ -96,17 +99,14 @@ test("thousands of tiny requests over one connection are bounded too, and each i
     text += chunk;
   });
   socket.write(request.repeat(2_000));
-  await expect.poll(() => metrics.render()).toMatch(/status="503"} [1-9]\d*$/m);
+  await expect.poll(() => metrics.render(), WAIT).toMatch(/status="503"} [1-9]\d*$/m);
   expect(slow.waiting).toBeLessThan(130);
   const statuses = (): string[] => Array.from(text.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, code]) => code ?? "");
   await expect
-    .poll(
-      () => {
-        slow.letGo();
-        return statuses().length;
-      },
-      { timeout: 20_000 },
-    )
+    .poll(() => {
+      slow.letGo();
+      return statuses().length;
+    }, WAIT)
     .toBe(2_000);
   expect(new Set(statuses())).toEqual(new Set(["200", "503"]));
   socket.destroy();
@@ -160,7 +160,7 @@ describe("closing", () => {
     server = await startIngestServer({ store: slow.store });
     const { post, port } = server;
     const under = post("/v1/page", page("m1"));
-    await expect.poll(() => slow.waiting).toBe(1);
+    await expect.poll(() => slow.waiting, WAIT).toBe(1);
     const closing = server.closeServer(10_000);
     const refused = await new Promise((resolve) => {
       const socket = connect({ port, host: "127.0.0.1" });
@@ -183,7 +183,7 @@ describe("closing", () => {
       () => "answered",
       () => "cut",
     );
-    await expect.poll(() => slow.waiting).toBe(1);
+    await expect.poll(() => slow.waiting, WAIT).toBe(1);
     await server.closeServer(1);
     expect(await under).toBe("cut");
     slow.letGo();
