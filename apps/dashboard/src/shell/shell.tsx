@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { useMetricsHistory } from "../api/use-metrics-history.js";
 import { PageFor } from "../pages/page-for.js";
 import { Link } from "../routing/link.js";
 import { useRouter } from "../routing/router.js";
@@ -32,6 +33,7 @@ export function Shell() {
   useFocusOnNavigation(address.path);
   return (
     <ThemeContext value={theme.isDark ? "dark" : "light"}>
+      <Sampling />
       <a className="skip-link" href="#page">
         Skip to the page
       </a>
@@ -69,6 +71,12 @@ export function Shell() {
       <ShortcutHelp open={overlay === "help"} onClose={close} />
     </ThemeContext>
   );
+}
+
+/** The overview's charts go on while one is elsewhere. */
+function Sampling() {
+  useMetricsHistory();
+  return null;
 }
 
 function SideFoot({ isDark, onTheme, onHelp }: { isDark: boolean; onTheme: () => void; onHelp: () => void }) {
