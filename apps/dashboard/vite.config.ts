@@ -16,9 +16,7 @@ export default defineConfig({
   },
   server: {
     // `npm run dev -w @sluice/dashboard` beside `sluice dev`.
-    proxy: Object.fromEntries(
-      ["/api", "/v1", "/healthz", "/readyz"].map((path) => [path, "http://127.0.0.1:8787"]),
-    ),
+    proxy: Object.fromEntries(["/api", "/v1", "/metrics"].map((path) => [path, "http://127.0.0.1:8787"])),
   },
 });
 
