@@ -27,7 +27,7 @@ import { fullRateLimit, type RateLimit, takePermit } from "./rate-limit.js";
 import { RetryQueue } from "./retry-queue.js";
 import { decide, isOver, lastCallMs, windowText } from "./retry-schedule.js";
 import { type Settler, settler } from "./settler.js";
-import type { SharedReader } from "./shared-reader.js";
+import { messagesOf, type SharedReader } from "./shared-reader.js";
 import { UserOrder, userOf } from "./user-order.js";
 
 export interface ConsumerOptions {
@@ -176,8 +176,38 @@ export class Consumer {
 
   /** Decides from now on which messages it gets. Messages under way are not asked again. */
   route(routing: Routing): void {
+    const before = this.#routing;
     this.#routing = routing;
+    // A source was connected, and the log was read on before we heard of it.
+    for (const { sourceId, since, upTo } of [...routing.connections.values()].flat()) {
+      const isNew = !before.connections.get(sourceId)?.some((known) => known.since === since);
+      if (isNew && upTo === undefined && since < this.#window.passed) {
+        void this.#takeIn(sourceId, since, this.#window.passed);
+      }
+    }
     this.#pump();
+  }
+
+  /** Puts a source's messages of a span that was passed already into the retry queue, as due now. */
+  async #takeIn(sourceId: string, after: Offset, upTo: Offset): Promise<void> {
+    const { reader, steady, events, destinationId } = this.#options;
+    try {
+      for await (const stored of messagesOf(reader, sourceId, after, upTo)) {
+        const nowMs = steady.now();
+        this.#putRetry({
+          offset: stored.offset,
+          rounds: 0,
+          firstAttemptAtMs: nowMs,
+          dueAtMs: nowMs,
+          reason: "queued",
+          doneUrls: [],
+          replay: false,
+        });
+      }
+    } catch (error) {
+      events.storeFailed(destinationId, error);
+      steady.after(STORE_RETRY_MS, () => void this.#takeIn(sourceId, after, upTo));
+    }
   }
 
   /** Delivers through this destination from now on; undefined: not at all. */
@@ -337,6 +367,8 @@ export class Consumer {
       if (turn === "park") this.#park(work);
       if (turn !== "begin") continue;
       this.#begin(work);
+      // While this one is under way the next are read.
+      this.#window.fill();
       return true;
     }
     this.#window.fill();
@@ -376,6 +408,12 @@ export class Consumer {
     this.#options.store.log.get(retry.offset).then(
       (stored) => {
         this.#inFlight -= 1;
+        if (this.#state !== "running") {
+          // Disabled or closed while it was loaded: it waits in the store, as before.
+          if (this.#inFlight === 0) this.#onIdle?.();
+          if (this.#state === "paused") this.#settler.retry(retry);
+          return;
+        }
         const work = stored === undefined ? this.#missing(retry) : this.#retryWork(stored, retry);
         if (work !== undefined) this.#begin(work);
         else if (isProbe) this.#probeNotSent();

@@ -50,6 +50,24 @@ export function sharedReader(log: Pick<EventLog, "read">): SharedReader {
   };
 }
 
+/** A source's messages of a span of the log. */
+export async function* messagesOf(
+  reader: SharedReader,
+  sourceId: string,
+  after: Offset,
+  upTo: Offset,
+): AsyncGenerator<StoredMessage> {
+  for (let at = after; at < upTo; ) {
+    const batches = await reader.read(at);
+    if (batches.length === 0) return;
+    for (const batch of batches) {
+      at = batch.last;
+      if (batch.sourceId !== sourceId || batch.onlyDestinations !== undefined) continue;
+      for (const stored of batch.messages()) if (stored.offset > after && stored.offset <= upTo) yield stored;
+    }
+  }
+}
+
 function readBatch(batch: StoredBatch): ReadBatch {
   let decoded: readonly StoredMessage[] | undefined;
   return {

@@ -100,6 +100,44 @@ describe("a source", () => {
     ]);
   });
 
+  it("gets its messages from the moment it was connected, though the log was read on before delivery heard of it", async () => {
+    const { advance, fixture, ids } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    await fixture.append([{ messageId: "first" }]);
+    await advance(0);
+    // Delivery hears of changes by reading the document: it is held up while messages of the new source pass.
+    const { get } = fixture.store.config;
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await fixture.store.config.put("source", "src_2", {
+      name: "App",
+      kind: "server",
+      createdAt: "2026-01-01T00:00:00.000Z",
+      writeKeys: [],
+      blockedEvents: [],
+    });
+    await advance(0);
+    fixture.store.config.get = async (kind: string, key: string) => {
+      if (kind === "destination" && reads++ > 0) await held;
+      return get.call(fixture.store.config, kind, key) as never;
+    };
+    let reads = 0;
+    await fixture.append([{ messageId: "before" }], { sourceId: "src_2" });
+    await advance(0);
+    await fixture.change(id, { sourceIds: ["src_1", "src_2"] });
+    await fixture.append([{ messageId: "early" }], { sourceId: "src_2" });
+    await fixture.append([{ messageId: "other" }]);
+    await advance(0);
+    expect(ids()).toEqual(["first", "other"]);
+    letGo();
+    await fixture.append([{ messageId: "late" }], { sourceId: "src_2" });
+    await advance(1_000);
+    expect(ids().sort()).toEqual(["early", "first", "late", "other"]);
+    expect(await states(fixture, "before", "early", "late")).toEqual([undefined, "delivered", "delivered"]);
+  });
+
   it("that blocks an event takes it from every destination, from now on", async () => {
     const { advance, fixture, ids } = await scripted();
     await fixture.create({ settings: { webhooks: [{ url: A }] } });
@@ -231,6 +269,36 @@ describe("a clock that jumps", () => {
     expect(span).toBeGreaterThanOrEqual(3.75 * HOUR - 60_000);
     expect(span).toBeLessThan(4 * HOUR + 60_000);
     expect(await states(fixture, "m1")).toEqual(["failed"]);
+  });
+});
+
+describe("a destination that is disabled while a retry is loaded", () => {
+  it("keeps the retry, and makes it when it is enabled again", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    webhooks.script(A, 503);
+    await fixture.append([{ messageId: "m1" }]);
+    await advance(100);
+    const before = webhooks.requests.length;
+    const { get } = fixture.store.log;
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    fixture.store.log.get = async (offset) => {
+      await held;
+      return get.call(fixture.store.log, offset);
+    };
+    await advance(60_000);
+    await fixture.change(id, { enabled: false });
+    await advance(0);
+    letGo();
+    await advance(60_000);
+    expect(webhooks.requests).toHaveLength(before);
+    webhooks.script(A, 200);
+    await fixture.change(id, { enabled: true });
+    await advance(1_000);
+    expect(await states(fixture, "m1")).toEqual(["delivered"]);
   });
 });
 
