@@ -2,8 +2,10 @@ import { coerce, webhookPayload } from "@sluice/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CollectorError } from "../../src/errors.js";
+import { judge } from "../../src/ingest/judge.js";
 import { openRequest } from "../../src/ingest/open-request.js";
 import { decodeBatch } from "../../src/messages/decode-batch.js";
+import { leastBytes } from "../../src/messages/inspect-json.js";
 import { parseJson } from "../../src/messages/parse-json.js";
 import { itemSpan, scanJson } from "../../src/messages/scan-json.js";
 import { BEFORE_FIRST } from "../../src/store/store.js";
@@ -118,7 +120,58 @@ describe("scanJson", () => {
   });
 });
 
+describe("leastBytes", () => {
+  test("is never more than the JSON had, however it was written", () => {
+    fc.assert(
+      fc.property(json, fc.nat(), (value, seed) => {
+        const text = spelled(value, seed);
+        const findings = { isDeep: false, hasLargeNumbers: false };
+        expect(leastBytes(JSON.parse(text), findings, 100)).toBeLessThanOrEqual(Buffer.byteLength(text));
+        expect(findings.isDeep).toBe(false);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test.each(
+    [{}, [], [[]], { a: [] }, { a: null, b: ["x", true] }, [{ ab: "c" }, null], "text", null].map((value) => [
+      value,
+    ]),
+  )("is exact for compact ASCII: %j", (value) => {
+    const findings = { isDeep: false, hasLargeNumbers: false };
+    expect(leastBytes(value, findings, 9)).toBe(JSON.stringify(value).length);
+  });
+});
+
 describe("openRequest", () => {
+  test("finds the messages over 32 KB that measuring each would find", () => {
+    const message = fc.record({
+      fill: fc.oneof(
+        fc.integer({ min: 0, max: 300 }),
+        fc.integer({ min: 32_650, max: 32_760 }),
+        fc.integer({ min: 40_000, max: 60_000 }),
+      ),
+      letter: fc.constantFrom("x", "é", "\u0000"),
+      blanks: fc.integer({ min: 0, max: 3 }),
+    });
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 1, maxLength: 6 }), (messages) => {
+        const texts = messages.map(({ fill, letter }) => {
+          const letters =
+            letter === "x" ? fill : Math.floor(fill / Buffer.byteLength(JSON.stringify(letter).slice(1, -1)));
+          return JSON.stringify({ type: "page", userId: "u", x: letter.repeat(letters) });
+        });
+        const items = texts.map((text, i) => " ".repeat(messages[i]?.blanks ?? 0) + text);
+        const opened = openRequest(Buffer.from(`{"batch":[${items.join(",")}]}`), undefined);
+        const { refusals } = judge(opened, { isForeignKey: () => false, makeId: () => "id" });
+        expect(refusals.map(({ index, issues }) => [index, issues[0]?.code])).toEqual(
+          texts.flatMap((text, i) => (Buffer.byteLength(text) > 32_768 ? [[i, "message_too_large"]] : [])),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   test("any bytes are opened or refused with a code for which the client is to blame", () => {
     fc.assert(
       fc.property(
