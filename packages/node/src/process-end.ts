@@ -87,7 +87,9 @@ async function onSignal(signal: Signal): Promise<void> {
   // A second signal finds no listener of ours and ends the process at once, as its sender means it to.
   for (const name of Object.keys(SIGNALS)) toggle(name, onSignal, false);
   const hostDecides = process.listenerCount(signal) > 0;
-  await Promise.all(flushing.map(flushAtEnd));
+  // What the host tracks meanwhile was accepted like everything before: the end waits for it too, while there is time.
+  do await Promise.all(flushing.map(flushAtEnd));
+  while (flushing.some((client) => client.held > 0 && (timeLeftMs.get(client) ?? 0) > 0));
   if (hostDecides) {
     listen();
     return;

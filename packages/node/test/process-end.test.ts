@@ -67,6 +67,21 @@ describe("at the end of the process", () => {
     expect([code, stdout.match(/handler/g)?.length, arrived()]).toEqual([7, 1, 1]);
   });
 
+  it("what is tracked while a signal's flush is under way arrives too", async () => {
+    const source = `const analytics = new Analytics({ writeKey: "k", host: url, flushOnSignals: true, flushAt: 1_000 });
+      let isLate = false;
+      analytics.on("delivered", () => {
+        if (!isLate) analytics.track({ userId: "u", event: "Late" });
+        isLate = true;
+      });
+      analytics.track({ userId: "u", event: "E" }); setInterval(() => {}, 1_000); console.log("ready");`;
+    const program = runProgram(source, { url: collector.url });
+    await program.printed("ready");
+    program.kill("SIGTERM");
+    const { signal, stderr } = await program.ended;
+    expect([signal, stderr, arrived()]).toEqual(["SIGTERM", "", 2]);
+  });
+
   it("a signal without the option ends the process at once", async () => {
     const source = `${CREATE} analytics.track({ userId: "u", event: "E" }); setInterval(() => {}, 1_000); console.log("ready");`;
     const program = runProgram(source, { url: collector.url });
