@@ -52,6 +52,20 @@ function batchMaker(size: number): () => NewBatch {
   });
 }
 
+/** A message that is looked for at the end, behind all others. */
+function theOldest(): NewBatch {
+  const message = { type: "track", event: "Its Event", messageId: "the-oldest", userId: "its-user" };
+  return {
+    sourceId: "src_bench",
+    receivedAtMs: Date.now(),
+    body: encoder.encode(JSON.stringify(message)),
+    itemCount: 1,
+    skipped: [],
+    madeIds: [],
+    keys: [{ index: 0, ...message }],
+  };
+}
+
 interface Figures {
   readonly perSecond: number;
   readonly cpuUs: number;
@@ -188,6 +202,7 @@ try {
 
   const data = join(directory, "data");
   let store = await openSqliteStore({ directory: data, clock: systemClock });
+  await store.log.append(theOldest());
   if (prefill > 0) {
     const make = batchMaker(100);
     const begun = performance.now();
@@ -218,9 +233,14 @@ try {
   console.log(
     `opened again with ${messages.toLocaleString("en")} messages: ${openedMs.toFixed(0)} ms; first append after ${(performance.now() - opening).toFixed(0)} ms`,
   );
-  const finding = performance.now();
-  const { items } = await store.log.find({ userId: users[17] ?? "" }, { limit: 20 });
-  console.log(`20 of a user's messages: ${(performance.now() - finding).toFixed(1)} ms (${items.length})`);
+  for (const query of [{ messageId: "the-oldest" }, { userId: "its-user" }, { event: "Its Event" }]) {
+    const finding = performance.now();
+    const { items } = await store.log.find(query, { limit: 20 });
+    const tookMs = performance.now() - finding;
+    console.log(
+      `the oldest message, by ${Object.keys(query)[0]}: ${tookMs.toFixed(1)} ms (found ${items.length})`,
+    );
+  }
   const { bytes } = store.stats();
   console.log(`on disk: ${(bytes / messages).toFixed(0)} bytes a message of ${MESSAGE_BYTES} bytes`);
   await store.close();

@@ -21,7 +21,7 @@ describe.skipIf(!hasStrace())("a disk that fails (needs strace)", () => {
     ["a write for want of space", "pwrite64", "error=ENOSPC:when=280+200"],
   ])(
     "refuses what it could not store when it fails %s, then goes on",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async (_case, calls, how) => {
       const directory = temporaryDirectory();
       const ledger = new Ledger();
@@ -37,7 +37,7 @@ describe.skipIf(!hasStrace())("a disk that fails (needs strace)", () => {
     },
   );
 
-  it("shares a slow sync among all that arrive meanwhile", { timeout: 60_000 }, async () => {
+  it("shares a slow sync among all that arrive meanwhile", { timeout: 120_000 }, async () => {
     const directory = temporaryDirectory();
     const ledger = new Ledger();
     const trace = join(temporaryDirectory(), "syncs");
@@ -90,7 +90,7 @@ describe.skipIf(!mayMount())("a disk that is full (needs root, to mount a small 
     }
   });
 
-  it("refuses what has no room, and goes on when there is", { timeout: 60_000 }, async () => {
+  it("refuses what has no room, and goes on when there is", { timeout: 120_000 }, async () => {
     const mountPoint = temporaryDirectory();
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m", "none", mountPoint]);
     try {

@@ -39,7 +39,7 @@ const POINTS: readonly (readonly [call: string, times: readonly number[]])[] = [
 
 it.skipIf(!hasStrace())(
   "loses nothing when it is killed at a named point: a write, a sync, a truncation (needs strace)",
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async () => {
     const directory = temporaryDirectory();
     const ledger = new Ledger();

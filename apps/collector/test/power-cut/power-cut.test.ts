@@ -63,7 +63,7 @@ async function cutPower(synchronous: Synchronous, round: number): Promise<Findin
 }
 
 describe.skipIf(!mayMount())("a power cut (needs root, for a disk of its own)", () => {
-  it(`loses nothing that was acknowledged, over ${CUTS} cuts`, { timeout: 20_000 * CUTS }, async () => {
+  it(`loses nothing that was acknowledged, over ${CUTS} cuts`, { timeout: 40_000 * CUTS }, async () => {
     for (let round = 0; round < CUTS; round++) {
       expect(await cutPower("FULL", round)).toMatchObject({ lost: [], twice: [], keptThoughRefused: [] });
     }
