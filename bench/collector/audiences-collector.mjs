@@ -59,7 +59,9 @@ await api("/audiences", {
   destinationIds: [id],
 });
 
-process.stdout.write(`${JSON.stringify({ port: collector.port, writeKey })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ port: collector.port, writeKey, adminToken, destinationId: id })}\n`,
+);
 process.on("message", () => {
   latencies.sort((a, b) => a - b);
   const at = (share) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))];
