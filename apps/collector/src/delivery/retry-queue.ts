@@ -27,7 +27,8 @@ export class RetryQueue {
   /** The earliest due time in the store, as far as is known. */
   #nextDueMs: number | undefined;
   #asking = false;
-  #askAgain = false;
+  /** The earliest due time of what was put while the store was being asked. */
+  #putWhileAskingMs: number | undefined;
   #waiting: number;
 
   constructor(options: RetryQueueOptions) {
@@ -54,19 +55,16 @@ export class RetryQueue {
 
   /** Leases what is due. */
   fill(nowMs: number): void {
-    if (this.#nextDueMs === undefined || this.#nextDueMs > nowMs || this.#ready.length >= MOST_HELD) return;
-    if (this.#asking) {
-      this.#askAgain = true;
-      return;
-    }
+    if (this.#asking || this.#nextDueMs === undefined || this.#nextDueMs > nowMs) return;
+    if (this.#ready.length >= MOST_HELD) return;
     this.#asking = true;
     this.#lease(nowMs).then(
-      () => {
+      (nextDueMs) => {
         this.#asking = false;
-        if (this.#askAgain) {
-          this.#askAgain = false;
-          this.changed();
-        }
+        // What was put meanwhile may or may not have been seen.
+        const putDueMs = this.#putWhileAskingMs;
+        this.#putWhileAskingMs = undefined;
+        this.#nextDueMs = earlier(nextDueMs, putDueMs);
         this.#options.onReady();
       },
       (error) => {
@@ -76,7 +74,8 @@ export class RetryQueue {
     );
   }
 
-  async #lease(nowMs: number): Promise<void> {
+  /** Resolves with the due time of the next that was not handed out. */
+  async #lease(nowMs: number): Promise<number | undefined> {
     const { consumers, consumerId } = this.#options;
     const leased = await consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASED_AT_ONCE);
     for (const retry of leased) {
@@ -84,16 +83,15 @@ export class RetryQueue {
       this.#held.add(retry.offset);
       this.#ready.push(retry);
     }
-    if (leased.length === LEASED_AT_ONCE) return;
+    if (leased.length === LEASED_AT_ONCE) return nowMs;
     const nextDueMs = await consumers.nextDueMs(consumerId);
     // Due, but not handed out: the store's clock and ours differ on a lease. It is asked again, but not at once.
-    this.#nextDueMs = nextDueMs === undefined || nextDueMs > nowMs ? nextDueMs : nowMs + ASK_AGAIN_MS;
+    return nextDueMs === undefined || nextDueMs > nowMs ? nextDueMs : nowMs + ASK_AGAIN_MS;
   }
 
   /** The store may have retries that were put by somebody else. */
   changed(): void {
-    this.#nextDueMs = Number.NEGATIVE_INFINITY;
-    this.#askAgain = this.#asking;
+    this.#noteDue(Number.NEGATIVE_INFINITY);
     const { consumers, consumerId, onFailure } = this.#options;
     consumers.backlog(consumerId).then(({ retries }) => {
       this.#waiting = retries;
@@ -108,12 +106,20 @@ export class RetryQueue {
   /** A retry was stored. */
   put({ offset, dueAtMs }: Retry): void {
     this.#held.delete(offset);
-    this.#nextDueMs = Math.min(this.#nextDueMs ?? Number.POSITIVE_INFINITY, dueAtMs);
-    if (this.#asking) this.#askAgain = true;
+    this.#noteDue(dueAtMs);
+  }
+
+  #noteDue(dueAtMs: number): void {
+    if (this.#asking) this.#putWhileAskingMs = earlier(this.#putWhileAskingMs, dueAtMs);
+    else this.#nextDueMs = earlier(this.#nextDueMs, dueAtMs);
   }
 
   /** An outcome was stored: if it was a retry, it is none any more. */
   ended(offset: Offset): void {
     if (this.#held.delete(offset)) this.#waiting = Math.max(0, this.#waiting - 1);
   }
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
