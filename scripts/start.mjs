@@ -12,5 +12,11 @@ if (build.status !== 0) {
   process.stderr.write(`${build.stdout ?? ""}${build.stderr ?? ""}${build.error ?? ""}\n`);
   process.exit(1);
 }
+// npm leaves what it started behind when it is ended by a signal that it alone got (as supervisors send it).
+const npm = process.ppid;
+setInterval(() => {
+  if (process.ppid !== npm) process.kill(process.pid, "SIGTERM");
+}, 500).unref();
+
 process.argv.splice(2, 0, "dev");
 createRequire(import.meta.url)("../packages/cli/bin/sluice.cjs");

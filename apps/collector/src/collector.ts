@@ -1,4 +1,3 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
@@ -13,6 +12,7 @@ import { AudienceEngine } from "./audiences/engine.js";
 import { startEngineThread } from "./audiences/engine-thread/start-engine-thread.js";
 import { AUDIENCE_SOURCE_ID } from "./audiences/owed-message.js";
 import { startAudiences } from "./audiences/start-audiences.js";
+import { makeDataFolder } from "./data-folder.js";
 import { startDeletions } from "./deletions/start-deletions.js";
 import { type DeliveryPolicy, startDelivery } from "./delivery/start-delivery.js";
 import { createCatalog } from "./destinations/catalog.js";
@@ -105,8 +105,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const live = liveEvents();
   const { keep } = stages;
 
-  // Messages are nobody else's to read.
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  await makeDataFolder(dataDirectory);
   const store = keep(
     options.store ??
       (await openSqliteStore({

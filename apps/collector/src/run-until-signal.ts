@@ -1,10 +1,10 @@
 import type { Collector } from "./collector.js";
 import type { Logger } from "./logger.js";
 
-const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 /**
- * Resolves when SIGTERM or SIGINT came and the collector is closed, with what was acknowledged on disk; a second
+ * Resolves when SIGTERM, SIGINT or SIGHUP came and the collector is closed, with what was acknowledged on disk; a second
  * signal ends the process at once. Rejects when closing failed.
  */
 export async function runUntilSignal(collector: Collector, logger: Logger, graceMs: number): Promise<void> {

@@ -25,7 +25,7 @@ export interface Io {
 export function processIo(): Io {
   const controller = new AbortController();
   // The second one finds no listener and ends the process at once.
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.once(signal, () => controller.abort(new Error(signal)));
   // `sluice tail | head`: the reader is gone, and so is the reason to go on.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -8,8 +8,11 @@ import type { Transport } from "./transport.js";
 
 /** Options of every client. Only `writeKey` is required. */
 export interface AnalyticsOptions {
-  /** The source's write key. */
-  writeKey: string;
+  /**
+   * The source's write key. An environment variable may be given as it is: where it is not set, the constructor throws a
+   * `ConfigError`.
+   */
+  writeKey: string | undefined;
   /** Messages queued before a flush. 1 sends each message in its own request, at once. Default: 20. */
   flushAt?: number | undefined;
   /** An alias of `flushAt`, as the Go library has it. */

@@ -13,8 +13,11 @@ export interface Delivery {
 }
 
 export interface ReceiverOptions {
-  /** The destination's shared secret; two during a rotation. */
-  readonly secret: string | readonly string[];
+  /**
+   * The destination's shared secret; two during a rotation. An environment variable may be given as it is: where it is
+   * not set, making the receiver throws.
+   */
+  readonly secret: string | readonly string[] | undefined;
   /**
    * Called with each verified message. The request is answered 200 when it returns or resolves. When it throws, the
    * answer is 500 and the collector sends the message again later, so it may see a message twice: see `dedupe`.

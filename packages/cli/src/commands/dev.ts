@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isRegion, REGIONS } from "@sluice/protocol";
 import type { Command } from "commander";
@@ -59,7 +59,6 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
     format: "pretty",
     write: (line) => io.err(line),
   });
-  await mkdir(dataDirectory, { recursive: true });
   const collector = await startCollector({
     mode: "dev",
     host: options.host,
@@ -69,8 +68,8 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
     logger,
     // Receivers under development are on this machine.
     allowTargets: ["127.0.0.0/8", "::1/128", "localhost"],
-  }).catch((error: unknown) => {
-    throw startFailure(error, port, dataDirectory);
+  }).catch(async (error: unknown) => {
+    throw startFailure(error, port, dataDirectory, await runningHere(dataDirectory));
   });
   const listening = join(dataDirectory, LISTENING_FILE);
   try {
@@ -102,7 +101,35 @@ function untilInterrupted({ interrupted }: Io): Promise<void> {
   });
 }
 
-function startFailure(error: unknown, port: number, dataDirectory: string): unknown {
+interface Running {
+  readonly url: string;
+  readonly pid: number;
+}
+
+/** What the `sluice dev` that uses this folder wrote about itself. */
+async function runningHere(dataDirectory: string): Promise<Running | undefined> {
+  try {
+    return JSON.parse(await readFile(join(dataDirectory, LISTENING_FILE), "utf8")) as Running;
+  } catch {
+    // No such file, or half of one: there is nothing to tell.
+    return undefined;
+  }
+}
+
+function startFailure(
+  error: unknown,
+  port: number,
+  dataDirectory: string,
+  running: Running | undefined,
+): unknown {
+  if (error instanceof Error && error.message.includes("in use by another process"))
+    return new CommandFailure(
+      "failed",
+      running === undefined
+        ? `The data folder ${dataDirectory} is in use by another process`
+        : `sluice already runs on this data folder, at ${running.url} (process ${running.pid})`,
+      "Use that one, or give this one a folder of its own with `--data-dir`",
+    );
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   if (code === "EADDRINUSE")
     return new CommandFailure(
@@ -115,7 +142,8 @@ function startFailure(error: unknown, port: number, dataDirectory: string): unkn
   return error;
 }
 
-function welcome({ url, dashboardUrl, writeKey }: DevReady, dataDirectory: string, { style }: Io): string {
+function welcome(ready: DevReady, dataDirectory: string, { style }: Io): string {
+  const { url, dashboardUrl, writeKey, adminToken, sourceId } = ready;
   const { bold, dim, cyan } = style;
   return `
   ${bold("Sluice")} is ready. ${dim(`Data is kept in ${terminalText(dataDirectory)}`)}
@@ -124,7 +152,12 @@ function welcome({ url, dashboardUrl, writeKey }: DevReady, dataDirectory: strin
   ${bold("API")}        ${cyan(url)}  ${dim(`(described at ${url}/api/v1/docs)`)}
   ${bold("Write key")}  ${writeKey}
 
-  ${bold("From Node.js")}  ${dim("npm install @sluice/node")}
+  ${bold("For your shell")}  ${dim("what the documents' examples use")}
+
+    export SLUICE_URL=${url} SLUICE_WRITE_KEY=${writeKey} SLUICE_SOURCE_ID=${sourceId}
+    export SLUICE_ADMIN_TOKEN=${adminToken}
+
+  ${bold("From Node.js")}  ${dim("README says how to install @sluice/node")}
 
     import { Analytics } from "@sluice/node";
 
@@ -137,7 +170,11 @@ function welcome({ url, dashboardUrl, writeKey }: DevReady, dataDirectory: strin
     curl ${url}/v1/track -u ${writeKey}: -H 'Content-Type: application/json' \\
       -d '{"userId":"42","event":"Signed Up","properties":{"plan":"pro"}}'
 
-  ${dim("Ctrl-C ends it. `sluice send track --event Test` sends one, `sluice tail` shows what comes.")}
+  ${bold("To a webhook")}
+
+    npx sluice destinations create --webhook http://127.0.0.1:3000 --secret "a secret of your own"
+
+  ${dim("Ctrl-C ends it. `npx sluice send track --event Test` sends one, `npx sluice tail` shows what comes.")}
 
 `;
 }
