@@ -1,6 +1,8 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
-import { relative } from "node:path";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -76,6 +78,37 @@ async function serve(snippet: Snippet): Promise<AsyncIterator<string>> {
 const isRun = (snippet: Snippet): boolean => snippet.flags.includes("run");
 const isServer = (snippet: Snippet): boolean => snippet.flags.includes("server");
 
+/** Run by a test of its own: it takes place in two folders. */
+const isInstall = (snippet: Snippet): boolean => snippet.flags.includes("pack");
+
+test("README: the packages install elsewhere, as ES module and CommonJS", async () => {
+  const [install] = snippetsOf(`${ROOT}/README.md`).filter(isInstall);
+  const folder = await mkdtemp(join(tmpdir(), "sluice-install-"));
+  try {
+    const app = join(folder, "your-app");
+    await mkdir(app);
+    await writeFile(join(app, "package.json"), "{}");
+    const code = (install as Snippet).code
+      // The build is there: `npm test` made it.
+      .replace("npm run build\n", "")
+      .replaceAll("/tmp/sluice", join(folder, "tarballs"))
+      .replace("cd your-app", `cd ${app}`);
+    await run("bash", ["-euo", "pipefail", "-c", code], { cwd: ROOT, timeout: 60_000 });
+    const names = '["@sluice/node", "@sluice/webhooks"]';
+    const esm = `for (const name of ${names}) console.log(Object.keys(await import(name)).length > 1)`;
+    const cjs = `for (const name of ${names}) console.log(Object.keys(require(name)).length > 1)`;
+    for (const args of [
+      ["--input-type=module", "-e", esm],
+      ["--input-type=commonjs", "-e", cjs],
+    ]) {
+      const { stdout } = await run(process.execPath, args, { cwd: app });
+      expect(stdout).toBe("true\ntrue\n");
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}, 90_000);
+
 test("README: what is sent is received, by the snippets as they stand", async () => {
   const snippets = snippetsOf(`${ROOT}/README.md`).filter(isRun);
   const [server, ...others] = snippets.filter(isServer);
@@ -87,7 +120,9 @@ test("README: what is sent is received, by the snippets as they stand", async ()
   const created = JSON.parse(await runSnippet(connects[0] as Snippet));
   expect(created).toMatchObject({ enabled: true });
 
-  const senders = snippets.filter((snippet) => !isServer(snippet) && !connects.includes(snippet));
+  const senders = snippets.filter(
+    (snippet) => !isServer(snippet) && !isInstall(snippet) && !connects.includes(snippet),
+  );
   expect(senders.map(({ language }) => language)).toEqual(["js", "sh"]);
   for (const sender of senders) {
     await runSnippet(sender);
