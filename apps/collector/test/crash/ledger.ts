@@ -117,6 +117,9 @@ export async function examine(directory: string, ledger: Ledger): Promise<Findin
     const lost = [...ledger.acknowledged].filter((id) => !stored.has(id));
     const keptThoughRefused = [...ledger.refused].filter((id) => stored.has(id));
 
+    // Where messages are gone, nothing else can be as it should.
+    if (lost.length > 0) return { stored: stored.size, lost, twice, keptThoughRefused };
+
     // The indexes agree with the log: what is stored is known when it comes again, and is found.
     const all = [...stored];
     for (const ids of [all.slice(0, 300), all.slice(-300)]) {
