@@ -3,10 +3,13 @@ import type { DestinationPatch, DestinationView } from "@sluice/protocol";
 import { type Command, InvalidArgumentError } from "commander";
 import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import { type DestinationHealth, healthWord, readHealth } from "../destination-health.js";
+import { settingsLines } from "../destination-settings.js";
 import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
 import { stateWord } from "../message-lines.js";
+import { shellWord } from "../shell-word.js";
 import { show } from "../show.js";
 import { table } from "../table.js";
 import { terminalText } from "../terminal-text.js";
@@ -19,6 +22,7 @@ interface SettingsOptions {
   readonly webhook?: string[];
   readonly header?: string[];
   readonly secret?: string;
+  readonly caFile?: string;
   readonly settings?: { readonly [name: string]: unknown };
 }
 
@@ -36,14 +40,18 @@ export function destinationsCommand(io: Io): Command {
       .option("--header <name:value...>", "headers that are sent with each request")
       .option("--secret <secret>", "signs each request (X-Signature)")
       .option(
+        "--ca-file <file>",
+        "a PEM file on the collector's machine with authorities to trust beside the public ones",
+      )
+      .option(
         "--settings <json>",
-        "the type's settings as JSON; see `sluice destinations catalog --json`",
+        "the type's settings as JSON; see `npx sluice destinations catalog --json`",
         readObject,
       );
   const patch = async (wanted: string, options: Options, change: DestinationPatch): Promise<void> => {
     const { client, destination } = await find(wanted, options);
     const changed = await client.destinations.patch(destination.id, change);
-    await show(io, options.json, changed, () => destinationsTable([changed], io));
+    await show(io, options.json, changed, () => destinationText(changed, io));
   };
 
   command.addCommand(
@@ -77,7 +85,7 @@ export function destinationsCommand(io: Io): Command {
       .argument("<destination>", "its id or name")
       .action(async (wanted: string, options: Options) => {
         const { destination } = await find(wanted, options);
-        await show(io, options.json, destination, () => destinationsTable([destination], io));
+        await show(io, options.json, destination, () => destinationText(destination, io));
       }),
   );
   command.addCommand(
@@ -105,7 +113,7 @@ export function destinationsCommand(io: Io): Command {
             settings: settingsOf(options),
             enabled: options.disabled !== true,
           });
-          await show(io, options.json, destination, () => destinationsTable([destination], io));
+          await show(io, options.json, destination, () => destinationText(destination, io));
         },
       ),
   );
@@ -136,7 +144,7 @@ export function destinationsCommand(io: Io): Command {
             ...(Object.keys(settings).length === 0 ? {} : { settings }),
             version: destination.version,
           });
-          await show(io, options.json, changed, () => destinationsTable([changed], io));
+          await show(io, options.json, changed, () => destinationText(changed, io));
         },
       ),
   );
@@ -170,26 +178,15 @@ export function destinationsCommand(io: Io): Command {
       }),
   );
   command.addCommand(
-    sub("status", "how a destination does now: how far behind, how much waits, and why")
+    sub(
+      "status",
+      "how a destination does now: delivering, failing, backing off, URL disabled or disabled; how much waits, and why",
+    )
       .argument("<destination>", "its id or name")
       .action(async (wanted: string, options: Options) => {
         const { client, destination } = await find(wanted, options);
-        const status = await client.destinations.status(destination.id);
-        await show(io, options.json, status, () =>
-          table(
-            ["STATE", "BEHIND", "RETRIES", "NEXT ATTEMPT", "LAST ERROR"],
-            [
-              [
-                status.state,
-                status.behind,
-                status.retries,
-                status.nextAttemptAt ?? "",
-                status.lastError ?? "",
-              ],
-            ],
-            io.style.bold,
-          ),
-        );
+        const health = await readHealth(client, destination);
+        await show(io, options.json, health, () => healthText(health, io));
       }),
   );
   command.addCommand(
@@ -217,7 +214,9 @@ export function destinationsCommand(io: Io): Command {
   ]);
 }
 
-function settingsOf({ webhook, header, secret, settings }: SettingsOptions): { [name: string]: unknown } {
+function settingsOf({ webhook, header, secret, caFile, settings }: SettingsOptions): {
+  [name: string]: unknown;
+} {
   const headers = Object.fromEntries((header ?? []).map(readHeader));
   return {
     ...settings,
@@ -225,6 +224,7 @@ function settingsOf({ webhook, header, secret, settings }: SettingsOptions): { [
       ? {}
       : { webhooks: webhook.map((url) => (header === undefined ? { url } : { url, headers })) }),
     ...(secret === undefined ? {} : { sharedSecret: secret }),
+    ...(caFile === undefined ? {} : { caFile }),
   };
 }
 
@@ -243,6 +243,21 @@ function readObject(text: string): { readonly [name: string]: unknown } {
     // Said below.
   }
   throw new InvalidArgumentError("It must be a JSON object.");
+}
+
+/** One destination whole, and what to do next. */
+function destinationText(destination: DestinationView, io: Io): string {
+  const next = `npx sluice destinations test ${shellWord(destination.name)}`;
+  return `${destinationsTable([destination], io)}${settingsLines(destination.settings)}${io.style.dim(`Try it: ${terminalText(next)}`)}\n`;
+}
+
+function healthText(health: DestinationHealth, io: Io): string {
+  const { state, behind, retries, nextAttemptAt = "", lastError = "", disabledUrls } = health;
+  const row = [healthWord(state), behind, retries, nextAttemptAt, lastError];
+  const stopped = disabledUrls.map(
+    (url) => `${terminalText(url)} answered 410 and is called no more until the URLs are saved again\n`,
+  );
+  return `${table(["STATE", "BEHIND", "RETRIES WAITING", "NEXT ATTEMPT", "LAST ERROR"], [row], io.style.bold)}${stopped.join("")}`;
 }
 
 function destinationsTable(destinations: readonly DestinationView[], io: Io): string {

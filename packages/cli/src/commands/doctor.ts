@@ -13,8 +13,11 @@ import {
   findWriteKey,
   withConnection,
 } from "../connection.js";
+import { type DestinationHealth, healthWord, readHealth } from "../destination-health.js";
 import { CommandFailure } from "../exit-codes.js";
 import type { Io } from "../io.js";
+import { plural } from "../plural.js";
+import { shellWord } from "../shell-word.js";
 import { terminalJson, terminalText } from "../terminal-text.js";
 
 interface DoctorOptions extends ConnectionOptions {
@@ -59,8 +62,7 @@ async function doctor(options: DoctorOptions, io: Io): Promise<void> {
   const problems = checks.filter(({ result }) => result === "problem").length;
   if (options.json) await io.out(`${terminalJson({ url, checks })}\n`);
   else await io.out(checks.map((check) => line(check, io)).join(""));
-  if (problems > 0)
-    throw new CommandFailure("partly", `${problems} ${problems === 1 ? "problem" : "problems"} found`);
+  if (problems > 0) throw new CommandFailure("partly", `${plural(problems, "problem", "problems")} found`);
 }
 
 const MARKS = { ok: "✓", warning: "!", problem: "✗", skipped: "–" } as const;
@@ -146,7 +148,7 @@ async function checkAddress(url: string): Promise<Check> {
       message: `${url} cannot be reached: ${refused}`,
       hint:
         refused === "ECONNREFUSED"
-          ? "Nothing listens there. `sluice dev` starts a collector; --url names another address"
+          ? "Nothing listens there. `npx sluice dev` starts a collector; --url names another address"
           : "Check the name, the network and firewalls between",
     };
   try {
@@ -222,7 +224,7 @@ async function checkCollector(options: DoctorOptions, url: string, io: Io): Prom
           name: "token",
           result: "problem",
           message: "the collector does not know this admin token",
-          hint: "`sluice dev` prints its own; in production it is SLUICE_ADMIN_TOKEN, or the admin-token file of the data folder",
+          hint: "`npx sluice dev` prints its own; in production it is SLUICE_ADMIN_TOKEN, or the admin-token file of the data folder",
         },
       ];
     return [
@@ -254,20 +256,59 @@ export function checkClock(collectorMs: number, sentMs: number, receivedMs: numb
     : { name: "clock", result: "ok", message };
 }
 
+/** One line a destination: what is wrong at one says nothing about the others. */
 async function checkDestinations(client: AdminClient): Promise<Check[]> {
   const checks: Check[] = [];
-  for await (const { id, name, enabled } of allPages((cursor) => client.destinations.list({ cursor }))) {
-    if (!enabled) continue;
-    const status = await client.destinations.status(id);
-    if (status.state !== "backing_off") continue;
-    checks.push({
+  for await (const destination of allPages((cursor) => client.destinations.list({ cursor })))
+    checks.push(checkDestination(destination.name, await readHealth(client, destination)));
+  if (checks.length > 0) return checks;
+  return [
+    {
       name: "destination",
-      result: "warning",
-      message: `${name} takes nothing now: ${status.lastError ?? "no reason known"}; ${status.behind + status.retries} wait`,
-      hint: `sluice destinations test ${id} shows one attempt`,
-    });
+      result: "skipped",
+      message: "there is none: messages are stored and go nowhere",
+      hint: "Make one: npx sluice destinations create --webhook URL",
+    },
+  ];
+}
+
+export function checkDestination(destination: string, health: DestinationHealth): Check {
+  const { state, behind, retries, nextAttemptAt, lastError, disabledUrls } = health;
+  const waiting = [
+    behind === 0 ? "" : `${behind} not come to yet`,
+    retries === 0 ? "" : `${plural(retries, "retry", "retries")} waiting`,
+    nextAttemptAt === undefined ? "" : `next attempt ${nextAttemptAt}`,
+  ].filter(Boolean);
+  const message = [
+    `${destination}: ${healthWord(state)}`,
+    waiting.length === 0 ? "nothing waits" : waiting.join(", "),
+    ...disabledUrls.map((url) => `${url} is called no more`),
+    ...(lastError === undefined ? [] : [`last error: ${lastError}`]),
+  ].join("; ");
+  const name = "destination";
+  switch (state) {
+    case "delivering":
+      return { name, result: "ok", message };
+    case "disabled":
+      return { name, result: "skipped", message };
+    case "url_disabled":
+      return {
+        name,
+        result: "problem",
+        message,
+        hint: `It answered 410. Save the URLs again to go on: npx sluice destinations update ${shellWord(destination)} --webhook URL`,
+      };
+    case "backing_off":
+    case "failing":
+      return {
+        name,
+        result: "problem",
+        message,
+        hint: `See one attempt: npx sluice destinations test ${shellWord(destination)}`,
+      };
+    default:
+      return state satisfies never;
   }
-  return checks;
 }
 
 async function checkWriteKey(options: DoctorOptions, url: string, io: Io): Promise<Check> {
@@ -296,6 +337,6 @@ async function checkWriteKey(options: DoctorOptions, url: string, io: Io): Promi
     name,
     result: "problem",
     message: body.message ?? `the collector answered ${response.status}`,
-    ...(response.status === 401 ? { hint: "`sluice sources list` shows the keys there are" } : {}),
+    ...(response.status === 401 ? { hint: "`npx sluice sources list` shows the keys there are" } : {}),
   };
 }
