@@ -120,7 +120,7 @@ export class Reporter {
     }
     this.#isTelling = true;
     contained(this.#onError, status, message, detail);
-    this.#emit(event, { status, message, detail });
+    if (this.#listens(event)) this.#emit(event, { status, message, detail });
     this.#isTelling = false;
   }
 

@@ -1,6 +1,7 @@
 import { backgroundClock, fetchTransport, type Platform } from "@sluice/core";
 import { version } from "../package.json";
 import { debugIsOn } from "./debug-env.js";
+import { uuidSource } from "./message-id.js";
 import { undiciTransport } from "./undici-transport.js";
 
 /** `setInterval` with its longest delay: it does nothing but keep the process running. */
@@ -18,7 +19,7 @@ export function nodePlatform(environment: Readonly<Record<string, string | undef
       const timer = setInterval(() => {}, LONGEST_INTERVAL_MS);
       return () => clearInterval(timer);
     },
-    newMessageId: () => crypto.randomUUID(),
+    newMessageId: uuidSource(),
     gzip,
     // undici is made for Node.js; the others have a fetch of their own that is better there.
     defaultTransport: (maxInFlight) =>

@@ -1,0 +1,30 @@
+const IDS_AT_ONCE = 256;
+const RANDOM_BYTES = 16;
+const DASHES = new Set([8, 13, 18, 23]);
+const DASH = 0x2d;
+const HEX = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
+
+/**
+ * A random UUID (version 4, RFC 9562), as `crypto.randomUUID` makes it, in one flat string: that one is put together of
+ * twenty parts, which at a million refused calls alone lets V8 double its young generation (84 MB of growth instead of 50).
+ */
+export function uuidSource(): () => string {
+  const random = new Uint8Array(IDS_AT_ONCE * RANDOM_BYTES);
+  const text = new Array<number>(36).fill(DASH);
+  let at = random.length;
+  return () => {
+    if (at === random.length) {
+      crypto.getRandomValues(random);
+      at = 0;
+    }
+    random[at + 6] = ((random[at + 6] as number) & 0x0f) | 0x40;
+    random[at + 8] = ((random[at + 8] as number) & 0x3f) | 0x80;
+    for (let place = 0; place < 36; place += 2) {
+      if (DASHES.has(place)) place += 1;
+      const byte = random[at++] as number;
+      text[place] = HEX[byte >> 4] as number;
+      text[place + 1] = HEX[byte & 15] as number;
+    }
+    return String.fromCharCode.apply(undefined, text);
+  };
+}
