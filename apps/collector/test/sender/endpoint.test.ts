@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ResolveHost } from "../../src/sender/checked-connector.js";
 import { egressPolicy } from "../../src/sender/egress-policy.js";
 import { type Endpoint, type EndpointOptions, type Exchange, endpoint } from "../../src/sender/endpoint.js";
@@ -104,14 +104,14 @@ describe("one exchange", () => {
   it("takes no proxy from the environment", async () => {
     const proxy = await tcpServer((socket) => socket.write(ok));
     const server = await tcpServer((socket) => socket.write(ok));
-    const before = { ...process.env };
-    for (const name of ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
-      process.env[name] = `http://127.0.0.1:${proxy.port}`;
-    process.env.NODE_USE_ENV_PROXY = "1";
+    for (const name of ["HTTP_PROXY", "http_proxy", "ALL_PROXY"]) {
+      vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`);
+    }
+    vi.stubEnv("NODE_USE_ENV_PROXY", "1");
     try {
       expect(await post(at(`http://127.0.0.1:${server.port}/`))).toMatchObject({ status: 200 });
     } finally {
-      process.env = before;
+      vi.unstubAllEnvs();
     }
     expect(proxy.connections).toBe(0);
   });
@@ -214,11 +214,11 @@ describe("TLS", () => {
 
   it("checks certificates whatever NODE_TLS_REJECT_UNAUTHORIZED says", async () => {
     const server = await answering("self-signed");
-    process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     try {
       expect(await post(at(urlOf(server.port)))).toMatchObject({ failure: { code: "certificate_invalid" } });
     } finally {
-      delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      vi.unstubAllEnvs();
     }
   });
 

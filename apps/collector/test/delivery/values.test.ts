@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { cursorTracker } from "../../src/delivery/cursor-tracker.js";
+import { fullRateLimit, type RateLimit, takePermit } from "../../src/delivery/rate-limit.js";
+import { UserOrder } from "../../src/delivery/user-order.js";
+import type { Offset, Retry } from "../../src/store/store.js";
+
+const at = (offset: number): Offset => offset as Offset;
+
+describe("the cursor", () => {
+  it("stops before the first message that is not done, in whatever order they end", () => {
+    const tracker = cursorTracker(at(-1));
+    const places = [0, 1, 5, 6].map((offset) => tracker.add(at(offset)));
+    const seen: number[] = [];
+    for (const index of [2, 0, 3, 1]) {
+      const place = places[index];
+      if (place !== undefined) tracker.done(place);
+      seen.push(tracker.cursor);
+    }
+    expect(seen).toEqual([-1, 0, 0, 6]);
+  });
+
+  it("passes what concerns nobody only while nothing is under way, and never goes back", () => {
+    const tracker = cursorTracker(at(3));
+    tracker.passed(at(10));
+    const place = tracker.add(at(12));
+    tracker.passed(at(20));
+    expect(tracker.cursor).toBe(10);
+    tracker.done(place);
+    expect(tracker.cursor).toBe(12);
+    tracker.passed(at(5));
+    expect(tracker.cursor).toBe(12);
+  });
+
+  it("keeps its place over many thousands of messages", () => {
+    const tracker = cursorTracker(at(-1));
+    const open = [];
+    for (let offset = 0; offset < 20_000; offset++) {
+      open.push(tracker.add(at(offset)));
+      const oldest = open.length > 50 ? open.shift() : undefined;
+      if (oldest !== undefined) tracker.done(oldest);
+    }
+    expect(tracker.cursor).toBe(20_000 - 51);
+    for (const place of open.reverse()) tracker.done(place);
+    expect(tracker.cursor).toBe(19_999);
+  });
+});
+
+describe("a rate limit", () => {
+  const takeAll = (
+    limit: RateLimit,
+    nowMs: number,
+  ): { taken: number; limit: RateLimit; retryAtMs: number } => {
+    let [taken, current] = [0, limit];
+    for (;;) {
+      const permit = takePermit(current, nowMs);
+      if (!permit.taken) return { taken, limit: current, retryAtMs: permit.retryAtMs };
+      [taken, current] = [taken + 1, permit.next];
+    }
+  };
+
+  it("gives a second's worth at once, then one each interval, and saves up no more than a second", () => {
+    const first = takeAll(fullRateLimit(10, 0), 0);
+    expect([first.taken, first.retryAtMs]).toEqual([10, 100]);
+    expect(takeAll(first.limit, 99).taken).toBe(0);
+    expect(takeAll(first.limit, 100).taken).toBe(1);
+    expect(takeAll(first.limit, 60_000).taken).toBe(10);
+  });
+
+  it("below one a second waits for it", () => {
+    const first = takeAll(fullRateLimit(0.5, 0), 0);
+    expect([first.taken, first.retryAtMs]).toEqual([1, 2_000]);
+    expect(takeAll(first.limit, 2_000).taken).toBe(1);
+  });
+
+  it("gives nothing for a clock that goes backwards", () => {
+    const { limit } = takeAll(fullRateLimit(10, 1_000), 1_000);
+    expect(takeAll(limit, 0).taken).toBe(0);
+  });
+});
+
+describe("the order of a user's messages", () => {
+  const retry = (offset: number): Retry => ({
+    offset: at(offset),
+    rounds: 1,
+    firstAttemptAtMs: 0,
+    dueAtMs: 0,
+    reason: "HTTP 503",
+    doneUrls: [],
+    replay: false,
+  });
+
+  it("lets one begin, keeps the next in memory, and hands it over when its turn comes", () => {
+    const order = new UserOrder<string>();
+    expect([
+      order.join("u", at(1), "one"),
+      order.join("u", at(2), "two"),
+      order.join("v", at(3), "three"),
+    ]).toEqual(["begin", "wait", "begin"]);
+    expect(order.waiting).toBe(1);
+    expect(order.leave("u", at(1))).toEqual({ kind: "waiting", work: "two" });
+    expect(order.waiting).toBe(0);
+    expect(order.leave("u", at(2))).toBeUndefined();
+    expect(order.join("u", at(4), "four")).toBe("begin");
+  });
+
+  it("parks those behind a message that failed, and takes up a retry only at the head", () => {
+    const order = new UserOrder<string>();
+    order.join("u", at(1), "one");
+    order.join("u", at(2), "two");
+    expect(order.waitingOf("u")).toEqual(["two"]);
+    order.park("u", retry(1));
+    order.park("u", retry(2));
+    expect([order.waiting, order.join("u", at(3), "three")]).toEqual([0, "park"]);
+    expect([order.resume("u", at(2)), order.resume("u", at(1))]).toEqual([false, true]);
+    expect(order.leave("u", at(1))).toEqual({ kind: "parked", retry: retry(2) });
+  });
+
+  it("does not mind a message that is in no line, such as a replay", () => {
+    const order = new UserOrder<string>();
+    order.join("u", at(5), "five");
+    expect(order.leave("u", at(1))).toBeUndefined();
+    expect(order.leave("w", at(1))).toBeUndefined();
+    expect(order.join("u", at(6), "six")).toBe("wait");
+  });
+});
