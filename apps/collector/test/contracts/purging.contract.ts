@@ -145,7 +145,10 @@ export function purgingContract(name: string, open: OpenStore): void {
       await store.purge({ userId: "ann" });
       await store.compact();
       await store.log.append(batchOf([track("c", "bob")]));
-      expect((await store.log.find({}, { limit: 10 })).items.map((item) => item.messageId)).toEqual(["c", "b"]);
+      expect((await store.log.find({}, { limit: 10 })).items.map((item) => item.messageId)).toEqual([
+        "c",
+        "b",
+      ]);
     });
 
     it("forgets the user's refused messages", async () => {
