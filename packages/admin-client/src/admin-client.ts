@@ -78,6 +78,11 @@ export interface WaitFor {
   readonly messageId: string;
   readonly sourceId?: string | undefined;
   readonly destinationId?: string | undefined;
+  /**
+   * `any`: one destination that has the state is enough; `all`: every one must have it, but for those that filtered,
+   * skipped or suppressed the message. Default: `any`.
+   */
+  readonly destinations?: "any" | "all" | undefined;
   /** Default: `accepted`. */
   readonly state?: DeliveryStateView | "accepted" | "rejected" | undefined;
   /** Milliseconds. Default: 30,000. */

@@ -17,3 +17,11 @@ export function destinationNames(client: AdminClient): (id: string) => Promise<s
     return known.get(id) ?? id;
   };
 }
+
+/** The names of these destinations by id; of one that is gone its id. */
+export async function namesOf(client: AdminClient, ids: Iterable<string>): Promise<(id: string) => string> {
+  const look = destinationNames(client);
+  const names = new Map<string, string>();
+  for (const id of new Set(ids)) names.set(id, await look(id));
+  return (id) => names.get(id) ?? id;
+}

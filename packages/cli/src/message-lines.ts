@@ -41,9 +41,31 @@ export function rejectedLine(
 }
 
 export function stateWord(state: DeliveryStateView, style: Style): string {
-  if (state === "delivered") return style.green(state);
-  if (state === "failed") return style.red(state);
-  return state === "pending" ? style.yellow(state) : style.dim(state);
+  return paintState(state, state, style);
+}
+
+function paintState(text: string, state: DeliveryStateView, style: Style): string {
+  if (state === "delivered") return style.green(text);
+  if (state === "failed") return style.red(text);
+  return state === "pending" ? style.yellow(text) : style.dim(text);
+}
+
+const OTHER_STATES = ["failed", "pending", "filtered", "skipped", "suppressed"] as const;
+
+/** What became of a message at all its destinations: `2/12 delivered, 4 failed, 6 pending`. */
+export function outcomeCounts(
+  outcomes: readonly { readonly state: DeliveryStateView }[],
+  style: Style,
+): string {
+  if (outcomes.length === 0) return style.dim("no destination");
+  const count = (wanted: DeliveryStateView) => outcomes.filter(({ state }) => state === wanted).length;
+  const delivered = count("delivered");
+  const head = `${delivered}/${outcomes.length} delivered`;
+  const others = OTHER_STATES.flatMap((state) => {
+    const found = count(state);
+    return found === 0 ? [] : [paintState(`${found} ${state}`, state, style)];
+  });
+  return [delivered === 0 ? style.dim(head) : style.green(head), ...others].join(", ");
 }
 
 /** `09:30:08.276` of an ISO time, in UTC as everywhere else. */

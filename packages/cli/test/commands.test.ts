@@ -95,6 +95,40 @@ describe("sources, destinations, deliveries", () => {
   });
 });
 
+describe("messages and deliveries for people", () => {
+  it("wait for all destinations, name them, and count how they ended", async () => {
+    await using well = await receiver();
+    await using broken = await receiver(404);
+    await at.sluice(["destinations", "create", "--webhook", well.url, "--name", "Well"]);
+    await at.sluice(["destinations", "create", "--webhook", broken.url, "--name", "Broken one"]);
+    const { messageId } = await json(["send", "track", "--event", "Two ways"]);
+    const wait = ["messages", "wait", messageId, "--timeout"];
+    const { out } = await at.sluice([...wait, "20s", "--any"]);
+    expect(out).toMatch(/→ delivered Well: /);
+    expect(out.trim().split("\n")).toHaveLength(3);
+    await at.sluice([...wait, "20s", "--destination", "Broken one", "--state", "failed"]);
+    const { err } = await at.sluice([...wait, "50ms"], 7);
+    expect(err).toMatch(/→ failed Broken one: .*404/);
+    expect((await at.sluice(["messages", "get", messageId])).out).toMatch(/→ failed Broken one: /);
+    const listed = (await at.sluice(["messages", "list", "event:Two ways"])).out;
+    expect(listed).toContain("  1/2 delivered, 1 failed\n");
+    const deliveries = (await at.sluice(["deliveries", "list", "--state", "failed"])).out.split("\n");
+    expect(deliveries[0]).toMatch(/^ID +DESTINATION +MESSAGE +STATE/);
+    expect(deliveries[1]).toMatch(new RegExp(`^\\S+ +Broken one +${messageId} +failed`));
+    const id = deliveries[1]?.split(" ")[0] ?? "";
+    const retried = (await at.sluice(["deliveries", "retry", id])).out;
+    expect(retried).toContain(`See how it ends: npx sluice deliveries get ${id}`);
+    const one = ["replay", "--destination", "Well", "--message", messageId];
+    expect((await at.sluice([...one, "--dry-run"])).out).toBe("1 message would be sent again\n");
+    expect((await at.sluice(one)).out).toContain("1 message is sent again\n");
+    for (const name of ["Well", "Broken one"]) await at.sluice(["destinations", "delete", name, "--yes"]);
+  });
+
+  it("say that there is no such message", async () => {
+    expect((await at.sluice(["messages", "get", "nope"], 5)).err).toContain("No message has this id");
+  });
+});
+
 describe("tail", () => {
   it("shows what matches, as JSON lines, and ends when told", async () => {
     const tail = at.start(["tail", "event:Tailed Event", "--json", "--count", "2"]);

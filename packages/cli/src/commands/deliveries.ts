@@ -2,12 +2,14 @@ import type { DeliveryStateView } from "@sluice/protocol";
 import type { Command } from "commander";
 import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import { namesOf } from "../destination-names.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
 import { readInteger } from "../numbers.js";
+import { shellWord } from "../shell-word.js";
 import { show } from "../show.js";
 import { table } from "../table.js";
-import { terminalJson } from "../terminal-text.js";
+import { terminalJson, terminalText } from "../terminal-text.js";
 
 interface Options extends ConnectionOptions {
   readonly json?: boolean;
@@ -39,11 +41,14 @@ export function deliveriesCommand(io: Io): Command {
                 ? undefined
                 : (await findByName("destination", destination, (of) => client.destinations.list(of))).id,
           });
+          const ids = page.items.map(({ destinationId }) => destinationId);
+          const nameOf = options.json ? (id: string) => id : await namesOf(client, ids);
           await show(io, options.json, page, () =>
             table(
-              ["ID", "MESSAGE", "STATE", "ATTEMPTS", "NEXT ATTEMPT", "REASON"],
-              page.items.map(({ id, messageId, state, attempts, nextAttemptAt, reason }) => [
+              ["ID", "DESTINATION", "MESSAGE", "STATE", "ATTEMPTS", "NEXT ATTEMPT", "REASON"],
+              page.items.map(({ id, destinationId, messageId, state, attempts, nextAttemptAt, reason }) => [
                 id,
+                nameOf(destinationId),
                 messageId,
                 state,
                 attempts,
@@ -69,7 +74,10 @@ export function deliveriesCommand(io: Io): Command {
       .argument("<id>")
       .action(async (id: string, options: Options) => {
         const delivery = await (await connect(options, io)).deliveries.retry(id);
-        await show(io, options.json, delivery, () => `queued ${delivery.id}\n`);
+        await show(io, options.json, delivery, () => {
+          const next = `See how it ends: npx sluice deliveries get ${shellWord(delivery.id)}`;
+          return `queued ${terminalText(delivery.id)}\n${io.style.dim(terminalText(next))}\n`;
+        });
       }),
   );
   return examples(command, [["What does not get through", "sluice deliveries list --state failed"]]);

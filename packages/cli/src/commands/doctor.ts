@@ -275,7 +275,7 @@ async function checkDestinations(client: AdminClient): Promise<Check[]> {
 export function checkDestination(destination: string, health: DestinationHealth): Check {
   const { state, behind, retries, nextAttemptAt, lastError, disabledUrls } = health;
   const waiting = [
-    behind === 0 ? "" : `${behind} not come to yet`,
+    behind === 0 ? "" : `${plural(behind, "message", "messages")} behind`,
     retries === 0 ? "" : `${plural(retries, "retry", "retries")} waiting`,
     nextAttemptAt === undefined ? "" : `next attempt ${nextAttemptAt}`,
   ].filter(Boolean);

@@ -1,12 +1,16 @@
-import type { DeliveryStateView, MessageView } from "@sluice/protocol";
+import { AdminError } from "@sluice/admin-client";
+import type { DeliveryStateView, MessageView, OutcomeSummary } from "@sluice/protocol";
 import type { Command } from "commander";
 import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
+import { namesOf } from "../destination-names.js";
 import { FILTER_HELP, readFilterArgument } from "../filter-argument.js";
+import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
-import { messageLine, rejectedLine, stateWord } from "../message-lines.js";
+import { messageLine, outcomeCounts, rejectedLine, stateWord } from "../message-lines.js";
 import { readDuration, readInteger } from "../numbers.js";
 import { show } from "../show.js";
+import { PLAIN } from "../style.js";
 import { terminalJson, terminalText } from "../terminal-text.js";
 
 interface Options extends ConnectionOptions {
@@ -45,8 +49,9 @@ export function messagesCommand(io: Io): Command {
           await show(io, options.json, page, () =>
             page.items
               .map((item) => {
-                const states = item.outcomes.map(({ state }) => stateWord(state, io.style)).join(" ");
-                return `${messageLine(item, io.style, io.columns - 12).trimEnd()}  ${states}\n`;
+                const room = io.columns - outcomeCounts(item.outcomes, PLAIN).length - 2;
+                const counts = outcomeCounts(item.outcomes, io.style);
+                return `${messageLine(item, io.style, room).trimEnd()}  ${counts}\n`;
               })
               .join(""),
           );
@@ -61,33 +66,51 @@ export function messagesCommand(io: Io): Command {
       .argument("<messageId>")
       .option("--source <id>", "chooses where two sources sent the same id")
       .action(async (messageId: string, options: Options & { source?: string }) => {
-        const message = await (await connect(options, io)).messages.get(messageId, options.source);
-        await show(io, options.json, message, () => detail(message, io));
+        const client = await connect(options, io);
+        const message = await client.messages.get(messageId, options.source);
+        const names = options.json ? (id: string) => id : await namesOf(client, destinationsOf(message));
+        await show(io, options.json, message, () => detail(message, names, io));
       }),
   );
   command.addCommand(
-    sub("wait", "wait until a message is in a state: for tests")
+    sub(
+      "wait",
+      "wait until a message is in a state, at all its destinations: for tests. A destination that filtered, skipped or suppressed it does not count",
+    )
       .argument("<messageId>")
       .option(
         "--state <state>",
         "accepted, rejected, delivered, pending, failed, filtered, skipped or suppressed",
         "delivered",
       )
-      .option("--destination <id>", "only this destination's outcome counts")
+      .option("--destination <destination>", "only this destination's outcome counts: id or name")
+      .option("--any", "one destination that has the state is enough")
       .option("--timeout <duration>", "give up after this long", "30s")
       .action(
         async (
           messageId: string,
-          options: Options & { state: string; destination?: string; timeout: string },
+          options: Options & { state: string; destination?: string; any?: boolean; timeout: string },
         ) => {
           const timeoutMs = readDuration("--timeout", options.timeout);
-          const message = await (await connect(options, io)).messages.wait({
+          const client = await connect(options, io);
+          const { destination } = options;
+          const waiting = client.messages.wait({
             messageId,
             state: options.state as DeliveryStateView,
-            destinationId: options.destination,
+            destinationId:
+              destination === undefined
+                ? undefined
+                : (await findByName("destination", destination, (page) => client.destinations.list(page))).id,
+            destinations: options.any === true ? "any" : "all",
             timeoutMs,
           });
-          await show(io, options.json, message, () => detail(message, io));
+          const message = await waiting.catch(async (error: unknown) => {
+            const now = options.json ? undefined : stateAtTimeout(error);
+            if (now !== undefined) io.err(summary(now, await namesOf(client, destinationsOf(now)), io));
+            throw error;
+          });
+          const names = options.json ? (id: string) => id : await namesOf(client, destinationsOf(message));
+          await show(io, options.json, message, () => summary(message, names, io));
         },
       ),
   );
@@ -97,18 +120,53 @@ export function messagesCommand(io: Io): Command {
   ]);
 }
 
-function detail(message: MessageView, io: Io): string {
+/** How far the message had come when the wait gave up; undefined: it was not there, or something else failed. */
+function stateAtTimeout(error: unknown): MessageView | undefined {
+  if (!(error instanceof AdminError) || error.code !== "wait_timed_out") return undefined;
+  return (error.details.now ?? undefined) as MessageView | undefined;
+}
+
+type NameOf = (destinationId: string) => string;
+
+function destinationsOf(message: MessageView): string[] {
+  return message.state === "rejected" ? [] : message.outcomes.map(({ destinationId }) => destinationId);
+}
+
+/** A message and how it ended at each destination: a line each. */
+function summary(message: MessageView, names: NameOf, io: Io): string {
+  if (message.state === "rejected") return head(message, io);
+  return head(message, io) + message.outcomes.map((outcome) => outcomeText(outcome, names, io)).join("");
+}
+
+function detail(message: MessageView, names: NameOf, io: Io): string {
   const { style } = io;
-  const head = `${style.bold(terminalText(message.messageId ?? ""))}  ${message.state === "rejected" ? style.red("refused") : "accepted"} ${message.receivedAt}  source ${terminalText(message.sourceId)}\n`;
-  if (message.state === "rejected")
-    return `${head}${message.issues.map(({ code, message: why }) => `  ${style.red(terminalText(code))} ${terminalText(why)}\n`).join("")}${terminalText(message.excerpt)}\n`;
+  if (message.state === "rejected") return `${head(message, io)}${terminalText(message.excerpt)}\n`;
   const outcomes = message.outcomes.map((outcome) => {
-    const next = outcome.nextAttemptAt === undefined ? "" : `, again at ${outcome.nextAttemptAt}`;
     const attempts = outcome.attempts.map(
       ({ attempt, at, url, status, error, latencyMs }) =>
         `      ${attempt}. ${at}  ${status ?? style.red(terminalText(error?.code ?? ""))}  ${Math.round(latencyMs)} ms  ${terminalText(url)}${error === undefined ? "" : `  ${terminalText(error.message)}`}\n`,
     );
-    return `  → ${stateWord(outcome.state, style)} ${terminalText(outcome.destinationId)}: ${terminalText(outcome.reason)}${next}\n${attempts.join("")}`;
+    return outcomeText(outcome, names, io) + attempts.join("");
   });
-  return `${head}${outcomes.join("")}${terminalJson(message.message, 2)}\n`;
+  return `${head(message, io)}${outcomes.join("")}${terminalJson(message.message, 2)}\n`;
+}
+
+function head(message: MessageView, io: Io): string {
+  const { style } = io;
+  const state = message.state === "rejected" ? style.red("refused") : "accepted";
+  const line = `${style.bold(terminalText(message.messageId ?? ""))}  ${state} ${message.receivedAt}  source ${terminalText(message.sourceId)}\n`;
+  if (message.state !== "rejected") return line;
+  const issues = message.issues.map(
+    ({ code, message: why }) => `  ${style.red(terminalText(code))} ${terminalText(why)}\n`,
+  );
+  return line + issues.join("");
+}
+
+function outcomeText(
+  { state, destinationId, reason, nextAttemptAt }: OutcomeSummary,
+  names: NameOf,
+  io: Io,
+): string {
+  const next = nextAttemptAt === undefined ? "" : `, again at ${nextAttemptAt}`;
+  return `  → ${stateWord(state, io.style)} ${terminalText(names(destinationId))}: ${terminalText(reason)}${next}\n`;
 }

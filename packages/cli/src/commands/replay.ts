@@ -4,7 +4,10 @@ import { examples, newCommand } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
+import { plural } from "../plural.js";
+import { shellWord } from "../shell-word.js";
 import { show } from "../show.js";
+import { terminalText } from "../terminal-text.js";
 
 interface ReplayOptions extends ConnectionOptions {
   readonly destination: string;
@@ -66,9 +69,10 @@ async function replay(options: ReplayOptions, io: Io): Promise<void> {
     filter: { destinationId: id, ...Object.fromEntries(filter) },
     dryRun: options.dryRun === true,
   });
-  await show(io, options.json, result, () =>
-    options.dryRun
-      ? `${result.count} messages would be sent again\n`
-      : `${result.count} messages are sent again\n`,
-  );
+  await show(io, options.json, result, () => {
+    const messages = plural(result.count, "message", "messages");
+    if (options.dryRun) return `${messages} would be sent again\n`;
+    const next = `See what is not through: npx sluice deliveries list --destination ${shellWord(options.destination)}`;
+    return `${messages} ${result.count === 1 ? "is" : "are"} sent again\n${io.style.dim(terminalText(next))}\n`;
+  });
 }

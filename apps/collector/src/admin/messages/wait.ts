@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import type { MessageView } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
 import { endpoint } from "../endpoint.js";
 import { bell } from "../live/bell.js";
 import { findMessage } from "./get.js";
+import { isInState, WAIT_STATES } from "./is-in-state.js";
 import { RejectedMessageSchema, StoredMessageSchema } from "./message-schema.js";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -12,17 +12,6 @@ const LONGEST_TIMEOUT_MS = 10 * 60_000;
 const LOOK_AGAIN_MS = 250;
 /** Between two looks at least: under load something happens all the time, and most of it is about other messages. */
 const GAP_MS = 10;
-
-const STATES = [
-  "accepted",
-  "rejected",
-  "delivered",
-  "pending",
-  "failed",
-  "filtered",
-  "skipped",
-  "suppressed",
-] as const;
 
 export const waitForMessage = endpoint({
   name: "messages.wait",
@@ -35,11 +24,19 @@ export const waitForMessage = endpoint({
       messageId: Type.String({ minLength: 1 }),
       sourceId: Type.Optional(Type.String()),
       destinationId: Type.Optional(
-        Type.String({ description: "Only this destination's outcome counts. Default: any one's" }),
+        Type.String({
+          description: "Only this destination's outcome counts. Default: as `destinations` says",
+        }),
+      ),
+      destinations: Type.Optional(
+        Type.Union([Type.Literal("any"), Type.Literal("all")], {
+          description:
+            "`any`: one destination that has the state is enough; `all`: every one of the message's destinations must have it, but for those that filtered, skipped or suppressed the message. Default: any",
+        }),
       ),
       state: Type.Optional(
         Type.Union(
-          STATES.map((state) => Type.Literal(state)),
+          WAIT_STATES.map((state) => Type.Literal(state)),
           { description: "Default: accepted, which is to be stored" },
         ),
       ),
@@ -57,7 +54,7 @@ export const waitForMessage = endpoint({
   },
   errors: ["wait_timed_out"],
   async handle({ query, request }, { store, live, clock }) {
-    const { messageId, sourceId, destinationId, state = "accepted" } = query;
+    const { messageId, sourceId, destinationId, destinations = "any", state = "accepted" } = query;
     const timeoutMs = query.timeoutMs ?? readTimeout(query.timeout) ?? DEFAULT_TIMEOUT_MS;
     const deadlineMs = clock.now() + Math.min(timeoutMs, LONGEST_TIMEOUT_MS);
     const awake = bell(clock);
@@ -65,7 +62,8 @@ export const waitForMessage = endpoint({
     try {
       for (;;) {
         const found = await findMessage(store, messageId, sourceId);
-        if (found !== undefined && isIn(found, state, destinationId)) return { status: 200, body: found };
+        if (found !== undefined && isInState(found, state, { destinationId, destinations }))
+          return { status: 200, body: found };
         const leftMs = deadlineMs - clock.now();
         if (leftMs <= 0 || request.signal.aborted)
           throw new CollectorError("wait_timed_out", `${messageId} is not ${state} after ${timeoutMs} ms`, {
@@ -79,19 +77,6 @@ export const waitForMessage = endpoint({
     }
   },
 });
-
-function isIn(
-  found: MessageView,
-  state: (typeof STATES)[number],
-  destinationId: string | undefined,
-): boolean {
-  if (found.state === "rejected" || state === "accepted" || state === "rejected")
-    return found.state === state;
-  return found.outcomes.some(
-    (outcome) =>
-      outcome.state === state && (destinationId === undefined || outcome.destinationId === destinationId),
-  );
-}
 
 function readTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
