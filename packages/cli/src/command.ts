@@ -19,13 +19,13 @@ export function newCommand(name: string, summary: string): Command {
     .showHelpAfterError("Run it with --help to see what it takes.");
 }
 
-/** Examples at the end of `--help`: a comment line and a command line each. */
+/** Examples at the end of `--help`: a comment line and a command line each, which is shown as it is typed: with npx. */
 export function examples(
   command: Command,
   lines: readonly (readonly [what: string, how: string])[],
 ): Command {
   return command.addHelpText(
     "after",
-    `\nExamples:\n${lines.map(([what, how]) => `  # ${what}\n  $ ${how}`).join("\n\n")}\n`,
+    `\nExamples:\n${lines.map(([what, how]) => `  # ${what}\n  $ ${how.replace(/^sluice /, "npx sluice ")}`).join("\n\n")}\n`,
   );
 }

@@ -55,7 +55,7 @@ export async function connect(options: ConnectionOptions, io: Io): Promise<Admin
     throw new CommandFailure(
       "refused",
       "An admin token is needed",
-      "Give one with --token or SLUICE_TOKEN, or run this beside the .sluice folder of `sluice dev` (or name it with --data-dir)",
+      "Give one with --token or SLUICE_TOKEN, or run this beside the .sluice folder of `npx sluice dev` (or name it with --data-dir)",
     );
   return adminClient({ url, token });
 }
@@ -72,7 +72,7 @@ export async function findWriteKey(
     throw new CommandFailure(
       "refused",
       "A write key is needed",
-      "Give one with --write-key or SLUICE_WRITE_KEY, or run this beside the .sluice folder of `sluice dev`",
+      "Give one with --write-key or SLUICE_WRITE_KEY, or run this beside the .sluice folder of `npx sluice dev`",
     );
   const source = await (await connect(options, io)).sources.get(sourceId);
   const key = source.writeKeys.at(-1)?.key;

@@ -55,7 +55,7 @@ export function program(io: Io): Command {
   const root = new Command("sluice")
     .description("Collect events, keep every one, deliver them as signed webhooks.")
     .version(manifest.version, "-V, --version", "print the version")
-    .showHelpAfterError("Run `sluice --help` to see the commands.")
+    .showHelpAfterError("Run `npx sluice --help` to see the commands.")
     .addHelpText(
       "after",
       `\nExit codes:\n${Object.values(EXIT_CODES)

@@ -30,7 +30,7 @@ function describe(error: unknown, io: Io): Failure {
       exit: "unreachable",
       code: "unreachable",
       message: error.message,
-      hint: "Is the collector running? `sluice dev` starts one; --url names another address; `sluice doctor` looks closer",
+      hint: "Is the collector running? `npx sluice dev` starts one; --url names another address; `npx sluice doctor` looks closer",
     };
   if (error instanceof AdminError) return { exit: exitOf(error), code: error.code, message: error.message };
   if (io.interrupted.aborted) return { exit: "interrupted", code: "interrupted", message: "Interrupted" };

@@ -194,6 +194,21 @@ describe("listen", () => {
     expect(items.filter(({ name }: { name: string }) => name.startsWith("sluice listen"))).toEqual([]);
   });
 
+  it("says that the port is taken, and what to do", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const { err } = await at.sluice(["listen", "--port", String(port)], 1);
+    expect(err).toContain(`Port ${port} is taken by another program\nChoose another with --port`);
+    expect(err).not.toContain("EADDRINUSE");
+    await new Promise((resolve) => taken.close(resolve));
+  });
+
+  it("says that an address is none of this machine's", async () => {
+    const { err } = await at.sluice(["listen", "--port", "0", "--host", "192.0.2.1"], 2);
+    expect(err).toContain("192.0.2.1 is no address of this machine");
+  });
+
   it("forwards, and answers what that answers", async () => {
     await using app = await receiver(503);
     const listen = at.start([
@@ -273,6 +288,13 @@ describe("import and export", () => {
       .map((line) => JSON.parse(line).messageId);
     expect(ids).toHaveLength(20_000);
     expect(new Set(ids).size).toBe(20_000);
+  });
+
+  it("tells people what is new and what was known already", async () => {
+    const file = join(at.directory, "told.jsonl");
+    await writeFile(file, lines(3, "Told").join("\n"));
+    expect((await at.sluice(["import", file])).out).toMatch(/^imported 3 messages in /);
+    expect((await at.sluice(["import", file])).out).toMatch(/^imported 0 new, 3 known already in /);
   });
 
   it("imports CSV from stdin", async () => {
@@ -376,7 +398,13 @@ describe("the command line itself", () => {
   it("says that nothing answers, and what to do", async () => {
     const running = cli(["sources", "list", "--url", "http://127.0.0.1:1", "--token", "t"]);
     expect(await running.code).toBe(3);
-    expect(running.err()).toContain("sluice dev");
+    expect(running.err()).toContain("`npx sluice dev` starts one");
+  });
+
+  it("shows examples as they are typed", async () => {
+    expect((await at.sluice(["destinations", "--help"])).out).toContain(
+      "  $ npx sluice destinations test Webhooks\n",
+    );
   });
 
   it("asks for a token where it finds none", async () => {

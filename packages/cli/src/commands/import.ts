@@ -9,6 +9,7 @@ import { type ImportProgress, importRecords } from "../import/import-file.js";
 import { progressLine } from "../import/progress-line.js";
 import { type FileFormat, readRecords } from "../import/read-records.js";
 import type { Io } from "../io.js";
+import { plural } from "../plural.js";
 import { terminalJson, terminalText } from "../terminal-text.js";
 
 interface ImportCommandOptions extends ConnectionOptions {
@@ -111,14 +112,24 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
       `${terminalJson({ ...totals, seconds, rate, ...(totals.rejected > 0 ? { rejects: rejectFile } : {}) })}\n`,
     );
   else
-    await io.out(
-      `${io.style.green("imported")} ${totals.accepted} messages (${totals.duplicates} known already) in ${seconds.toFixed(1)} s, ${rate}/s\n`,
-    );
+    await io.out(`${io.style.green("imported")} ${counts(totals)} in ${seconds.toFixed(1)} s, ${rate}/s\n`);
   if (totals.rejected > 0)
     throw new CommandFailure(
       "partly",
       `${totals.rejected} were refused: ${terminalText(rejectFile)} says which and why`,
     );
+}
+
+/** Accepted ones that were known already are no new ones. */
+function counts({
+  accepted,
+  duplicates,
+}: {
+  readonly accepted: number;
+  readonly duplicates: number;
+}): string {
+  if (duplicates === 0) return plural(accepted, "message", "messages");
+  return `${accepted - duplicates} new, ${duplicates} known already`;
 }
 
 function addUp(progress: ImportProgress, earlier: Checkpoint | undefined) {

@@ -129,15 +129,9 @@ async function listen(options: ListenOptions, io: Io): Promise<void> {
     });
   });
   server.listen(port, options.host);
-  await Promise.race([
-    once(server, "listening"),
-    once(server, "error").then(([error]) => {
-      throw new CommandFailure(
-        "failed",
-        `Port ${port} cannot be listened on: ${(error as NodeJS.ErrnoException).code}`,
-      );
-    }),
-  ]);
+  await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
+    throw cannotListen(error, options.host, port);
+  });
   const url = `http://${options.host}:${(server.address() as AddressInfo).port}/`;
   try {
     const disconnect = options.connect ? await makeDestination(url, secret ?? "", options, io) : undefined;
@@ -152,6 +146,32 @@ async function listen(options: ListenOptions, io: Io): Promise<void> {
   } finally {
     server.close();
     server.closeAllConnections();
+  }
+}
+
+function cannotListen({ code, message }: NodeJS.ErrnoException, host: string, port: number): CommandFailure {
+  switch (code) {
+    case "EADDRINUSE":
+      return new CommandFailure(
+        "failed",
+        `Port ${port} is taken by another program`,
+        "Choose another with --port, or any free one with --port 0. An application that runs there already gets them by --forward",
+      );
+    case "EACCES":
+      return new CommandFailure(
+        "failed",
+        `This user may not listen on port ${port}`,
+        "Choose one above 1023 with --port",
+      );
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new CommandFailure(
+        "usage",
+        `${host} is no address of this machine`,
+        "Choose another with --host",
+      );
+    default:
+      return new CommandFailure("failed", `Nothing can listen on port ${port} of ${host}: ${message}`);
   }
 }
 
