@@ -18,6 +18,8 @@ export class LogWindow {
   /** Messages before it are taken. */
   #at = 0;
   #readAfter: Offset;
+  /** The last offsets of the readings of which something is left. */
+  #ends: Offset[] = [];
   /** The last message that was taken, or passed over because nothing of its batch concerned the destination. */
   #passed: Offset;
   #reading = false;
@@ -53,10 +55,15 @@ export class LogWindow {
     return stored;
   }
 
-  /** Reads on when little is left; `onRead` is called then. */
+  /** Reads on until enough is read ahead; `onRead` is called after each reading. */
   fill(): void {
-    const left = this.#messages.length - this.#at;
-    if (this.#reading || !this.#grown || left > LOW_WATER) return;
+    if (this.#at === this.#messages.length) {
+      // What is left of the readings does not concern the destination.
+      this.#passed = this.#readAfter;
+      this.#ends = [];
+    }
+    while (this.#ends[0] !== undefined && this.#ends[0] <= this.#passed) this.#ends.shift();
+    if (this.#reading || !this.#grown || this.#ends.length >= READINGS_AHEAD) return;
     this.#reading = true;
     this.#grown = false;
     const after = this.#readAfter;
@@ -79,7 +86,7 @@ export class LogWindow {
             for (const stored of batch.messages()) if (stored.offset > after) this.#messages.push(stored);
           }
           this.#readAfter = last.last;
-          if (this.#messages.length === 0) this.#passed = last.last;
+          this.#ends.push(last.last);
         }
         this.#options.onRead();
       },
@@ -95,11 +102,15 @@ export class LogWindow {
   drop(): void {
     if (this.#at === this.#messages.length) return;
     this.#messages = [];
+    this.#ends = [];
     this.#at = 0;
     this.#readAfter = this.#passed;
     this.#grown = true;
   }
 }
 
-/** With fewer messages than this left, the next are read. */
-const LOW_WATER = 128;
+/**
+ * A reading waits its turn behind commits of the store, tens of milliseconds at times; a fast destination is through with one
+ * reading by then.
+ */
+const READINGS_AHEAD = 3;

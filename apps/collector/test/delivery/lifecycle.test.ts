@@ -138,6 +138,20 @@ describe("a source", () => {
     expect(await states(fixture, "before", "early", "late")).toEqual([undefined, "delivered", "delivered"]);
   });
 
+  it("is not held up by how much of another source lies between its messages", async () => {
+    const { advance, webhooks, fixture, ids } = await scripted();
+    await fixture.create({ settings: { webhooks: [{ url: A }], concurrency: 1 } });
+    webhooks.script(A, { status: 200, latencyMs: 10 });
+    await fixture.append(Array.from({ length: 10 }, (_, index) => ({ messageId: `m${index}` })));
+    for (let batch = 0; batch < 12; batch++) {
+      const messages = Array.from({ length: 400 }, (_, index) => ({ messageId: `o${batch}-${index}` }));
+      await fixture.append(messages, { sourceId: "src_2" });
+    }
+    await fixture.append([{ messageId: "last" }]);
+    await advance(1_000);
+    expect(ids()).toEqual([...Array.from({ length: 10 }, (_, index) => `m${index}`), "last"]);
+  });
+
   it("that blocks an event takes it from every destination, from now on", async () => {
     const { advance, fixture, ids } = await scripted();
     await fixture.create({ settings: { webhooks: [{ url: A }] } });
