@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
@@ -387,9 +389,12 @@ describe("receivers that do what receivers should not", () => {
   });
 
   it("are not there", async () => {
-    const server = await tcpServer(() => {});
-    const { port } = server;
-    const refused = await post(at(`http://127.0.0.1:${port === 1 ? 2 : 1}/`));
+    const gone = createServer().listen(0, "127.0.0.1");
+    await once(gone, "listening");
+    const { port } = gone.address() as AddressInfo;
+    gone.close();
+    await once(gone, "close");
+    const refused = await post(at(`http://127.0.0.1:${port}/`));
     expect(refused).toMatchObject(failed("connection_refused"));
   });
 
