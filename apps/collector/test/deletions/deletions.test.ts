@@ -212,6 +212,11 @@ describe("suppression", () => {
       track("bob", "bob"),
     ]);
     await receiver.until((got) => got.some((message) => message.messageId === "bob"));
+    // A receipt comes a moment before the outcomes of its batch are stored.
+    for (const messageId of ["after", "anonymous"]) {
+      const waited = await world.api("GET", `/wait?messageId=${messageId}&state=suppressed`);
+      expect(waited.status).toBe(200);
+    }
     const kept = await world.api("GET", "/messages/after");
     expect(kept.body.message).toEqual({ type: "track", messageId: "after", userId: "ann" });
     expect(kept.body.outcomes).toMatchObject([{ state: "suppressed", reason: "the user is suppressed" }]);
