@@ -2,7 +2,6 @@ import { cpSync, existsSync } from "node:fs";
 import { defineConfig } from "tsup";
 
 const bundled = ["@sluice/protocol", "@sluice/resilience", "@sluice/webhooks"];
-const testing = existsSync("src/testing.ts") ? ["src/testing.ts"] : [];
 
 export default defineConfig({
   entry: {
@@ -10,7 +9,7 @@ export default defineConfig({
     main: "src/main.ts",
     "store-worker": "src/store/sqlite/worker/worker.ts",
     "audience-worker": "src/audiences/engine-thread/worker.ts",
-    ...(testing.length ? { testing: "src/testing.ts" } : {}),
+    testing: "src/testing.ts",
   },
   format: ["esm"],
   target: "node22",
@@ -20,7 +19,7 @@ export default defineConfig({
   noExternal: bundled,
   // tsup leaves types alone that `paths` maps to sources, so there are none for it.
   dts: {
-    entry: ["src/index.ts", ...testing],
+    entry: ["src/index.ts", "src/testing.ts"],
     resolve: [...bundled, "@sluice/resilience/testing"],
     compilerOptions: { paths: {} },
   },
