@@ -16,10 +16,18 @@ class Terminal {
   readonly ended: Promise<number | null>;
 
   constructor(args: readonly string[], env: Record<string, string> = {}) {
-    const command = [process.execPath, SLUICE, ...args].map((part) => `'${part}'`).join(" ");
+    // `exec`: a shell that stays (dash does) would take Ctrl-C for itself and answer 130.
+    const command = `exec ${[process.execPath, SLUICE, ...args].map((part) => `'${part}'`).join(" ")}`;
     this.#child = spawn("script", ["-qefc", command, "/dev/null"], {
       cwd: folder,
-      env: { ...process.env, NO_COLOR: "", FORCE_COLOR: "", TERM: "xterm-256color", ...env },
+      env: {
+        ...process.env,
+        NO_COLOR: "",
+        FORCE_COLOR: "",
+        TERM: "xterm-256color",
+        SHELL: "/bin/sh",
+        ...env,
+      },
       stdio: ["pipe", "pipe", "inherit"],
     });
     this.#child.stdout?.on("data", (chunk: Buffer) => {
