@@ -322,6 +322,12 @@ export type LiveEventView =
     }
   | ({ readonly kind: "rejected" } & Omit<RejectedMessageView, "state">)
   /** This reader was too slow (or asked for more than is kept): so many events were not sent to it. */
-  | { readonly kind: "dropped"; readonly messages: number; readonly outcomes: number };
+  | {
+      readonly kind: "dropped";
+      readonly messages: number;
+      readonly outcomes: number;
+      /** They were not counted to their end: at least so many. Absent: exactly. */
+      readonly isMinimum?: boolean;
+    };
 
 // Shapes of audiences, computed traits, profiles and deletions stand in files of their own beside this one.

@@ -107,6 +107,7 @@ export {
 export {
   asksMessage,
   asksOutcomes,
+  compileFilter,
   EMPTY_FILTER,
   FILTER_FIELDS,
   type FilterField,

@@ -194,22 +194,31 @@ function isOutcomeTerm(term: FilterTerm): boolean {
 
 /** Whether everything that the filter asks holds. */
 export function matchesFilter(filter: MessageFilter, subject: FilterSubject): boolean {
-  const outcomes = filter.terms.filter(isOutcomeTerm);
-  if (outcomes.length > 0 && !matchesOutcomes(outcomes, subject.outcomes ?? [])) return false;
-  const either = new Map<string, boolean>();
-  for (const term of filter.terms) {
+  return compileFilter(filter)(subject);
+}
+
+/** The filter as a question that is asked of many: what its terms are about is sorted once. */
+export function compileFilter({ terms }: MessageFilter): (subject: FilterSubject) => boolean {
+  const outcomes = terms.filter(isOutcomeTerm);
+  const unwanted: FilterTerm[] = [];
+  const required: FilterTerm[] = [];
+  /** The same field twice means either. */
+  const either = new Map<string, FilterTerm[]>();
+  for (const term of terms) {
     if (isOutcomeTerm(term)) continue;
-    const holds = holdsFor(term, subject);
-    if (term.negated) {
-      if (holds) return false;
-    } else if (term.kind === "text") {
-      if (!holds) return false;
-    } else {
+    if (term.negated) unwanted.push(term);
+    else if (term.kind === "text") required.push(term);
+    else {
       const name = term.kind === "field" ? term.field : term.path.join(".");
-      either.set(name, (either.get(name) ?? false) || holds);
+      either.set(name, [...(either.get(name) ?? []), term]);
     }
   }
-  return [...either.values()].every(Boolean);
+  const anyOf = [...either.values()];
+  return (subject) =>
+    (outcomes.length === 0 || matchesOutcomes(outcomes, subject.outcomes ?? [])) &&
+    !unwanted.some((term) => holdsFor(term, subject)) &&
+    anyOf.every((alternatives) => alternatives.some((term) => holdsFor(term, subject))) &&
+    required.every((term) => holdsFor(term, subject));
 }
 
 /** `destination:a outcome:failed` is about one outcome that is both. */

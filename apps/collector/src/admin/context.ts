@@ -4,6 +4,7 @@ import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { Catalog } from "../destinations/catalog.js";
 import type { LiveEvents } from "../live-events.js";
 import type { Store } from "../store/store.js";
+import type { RecentMessages } from "./live/recent-messages.js";
 import type { Tokens } from "./tokens.js";
 
 /** What the handlers of the control API work with. */
@@ -13,6 +14,8 @@ export interface AdminContext {
   readonly delivery: Pick<DeliveryRuntime, "test" | "status" | "wake">;
   readonly tokens: Tokens;
   readonly live: LiveEvents;
+  /** The log's end, for the readers of the live stream. */
+  readonly recent: RecentMessages;
   readonly clock: Clock;
   readonly logger: AdminLogger;
   readonly region: Region;

@@ -6,18 +6,20 @@ import type { Endpoint } from "./endpoint.js";
 import { ENDPOINTS } from "./endpoints.js";
 import { guessLimit } from "./guess-limit.js";
 import { idempotency } from "./idempotency.js";
+import { recentMessages } from "./live/recent-messages.js";
 import { openApiDocument } from "./openapi.js";
 import { type ServingParts, serveEndpoint } from "./serve-endpoint.js";
 
 export const API_PREFIX = "/api/v1";
 
-export interface AdminRoutesOptions extends AdminContext {
+export interface AdminRoutesOptions extends Omit<AdminContext, "recent"> {
   /** Endpoints beside the control API's own: those of audiences, traits, profiles and deletions, where the collector has them. */
   readonly endpoints?: readonly Endpoint[];
 }
 
 /** The routes of the control API, its OpenAPI document and the page that shows it. */
-export function adminRoutes({ endpoints = [], ...context }: AdminRoutesOptions): Route[] {
+export function adminRoutes({ endpoints = [], ...options }: AdminRoutesOptions): Route[] {
+  const context: AdminContext = { ...options, recent: recentMessages(options.store.log, options.clock) };
   const all = [...ENDPOINTS, ...endpoints];
   const parts: ServingParts = {
     context,

@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { manualClock } from "@sluice/resilience/testing";
-import type { AdminContext } from "../../src/admin/context.js";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
-import { API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
+import { type AdminRoutesOptions, API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
 import { openTokens } from "../../src/admin/tokens.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
@@ -39,7 +38,7 @@ export interface AskOptions {
  * The control API over the memory store, asked without sockets. Every answer of a listed endpoint is held against the
  * schema that documents it.
  */
-export async function controlApi(overrides: Partial<AdminContext> = {}) {
+export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
   const clock = manualClock();
   const store = await openMemoryStore({ clock });
   const tokens = await openTokens({ config: store.config, clock });
@@ -55,7 +54,7 @@ export async function controlApi(overrides: Partial<AdminContext> = {}) {
     metrics: createMetrics(),
     live,
   });
-  const context: AdminContext = {
+  const context: AdminRoutesOptions = {
     store,
     catalog,
     delivery,

@@ -209,10 +209,70 @@ describe("the live stream", () => {
     stream.release();
     await api.clock.advance(10_000);
     const dropped = stream.received.flatMap(({ event }) => (event.kind === "dropped" ? [event] : []));
-    expect(dropped).toEqual([{ kind: "dropped", messages: 10_800, outcomes: 1_000 }]);
+    expect(dropped).toEqual([
+      { kind: "dropped", messages: 10_800, outcomes: 0 },
+      { kind: "dropped", messages: 0, outcomes: 1_000 },
+    ]);
     const messages = stream.received.filter(({ event }) => event.kind === "message");
     expect(messages).toHaveLength(200);
     expect(messages.at(-1)?.event).toMatchObject({ messageId: "m-10-999" });
+  });
+
+  it("decodes and writes a message once for all readers, and holds nothing when they are gone", async () => {
+    await using api = await controlApi();
+    const reads: number[] = [];
+    const { log } = api.store;
+    const counting: typeof log.read = (after, max) => {
+      reads.push(after);
+      return read.call(log, after, max);
+    };
+    const read = log.read;
+    log.read = counting;
+    {
+      await using first = listen(api);
+      await using second = listen(api, { q: "event:Paid" });
+      await api.clock.advance(0);
+      // Destinations read the log too: there is none.
+      for (let i = 0; i < 5; i++) {
+        await api.receive("src_a", [track(`m-${i}`)]);
+        await api.clock.advance(150);
+      }
+      expect(first.ids()).toEqual(["m-0", "m-1", "m-2", "m-3", "m-4"]);
+      expect(second.ids()).toEqual(first.ids());
+      expect(reads).toHaveLength(5);
+    }
+    await api.receive("src_a", [track("m-5")]);
+    await api.clock.advance(1_000);
+    expect(reads).toHaveLength(5);
+  });
+
+  it("tells a reader that comes back how many outcomes it missed beside those it is shown", async () => {
+    await using api = await controlApi();
+    const since = `${await api.receive("src_a", [track("before")])}/${new Date(api.clock.now()).toISOString()}`;
+    await api.store.consumers.open("dst_a", -1 as Offset);
+    const ids = Array.from({ length: 700 }, (_, i) => `m-${i}`);
+    const head = await api.receive(
+      "src_a",
+      ids.map((id) => track(id)),
+    );
+    await api.store.consumers.settle("dst_a", {
+      cursor: head,
+      outcomes: ids.map((_, i) => ({
+        offset: (head - i) as Offset,
+        state: "delivered",
+        reason: "200",
+        atMs: api.clock.now(),
+      })),
+      retries: [],
+      attempts: [],
+    });
+    await using stream = listen(api, { lastEventId: since });
+    await api.clock.advance(2_000);
+    const shown = stream.kinds().filter((kind) => kind === "outcome").length;
+    expect(shown).toBe(500);
+    expect(stream.received.map(({ event }) => event).filter(({ kind }) => kind === "dropped")).toEqual([
+      { kind: "dropped", messages: 0, outcomes: 200 },
+    ]);
   });
 
   it("keeps an idle line open with comments", async () => {

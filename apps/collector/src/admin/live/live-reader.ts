@@ -1,32 +1,23 @@
 import {
   asksOutcomes,
-  formatTime,
-  isPlainObject,
-  type LiveEventView,
+  compileFilter,
   type MessageFilter,
-  matchesFilter,
   messageTerms,
   outcomeTerms,
 } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { LiveEvent, LiveEvents } from "../../live-events.js";
-import { decodeBatch } from "../../messages/decode-batch.js";
-import { lastMessageIndex } from "../../store/last-message.js";
-import {
-  type FinalState,
-  type Offset,
-  offsetAt,
-  type Rejection,
-  type Store,
-  type StoredMessage,
-} from "../../store/store.js";
-import { rejectedView } from "../messages/message-schema.js";
+import type { LiveEvents } from "../../live-events.js";
+import type { Offset, Store, StoredMessage } from "../../store/store.js";
 import { bell } from "./bell.js";
+import { droppedJson, outcomeJson, rejectedJson, rejectedSubject } from "./event-json.js";
+import { missedOutcomes, type OutcomeEvent } from "./missed-outcomes.js";
 import { outcomeQueue } from "./outcome-queue.js";
+import { type RecentMessage, type RecentMessages, recentMessage } from "./recent-messages.js";
 import { HEARTBEAT, type StreamPosition, serverSentEvent } from "./server-sent-event.js";
 
 export interface LiveReaderOptions {
   readonly store: Pick<Store, "log" | "consumers">;
+  readonly recent: RecentMessages;
   readonly live: LiveEvents;
   readonly clock: Clock;
   readonly filter: MessageFilter;
@@ -40,24 +31,22 @@ export interface LiveReaderOptions {
 /** One reader costs at most so much of the collector: so many messages, once in so many milliseconds: 2,000 a second. */
 const MESSAGES_A_TURN = 200;
 const TURN_MS = 100;
-const BYTES_A_TURN = 1_048_576;
 /** A reader that is further behind goes on at the newest, and is told how many it missed. */
 const MOST_BEHIND = 10_000;
 /** Where it goes on then. */
 const KEPT_WHEN_SKIPPING = 200;
 const MOST_OUTCOMES = 2_000;
 const HEARTBEAT_MS = 15_000;
-/** Outcomes of each state that a resumed stream makes up for. */
-const MOST_MISSED_OUTCOMES = 500;
 /** Messages of which is remembered whether they matched, for the outcomes that follow. */
 const MOST_REMEMBERED = 5_000;
 
 /**
- * Sends one reader what happens, until it goes. Messages come from the log, so a reader that is slow costs no memory:
- * it only falls behind. Outcomes wait in a bounded queue.
+ * Sends one reader what happens, until it goes. Messages come from the log, decoded once for all readers, so one that is
+ * slow costs no memory: it only falls behind. Outcomes wait in a bounded queue.
  */
 export async function readLive({
   store,
+  recent,
   live,
   clock,
   filter,
@@ -69,26 +58,31 @@ export async function readLive({
   const { log } = store;
   const awake = bell(clock);
   const queue = outcomeQueue(MOST_OUTCOMES);
+  const reading = recent.join();
   const stops = [
+    reading.leave,
     log.onAppend(awake.ring),
     live.subscribe((event) => {
       queue.add(event);
       awake.ring();
     }),
   ];
-  const aboutMessages = messageTerms(filter);
-  const aboutOutcomes = outcomeTerms(filter);
+  const isAsked = compileFilter(filter);
+  const isMessageAsked = compileFilter(messageTerms(filter));
+  const isOutcomeAsked = compileFilter(outcomeTerms(filter));
   const needsOutcome = asksOutcomes(filter);
   const remembered = new Map<Offset, { readonly matches: boolean; isSent: boolean }>();
   // A position beyond the head is of another data folder.
   let cursor = resumeFrom === undefined || resumeFrom.offset > log.head() ? log.head() : resumeFrom.offset;
-  let keepsUp = true;
+  /** What this turn sends, written at once. */
+  let outgoing: string[] = [];
 
-  const send = (event: LiveEventView): void => {
-    keepsUp = write(serverSentEvent(event, { offset: cursor, atMs: clock.now() })) && keepsUp;
+  const send = (kind: string, json: string): void => {
+    outgoing.push(serverSentEvent(kind, json, { offset: cursor, atMs: clock.now() }));
   };
+  const sendMessage = (message: RecentMessage): void => send("message", message.json());
   const remember = (stored: StoredMessage): { readonly matches: boolean; isSent: boolean } => {
-    const entry = { matches: matchesFilter(aboutMessages, stored), isSent: false };
+    const entry = { matches: isMessageAsked(stored), isSent: false };
     remembered.set(stored.offset, entry);
     if (remembered.size > MOST_REMEMBERED) {
       const oldest = remembered.keys().next();
@@ -99,32 +93,29 @@ export async function readLive({
   const sendMessages = async (): Promise<boolean> => {
     const head = log.head();
     if (head <= cursor) return false;
-    const batches = await log.read(cursor, { messages: MESSAGES_A_TURN, bytes: BYTES_A_TURN });
-    const last = batches.at(-1);
-    if (last === undefined) {
+    const stretch = await reading.read(cursor);
+    if (stretch === undefined) {
       // What was there was dropped or taken out.
       cursor = head;
       return false;
     }
-    const messages = batches.flatMap(decodeBatch).filter(({ offset }) => offset > cursor);
-    const chunk = messages.slice(0, MESSAGES_A_TURN);
-    for (const message of chunk) {
-      cursor = message.offset;
-      const entry = remember(message);
+    const after = cursor;
+    const rest = stretch.messages.filter(({ stored }) => stored.offset > after);
+    const turn = rest.slice(0, MESSAGES_A_TURN);
+    for (const message of turn) {
+      cursor = message.stored.offset;
+      const entry = remember(message.stored);
       // A filter about outcomes waits for them: the message goes out with the first that matches.
       if (!entry.matches || needsOutcome) continue;
       entry.isSent = true;
-      send(messageEvent(message));
+      sendMessage(message);
     }
-    // Messages of it that a deletion took out are come past as well.
-    if (chunk.length === messages.length) {
-      const end = offsetAt(last.first, lastMessageIndex(last));
-      if (end > cursor) cursor = end;
-    }
+    // Messages at its end that a deletion took out are come past as well.
+    if (turn.length === rest.length && stretch.upTo > cursor) cursor = stretch.upTo;
     return true;
   };
-  const sendOutcome = async (event: Extract<LiveEvent, { readonly kind: "outcome" }>): Promise<void> => {
-    if (!matchesFilter(aboutOutcomes, { ...NOTHING, outcomes: [event] })) return;
+  const sendOutcome = async (event: OutcomeEvent): Promise<void> => {
+    if (!isOutcomeAsked({ ...NOTHING, outcomes: [event] })) return;
     let entry = remembered.get(event.offset);
     if (entry === undefined || (needsOutcome && entry.matches && !entry.isSent)) {
       const stored = await log.get(event.offset);
@@ -132,31 +123,40 @@ export async function readLive({
       entry ??= remember(stored);
       if (entry.matches && needsOutcome) {
         entry.isSent = true;
-        send(messageEvent(stored));
+        sendMessage(recentMessage(stored));
       }
     }
-    if (entry.matches) send(outcomeEvent(event));
+    if (entry.matches) send("outcome", outcomeJson(event));
   };
-  const skipWhenTooFarBehind = (): number => {
+  const skipWhenTooFarBehind = (): void => {
     const behind = log.head() - cursor;
-    if (behind <= MOST_BEHIND) return 0;
+    if (behind <= MOST_BEHIND) return;
     cursor = (log.head() - KEPT_WHEN_SKIPPING) as Offset;
-    return behind - KEPT_WHEN_SKIPPING;
+    send("dropped", droppedJson({ messages: behind - KEPT_WHEN_SKIPPING, outcomes: 0 }));
+  };
+  const makeUpFor = async ({ atMs }: StreamPosition): Promise<void> => {
+    const missed = await missedOutcomes(store, atMs);
+    queue.addMissed(missed.events);
+    if (missed.more > 0)
+      send("dropped", droppedJson({ messages: 0, outcomes: missed.more, isMinimum: missed.isMinimum }));
   };
 
   try {
-    keepsUp = write(`retry: 1000\n\n`);
-    if (resumeFrom !== undefined)
-      for (const missed of await missedOutcomes(store, resumeFrom)) queue.add(missed);
+    let keepsUp = write(`retry: 1000\n\n`);
+    if (resumeFrom !== undefined) await makeUpFor(resumeFrom);
     while (!signal.aborted) {
-      const messages = skipWhenTooFarBehind();
+      skipWhenTooFarBehind();
       const isMore = await sendMessages();
       for (const event of queue.takeUpTo(cursor)) {
         if (event.kind === "outcome") await sendOutcome(event);
-        else if (matchesRejected(filter, event.rejection)) send(rejectedEvent(event.rejection));
+        else if (isAsked(rejectedSubject(event.rejection))) send("rejected", rejectedJson(event.rejection));
       }
       const outcomes = queue.takeDropped();
-      if (messages + outcomes > 0) send({ kind: "dropped", messages, outcomes });
+      if (outcomes > 0) send("dropped", droppedJson({ messages: 0, outcomes }));
+      if (outgoing.length > 0) {
+        keepsUp = write(outgoing.join("")) && keepsUp;
+        outgoing = [];
+      }
       if (!keepsUp) {
         await drained();
         keepsUp = true;
@@ -175,88 +175,3 @@ export async function readLive({
 }
 
 const NOTHING = { messageId: "", sourceId: "", message: {} };
-const ALL_STATES: readonly (FinalState | "pending")[] = [
-  "delivered",
-  "failed",
-  "pending",
-  "filtered",
-  "skipped",
-  "suppressed",
-];
-
-/** Outcomes since the reader was last here, oldest first; the newest of each state where there are many. */
-async function missedOutcomes(
-  { consumers, log }: Pick<Store, "log" | "consumers">,
-  { atMs }: StreamPosition,
-): Promise<LiveEvent[]> {
-  const pages = await Promise.all(
-    ALL_STATES.map((state) => consumers.list({ state, fromMs: atMs }, { limit: MOST_MISSED_OUTCOMES })),
-  );
-  const deliveries = pages.flatMap(({ items }) => items).sort((a, b) => a.atMs - b.atMs);
-  const events = await Promise.all(
-    deliveries.map(async (delivery): Promise<LiveEvent | undefined> => {
-      const stored = await log.get(delivery.offset);
-      if (stored === undefined) return undefined;
-      const { consumerId, offset, state, reason, nextAttemptAtMs } = delivery;
-      return {
-        kind: "outcome",
-        destinationId: consumerId,
-        offset,
-        messageId: stored.messageId,
-        state,
-        reason,
-        atMs: delivery.atMs,
-        ...(nextAttemptAtMs === undefined ? {} : { nextAttemptAtMs }),
-      };
-    }),
-  );
-  return events.filter((event) => event !== undefined);
-}
-
-function messageEvent(stored: StoredMessage): LiveEventView {
-  return {
-    kind: "message",
-    messageId: stored.messageId,
-    sourceId: stored.sourceId,
-    receivedAt: formatTime(stored.receivedAtMs),
-    message: stored.message,
-  };
-}
-
-function outcomeEvent(event: Extract<LiveEvent, { readonly kind: "outcome" }>): LiveEventView {
-  return {
-    kind: "outcome",
-    messageId: event.messageId,
-    destinationId: event.destinationId,
-    state: event.state,
-    reason: event.reason,
-    at: formatTime(event.atMs),
-    ...(event.nextAttemptAtMs === undefined ? {} : { nextAttemptAt: formatTime(event.nextAttemptAtMs) }),
-  };
-}
-
-function rejectedEvent(rejection: Rejection): LiveEventView {
-  const { state: _state, ...view } = rejectedView(rejection);
-  return { kind: "rejected", ...view };
-}
-
-/** A refused message is asked as far as its excerpt can be read. */
-function matchesRejected(filter: MessageFilter, rejection: Rejection): boolean {
-  if (filter.terms.length === 0) return true;
-  return matchesFilter(filter, {
-    messageId: rejection.messageId ?? "",
-    sourceId: rejection.sourceId,
-    message: readExcerpt(rejection.excerpt),
-    outcomes: [{ destinationId: "", state: "rejected" }],
-  });
-}
-
-function readExcerpt(excerpt: string): { readonly [field: string]: unknown } {
-  try {
-    const value: unknown = JSON.parse(excerpt);
-    if (isPlainObject(value)) return value;
-  } catch {
-    // Cut at 4 KB, or no JSON at all.
-  }
-  return {};
-}

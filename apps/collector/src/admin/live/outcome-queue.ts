@@ -7,6 +7,8 @@ type Rejected = Extract<LiveEvent, { readonly kind: "rejected" }>;
 /** Events that wait for one reader of the stream: when it is full the oldest go, and are counted. */
 export interface OutcomeQueue {
   add(event: LiveEvent): void;
+  /** Puts those before what waits that came before it; one that waits already is not put again. */
+  addMissed(events: readonly Outcome[]): void;
   /** What may be sent when every message up to `offset` was: an outcome never comes before its message. */
   takeUpTo(offset: Offset): (Outcome | Rejected)[];
   /** How many were dropped since this was last asked. */
@@ -23,6 +25,10 @@ export function outcomeQueue(mostEvents: number): OutcomeQueue {
       // Half at once: shifting one at a time would cost a move of the whole array for each event.
       dropped += waiting.splice(0, Math.ceil(mostEvents / 2)).length;
     },
+    addMissed(events) {
+      const known = new Set(waiting.filter((event) => event.kind === "outcome").map(identityOf));
+      waiting = [...events.filter((event) => !known.has(identityOf(event))), ...waiting];
+    },
     takeUpTo(offset) {
       const isDue = (event: Outcome | Rejected) => event.kind === "rejected" || event.offset <= offset;
       const due = waiting.filter(isDue);
@@ -35,4 +41,8 @@ export function outcomeQueue(mostEvents: number): OutcomeQueue {
       return count;
     },
   };
+}
+
+function identityOf({ destinationId, offset, state, atMs }: Outcome): string {
+  return `${destinationId} ${offset} ${state} ${atMs}`;
 }

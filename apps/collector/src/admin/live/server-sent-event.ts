@@ -1,4 +1,4 @@
-import { formatTime, type LiveEventView } from "@sluice/protocol";
+import { formatTime } from "@sluice/protocol";
 import { BEFORE_FIRST, type Offset } from "../../store/store.js";
 
 /** Where a stream stood: everything up to `offset` had been sent at `atMs`. */
@@ -8,8 +8,8 @@ export interface StreamPosition {
 }
 
 /** An event as it goes over the wire; its id is the position after it. JSON has no line breaks of its own. */
-export function serverSentEvent(event: LiveEventView, { offset, atMs }: StreamPosition): string {
-  return `id: ${offset}/${formatTime(atMs)}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;
+export function serverSentEvent(kind: string, json: string, { offset, atMs }: StreamPosition): string {
+  return `id: ${offset}/${formatTime(atMs)}\nevent: ${kind}\ndata: ${json}\n\n`;
 }
 
 /** A comment: keeps the connection from looking dead to what is between. */

@@ -23,11 +23,11 @@ export const streamLive = endpoint({
   answers: {
     status: 200,
     description:
-      "Events `message`, `outcome`, `rejected`, and `dropped` (how many this reader missed because it was too slow). `Last-Event-ID` goes on where an earlier stream ended.",
+      "Events `message`, `outcome`, `rejected`, and `dropped`: how many messages and outcomes this reader missed because it was too slow or away for too long (`isMinimum`: there are more than were counted). `Last-Event-ID` goes on where an earlier stream ended.",
     schema: Type.String(),
     contentType: "text/event-stream",
   },
-  handle({ query, request }, { store, live, clock }) {
+  handle({ query, request }, { store, recent, live, clock }) {
     const filter = readFilter(query.q);
     const lastEventId = request.headers["last-event-id"];
     const resumeFrom = readPosition(typeof lastEventId === "string" ? lastEventId : undefined);
@@ -35,7 +35,7 @@ export const streamLive = endpoint({
       status: 200,
       headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },
       stream: (write, signal, drained) =>
-        readLive({ store, live, clock, filter, resumeFrom, write, drained, signal }),
+        readLive({ store, recent, live, clock, filter, resumeFrom, write, drained, signal }),
     };
   },
 });

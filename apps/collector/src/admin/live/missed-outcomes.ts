@@ -1,0 +1,75 @@
+import type { LiveEvent } from "../../live-events.js";
+import type { Delivery, FinalState, Store } from "../../store/store.js";
+
+export type OutcomeEvent = Extract<LiveEvent, { readonly kind: "outcome" }>;
+
+export interface MissedOutcomes {
+  /** Oldest first; of each state the newest, where there are more than are made up for. */
+  readonly events: readonly OutcomeEvent[];
+  /** How many there are beside them. */
+  readonly more: number;
+  /** They were not counted to their end: there are at least `more`. */
+  readonly isMinimum: boolean;
+}
+
+/** Outcomes of each state that a resumed stream makes up for. */
+const MOST_MADE_UP = 500;
+/** Of each state so many beyond them are counted. */
+const MOST_COUNTED = 5_000;
+
+const STATES: readonly (FinalState | "pending")[] = [
+  "delivered",
+  "failed",
+  "pending",
+  "filtered",
+  "skipped",
+  "suppressed",
+];
+
+/** What was decided at the destinations since a reader was last here. */
+export async function missedOutcomes(
+  { consumers, log }: Pick<Store, "log" | "consumers">,
+  fromMs: number,
+): Promise<MissedOutcomes> {
+  const ofStates = await Promise.all(
+    STATES.map(async (state) => {
+      const newest = await consumers.list({ state, fromMs }, { limit: MOST_MADE_UP });
+      const { nextCursor: cursor } = newest;
+      const older =
+        cursor === undefined
+          ? { items: [] }
+          : await consumers.list({ state, fromMs }, { limit: MOST_COUNTED, cursor });
+      return {
+        deliveries: newest.items,
+        more: older.items.length,
+        isMinimum: "nextCursor" in older && older.nextCursor !== undefined,
+      };
+    }),
+  );
+  const deliveries = ofStates.flatMap((of) => of.deliveries).sort((a, b) => a.atMs - b.atMs);
+  const events = await Promise.all(
+    deliveries.map(async (delivery) => {
+      const stored = await log.get(delivery.offset);
+      return stored === undefined ? undefined : outcomeOf(delivery, stored.messageId);
+    }),
+  );
+  return {
+    events: events.filter((event) => event !== undefined),
+    more: ofStates.reduce((sum, of) => sum + of.more, 0),
+    isMinimum: ofStates.some((of) => of.isMinimum),
+  };
+}
+
+function outcomeOf(delivery: Delivery, messageId: string): OutcomeEvent {
+  const { consumerId, offset, state, reason, atMs, nextAttemptAtMs } = delivery;
+  return {
+    kind: "outcome",
+    destinationId: consumerId,
+    offset,
+    messageId,
+    state,
+    reason,
+    atMs,
+    ...(nextAttemptAtMs === undefined ? {} : { nextAttemptAtMs }),
+  };
+}
