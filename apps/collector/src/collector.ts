@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
 import { audienceEndpoints } from "./admin/audiences/endpoints.js";
+import { collectorRates } from "./admin/collector/rates.js";
 import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
 import { findDashboard } from "./admin/dashboard/find-dashboard.js";
 import { deletionEndpoints } from "./admin/deletions/endpoints.js";
@@ -27,6 +28,7 @@ import { openSourceDirectory } from "./ingest/source-directory.js";
 import { liveEvents } from "./live-events.js";
 import type { Logger } from "./logger.js";
 import { createMetrics } from "./metrics.js";
+import { startRateHistory } from "./rate-history.js";
 import type { ResolveHost } from "./sender/checked-connector.js";
 import { egressPolicy } from "./sender/egress-policy.js";
 import type { OpenEndpoint } from "./sender/endpoint.js";
@@ -186,6 +188,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
     (it) => it.close(),
   );
   const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
+  const rates = keep(startRateHistory(metrics, clock), (it) => it.close());
 
   const dashboard = options.dashboardDirectory ?? findDashboard();
   const server = keep(
@@ -224,7 +227,11 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
           mode,
           startedAtMs: clock.now(),
           version: VERSION,
-          endpoints: [...audienceEndpoints(audiences), ...deletionEndpoints(deletions, suppressions)],
+          endpoints: [
+            collectorRates(rates),
+            ...audienceEndpoints(audiences),
+            ...deletionEndpoints(deletions, suppressions),
+          ],
         }),
         ...(dashboard === undefined ? [] : dashboardRoutes(dashboard)),
       ],

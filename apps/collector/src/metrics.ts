@@ -8,6 +8,13 @@ export interface Histogram {
   observe(value: number): void;
 }
 
+/** One number of a metric: its full name (`…_bucket` and the like with it), its labels, its value now. */
+export interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
 /** Numbers about a running collector, in the form that Prometheus reads. */
 export interface Metrics {
   counter(name: string, help: string, labels?: readonly string[]): Counter;
@@ -22,6 +29,8 @@ export interface Metrics {
   ): void;
   /** `buckets`: upper bounds, ascending. */
   histogram(name: string, help: string, buckets: readonly number[]): Histogram;
+  /** What a metric stands at; empty for a name that nothing has registered. */
+  read(name: string): readonly Sample[];
   render(): string;
 }
 
@@ -34,10 +43,10 @@ export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
 const MAX_SERIES = 1_000;
 
 export function createMetrics(): Metrics {
-  const families = new Map<string, () => string[]>();
-  const register = (name: string, help: string, type: string, samples: () => string[]): void => {
+  const families = new Map<string, { readonly head: string; readonly samples: () => Sample[] }>();
+  const register = (name: string, help: string, type: string, samples: () => Sample[]): void => {
     if (families.has(name)) throw new Error(`The metric ${name} exists already`);
-    families.set(name, () => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples()]);
+    families.set(name, { head: `# HELP ${name} ${help}\n# TYPE ${name} ${type}`, samples });
   };
 
   return {
@@ -99,15 +108,21 @@ export function createMetrics(): Metrics {
         },
       };
     },
+    read: (name) => families.get(name)?.samples() ?? [],
     render() {
-      return `${Array.from(families.values(), (lines) => lines().join("\n")).join("\n")}\n`;
+      const lines = Array.from(families.values(), ({ head, samples }) => [head, ...samples().map(line)]);
+      return `${lines.flat().join("\n")}\n`;
     },
   };
 }
 
-function sample(name: string, labels: readonly string[], values: readonly string[], value: number): string {
-  const pairs = labels.map((label, i) => `${label}="${escapeLabel(values[i] ?? "")}"`).join(",");
-  return `${name}${pairs === "" ? "" : `{${pairs}}`} ${value}`;
+function sample(name: string, labels: readonly string[], values: readonly string[], value: number): Sample {
+  return { name, labels: Object.fromEntries(labels.map((label, i) => [label, values[i] ?? ""])), value };
+}
+
+function line({ name, labels, value }: Sample): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
+  return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}`;
 }
 
 function escapeLabel(value: string): string {

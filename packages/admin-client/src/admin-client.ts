@@ -25,6 +25,8 @@ import type {
   MessageSummary,
   MessageView,
   ProfileView,
+  RateSpan,
+  RatesView,
   RejectedMessageView,
   ReplayInput,
   ReplayView,
@@ -160,6 +162,8 @@ export interface AdminClient {
   };
   readonly audit: { list(page?: PageOptions): Promise<ListAnswer<AuditEntryView>> };
   info(): Promise<CollectorInfo>;
+  /** What was accepted, delivered and failed lately. Default: `1h`. */
+  rates(span?: RateSpan): Promise<RatesView>;
   /** Dev mode only: forgets every message and what became of it. */
   reset(): Promise<void>;
   live(options?: LiveOptions): AsyncGenerator<LiveItem>;
@@ -241,6 +245,7 @@ export function adminClient(options: AdminClientOptions): AdminClient {
     },
     audit: { list: (page = {}) => request("GET", "/audit", { query: { ...page } }) },
     info: () => request("GET", "/info"),
+    rates: (span) => request("GET", "/rates", { query: { span } }),
     reset: () => request("POST", "/reset"),
     live: (live) => liveStream(options, live),
     request,

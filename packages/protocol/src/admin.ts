@@ -306,6 +306,36 @@ export interface CollectorInfo {
   readonly token: TokenView;
 }
 
+export const RATE_SPAN_NAMES = ["5m", "1h", "24h"] as const;
+export type RateSpan = (typeof RATE_SPAN_NAMES)[number];
+
+/** What happened in one stretch of time: counts, not rates. */
+export interface RatePointView {
+  /** Its end. */
+  readonly at: string;
+  /** How long it is. */
+  readonly overMs: number;
+  readonly accepted: number;
+  readonly rejected: number;
+  /** Once for each destination. */
+  readonly delivered: number;
+  /** Given up. */
+  readonly failed: number;
+  /** Rounds that failed and are repeated. */
+  readonly retried: number;
+  /** From receipt to delivery; absent when nothing was delivered in it. */
+  readonly latencyP50Ms?: number;
+  readonly latencyP99Ms?: number;
+}
+
+/** Answer of `GET /rates?span=`. */
+export interface RatesView {
+  /** The time between two points. */
+  readonly everyMs: number;
+  /** Oldest first, since the collector's start at most. */
+  readonly points: readonly RatePointView[];
+}
+
 // ── The live stream ──────────────────────────────────────────────────────────────────────────────────────
 
 /** What `GET /live` sends: the event's name is `kind`, its data this. */

@@ -18,6 +18,9 @@ export type {
   MessageView,
   OutcomeSummary,
   OutcomeView,
+  RatePointView,
+  RateSpan,
+  RatesView,
   RejectedMessageView,
   ReplayFilter,
   ReplayInput,
@@ -33,6 +36,7 @@ export type {
   UsageView,
   WriteKeyView,
 } from "./admin.js";
+export { RATE_SPAN_NAMES } from "./admin.js";
 export { audienceKey } from "./audience-key.js";
 export {
   type AudienceInput,

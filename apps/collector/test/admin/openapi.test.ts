@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { audienceEndpoints } from "../../src/admin/audiences/endpoints.js";
+import { collectorRates } from "../../src/admin/collector/rates.js";
 import { deletionEndpoints } from "../../src/admin/deletions/endpoints.js";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { openApiDocument } from "../../src/admin/openapi.js";
@@ -51,7 +52,12 @@ describe("the reference page", () => {
   it("is what the endpoints say of themselves", async () => {
     // Only what they declare is looked at: none is called.
     const nothing = {} as never;
-    const all = [...ENDPOINTS, ...audienceEndpoints(nothing), ...deletionEndpoints(nothing, nothing)];
+    const all = [
+      ...ENDPOINTS,
+      collectorRates(nothing),
+      ...audienceEndpoints(nothing),
+      ...deletionEndpoints(nothing, nothing),
+    ];
     const page = fileURLToPath(new URL("../../../../docs/reference/control-api.md", import.meta.url));
     await expect(controlApiPage(openApiDocument(all, "1.0.0"))).toMatchFileSnapshot(page);
   });

@@ -1,0 +1,137 @@
+import type { RatePointView, RateSpan, RatesView } from "@sluice/protocol";
+import { formatTime } from "@sluice/protocol";
+import type { CancelTimer, Clock } from "@sluice/resilience";
+import type { Metrics, Sample } from "./metrics.js";
+
+/** How finely and how far back each span is kept: 618 points in all, in memory only. */
+export const RATE_SPANS: Readonly<Record<RateSpan, { readonly everyMs: number; readonly points: number }>> = {
+  "5m": { everyMs: 2_000, points: 150 },
+  "1h": { everyMs: 20_000, points: 180 },
+  "24h": { everyMs: 300_000, points: 288 },
+};
+/** The counters are read this often: the finest of the spans. */
+const READ_EVERY_MS = RATE_SPANS["5m"].everyMs;
+
+/** What the collector did over the last minutes, hours and day, for whoever comes to look later. */
+export interface RateHistory {
+  read(span: RateSpan): RatesView;
+  close(): void;
+}
+
+/** Begins to read the counters at once, and goes on until it is closed. */
+export function startRateHistory(metrics: Pick<Metrics, "read">, clock: Clock): RateHistory {
+  const first = readCounters(metrics, clock.now());
+  const series = {
+    "5m": newSeries(first, RATE_SPANS["5m"]),
+    "1h": newSeries(first, RATE_SPANS["1h"]),
+    "24h": newSeries(first, RATE_SPANS["24h"]),
+  };
+  let cancel: CancelTimer = clock.after(READ_EVERY_MS, tick);
+  function tick(): void {
+    const counters = readCounters(metrics, clock.now());
+    for (const one of Object.values(series)) one.take(counters);
+    cancel = clock.after(READ_EVERY_MS, tick);
+  }
+  return {
+    read: (span) => ({ everyMs: RATE_SPANS[span].everyMs, points: series[span].points() }),
+    close: () => cancel(),
+  };
+}
+
+/** What is read of the counters at one moment; all count since the collector's start. */
+export interface Counters {
+  readonly atMs: number;
+  readonly accepted: number;
+  readonly rejected: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly retried: number;
+  /** From receipt to delivery: how many took at most so many seconds, by ascending bound; the last is +Infinity. */
+  readonly latency: readonly (readonly [upToSeconds: number, count: number])[];
+}
+
+interface Series {
+  take(counters: Counters): void;
+  points(): readonly RatePointView[];
+}
+
+/** A point is closed by the first reading that is due after it: a late one makes a longer point, not a gap. */
+function newSeries(first: Counters, { everyMs, points: most }: { everyMs: number; points: number }): Series {
+  const points: RatePointView[] = [];
+  let last = first;
+  return {
+    take(counters) {
+      // The clock was set back: begin anew rather than wait until it is there again.
+      if (counters.atMs < last.atMs) last = counters;
+      if (counters.atMs - last.atMs < everyMs) return;
+      points.push(ratePoint(last, counters));
+      if (points.length > most) points.shift();
+      last = counters;
+    },
+    points: () => [...points],
+  };
+}
+
+/** What happened between two readings. */
+export function ratePoint(before: Counters, after: Counters): RatePointView {
+  const p50Ms = latencyQuantileMs(before, after, 0.5);
+  const p99Ms = latencyQuantileMs(before, after, 0.99);
+  return {
+    at: formatTime(after.atMs),
+    overMs: after.atMs - before.atMs,
+    accepted: after.accepted - before.accepted,
+    rejected: after.rejected - before.rejected,
+    delivered: after.delivered - before.delivered,
+    failed: after.failed - before.failed,
+    retried: after.retried - before.retried,
+    ...(p50Ms === undefined ? {} : { latencyP50Ms: p50Ms }),
+    ...(p99Ms === undefined ? {} : { latencyP99Ms: p99Ms }),
+  };
+}
+
+/** The latency that `share` of what was delivered between stayed within, interpolated in its bucket; undefined when nothing was. */
+function latencyQuantileMs(before: Counters, after: Counters, share: number): number | undefined {
+  const growth = after.latency.map(
+    ([bound, count], index) => [bound, count - (before.latency[index]?.[1] ?? 0)] as const,
+  );
+  const total = growth.at(-1)?.[1] ?? 0;
+  if (total <= 0) return undefined;
+  const wanted = share * total;
+  let [lowerBound, lowerCount] = [0, 0];
+  for (const [bound, count] of growth) {
+    if (count >= wanted) {
+      // Nothing is known above the greatest bound: it is at least that.
+      if (bound === Number.POSITIVE_INFINITY) return lowerBound * 1_000;
+      const within = count === lowerCount ? 1 : (wanted - lowerCount) / (count - lowerCount);
+      return (lowerBound + (bound - lowerBound) * within) * 1_000;
+    }
+    [lowerBound, lowerCount] = [bound, count];
+  }
+  return lowerBound * 1_000;
+}
+
+function readCounters(metrics: Pick<Metrics, "read">, atMs: number): Counters {
+  const sum = (name: string, isMeant: (labels: Sample["labels"]) => boolean = () => true): number =>
+    metrics
+      .read(name)
+      .filter(({ labels }) => isMeant(labels))
+      .reduce((total, { value }) => total + value, 0);
+  const ingested = (result: string) =>
+    sum("sluice_ingest_messages_total", (labels) => labels.result === result);
+  const ended = (state: string) => sum("sluice_deliveries_total", (labels) => labels.state === state);
+  return {
+    atMs,
+    accepted: ingested("accepted"),
+    rejected: ingested("rejected"),
+    delivered: ended("delivered"),
+    failed: ended("failed"),
+    retried: sum("sluice_delivery_retries_total"),
+    latency: metrics
+      .read("sluice_delivery_latency_seconds")
+      .filter(({ name }) => name.endsWith("_bucket"))
+      .map(({ labels, value }) => [
+        labels.le === "+Inf" ? Number.POSITIVE_INFINITY : Number(labels.le),
+        value,
+      ]),
+  };
+}

@@ -1,0 +1,95 @@
+import { manualClock } from "@sluice/resilience/testing";
+import { expect, test } from "vitest";
+import { createMetrics, LATENCY_BUCKETS_SECONDS } from "../src/metrics.js";
+import { RATE_SPANS, ratePoint, startRateHistory } from "../src/rate-history.js";
+
+function collectorCounters() {
+  const metrics = createMetrics();
+  return {
+    metrics,
+    ingested: metrics.counter("sluice_ingest_messages_total", "Messages", ["result"]),
+    ended: metrics.counter("sluice_deliveries_total", "Deliveries", ["destination", "state"]),
+    retried: metrics.counter("sluice_delivery_retries_total", "Retries", ["destination"]),
+    latency: metrics.histogram("sluice_delivery_latency_seconds", "Latency", LATENCY_BUCKETS_SECONDS),
+  };
+}
+
+test("a point holds what happened in its time, over all destinations", async () => {
+  const clock = manualClock();
+  const { metrics, ingested, ended, retried, latency } = collectorCounters();
+  ingested.inc(["accepted"], 1_000);
+  const history = startRateHistory(metrics, clock);
+  ingested.inc(["accepted"], 6);
+  ingested.inc(["duplicate"], 2);
+  ingested.inc(["rejected"], 1);
+  ended.inc(["d1", "delivered"], 3);
+  ended.inc(["d2", "delivered"], 2);
+  ended.inc(["d2", "failed"]);
+  ended.inc(["d2", "filtered"], 9);
+  retried.inc(["d1"], 4);
+  for (let one = 0; one < 100; one++) latency.observe(one < 98 ? 0.02 : 0.4);
+  await clock.advance(4_000);
+  const { everyMs, points } = history.read("5m");
+  expect(everyMs).toBe(2_000);
+  const counted = { accepted: 6, rejected: 1, delivered: 5, failed: 1, retried: 4 };
+  expect(points).toMatchObject([
+    { at: "2026-01-01T00:00:02.000Z", overMs: 2_000, ...counted },
+    { at: "2026-01-01T00:00:04.000Z", accepted: 0, delivered: 0, failed: 0 },
+  ]);
+  expect(points[0]?.latencyP50Ms).toBeGreaterThan(10);
+  expect(points[0]?.latencyP50Ms).toBeLessThan(25);
+  expect(points[0]?.latencyP99Ms).toBeGreaterThan(250);
+  expect(points[1]).not.toHaveProperty("latencyP50Ms");
+  history.close();
+  expect(clock.pending).toBe(0);
+});
+
+test("each span keeps its points and no more, however long the collector runs", async () => {
+  const clock = manualClock();
+  const { metrics, ingested } = collectorCounters();
+  const history = startRateHistory(metrics, clock);
+  ingested.inc(["accepted"]);
+  await clock.advance(2 * 60 * 60 * 1_000);
+  ingested.inc(["accepted"], 5);
+  await clock.advance(300_000);
+  expect(history.read("5m").points.length).toBe(RATE_SPANS["5m"].points);
+  expect(history.read("1h").points.length).toBe(RATE_SPANS["1h"].points);
+  expect(history.read("24h").points.map((point) => point.accepted)).toEqual([
+    1,
+    ...new Array<number>(23).fill(0),
+    5,
+  ]);
+  history.close();
+});
+
+test("a clock that is set back makes no point of negative length, and no pause", async () => {
+  const clock = manualClock();
+  const { metrics, ingested } = collectorCounters();
+  const history = startRateHistory(metrics, clock);
+  await clock.advance(2_000);
+  clock.jump(-3_600_000);
+  ingested.inc(["accepted"], 7);
+  await clock.advance(4_000);
+  const { points } = history.read("5m");
+  expect(points.length).toBe(2);
+  expect(points.every(({ overMs }) => overMs === 2_000)).toBe(true);
+  history.close();
+});
+
+test("what took longer than the greatest bound is said to have taken at least that", () => {
+  const none = { atMs: 0, accepted: 0, rejected: 0, delivered: 0, failed: 0, retried: 0 };
+  const point = ratePoint(
+    { ...none, latency: [] },
+    {
+      ...none,
+      atMs: 2_000,
+      delivered: 4,
+      latency: [
+        [1, 0],
+        [10, 1],
+        [Number.POSITIVE_INFINITY, 4],
+      ],
+    },
+  );
+  expect(point.latencyP99Ms).toBe(10_000);
+});
