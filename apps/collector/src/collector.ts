@@ -219,6 +219,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
           store,
           catalog,
           delivery,
+          audiences,
           tokens,
           live,
           clock,

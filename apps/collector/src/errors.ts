@@ -35,6 +35,22 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** Where it is known what exactly is wrong, the catalogue's sentence would only say the same in general. */
+const DETAIL_SAYS_ALL: ReadonlySet<ErrorCode> = new Set([
+  "invalid_request",
+  "unauthorized",
+  "not_found",
+  "wait_timed_out",
+  "conflict",
+  "precondition_failed",
+  "rate_limited",
+]);
+
+function sentence(code: ErrorCode, detail: string | undefined): string {
+  if (detail === undefined) return ERRORS[code].message;
+  return DETAIL_SAYS_ALL.has(code) ? detail : `${ERRORS[code].message}: ${detail}`;
+}
+
 /** A failure with a code of the catalogue; the message begins with the code and carries the value that was wrong. */
 export class CollectorError extends Error {
   override readonly name = "CollectorError";
@@ -47,7 +63,7 @@ export class CollectorError extends Error {
     detail?: string,
     options: { cause?: unknown; details?: { [name: string]: unknown } } = {},
   ) {
-    super(`${code}: ${ERRORS[code].message}${detail === undefined ? "" : `: ${detail}`}`, {
+    super(`${code}: ${sentence(code, detail)}`, {
       cause: options.cause,
     });
     this.code = code;

@@ -32,10 +32,16 @@ function describe(error: unknown, io: Io): Failure {
       message: error.message,
       hint: "Is the collector running? `npx sluice dev` starts one; --url names another address; `npx sluice doctor` looks closer",
     };
-  if (error instanceof AdminError) return { exit: exitOf(error), code: error.code, message: error.message };
+  if (error instanceof AdminError)
+    return { exit: exitOf(error), code: error.code, message: withoutCode(error) };
   if (io.interrupted.aborted) return { exit: "interrupted", code: "interrupted", message: "Interrupted" };
   const message = error instanceof Error ? error.message : String(error);
   return { exit: "failed", code: "failed", message };
+}
+
+/** The collector's sentences begin with their code: with `--json` it stands beside them, and people do not need it. */
+function withoutCode({ code, message }: AdminError): string {
+  return message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
 }
 
 function exitOf({ status, code }: AdminError): ExitName {

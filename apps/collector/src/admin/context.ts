@@ -1,5 +1,6 @@
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import type { Audiences } from "../audiences/start-audiences.js";
 import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { Catalog } from "../destinations/catalog.js";
 import type { LiveEvents } from "../live-events.js";
@@ -12,6 +13,7 @@ export interface AdminContext {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly delivery: Pick<DeliveryRuntime, "test" | "status" | "wake">;
+  readonly audiences: Pick<Audiences, "reset">;
   readonly tokens: Tokens;
   readonly live: LiveEvents;
   /** The log's end, for the readers of the live stream. */

@@ -356,6 +356,18 @@ export class AudienceEngine {
     });
   }
 
+  /** Removes some profiles with all that is kept and owed of them; answers whether there are more. Definitions stay. */
+  forgetSome(nowMs: number): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const loaded = await this.#load();
+      const step = new Step(this.#store, this.#remembered, loaded.numbers, nowMs);
+      const profiles = await step.scan(-1, STEP_PROFILES);
+      for (const profile of profiles) removeProfile(step, loaded, profile);
+      await this.#commit(step);
+      return profiles.length === STEP_PROFILES;
+    });
+  }
+
   /** Rewrites the store so that what was removed is in none of its bytes. */
   compact(): Promise<void> {
     return this.#inTurn(() => this.#store.compact());

@@ -51,6 +51,8 @@ export interface Audiences {
   identitiesOf(userId: string): Promise<readonly string[]>;
   /** Removes profiles with all that is kept and owed of them; nothing that was read from the log before comes after it. */
   forget(userIds: readonly string[]): Promise<readonly Forgotten[]>;
+  /** Forgets every profile, for development and tests. `clearLog` empties the log while nothing is read from it or added to it. */
+  reset(clearLog: () => Promise<void>): Promise<void>;
   /** Rewrites the profiles' files so that what was removed is in none of their bytes. */
   compact(): Promise<void>;
   close(): Promise<void>;
@@ -265,6 +267,13 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     },
     identitiesOf: (userId) => engine.identitiesOf(userId),
     forget: (userIds) => turn(() => engine.forget(userIds, clock.now())),
+    reset: (clearLog) =>
+      turn(async () => {
+        await clearLog();
+        while (await engine.forgetSome(clock.now())) {
+          // One step after the other, until none is left.
+        }
+      }),
     compact: () => engine.compact(),
     close: async () => {
       closing.abort();

@@ -18,6 +18,6 @@ export function readCursor(cursor: string | undefined): PagePlace {
   if (cursor === undefined) return NEWEST;
   const [digits = "", ...rest] = cursor.split(":");
   if (!/^\d{1,15}$/.test(digits))
-    throw new CollectorError("invalid_request", `cursor ${JSON.stringify(cursor)}`);
+    throw new CollectorError("invalid_request", `${JSON.stringify(cursor)} is no cursor of this list`);
   return { position: Number(digits), tie: rest.join(":") };
 }

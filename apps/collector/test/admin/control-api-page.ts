@@ -44,10 +44,13 @@ type, event, name, user, anonymous, group, id, source, destination, outcome, and
 integrations.
 
 **Live.** \`GET /live\` sends server-sent events: \`message\`, \`outcome\` (never before its message), \`rejected\`, and \`dropped\`
-when this reader was too slow: how many messages and outcomes it missed. \`Last-Event-ID\` goes on where an earlier stream
-ended. A reader costs the collector at most 2,000 messages a second and no memory for what it is behind.
+when this reader was too slow, or away for too long: how many messages (whether or not its filter would have shown them) and
+outcomes it missed; \`isMinimum\` where they were too many to count. \`Last-Event-ID\` goes on where an earlier stream ended: with
+the messages since, at most 10,000, and of each state the newest 500 outcomes. The log is read and decoded once for all
+readers; each is sent at most 2,000 messages a second and costs no memory for what it is behind.
 
-**Tests.** \`GET /wait\` answers as soon as a message is in a state; in dev mode \`POST /reset\` forgets all messages.
+**Tests.** \`GET /wait\` answers as soon as a message is in a state: at one of its destinations, or, with
+\`destinations=all\`, at every one that is to get it. In dev mode \`POST /reset\` forgets all messages and profiles.
 `;
 
 function describe(

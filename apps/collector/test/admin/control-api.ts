@@ -58,6 +58,8 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     store,
     catalog,
     delivery,
+    // Audiences have tests of their own, beside a whole collector.
+    audiences: { reset: (clearLog) => clearLog() },
     tokens,
     live,
     clock,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { openCollector, openReceiver } from "../audiences/collector-world.js";
 import { controlApi } from "./control-api.js";
 
 const paid = { messageId: "m-1", type: "track", event: "Paid", userId: "1" };
@@ -36,6 +37,34 @@ describe("a reset", () => {
       { state: "delivered" },
     ]);
     expect(api.destination.delivered).toHaveLength(before + 1);
+  });
+
+  it("forgets profiles and members: a user who enters again is told of again", async () => {
+    const world = await openCollector();
+    const receiver = await openReceiver();
+    try {
+      const destinationId = await world.webhook(receiver.url, []);
+      const { body: audience } = await world.api("POST", "/audiences", {
+        name: "Pro Users",
+        condition: { kind: "trait", trait: "plan", is: "equals", value: "pro" },
+        destinationIds: [destinationId],
+      });
+      const enter = { type: "identify", userId: "ann", traits: { plan: "pro" } };
+      await world.send([enter]);
+      await receiver.until((got) => got.length === 1);
+
+      expect((await world.api("POST", "/reset")).status).toBe(204);
+      expect((await world.api("GET", "/profiles/ann")).status).toBe(404);
+      expect((await world.api("GET", `/audiences/${audience.id}`)).body).toMatchObject({ size: 0 });
+      expect((await world.api("GET", "/messages")).body.items).toEqual([]);
+
+      await world.send([enter]);
+      await receiver.until((got) => got.length === 2);
+      expect(receiver.got.map(({ traits }) => traits)).toEqual([{ pro_users: true }, { pro_users: true }]);
+    } finally {
+      await world.close();
+      await receiver.close();
+    }
   });
 
   it("is not to be had in production", async () => {

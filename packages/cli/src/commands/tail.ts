@@ -140,7 +140,7 @@ async function lineOf({ event }: LiveItem, io: Io, names: (id: string) => Promis
       return rejectedLine(event, io.style);
     case "dropped":
       return io.style.yellow(
-        `… ${event.messages} messages and ${event.outcomes} outcomes were not shown: they came faster than they could be printed\n`,
+        `… ${event.isMinimum ? "at least " : ""}${event.messages} messages and ${event.outcomes} outcomes are not shown: they came faster than they could be printed, or while there was no connection\n`,
       );
     default:
       return event satisfies never;

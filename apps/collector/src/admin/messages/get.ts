@@ -28,7 +28,8 @@ export const getMessage = endpoint({
   errors: ["not_found"],
   async handle({ params, query }, { store }) {
     const found = await findMessage(store, params.messageId ?? "", query.sourceId);
-    if (found === undefined) throw new CollectorError("not_found", "No message has this id");
+    if (found === undefined)
+      throw new CollectorError("not_found", `no message has the id ${params.messageId}`);
     return { status: 200, body: found };
   },
 });

@@ -123,6 +123,7 @@ export function startEngineThread(options: EngineThreadOptions): Engine {
     previewEnd: notice("previewEnd"),
     identitiesOf: method("identitiesOf"),
     forget: method("forget"),
+    forgetSome: method("forgetSome"),
     compact: method("compact"),
     async close() {
       if (state.kind !== "running") {
