@@ -1,34 +1,24 @@
-import { formatTime } from "@sluice/protocol";
-import {
-  admit,
-  afterFailure,
-  afterSuccess,
-  type CancelTimer,
-  type CircuitBreaker,
-  CLOSED_BREAKER,
-  type Clock,
-} from "@sluice/resilience";
+import type { CancelTimer, CircuitBreaker, Clock } from "@sluice/resilience";
 import type { Destination, RoundOutcome } from "../destinations/destination.js";
-import type {
-  Attempt,
-  ConsumerState,
-  FinalState,
-  Offset,
-  Retry,
-  Store,
-  StoredMessage,
-} from "../store/store.js";
-import { type CursorTracker, cursorTracker, type Place } from "./cursor-tracker.js";
+import type { ConsumerState, Offset, Retry, Settlement, Store, StoredMessage } from "../store/store.js";
+import { takeIn } from "./catch-up.js";
+import { type CursorTracker, cursorTracker } from "./cursor-tracker.js";
 import type { DeliveryEvents } from "./delivery-events.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
+import { DestinationGate } from "./destination-gate.js";
+import { Ledger } from "./ledger.js";
+import { LogFeed } from "./log-feed.js";
 import { LogWindow } from "./log-window.js";
-import { isOutbound, type Match, match, type Routing } from "./match.js";
-import { fullRateLimit, type RateLimit, takePermit } from "./rate-limit.js";
+import type { Routing } from "./match.js";
+import { MessageRound, outgoing, type RoundListener } from "./message-round.js";
+import { OpenDestination } from "./open-destination.js";
+import { RetryFeed } from "./retry-feed.js";
 import { RetryQueue } from "./retry-queue.js";
-import { decide, isOver, lastCallMs, windowText } from "./retry-schedule.js";
+import { decide, lastCallMs } from "./retry-schedule.js";
 import { type Settler, settler } from "./settler.js";
-import { messagesOf, type SharedReader } from "./shared-reader.js";
-import { UserOrder, userOf } from "./user-order.js";
+import type { SharedReader } from "./shared-reader.js";
+import { UserLines } from "./user-lines.js";
+import type { Work } from "./work.js";
 
 export interface ConsumerOptions {
   readonly destinationId: string;
@@ -54,24 +44,6 @@ export interface ConsumerStatus {
   readonly lastError?: string;
 }
 
-type Deliverable = Extract<Match, { kind: "deliver" }>;
-
-/** A message on its way. */
-interface Work {
-  readonly stored: StoredMessage;
-  readonly matched: Deliverable;
-  /** Its place in the log's order; absent for what comes from the retry queue. */
-  readonly place?: Place;
-  readonly retry?: Retry;
-}
-
-/** A destination that was opened, with the rounds that it has under way: it is closed when it was replaced and has none. */
-interface OpenDestination {
-  readonly destination: Destination;
-  rounds: number;
-  retired: boolean;
-}
-
 /**
  * - `running`: messages are begun as long as there is room.
  * - `paused`: the destination is disabled, or cannot be opened; rounds under way end as ever, none is begun.
@@ -79,13 +51,8 @@ interface OpenDestination {
  */
 type State = "running" | "paused" | "closed";
 
-/** What came of the attempt to begin a round: begun, nothing there, or nothing may begin before a time. */
-type Begun = "begun" | "nothing" | { readonly waitUntilMs: number | undefined };
-
 /** The cursor is stored for its own sake when so many messages passed that left nothing to store. */
 const SILENT_MESSAGES = 5_000;
-/** Messages that wait in memory for an earlier one of their user, at most. */
-const MOST_IN_LINE = 1_000;
 const STORE_RETRY_MS = 1_000;
 
 /**
@@ -96,39 +63,37 @@ const STORE_RETRY_MS = 1_000;
 export class Consumer {
   readonly #options: ConsumerOptions;
   readonly #settler: Settler;
-  readonly #window: LogWindow;
-  readonly #retries: RetryQueue;
+  readonly #ledger: Ledger;
   readonly #cursor: CursorTracker;
-  /** Messages beyond the cursor that were settled before the last restart. */
-  readonly #settledAhead: Set<Offset>;
-  readonly #order = new UserOrder<Work>();
-  /** Messages whose earlier ones of the same user are done. */
-  #nextInLine: Work[] = [];
+  readonly #window: LogWindow;
+  readonly #feed: LogFeed;
+  readonly #retries: RetryQueue;
+  readonly #retryFeed: RetryFeed;
+  readonly #lines: UserLines;
+  readonly #gate: DestinationGate;
+  readonly #listener: RoundListener;
   #state: State = "paused";
   #routing: Routing;
   #open: OpenDestination | undefined;
+  /** Rounds under way, and retries whose messages are being loaded for one. */
   #inFlight = 0;
-  #breaker: CircuitBreaker = CLOSED_BREAKER;
-  #rate: RateLimit | undefined;
   /** The last cursor that went to the store with something else. */
   #storedCursor: Offset;
   #retriesFirst = true;
-  #cancelTimer: CancelTimer | undefined;
+  #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   #lastError: string | undefined;
   #onIdle: (() => void) | undefined;
 
   constructor(options: ConsumerOptions, stored: ConsumerState, routing: Routing) {
-    const { destinationId, store, reader, steady, events } = options;
+    const { destinationId, store, reader, steady, clock, policy, events } = options;
     const consumerId = destinationId;
-    const onFailure = (error: unknown): void => {
-      events.storeFailed(destinationId, error);
-      steady.after(STORE_RETRY_MS, () => this.#pump());
-    };
+    const { consumers, log } = store;
+    const onFailure = (error: unknown): void => this.#storeFailed(error);
     this.#options = options;
     this.#routing = routing;
     this.#cursor = cursorTracker(stored.cursor);
     this.#storedCursor = stored.cursor;
-    this.#settledAhead = new Set(stored.settledAhead);
+    this.#gate = new DestinationGate(policy.breaker);
     this.#window = new LogWindow({
       reader,
       start: stored.cursor,
@@ -141,7 +106,7 @@ export class Consumer {
     });
     this.#retries = new RetryQueue({
       consumerId,
-      consumers: store.consumers,
+      consumers,
       clock: steady,
       stored: stored.retries,
       onReady: () => this.#pump(),
@@ -149,27 +114,61 @@ export class Consumer {
     });
     this.#settler = settler({
       consumerId,
-      consumers: store.consumers,
+      consumers,
       clock: steady,
       cursor: () => this.#cursor.cursor,
-      onStored: ({ cursor, outcomes, retries }) => {
-        this.#storedCursor = cursor;
-        for (const { offset } of outcomes) this.#retries.ended(offset);
-        for (const retry of retries) this.#retries.put(retry);
-        this.#pump();
-      },
+      onStored: (settlement) => this.#stored(settlement),
       onFailure,
     });
+    const ledger = new Ledger({
+      destinationId,
+      settler: this.#settler,
+      retries: this.#retries,
+      clock,
+      events,
+    });
+    this.#ledger = ledger;
+    this.#lines = new UserLines({
+      ledger,
+      cursor: this.#cursor,
+      steady,
+      lookAgainMs: policy.retry.backoff.maxMs,
+    });
+    this.#feed = new LogFeed({
+      window: this.#window,
+      cursor: this.#cursor,
+      lines: this.#lines,
+      ledger,
+      settledAhead: stored.settledAhead,
+      routing: () => this.#routing,
+      isFull: () => this.#settler.full,
+    });
+    this.#retryFeed = new RetryFeed({
+      log,
+      feed: this.#feed,
+      lines: this.#lines,
+      ledger,
+      steady,
+      policy: policy.retry,
+    });
+    this.#listener = {
+      settler: this.#settler,
+      gone: options.onGone,
+      failed: (reason) => {
+        this.#lastError = reason;
+      },
+    };
   }
 
   get status(): ConsumerStatus {
-    const alive = this.#breaker.kind === "closed" ? "delivering" : "backing_off";
+    const { breaker } = this.#gate;
+    const alive = breaker.kind === "closed" ? "delivering" : "backing_off";
     return {
       state: this.#state === "running" ? alive : "disabled",
       cursor: this.#cursor.cursor,
       inFlight: this.#inFlight,
       retries: this.#retries.waiting,
-      breaker: this.#breaker,
+      breaker,
       ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
     };
   }
@@ -188,42 +187,24 @@ export class Consumer {
     this.#pump();
   }
 
-  /** Puts a source's messages of a span that was passed already into the retry queue, as due now. */
   async #takeIn(sourceId: string, after: Offset, upTo: Offset): Promise<void> {
-    const { reader, steady, events, destinationId } = this.#options;
+    const { reader, steady } = this.#options;
     try {
-      for await (const stored of messagesOf(reader, sourceId, after, upTo)) {
-        const nowMs = steady.now();
-        this.#putRetry({
-          offset: stored.offset,
-          rounds: 0,
-          firstAttemptAtMs: nowMs,
-          dueAtMs: nowMs,
-          reason: "queued",
-          doneUrls: [],
-          replay: false,
-        });
-      }
+      await takeIn({ sourceId, after, upTo }, { reader, steady, ledger: this.#ledger });
     } catch (error) {
-      events.storeFailed(destinationId, error);
+      this.#options.events.storeFailed(this.#options.destinationId, error);
       steady.after(STORE_RETRY_MS, () => void this.#takeIn(sourceId, after, upTo));
     }
   }
 
   /** Delivers through this destination from now on; undefined: not at all. */
   use(destination: Destination | undefined): void {
-    const former = this.#open;
-    if (former !== undefined) {
-      former.retired = true;
-      closeWhenDone(former);
-    }
+    this.#open?.retire();
     if (this.#state === "closed") return;
-    this.#open = destination === undefined ? undefined : { destination, rounds: 0, retired: false };
+    this.#open = destination && new OpenDestination(destination);
     this.#state = destination === undefined ? "paused" : "running";
-    const { perSecond } = destination?.flow ?? {};
-    this.#rate = perSecond === undefined ? undefined : fullRateLimit(perSecond, this.#options.steady.now());
-    // New settings may be the cure: begin as with a destination that is well.
-    this.#breaker = CLOSED_BREAKER;
+    if (destination !== undefined) this.#lines.keep(destination.flow.order);
+    this.#gate.reset(destination?.flow.perSecond, this.#options.steady.now());
     this.#pump();
   }
 
@@ -236,20 +217,13 @@ export class Consumer {
   /** Somebody put retries, or wants to know now: the retry queue is looked at, and a dead destination probed. */
   wake(): void {
     this.#retries.changed();
-    if (this.#breaker.kind === "open") {
-      this.#breaker = { ...this.#breaker, probeAtMs: this.#options.steady.now() };
-    }
+    this.#gate.probeNow(this.#options.steady.now());
     this.#pump();
   }
 
   /** Takes in a message that failed before a restart, so that those of the same user behind it wait. In the log's order. */
   recall(stored: StoredMessage, retry: Retry): void {
-    this.#order.park(userOf(stored.message), retry);
-  }
-
-  /** Whether messages of this one's user are sent one after the other. */
-  #isOrdered(stored: StoredMessage): boolean {
-    return this.#open?.destination.flow.order === "user" || isMadeHere(stored);
+    this.#lines.recall(stored, retry);
   }
 
   /**
@@ -259,7 +233,7 @@ export class Consumer {
   async close(graceMs: number): Promise<void> {
     const open = this.#open;
     this.#state = "closed";
-    this.#cancelTimer?.();
+    this.#timer?.cancel();
     if (this.#inFlight > 0 && graceMs > 0) {
       await new Promise<void>((resolve) => {
         const cancel = this.#options.clock.after(graceMs, resolve);
@@ -269,259 +243,123 @@ export class Consumer {
         };
       });
     }
-    await open?.destination.close();
+    await open?.close();
     if (this.#cursor.cursor > this.#storedCursor) this.#settler.flush();
     await this.#settler.stop();
   }
 
+  #storeFailed(error: unknown): void {
+    const { events, destinationId, steady } = this.#options;
+    events.storeFailed(destinationId, error);
+    steady.after(STORE_RETRY_MS, () => this.#pump());
+  }
+
+  #stored({ cursor, outcomes, retries }: Settlement): void {
+    this.#storedCursor = cursor;
+    for (const { offset } of outcomes) this.#retries.ended(offset);
+    for (const retry of retries) this.#retries.put(retry);
+    this.#pump();
+  }
+
   #pump(): void {
-    const flow = this.#open?.destination.flow;
-    if (this.#state !== "running" || flow === undefined) return;
+    if (this.#state !== "running" || this.#open === undefined) return;
+    const { concurrency } = this.#open.flow;
     let waitUntilMs: number | undefined;
-    while (this.#inFlight < flow.concurrency && !this.#settler.full) {
-      const begun = this.#beginOne(flow.order === "user");
-      if (begun === "begun") continue;
-      if (begun !== "nothing") waitUntilMs = begun.waitUntilMs;
-      break;
+    while (this.#inFlight < concurrency && !this.#settler.full) {
+      const nowMs = this.#options.steady.now();
+      this.#retries.fill(nowMs);
+      const gate = this.#gate.ask(nowMs);
+      if (gate.kind !== "open") waitUntilMs = gate.untilMs;
+      if (!(gate.kind === "dead" ? this.#beginLast(nowMs) : gate.kind === "open" && this.#beginAny(nowMs)))
+        break;
     }
     this.#arm(waitUntilMs);
   }
 
-  /** Begins one round if there is one and it may. */
-  #beginOne(ordered: boolean): Begun {
-    const nowMs = this.#options.steady.now();
-    this.#retries.fill(nowMs);
-    const gate = admit(this.#breaker, nowMs);
-    if (!gate.admitted) {
-      // A dead destination gets no message but those whose last attempt this is.
-      this.#window.drop();
-      const last = this.#retries.take((retry) => this.#isLastAttempt(retry, nowMs));
-      if (last === undefined) return { waitUntilMs: gate.retryAtMs };
-      this.#beginRetry(last);
-      return "begun";
-    }
-    if (this.#rate !== undefined) {
-      const permit = takePermit(this.#rate, nowMs);
-      if (!permit.taken) return { waitUntilMs: permit.retryAtMs };
-      if (!this.#beginAny(ordered, gate.next)) return "nothing";
-      this.#rate = permit.next;
-      return "begun";
-    }
-    return this.#beginAny(ordered, gate.next) ? "begun" : "nothing";
+  /** A dead destination gets no message but those whose last attempt this is. */
+  #beginLast(nowMs: number): boolean {
+    this.#window.drop();
+    return this.#beginRetry((retry) => this.#isLastAttempt(retry, nowMs));
   }
 
   /** By turns a message that failed before and a new one, so that neither waits for all of the other. */
-  #beginAny(ordered: boolean, breaker: CircuitBreaker): boolean {
-    const before = this.#breaker;
-    this.#breaker = breaker;
+  #beginAny(nowMs: number): boolean {
+    this.#gate.enter(nowMs);
     this.#retriesFirst = !this.#retriesFirst;
-    if (this.#retriesFirst && this.#beginAnyRetry()) return true;
-    if (this.#beginNew(ordered)) return true;
-    if (!this.#retriesFirst && this.#beginAnyRetry()) return true;
-    this.#breaker = before;
+    if (this.#retriesFirst && this.#beginRetry(ANY)) return true;
+    if (this.#beginNew()) return true;
+    if (!this.#retriesFirst && this.#beginRetry(ANY)) return true;
+    this.#gate.takeBack();
     return false;
   }
 
-  #beginAnyRetry(): boolean {
-    const retry = this.#retries.take(() => true);
-    if (retry === undefined) return false;
-    this.#beginRetry(retry);
-    return true;
-  }
-
-  /** Begins the next message of the log that is to be delivered; those that are not are settled on the way. */
-  #beginNew(ordered: boolean): boolean {
-    for (let next = this.#nextInLine.shift(); next !== undefined; next = this.#nextInLine.shift()) {
-      // Its user may have been deleted while it waited behind an earlier message.
-      const isGone = this.#isGone(next.stored);
-      if (!isGone) {
-        this.#begin(next);
-        return true;
-      }
-      this.#settle(next.stored, "suppressed", "the user was deleted");
-      this.#leaveLine(next.stored);
-      if (next.place !== undefined) this.#cursor.done(next.place);
-    }
-    for (;;) {
-      if (this.#order.waiting >= MOST_IN_LINE || this.#settler.full) return false;
-      const stored = this.#window.take();
-      if (stored === undefined) break;
-      const place = this.#cursor.add(stored.offset);
-      if (this.#settledAhead.delete(stored.offset)) {
-        this.#cursor.done(place);
-        continue;
-      }
-      const matched = this.#match(stored, false);
-      if (matched === undefined) {
-        this.#cursor.done(place);
-        continue;
-      }
-      const work: Work = { stored, matched, place };
-      this.#order.dropParked(userOf(stored.message), (offset) =>
-        this.#isGone({ message: stored.message, offset }),
-      );
-      const turn =
-        ordered || isMadeHere(stored)
-          ? this.#order.join(userOf(stored.message), stored.offset, work)
-          : "begin";
-      if (turn === "park") this.#park(work);
-      if (turn !== "begin") continue;
+  #beginNew(): boolean {
+    const work = this.#feed.take();
+    if (work !== undefined) {
       this.#begin(work);
-      // While this one is under way the next are read.
-      this.#window.fill();
       return true;
     }
-    this.#window.fill();
-    this.#cursor.passed(this.#window.passed);
     if (this.#cursor.cursor - this.#storedCursor > SILENT_MESSAGES) this.#settler.flush();
     return false;
   }
 
-  /** Whether the message came before its user was deleted, or while suppressed. */
-  #isGone({ message, offset }: Pick<StoredMessage, "message" | "offset">): boolean {
-    return message.type !== "delete" && (this.#routing.isSuppressed?.(userOf(message), offset) ?? false);
-  }
-
-  /** What is to be delivered; anything else is settled, where there is something to say about it. */
-  #match(stored: StoredMessage, replay: boolean): Deliverable | undefined {
-    const matched = match(stored, this.#routing, replay);
-    switch (matched.kind) {
-      case "deliver":
-        return matched;
-      case "unconnected":
-        if (replay) this.#settle(stored, "failed", "the source is not connected to this destination");
-        return undefined;
-      case "filtered":
-      case "skipped":
-      case "suppressed":
-        this.#settle(stored, matched.kind, matched.reason);
-        return undefined;
-      default:
-        return matched satisfies never;
-    }
-  }
-
   /** Loads a retry's message and begins its round; holds its place among those under way meanwhile. */
-  #beginRetry(retry: Retry): void {
+  #beginRetry(accept: (retry: Retry) => boolean): boolean {
+    const retry = this.#retries.take(accept);
+    if (retry === undefined) return false;
     this.#inFlight += 1;
-    const isProbe = this.#breaker.kind === "probing";
-    this.#options.store.log.get(retry.offset).then(
+    const isProbe = this.#gate.isProbing;
+    const notSent = (): void => {
+      if (isProbe) this.#gate.probeNotSent(this.#options.steady.now());
+    };
+    this.#retryFeed.load(retry).then(
       (stored) => {
-        this.#inFlight -= 1;
-        if (this.#state !== "running") {
-          // Disabled or closed while it was loaded: it waits in the store, as before.
-          if (this.#inFlight === 0) this.#onIdle?.();
-          if (this.#state === "paused") this.#settler.retry(retry);
-          return;
+        // Disabled or closed while it was loaded: it waits in the store, as before.
+        if (this.#state === "paused") this.#ledger.putBack(retry);
+        else if (this.#state === "running") {
+          const work = this.#retryFeed.workOf(stored, retry);
+          if (work === undefined) notSent();
+          else this.#begin(work);
         }
-        const work = stored === undefined ? this.#missing(retry) : this.#retryWork(stored, retry);
-        if (work !== undefined) this.#begin(work);
-        else if (isProbe) this.#probeNotSent();
-        if (this.#inFlight === 0) this.#onIdle?.();
-        this.#pump();
+        this.#leave();
       },
       (error) => {
-        this.#inFlight -= 1;
-        if (isProbe) this.#probeNotSent();
-        this.#options.events.storeFailed(this.#options.destinationId, error);
-        this.#settler.retry(retry);
+        notSent();
+        this.#ledger.putBack(retry);
+        this.#storeFailed(error);
+        this.#leave();
       },
     );
-  }
-
-  /** What was to be the probe turned out not to be sent at all: the next message is it. */
-  #probeNotSent(): void {
-    if (this.#breaker.kind !== "probing") return;
-    this.#breaker = { kind: "open", probes: this.#breaker.probes, probeAtMs: this.#options.steady.now() };
-  }
-
-  #retryWork(stored: StoredMessage, retry: Retry): Work | undefined {
-    const nowMs = this.#options.steady.now();
-    const { retry: schedule } = this.#options.policy;
-    const user = userOf(stored.message);
-    const isOrdered = this.#isOrdered(stored) && !retry.replay;
-    if (isOrdered && !this.#order.resume(user, retry.offset)) {
-      // Its turn comes when the one before it is done, and then it is called up at once.
-      const later = { ...retry, dueAtMs: nowMs + schedule.backoff.maxMs };
-      this.#order.park(user, later);
-      this.#settler.retry(later);
-      return undefined;
-    }
-    const over = retry.rounds > 0 && isOver(retry.firstAttemptAtMs, nowMs, schedule);
-    const matched = over ? undefined : this.#match(stored, retry.replay);
-    if (over) this.#settle(stored, "failed", `gave up after ${windowText(schedule)}: ${retry.reason}`);
-    if (matched !== undefined) return { stored, matched, retry };
-    if (isOrdered) this.#leaveLine(stored);
-    return undefined;
-  }
-
-  #missing({ offset }: Retry): undefined {
-    const { clock } = this.#options;
-    this.#settler.outcome({
-      offset,
-      state: "failed",
-      reason: "the message is no longer stored",
-      atMs: clock.now(),
-    });
-    const user = this.#order.firstAt(offset);
-    if (user !== undefined) this.#leave(user, offset);
-    return undefined;
+    return true;
   }
 
   #begin(work: Work): void {
-    const open = this.#open;
-    const { stored, matched, retry } = work;
-    const { steady } = this.#options;
-    if (open === undefined || !isOutbound(matched.message)) {
-      this.#conclude(work, { kind: "failed", reason: "this kind of message goes to no destination" }, 0, 0);
+    const round = new MessageRound(work, this.#options.steady.now(), this.#listener);
+    const message = outgoing(work);
+    if (message === undefined || this.#open === undefined) {
+      this.#conclude(work, round, { kind: "failed", reason: "this kind of message goes to no destination" });
       return;
     }
     this.#inFlight += 1;
-    open.rounds += 1;
-    const rounds = (retry?.rounds ?? 0) + 1;
-    const firstAttemptAtMs = rounds > 1 && retry !== undefined ? retry.firstAttemptAtMs : steady.now();
-    const record = (attempt: Omit<Attempt, "offset" | "attempt" | "replay">): void => {
-      if (attempt.error !== undefined) this.#lastError = attempt.error.message;
-      const replay = retry?.replay === true ? { replay: true } : {};
-      this.#settler.attempt({ offset: stored.offset, attempt: rounds, ...attempt, ...replay });
-    };
-    open.destination
-      .deliver(
-        {
-          messageId: stored.messageId,
-          sourceId: stored.sourceId,
-          message: matched.message,
-          timestamp: formatTime(matched.timeMs),
-        },
-        {
-          number: rounds,
-          doneUrls: retry?.doneUrls ?? [],
-          failedUrls: retry?.failedUrls ?? [],
-          record,
-          gone: this.#options.onGone,
-        },
-      )
-      .catch((error: unknown) => crashed(error))
-      .then((outcome) => {
-        this.#inFlight -= 1;
-        open.rounds -= 1;
-        if (outcome.kind !== "aborted") this.#conclude(work, outcome, rounds, firstAttemptAtMs);
-        closeWhenDone(open);
-        if (this.#inFlight === 0) this.#onIdle?.();
-        this.#pump();
-      });
+    this.#open.deliver(message, round, (outcome) => {
+      if (outcome.kind !== "aborted") this.#conclude(work, round, outcome);
+      this.#leave();
+    });
+  }
+
+  /** One fewer is under way. */
+  #leave(): void {
+    this.#inFlight -= 1;
+    if (this.#inFlight === 0) this.#onIdle?.();
+    this.#pump();
   }
 
   /** Carries out what was decided about a message after a round. */
-  #conclude(
-    work: Work,
-    outcome: Exclude<RoundOutcome, { kind: "aborted" }>,
-    rounds: number,
-    firstAttemptAtMs: number,
-  ): void {
-    const { steady, clock, policy, events, destinationId } = this.#options;
+  #conclude(work: Work, round: MessageRound, outcome: Exclude<RoundOutcome, { kind: "aborted" }>): void {
+    const { steady, clock, policy } = this.#options;
     const nowMs = steady.now();
     this.#observe(outcome, nowMs);
+    const { number: rounds, firstAttemptAtMs } = round;
     const crowd = this.#retries.waiting;
     const decision = decide(
       outcome,
@@ -530,8 +368,8 @@ export class Consumer {
     );
     const { stored, retry, place } = work;
     if (decision.kind === "settle") {
-      this.#settle(stored, decision.state, decision.reason);
-      this.#leaveLine(stored);
+      this.#ledger.settle(stored, decision.state, decision.reason);
+      this.#lines.done(stored);
     } else {
       const { reason, doneUrls, failedUrls } = outcome as Extract<RoundOutcome, { kind: "retry" }>;
       const next: Retry = {
@@ -544,83 +382,20 @@ export class Consumer {
         ...(failedUrls.length === 0 ? {} : { failedUrls }),
         replay: retry?.replay ?? false,
       };
-      this.#putRetry(next);
-      events.retrying(destinationId, stored, reason, clock.now(), decision.dueAtMs);
-      this.#parkLine(stored, next);
+      this.#ledger.retry(stored, next);
+      this.#lines.failed(stored, next);
     }
     if (place !== undefined) this.#cursor.done(place);
   }
 
   /** What a round says about the destination as a whole. */
   #observe(outcome: Exclude<RoundOutcome, { kind: "aborted" }>, nowMs: number): void {
-    const { policy, clock, events, destinationId } = this.#options;
-    const before = this.#breaker;
-    const isFailure = outcome.kind === "retry" && !outcome.alive;
-    if (!isFailure) {
-      this.#breaker = afterSuccess(before);
-      if (outcome.kind === "delivered") this.#lastError = undefined;
-    } else {
-      const after = afterFailure(before, policy.breaker, nowMs, clock.random());
-      // A receiver that says when to come again is not probed before.
-      const notBeforeMs = nowMs + (outcome.retryAfterMs ?? 0);
-      this.#breaker =
-        after.kind === "open" && after.probeAtMs < notBeforeMs ? { ...after, probeAtMs: notBeforeMs } : after;
-    }
-    if (before.kind !== this.#breaker.kind) {
-      events.breaker(destinationId, before, this.#breaker, outcome.reason);
-    }
-  }
-
-  #settle(stored: StoredMessage, state: FinalState, reason: string): void {
     const { clock, events, destinationId } = this.#options;
-    const atMs = clock.now();
-    this.#settler.outcome({ offset: stored.offset, state, reason, atMs });
-    events.settled(destinationId, stored, state, reason, atMs);
-  }
-
-  #putRetry(retry: Retry): void {
-    this.#retries.handedOver(retry.offset);
-    this.#settler.retry(retry);
-  }
-
-  /** The message and those that wait behind it in memory go to the retry queue. */
-  #parkLine(stored: StoredMessage, retry: Retry): void {
-    if (!this.#isOrdered(stored) || retry.replay) return;
-    const user = userOf(stored.message);
-    const behind = this.#order.waitingOf(user);
-    this.#order.park(user, retry);
-    for (const work of behind) this.#park(work);
-  }
-
-  /** Puts a message that was not begun into the retry queue, behind an earlier one of its user. */
-  #park({ stored, place }: Work): void {
-    const { steady, clock, policy, events, destinationId } = this.#options;
-    const nowMs = steady.now();
-    const retry: Retry = {
-      offset: stored.offset,
-      rounds: 0,
-      firstAttemptAtMs: nowMs,
-      // Called up as soon as its turn comes; this is only for the case that nobody does.
-      dueAtMs: nowMs + policy.retry.backoff.maxMs,
-      reason: "waits for an earlier message of this user",
-      doneUrls: [],
-      replay: false,
-    };
-    this.#order.park(userOf(stored.message), retry);
-    this.#putRetry(retry);
-    if (place !== undefined) this.#cursor.done(place);
-    events.retrying(destinationId, stored, retry.reason, clock.now(), retry.dueAtMs);
-  }
-
-  /** The message is done: its user's next may go. */
-  #leaveLine({ message, offset }: StoredMessage): void {
-    this.#leave(userOf(message), offset);
-  }
-
-  #leave(user: string, offset: Offset): void {
-    const next = this.#order.leave(user, offset);
-    if (next?.kind === "waiting") this.#nextInLine.push(next.work);
-    if (next?.kind === "parked") this.#settler.retry({ ...next.retry, dueAtMs: this.#options.steady.now() });
+    const before = this.#gate.breaker;
+    this.#gate.observe(outcome, nowMs, clock.random());
+    if (outcome.kind === "delivered") this.#lastError = undefined;
+    const after = this.#gate.breaker;
+    if (before.kind !== after.kind) events.breaker(destinationId, before, after, outcome.reason);
   }
 
   #isLastAttempt({ offset, rounds, firstAttemptAtMs }: Retry, nowMs: number): boolean {
@@ -632,29 +407,23 @@ export class Consumer {
    * asked for, or waits for a round, a settlement or a leasing to end, each of which pumps.
    */
   #arm(waitUntilMs: number | undefined): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
     const { steady } = this.#options;
-    const nowMs = steady.now();
     const { nextDueMs } = this.#retries;
+    if (waitUntilMs === undefined && nextDueMs === undefined && this.#timer === undefined) return;
+    const nowMs = steady.now();
     const times = [waitUntilMs, nextDueMs].filter((atMs) => atMs !== undefined && atMs > nowMs);
+    const atMs = Math.min(...(times as number[]));
+    // Pumping is frequent, and what comes next mostly the same.
+    if (atMs === this.#timer?.atMs) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
     if (times.length === 0) return;
-    this.#cancelTimer = steady.after(Math.min(...(times as number[])) - nowMs, () => this.#pump());
+    const cancel = steady.after(atMs - nowMs, () => {
+      this.#timer = undefined;
+      this.#pump();
+    });
+    this.#timer = { atMs, cancel };
   }
 }
 
-/** Closes a destination that was replaced, once its last round has ended. */
-function closeWhenDone({ destination, rounds, retired }: OpenDestination): void {
-  if (retired && rounds === 0) void destination.close();
-}
-
-/** A destination must not reject: one that does has a mistake, and its message is not lost for it. */
-function crashed(error: unknown): RoundOutcome {
-  const reason = `internal error: ${error instanceof Error ? error.name : typeof error}`;
-  return { kind: "retry", reason, doneUrls: [], failedUrls: [], alive: false };
-}
-
-/** Messages that the collector makes say how something is now: the latest must arrive last, whatever the destination asks for. */
-function isMadeHere({ onlyDestinations }: Pick<StoredMessage, "onlyDestinations">): boolean {
-  return onlyDestinations !== undefined;
-}
+const ANY = (): boolean => true;

@@ -27,6 +27,11 @@ export class UserOrder<T> {
   readonly #lines = new Map<string, Entry<T>[]>();
   #waiting = 0;
 
+  /** Nobody has a message that is not done. */
+  get isEmpty(): boolean {
+    return this.#lines.size === 0;
+  }
+
   /** Messages that wait in memory. */
   get waiting(): number {
     return this.#waiting;

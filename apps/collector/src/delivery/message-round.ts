@@ -1,0 +1,58 @@
+import { formatTime } from "@sluice/protocol";
+import type { OutgoingMessage, Round, RoundAttempt } from "../destinations/destination.js";
+import { isOutbound } from "./match.js";
+import type { Settler } from "./settler.js";
+import type { Work } from "./work.js";
+
+/** What a message's rounds tell to, beside their outcome. */
+export interface RoundListener {
+  readonly settler: Pick<Settler, "attempt">;
+  /** A target answered 410. */
+  gone(url: string): void;
+  /** An exchange failed, for this reason. */
+  failed(reason: string): void;
+}
+
+/** The next round of a message: what the destination is given, and what it says goes to the trace. */
+export class MessageRound implements Round {
+  readonly number: number;
+  readonly doneUrls: readonly string[];
+  readonly failedUrls: readonly string[];
+  /** When the first round of the message began: the retry window is counted from here. */
+  readonly firstAttemptAtMs: number;
+  readonly #work: Work;
+  readonly #listener: RoundListener;
+
+  constructor(work: Work, nowMs: number, listener: RoundListener) {
+    const { retry } = work;
+    this.number = (retry?.rounds ?? 0) + 1;
+    this.doneUrls = retry?.doneUrls ?? [];
+    this.failedUrls = retry?.failedUrls ?? [];
+    this.firstAttemptAtMs = retry !== undefined && retry.rounds > 0 ? retry.firstAttemptAtMs : nowMs;
+    this.#work = work;
+    this.#listener = listener;
+  }
+
+  record(attempt: RoundAttempt): void {
+    const { stored, retry } = this.#work;
+    if (attempt.error !== undefined) this.#listener.failed(attempt.error.message);
+    const placed = { offset: stored.offset, attempt: this.number, ...attempt };
+    this.#listener.settler.attempt(retry?.replay === true ? { ...placed, replay: true } : placed);
+  }
+
+  gone(url: string): void {
+    this.#listener.gone(url);
+  }
+}
+
+/** What goes out; undefined for a kind of message that goes to no destination. The log holds none but by a mistake. */
+export function outgoing({ stored, matched }: Work): OutgoingMessage | undefined {
+  const { message, timeMs } = matched;
+  if (!isOutbound(message)) return undefined;
+  return {
+    messageId: stored.messageId,
+    sourceId: stored.sourceId,
+    message,
+    timestamp: formatTime(timeMs),
+  };
+}

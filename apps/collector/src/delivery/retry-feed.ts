@@ -1,0 +1,46 @@
+import type { Clock } from "@sluice/resilience";
+import type { EventLog, Retry, StoredMessage } from "../store/store.js";
+import type { Ledger } from "./ledger.js";
+import type { LogFeed } from "./log-feed.js";
+import { isOver, type RetryPolicy, windowText } from "./retry-schedule.js";
+import type { UserLines } from "./user-lines.js";
+import type { Work } from "./work.js";
+
+export interface RetryFeedOptions {
+  readonly log: Pick<EventLog, "get">;
+  readonly feed: LogFeed;
+  readonly lines: UserLines;
+  readonly ledger: Ledger;
+  readonly steady: Clock;
+  readonly policy: RetryPolicy;
+}
+
+/** Makes work of retries that are due: loads the message, and asks anew whether and when it is to be sent. */
+export class RetryFeed {
+  readonly #options: RetryFeedOptions;
+
+  constructor(options: RetryFeedOptions) {
+    this.#options = options;
+  }
+
+  load(retry: Retry): Promise<StoredMessage | undefined> {
+    return this.#options.log.get(retry.offset);
+  }
+
+  /** Undefined: it is not to be sent, or not now; that is written down already. */
+  workOf(stored: StoredMessage | undefined, retry: Retry): Work | undefined {
+    const { feed, lines, ledger, steady, policy } = this.#options;
+    if (stored === undefined) {
+      ledger.lost(retry.offset);
+      lines.lost(retry.offset);
+      return undefined;
+    }
+    if (!lines.resume(stored, retry)) return undefined;
+    const over = retry.rounds > 0 && isOver(retry.firstAttemptAtMs, steady.now(), policy);
+    if (over) ledger.settle(stored, "failed", `gave up after ${windowText(policy)}: ${retry.reason}`);
+    const matched = over ? undefined : feed.match(stored, retry.replay);
+    if (matched !== undefined) return { stored, matched, retry };
+    if (!retry.replay) lines.done(stored);
+    return undefined;
+  }
+}

@@ -1,0 +1,14 @@
+import type { Retry, StoredMessage } from "../store/store.js";
+import type { Place } from "./cursor-tracker.js";
+import type { Match } from "./match.js";
+
+export type Deliverable = Extract<Match, { kind: "deliver" }>;
+
+/** A message on its way to a destination. */
+export interface Work {
+  readonly stored: StoredMessage;
+  readonly matched: Deliverable;
+  /** Its place in the log's order; absent for what comes from the retry queue. */
+  readonly place?: Place;
+  readonly retry?: Retry;
+}
