@@ -39,6 +39,8 @@ export interface SyncView {
   readonly finishedAt?: string;
   /** When the next sending is due, where there is a schedule. */
   readonly nextSyncAt?: string;
+  /** Messages of the log that are not evaluated yet: what they change comes later. */
+  readonly behind?: number;
 }
 
 export interface AudienceView {

@@ -153,7 +153,15 @@ export class AudienceEngine {
     });
   }
 
-  /** Counts the next messages of the log. */
+  /** Resolves when what is counted outlives a power cut: the log may forget it then. */
+  sync(): Promise<void> {
+    return this.#inTurn(() => this.#store.commit({ isSynced: true }));
+  }
+
+  /**
+   * Counts the next messages of the log, each at the time of its receipt: a backlog changes nothing of what is told but when it is.
+   * What time alone has changed since is left to `tick`.
+   */
   consume(batches: readonly StoredBatch[], nowMs: number): Promise<StepResult> {
     return this.#step(nowMs, async (step, loaded) => {
       const messages = batches
@@ -162,7 +170,10 @@ export class AudienceEngine {
         .filter((stored) => stored.offset > loaded.cursor && !this.#isSuppressed(stored));
       const known = messages.map((stored) => identificationOf(stored.message));
       await step.fetch(known.flatMap((one) => (one === undefined ? [] : identitiesIn(one))));
-      for (const stored of messages) takeMessage(step, loaded, stored);
+      for (const stored of messages) {
+        step.nowMs = Math.min(nowMs, stored.receivedAtMs);
+        takeMessage(step, loaded, stored);
+      }
       const last = batches.at(-1);
       if (last === undefined) return;
       loaded.cursor = offsetAt(last.first, lastMessageIndex(last));

@@ -23,6 +23,7 @@ import {
 import type { AudienceEngine, EngineStatus, Forgotten, StepResult } from "./engine.js";
 import { inTurn } from "./in-turn.js";
 import { AUDIENCE_SOURCE_ID, owedBatches } from "./owed-message.js";
+import { pressureGauge, restMs } from "./pace.js";
 
 /** The engine as others call it: in this thread or, behind the same names, in another. */
 export type Engine = Pick<AudienceEngine, keyof AudienceEngine>;
@@ -35,6 +36,8 @@ export interface AudiencesOptions {
   readonly metrics: Metrics;
   /** Told apart from the ids of messages of a store that was begun anew. */
   readonly nonce: string;
+  /** The busy part of the main thread's time since it was asked last, 0 to 1. Default: the event loop's. */
+  readonly utilization?: () => number;
 }
 
 export interface Audiences {
@@ -58,12 +61,14 @@ export interface Audiences {
   close(): Promise<void>;
 }
 
-/** One reading of the log. */
-const READ_LIMITS = { messages: 1_000, bytes: 1_024 * 1_024 } as const;
-/** How long an answer waits for the messages before it to be counted; then it tells what there is. */
+/** One reading of the log. Large, so that what several messages change of one user is written once; a backlog is worked off in few steps. */
+const READ_LIMITS = { messages: 4_000, bytes: 4 * 1_024 * 1_024 } as const;
+/** How long an answer about one user waits for the messages before it to be counted, while they are hurried; then it tells what there is. */
+const HURRIED_MS = 10_000;
+/** The same for answers about many, for which nothing is hurried. */
 const FRESH_MS = 1_000;
-/** How often the store is told how far the audiences are, in messages: retention keeps what they have not come to. */
-const REPORTED_MESSAGES = 10_000;
+/** How often the log is told how far the audiences are, in messages: retention keeps what they have not stored for good. */
+const REPORTED_MESSAGES = 20_000;
 /** After a failure of the store. */
 const PAUSE_MS = 1_000;
 /** Owed messages that are looked for in the log at once. */
@@ -86,25 +91,52 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   let isRecovering = true;
   let waiters: Deferred[] = [];
 
+  const gauge = pressureGauge(options.utilization ?? eventLoopUtilization());
+  /** Messages that were appended to the log by audiences. */
+  let ownMessages = 0;
+  const behind = (): number => Math.max(0, log.head() - status.cursor);
+  /** When the last message that was counted came. */
+  let countedUpToMs: number | undefined;
+  /** Up to when is known what happened: windows do not end for a user whose next event is in the log already. */
+  const knownUpToMs = (): number => (behind() === 0 ? clock.now() : (countedUpToMs ?? clock.now()));
+
   const sent = metrics.counter(
     "sluice_audience_messages_total",
     "Messages made by audiences and computed traits",
   );
-  metrics.gauge("sluice_audiences_behind", "Messages of the log that audiences have not come to", () =>
-    Math.max(0, log.head() - status.cursor),
-  );
+  metrics.gauge("sluice_audiences_behind", "Messages of the log that audiences have not come to", behind);
 
   // ── Waiting ──
-  const readers = new Set<{ readonly head: Offset; readonly isFresh: Deferred }>();
+  const readers = new Set<{
+    readonly head: Offset;
+    readonly isFresh: Deferred;
+    readonly isHurried: boolean;
+  }>();
+  /** Ends the rest that is being taken. */
+  let endRest = (): void => {};
   /** Resolves when all that was acknowledged before the call is counted: who has just sent a message finds it in the answer. */
-  const fresh = async (): Promise<void> => {
-    const reader = { head: log.head(), isFresh: deferred() };
+  const fresh = async ({ isHurried }: { readonly isHurried: boolean }): Promise<void> => {
+    const reader = { head: log.head(), isFresh: deferred(), isHurried };
     if (status.cursor >= reader.head) return;
     readers.add(reader);
-    const cancel = clock.after(FRESH_MS, reader.isFresh.resolve);
+    if (isHurried) endRest();
+    const cancel = clock.after(isHurried ? HURRIED_MS : FRESH_MS, reader.isFresh.resolve);
     await reader.isFresh.promise;
     cancel();
     readers.delete(reader);
+  };
+  const isAwaited = (): boolean => waiters.length > 0 || [...readers].some((reader) => reader.isHurried);
+  /** After work: leaves the machine to ingestion where that is busy. */
+  const rest = async (workedMs: number): Promise<void> => {
+    const pressure = gauge.read({ nowMs: clock.now(), head: log.head(), ownMessages });
+    const ms = restMs(workedMs, pressure, isAwaited());
+    if (ms === 0) return;
+    const { promise, resolve } = deferred();
+    endRest = resolve;
+    const cancel = clock.after(ms, resolve);
+    await promise;
+    cancel();
+    endRest = () => {};
   };
   let rouse = deferred();
   const wake = (): void => rouse.resolve();
@@ -126,6 +158,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   let reported: Offset = BEFORE_FIRST;
   const reportProgress = async (): Promise<void> => {
     const { cursor } = status;
+    await engine.sync();
     await store.consumers.settle(AUDIENCE_SOURCE_ID, { cursor, outcomes: [], retries: [], attempts: [] });
     reported = cursor;
   };
@@ -137,6 +170,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     engine.paid(last.seq);
     isRecovering = false;
     sent.inc([], owed.length);
+    ownMessages += owed.length;
   };
   const take = async (result: StepResult): Promise<void> => {
     status = result.status;
@@ -167,7 +201,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     try {
       const suppressed = await store.config.list<SuppressionDocument>(SUPPRESSION);
       engine.suppress(suppressed.map(({ id, value }) => [id, value.spans]));
-      await take(await engine.define(await readDefinitions(store.config), clock.now(), nonce));
+      await take(await engine.define(await readDefinitions(store.config), knownUpToMs(), nonce));
       for (const waiter of waiting) waiter.resolve();
     } catch (error) {
       isDefinitionStale = true;
@@ -180,22 +214,24 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     if (isRecovering) await recover();
     if (isDefinitionStale) await takeUp();
     let isBusy = false;
-    if (status.wakeAtMs !== undefined && status.wakeAtMs <= clock.now()) {
-      await take(await engine.tick(clock.now()));
+    const batches = await log.read(status.cursor, READ_LIMITS);
+    const last = batches.at(-1);
+    if (last !== undefined) {
+      await take(await engine.consume(batches, clock.now()));
+      countedUpToMs = last.receivedAtMs;
+      if (status.cursor - reported > REPORTED_MESSAGES) await reportProgress();
       isBusy = true;
     }
-    const batches = await log.read(status.cursor, READ_LIMITS);
-    if (batches.length > 0) {
-      await take(await engine.consume(batches, clock.now()));
-      if (status.cursor - reported > REPORTED_MESSAGES) await reportProgress();
+    if (status.wakeAtMs !== undefined && status.wakeAtMs <= knownUpToMs()) {
+      await take(await engine.tick(knownUpToMs()));
       isBusy = true;
     }
     if (status.historyAfter !== undefined) {
       const past = await log.read(status.historyAfter, READ_LIMITS);
-      await take(await engine.readHistory(past, clock.now()));
+      await take(await engine.readHistory(past, knownUpToMs()));
       isBusy = true;
     } else if (status.hasWork) {
-      await take(await engine.work(clock.now()));
+      await take(await engine.work(knownUpToMs()));
       isBusy = true;
     }
     if (!isBusy) await engine.settle();
@@ -205,8 +241,11 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       try {
+        const startedMs = clock.now();
         const wasBusy = await turn(pass);
-        if (!wasBusy && !closing.signal.aborted) await waitForWork();
+        if (closing.signal.aborted) return;
+        if (wasBusy) await rest(clock.now() - startedMs);
+        else await waitForWork();
       } catch (error) {
         if (closing.signal.aborted) return;
         // What the engine had in memory may be gone; what it committed is not.
@@ -219,30 +258,32 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   };
 
   await turn(takeUp);
+  gauge.read({ nowMs: clock.now(), head: log.head(), ownMessages });
   reported = (await store.consumers.open(AUDIENCE_SOURCE_ID, status.cursor)).cursor;
   const running = run();
 
   return {
     figures: async (id) => {
-      await fresh();
-      return (await engine.figures(clock.now())).find((one) => one.id === id);
+      await fresh({ isHurried: false });
+      const found = (await engine.figures(knownUpToMs())).find((one) => one.id === id);
+      return found === undefined ? undefined : { ...found, status: { ...found.status, behind: behind() } };
     },
     members: async (audienceId, page) => {
-      await fresh();
+      await fresh({ isHurried: false });
       return engine.members(audienceId, page);
     },
     why: async (audienceId, userId) => {
-      await fresh();
-      return engine.why(audienceId, userId, clock.now());
+      await fresh({ isHurried: true });
+      return engine.why(audienceId, userId, knownUpToMs());
     },
     profile: async (userId) => {
-      await fresh();
+      await fresh({ isHurried: true });
       return engine.profile(userId);
     },
     preview: async (condition, signal) => {
-      await fresh();
+      await fresh({ isHurried: true });
       const startedMs = clock.now();
-      const { preview, needsHistory, upTo } = await engine.previewBegin(condition, startedMs);
+      const { preview, needsHistory, upTo } = await engine.previewBegin(condition, knownUpToMs());
       try {
         let cursor: Offset = BEFORE_FIRST;
         while (needsHistory && cursor < upTo) {
@@ -262,6 +303,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       const waiter = deferred();
       waiters.push(waiter);
       isDefinitionStale = true;
+      endRest();
       wake();
       return waiter.promise;
     },
@@ -277,6 +319,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     compact: () => engine.compact(),
     close: async () => {
       closing.abort();
+      endRest();
       for (const reader of readers) reader.isFresh.resolve();
       stopListening();
       stopWatching();
@@ -285,6 +328,17 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       for (const waiter of waiters) waiter.reject(new Error("the collector is closing"));
       await engine.close();
     },
+  };
+}
+
+/** Answers the busy part of this thread's time since it was asked last. */
+function eventLoopUtilization(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
   };
 }
 

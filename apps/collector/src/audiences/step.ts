@@ -24,7 +24,8 @@ export interface Remembered {
  * fetch it cannot see. After a commit that failed nothing of the step may be used any more.
  */
 export class Step {
-  readonly nowMs: number;
+  /** The time that is evaluated at. */
+  nowMs: number;
   readonly owed: OwedMessage[] = [];
   readonly #store: ProfileStore;
   readonly #remembered: Remembered;

@@ -57,6 +57,8 @@ export interface ProfileCommit {
   readonly withdrawn?: readonly number[];
   /** Small JSON documents by name; undefined removes one. */
   readonly documents?: readonly (readonly [name: string, json: string | undefined])[];
+  /** To be synced to disk with all commits before it, although nothing is owed. */
+  readonly isSynced?: true;
 }
 
 export interface ProfileStore {
@@ -82,8 +84,8 @@ export interface ProfileStore {
   /** Messages owed, in order. */
   owed(limit: number): Promise<readonly OwedMessage[]>;
   /**
-   * Resolves when the commit is made; when it has `owed` messages, only when it is synced to disk. A commit without may be
-   * lost in a power cut, with all that came after it: the store is then as it was before.
+   * Resolves when the commit is made; when it has `owed` messages, or says `isSynced`, only when it is synced to disk. Any other
+   * may be lost in a power cut, with all that came after it: the store is then as it was before.
    */
   commit(change: ProfileCommit): Promise<void>;
   /** Rewrites the files so that what was removed is in none of their bytes. */

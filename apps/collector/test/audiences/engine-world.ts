@@ -72,6 +72,9 @@ export class EngineWorld {
       next = this.after(this.status.cursor, 2)
     )
       this.#take(await this.engine.consume(next, this.nowMs));
+    // Messages are evaluated at their receipt: what has changed by time since then is looked at now.
+    while (this.status.wakeAtMs !== undefined && this.status.wakeAtMs <= this.nowMs)
+      this.#take(await this.engine.tick(this.nowMs));
   }
 
   /** One step of what is to be done beside the log; false when there was nothing. */

@@ -5,7 +5,7 @@ import { AudienceEngine } from "../../src/audiences/engine.js";
 import { AUDIENCE_SOURCE_ID } from "../../src/audiences/owed-message.js";
 import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
 import { createLogger } from "../../src/logger.js";
-import { createMetrics } from "../../src/metrics.js";
+import { createMetrics, type Metrics } from "../../src/metrics.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import { memoryProfileStore } from "../../src/store/memory/profiles.js";
 import type { ProfileStore } from "../../src/store/profiles.js";
@@ -17,6 +17,8 @@ let store: Store;
 let profiles: ProfileStore;
 let audiences: Audiences | undefined;
 let sent = 0;
+let utilization = 0;
+let metrics: Metrics;
 /** What the log does with messages of audiences, instead of only appending them. */
 let appendOwed: EventLog["append"] | undefined;
 
@@ -26,13 +28,14 @@ beforeEach(async () => {
   profiles = memoryProfileStore();
   appendOwed = undefined;
   sent = 0;
+  utilization = 0;
 });
 afterEach(async () => {
   await audiences?.close();
   await store.close();
 });
 
-async function start(): Promise<Audiences> {
+async function start(engine = new AudienceEngine(profiles)): Promise<Audiences> {
   const log: EventLog = {
     ...store.log,
     head: () => store.log.head(),
@@ -45,15 +48,22 @@ async function start(): Promise<Audiences> {
         ? appendOwed(batch)
         : store.log.append(batch),
   };
+  metrics = createMetrics();
   audiences = await startAudiences({
     store: { log, config: store.config, consumers: store.consumers },
-    engine: new AudienceEngine(profiles),
+    engine,
     clock,
     logger: createLogger({ write() {} }),
-    metrics: createMetrics(),
+    metrics,
     nonce: "test",
+    utilization: () => utilization,
   });
   return audiences;
+}
+
+/** Messages that are not counted yet, those of audiences among them. */
+function behind(): number {
+  return Number(/^sluice_audiences_behind (\d+)$/m.exec(metrics.render())?.[1]);
 }
 
 async function identify(userId: string, plan: string): Promise<void> {
@@ -177,4 +187,106 @@ test("its own messages are counted by no audience", async () => {
   await identify("ann", "pro");
   expect(await started.figures("echo")).toMatchObject({ size: 0 });
   expect(await started.profile("ann")).toMatchObject({ traits: { plan: "pro" } });
+});
+
+describe("while ingestion is busy", () => {
+  /** Appends identify messages of different users, in one request. */
+  async function appendMany(count: number, plan: string): Promise<void> {
+    const messages = Array.from({ length: count }, (_, index) => {
+      sent += 1;
+      return { type: "identify", messageId: `m${sent}`, userId: `user-${index}`, traits: { plan } };
+    });
+    await store.log.append({
+      sourceId: "src",
+      receivedAtMs: clock.now(),
+      body: Buffer.from(JSON.stringify({ batch: messages })),
+      itemCount: count,
+      skipped: [],
+      madeIds: [],
+      keys: messages.map(({ messageId, userId, type }, index) => ({ index, messageId, userId, type })),
+    });
+  }
+  /** A step of the engine takes 100 ms. */
+  function slowly(engine: AudienceEngine): AudienceEngine {
+    const consume = engine.consume.bind(engine);
+    engine.consume = async (...args) => {
+      clock.jump(100);
+      return consume(...args);
+    };
+    return engine;
+  }
+
+  test("it rests nine times as long as it worked, at most half a second, and says how far it is behind", async () => {
+    utilization = 0.9;
+    await makePros();
+    const started = await start(slowly(new AudienceEngine(profiles)));
+    await appendMany(1_000, "pro");
+    await clock.advance(0);
+    // Resting now: what comes is left in the log.
+    await appendMany(5, "free");
+    await clock.advance(499);
+    expect(behind()).toBe(1_005);
+    await clock.advance(1);
+    expect(behind()).toBe(0);
+    expect(await started.figures("pros")).toMatchObject({ size: 995, status: { behind: 0 } });
+  });
+
+  test("it does not rest while the main thread has time", async () => {
+    utilization = 0.2;
+    await makePros();
+    const started = await start(slowly(new AudienceEngine(profiles)));
+    await appendMany(1_000, "pro");
+    await clock.advance(0);
+    await appendMany(5, "free");
+    await clock.advance(0);
+    expect(behind()).toBe(0);
+    expect(await started.figures("pros")).toMatchObject({ size: 995 });
+  });
+
+  test("whoever asks for a user is answered with what was just sent", async () => {
+    utilization = 0.9;
+    await makePros();
+    const started = await start(slowly(new AudienceEngine(profiles)));
+    await appendMany(1_000, "pro");
+    await clock.advance(0);
+    await appendMany(5, "free");
+    expect(await started.profile("user-1")).toMatchObject({ traits: { plan: "free" } });
+    expect(await started.why("pros", "user-4")).toMatchObject({ member: false });
+  });
+});
+
+test("with a backlog a window does not end for a user whose next event is in the log already", async () => {
+  const document = {
+    ...PROS.document,
+    condition: { kind: "event", event: "Order", times: { atLeast: 1 }, withinMs: 60_000 } as const,
+  };
+  await store.config.put(AUDIENCE, "pros", document);
+  const order = async (): Promise<void> => {
+    sent += 1;
+    const key = { index: 0, messageId: `m${sent}`, userId: "ann", type: "track", event: "Order" };
+    const { index: _, ...message } = key;
+    await store.log.append({
+      sourceId: "src",
+      receivedAtMs: clock.now(),
+      body: Buffer.from(JSON.stringify({ batch: [message] })),
+      itemCount: 1,
+      skipped: [],
+      madeIds: [],
+      keys: [key],
+    });
+  };
+  await start();
+  await order();
+  await clock.advance(0);
+  await audiences?.close();
+  // Not evaluated for two minutes, in which ann was never without an order of the last minute.
+  for (let minute = 0; minute < 4; minute++) {
+    clock.jump(50_000);
+    await order();
+  }
+  await start();
+  await clock.advance(0);
+  expect(await told()).toEqual(["ann:true"]);
+  await clock.advance(60_000);
+  expect(await told()).toEqual(["ann:true", "ann:false"]);
 });

@@ -130,6 +130,15 @@ export function profileStoreContract(
       expect(await store.nextDueMs()).toBe(20);
     });
 
+    test("takes a commit that is only there to be synced", async () => {
+      await store.commit({ isSynced: true });
+      expect(await store.cursor()).toBe(BEFORE_FIRST);
+      await store.commit({ cursor: 7 as Offset });
+      await store.commit({ isSynced: true });
+      store = await opened.reopen();
+      expect(await store.cursor()).toBe(7);
+    });
+
     test("pages through members and profiles in order", async () => {
       const numbers = Array.from({ length: 7 }, (_, index) => index + 1);
       await store.commit({

@@ -25,6 +25,7 @@ export const SyncSchema = Type.Object({
   startedAt: Type.String(),
   finishedAt: Type.Optional(Type.String()),
   nextSyncAt: Type.Optional(Type.String()),
+  behind: Type.Optional(Type.Integer()),
 });
 
 export const AudienceSchema = Type.Object({

@@ -91,16 +91,12 @@ export function startEngineThread(options: EngineThreadOptions): Engine {
   /** Methods of which nobody waits for the answer. */
   const notice = <Name extends keyof AudienceEngine>(name: Name) =>
     ((...args: unknown[]) => void ask(name, args, []).catch(() => {})) as unknown as Engine[Name];
-  /** Methods that are given batches: their bytes are copied once, into buffers that change hands. */
+  /** Methods that are given batches: their bytes are copied once, into one buffer that changes hands. */
   const withBatches =
     <Rest extends readonly unknown[], Result>(name: keyof AudienceEngine, place: number) =>
     (...args: Rest): Promise<Result> => {
-      const batches = (args[place] as readonly StoredBatch[]).map((batch) => ({
-        ...batch,
-        body: new Uint8Array(batch.body),
-      }));
-      const buffers = batches.map((batch) => batch.body.buffer);
-      return ask(name, args.with(place, batches), buffers) as Promise<Result>;
+      const { batches, buffer } = withOwnBytes(args[place] as readonly StoredBatch[]);
+      return ask(name, args.with(place, batches), [buffer]) as Promise<Result>;
     };
 
   return {
@@ -109,6 +105,7 @@ export function startEngineThread(options: EngineThreadOptions): Engine {
     owed: method("owed"),
     paid: notice("paid"),
     settle: method("settle"),
+    sync: method("sync"),
     consume: withBatches("consume", 0),
     tick: method("tick"),
     readHistory: withBatches("readHistory", 0),
@@ -137,6 +134,18 @@ export function startEngineThread(options: EngineThreadOptions): Engine {
       await ended;
     },
   };
+}
+
+function withOwnBytes(batches: readonly StoredBatch[]): { batches: StoredBatch[]; buffer: ArrayBuffer } {
+  const bytes = new Uint8Array(batches.reduce((sum, { body }) => sum + body.byteLength, 0));
+  let at = 0;
+  const copies = batches.map((batch): StoredBatch => {
+    const body = bytes.subarray(at, at + batch.body.byteLength);
+    body.set(batch.body);
+    at += body.byteLength;
+    return { ...batch, body };
+  });
+  return { batches: copies, buffer: bytes.buffer };
 }
 
 function asError({

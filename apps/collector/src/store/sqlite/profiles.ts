@@ -96,8 +96,8 @@ function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): 
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
       PRAGMA fullfsync = ON;
-      PRAGMA wal_autocheckpoint = 8192;
-      PRAGMA journal_size_limit = 67108864;
+      PRAGMA wal_autocheckpoint = 2048;
+      PRAGMA journal_size_limit = 1048576;
       PRAGMA secure_delete = ON;
       PRAGMA temp_store = MEMORY;
       PRAGMA cache_size = -${cacheKib};
@@ -213,7 +213,7 @@ class ProfileFile {
   }
 
   commit(change: ProfileCommit): void {
-    this.#sync((change.owed?.length ?? 0) > 0);
+    this.#sync(change.isSynced === true || (change.owed?.length ?? 0) > 0);
     this.#database.exec("BEGIN");
     try {
       this.#write(change);
@@ -315,6 +315,8 @@ class ProfileFile {
          ON CONFLICT (only) DO UPDATE SET cursor = excluded.cursor`,
         change.cursor,
       );
+    // A transaction that writes nothing is not synced.
+    else if (change.isSynced) this.#run("UPDATE progress SET cursor = cursor");
   }
 
   #sync(isSynced: boolean): void {
