@@ -4,11 +4,13 @@ import type { Clock } from "@sluice/resilience";
 import { CollectorError, StorageUnavailable } from "../errors.js";
 import type { HttpRequest } from "../http/route.js";
 import type { LiveEvents } from "../live-events.js";
+import { type SkimmedRequest, skimRequest } from "../messages/skim-request.js";
 import type { NewBatch, Store } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
+import { type Credentials, rememberedCredentials } from "./credentials.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { judge, type Refusal } from "./judge.js";
-import { openRequest } from "./open-request.js";
+import { MAX_UNFOLDED_BYTES, openRequest } from "./open-request.js";
 import { rateLimiter } from "./rate-limit.js";
 import { rejectionsOf } from "./rejections.js";
 import type { Source, SourceDirectory } from "./source-directory.js";
@@ -44,10 +46,16 @@ export interface Ingest {
 }
 
 const NO_KEYS: ReadonlySet<string> = new Set();
+const NOTHING: readonly never[] = [];
+
+function keysDisagree(): CollectorError {
+  return new CollectorError("invalid_write_key", "the body's key and the header's disagree");
+}
 
 export function createIngest(options: IngestOptions): Ingest {
   const { store, sources, clock, metrics, live } = options;
   const limiter = rateLimiter(clock);
+  const remembered = rememberedCredentials(sources);
 
   /** Throws where more messages of the source are not taken now. Zero asks without counting. */
   const admit = (source: Source, messages: number): void => {
@@ -75,8 +83,10 @@ export function createIngest(options: IngestOptions): Ingest {
     );
   };
 
-  const authenticate = async (writeKey: string | undefined): Promise<Source> => {
-    const source = writeKey === undefined ? undefined : await sources.find(writeKey);
+  const authenticate = async (writeKey: string | undefined): Promise<Source> =>
+    checked(writeKey, writeKey === undefined ? undefined : await sources.find(writeKey));
+
+  const checked = (writeKey: string | undefined, source: Source | undefined): Source => {
     if (source === undefined) {
       const region = writeKey === undefined ? undefined : regionOfWriteKey(writeKey);
       if (region !== undefined && region !== options.region) throw wrongRegion(region);
@@ -90,6 +100,16 @@ export function createIngest(options: IngestOptions): Ingest {
     return source;
   };
 
+  /** Who a request says that it is, if its headers say so. */
+  const credentials = async (header: string | undefined): Promise<Credentials | undefined> => {
+    const writeKey = basicUser(header);
+    if (writeKey === undefined) return undefined;
+    const { version } = sources;
+    const found = { writeKey, source: await authenticate(writeKey) };
+    if (header !== undefined) remembered.put(header, found, version);
+    return found;
+  };
+
   /** Keys in the body that are no key of the source which the request is for. */
   const foreignKeys = async (named: NamedKeys, source: Source): Promise<ReadonlySet<string>> => {
     const keys = named.ofRequest === undefined ? named.ofMessages : [named.ofRequest, ...named.ofMessages];
@@ -99,20 +119,52 @@ export function createIngest(options: IngestOptions): Ingest {
     return foreign;
   };
 
+  /** What is known of a body without parsing it; undefined where it has to be parsed. */
+  const skim = (body: Uint8Array, kind: MessageKind | undefined): SkimmedRequest | undefined => {
+    const skimmed = skimRequest(body, kind);
+    if (skimmed === undefined || skimmed.bytesAround * skimmed.keys.length > MAX_UNFOLDED_BYTES)
+      return undefined;
+    return suppressedItems(skimmed.keys, options.suppressions).size > 0 ? undefined : skimmed;
+  };
+
+  const admitSkimmed = async (
+    body: Uint8Array,
+    kind: MessageKind | undefined,
+    { keys, writeKey }: SkimmedRequest,
+    header: Credentials | undefined,
+  ): Promise<Admitted> => {
+    const source = header?.source ?? (await authenticate(writeKey));
+    if (writeKey !== undefined && header !== undefined && (await sources.find(writeKey))?.id !== source.id)
+      throw keysDisagree();
+    admit(source, keys.length);
+    const batch: NewBatch = {
+      sourceId: source.id,
+      receivedAtMs: clock.now(),
+      body,
+      itemCount: keys.length,
+      skipped: NOTHING,
+      madeIds: NOTHING,
+      keys,
+      ...(kind === undefined ? {} : { kind }),
+    };
+    return { batch, refusals: NOTHING };
+  };
+
   /** What of a body is to be stored, and what is answered then. Nothing of the parsed body outlives this call. */
   const admitBody = async (
     body: Uint8Array,
     kind: MessageKind | undefined,
-    header: { readonly writeKey: string; readonly source: Source } | undefined,
+    header: Credentials | undefined,
     request: Pick<HttpRequest, "remoteAddress">,
   ): Promise<Admitted> => {
+    const skimmed = skim(body, kind);
+    if (skimmed !== undefined) return admitSkimmed(body, kind, skimmed, header);
     const opened = openRequest(body, kind);
     const named = namedKeys(opened);
     const writeKey = header?.writeKey ?? named.ofRequest ?? named.ofMessages[0];
     const source = header?.source ?? (await authenticate(writeKey));
     const foreign = await foreignKeys(named, source);
-    if (named.ofRequest !== undefined && foreign.has(named.ofRequest))
-      throw new CollectorError("invalid_write_key", "the body's key and the header's disagree");
+    if (named.ofRequest !== undefined && foreign.has(named.ofRequest)) throw keysDisagree();
 
     if (kind === undefined && !opened.isBatch)
       throw new CollectorError("invalid_message", "the body must be an object with an array `batch`");
@@ -148,9 +200,9 @@ export function createIngest(options: IngestOptions): Ingest {
   return {
     authenticate,
     async take(request, kind, readBody) {
-      const writeKey = basicUser(request.headers.authorization);
+      const { authorization } = request.headers;
       // What can be refused without the body is: it is neither held nor parsed then.
-      const header = writeKey === undefined ? undefined : { writeKey, source: await authenticate(writeKey) };
+      const header = remembered.find(authorization) ?? (await credentials(authorization));
       assertStoring();
       if (header !== undefined) admit(header.source, 0);
       const { batch, refusals } = await admitBody(await readBody(), kind, header, request);

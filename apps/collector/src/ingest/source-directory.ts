@@ -17,6 +17,8 @@ export interface SourceDirectory {
    * about how much of a guessed key was right. Answers a promise only while a change of the configuration is being read.
    */
   find(writeKey: string): Source | undefined | Promise<Source | undefined>;
+  /** Changes with each change of the configuration: what was found holds for as long as this stays. */
+  readonly version: number;
   /** Ends the watching. */
   close(): void;
 }
@@ -26,6 +28,7 @@ export async function openSourceDirectory(config: ConfigStore): Promise<SourceDi
   const byHash = new Map<string, Source>();
   let refreshing: Promise<void> | undefined;
   let isStale = true;
+  let version = 0;
 
   const forget = (id: string): void => {
     for (const keyHash of sources.get(id)?.hashes ?? []) byHash.delete(keyHash);
@@ -44,6 +47,7 @@ export async function openSourceDirectory(config: ConfigStore): Promise<SourceDi
   /** Reads all again: sources are few, and one path is easier to trust than two. Changes while it reads make it read once more. */
   const refresh = (): Promise<void> => {
     isStale = true;
+    version++;
     refreshing ??= (async () => {
       try {
         while (isStale) {
@@ -72,6 +76,9 @@ export async function openSourceDirectory(config: ConfigStore): Promise<SourceDi
       const keyHash = hashOf(writeKey);
       if (!isStale && refreshing === undefined) return byHash.get(keyHash);
       return refresh().then(() => byHash.get(keyHash));
+    },
+    get version() {
+      return version;
     },
     close: stopWatching,
   };

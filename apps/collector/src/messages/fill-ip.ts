@@ -1,7 +1,7 @@
 import { isPlainObject, type UncheckedMessage } from "@sluice/protocol";
 
 /** Libraries that run in the user's browser, where the connection's address is the user's. */
-const BROWSER_LIBRARIES: ReadonlySet<unknown> = new Set([
+export const BROWSER_LIBRARIES: ReadonlySet<string> = new Set([
   "analytics.js",
   "@segment/analytics-next",
   "RudderLabs JavaScript SDK",
@@ -13,7 +13,8 @@ export function wantsIp(message: UncheckedMessage): boolean {
   if (!isPlainObject(context)) return false;
   if (context.ip !== undefined && context.ip !== null && context.ip !== "") return false;
   return (
-    context.direct === true || (isPlainObject(context.library) && BROWSER_LIBRARIES.has(context.library.name))
+    context.direct === true ||
+    (isPlainObject(context.library) && BROWSER_LIBRARIES.has(context.library.name as string))
   );
 }
 
