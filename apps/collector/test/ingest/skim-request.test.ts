@@ -153,17 +153,7 @@ describe("skimRequest", () => {
   test("takes nothing that parser and validator would not, and says of it what they say", () => {
     const oddValue = fc.oneof(
       fc.jsonValue({ maxDepth: 3 }),
-      fc.constantFrom(
-        "",
-        null,
-        [],
-        {},
-        0,
-        12345678901234567890,
-        "x".repeat(99),
-        "é".repeat(60),
-        "analytics.js",
-      ),
+      fc.constantFrom("", null, [], {}, 0, 2 ** 60, "x".repeat(99), "é".repeat(60), "analytics.js"),
       fc.record({ direct: fc.boolean() }),
       fc.record({ library: fc.record({ name: fc.constantFrom("analytics.js", "x", "\ud800") }) }),
     );
