@@ -3,6 +3,7 @@ import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../errors.js";
 import type { ConfigStore } from "../store/store.js";
 import type { EndpointAnswer } from "./endpoint.js";
+import { type FirstPut, putBefore, putTogether } from "./keyed-config.js";
 
 /** How long an answer is kept for the same key. */
 const KEPT_MS = 24 * 60 * 60 * 1_000;
@@ -11,13 +12,18 @@ const SWEEP_EVERY_MS = 60 * 60 * 1_000;
 const KIND = "idempotency";
 const LONGEST_KEY = 255;
 
-interface IdempotencyDocument {
+type IdempotencyDocument = {
   readonly requestHash: string;
   readonly atMs: number;
-  readonly status: number;
-  /** Absent where the answer holds a secret that must not be stored. */
-  readonly body?: object;
-}
+} & (
+  | {
+      readonly status: number;
+      /** Absent where the answer holds a secret that must not be stored. */
+      readonly body?: object;
+    }
+  /** It is under way, or the collector ended before it was answered: its first write is stored, in one transaction with this. */
+  | { readonly first: FirstPut }
+);
 
 export interface KeyedRequest {
   /** The request's `Idempotency-Key`. */
@@ -32,7 +38,8 @@ export interface KeyedRequest {
 
 /** Runs a request once for each `Idempotency-Key`: a repeated one gets the first one's answer. */
 export interface Idempotency {
-  once(request: KeyedRequest, run: () => Promise<EndpointAnswer>): Promise<EndpointAnswer>;
+  /** `run` is to work with the documents that it is given: with its first write it is remembered that it was done. */
+  once(request: KeyedRequest, run: (config: ConfigStore) => Promise<EndpointAnswer>): Promise<EndpointAnswer>;
 }
 
 export function idempotency(config: ConfigStore, clock: Clock): Idempotency {
@@ -51,23 +58,24 @@ export function idempotency(config: ConfigStore, clock: Clock): Idempotency {
   const runOnce = async (
     id: string,
     request: KeyedRequest,
-    run: () => Promise<EndpointAnswer>,
+    run: (config: ConfigStore) => Promise<EndpointAnswer>,
   ): Promise<EndpointAnswer> => {
     const requestHash = hash([request.method, request.path, request.body]);
-    const earlier = await config.get<IdempotencyDocument>(KIND, id);
-    if (earlier !== undefined && clock.now() - earlier.value.atMs <= KEPT_MS) {
-      const { value } = earlier;
-      if (value.requestHash !== requestHash)
-        throw new CollectorError("conflict", "this Idempotency-Key was used with another request");
-      if (value.body === undefined && value.status !== 204)
-        throw new CollectorError("conflict", "it was done already, and its answer is shown only once");
-      return {
-        status: value.status,
-        headers: { "idempotent-replayed": "true" },
-        ...(value.body === undefined ? {} : { body: value.body }),
-      };
-    }
-    const answer = await run();
+    const earlier = (await config.get<IdempotencyDocument>(KIND, id))?.value;
+    const isKnown = earlier !== undefined && clock.now() - earlier.atMs <= KEPT_MS;
+    if (isKnown && earlier.requestHash !== requestHash)
+      throw new CollectorError("conflict", "this Idempotency-Key was used with another request");
+    if (isKnown && "status" in earlier) return answeredBefore(earlier.status, earlier.body);
+    if (isKnown && request.isAnswerSecret) throw shownOnce();
+    const documents =
+      isKnown && "first" in earlier
+        ? putBefore(config, earlier.first)
+        : putTogether(config, (first) => ({
+            kind: KIND,
+            id,
+            value: { requestHash, atMs: clock.now(), first } satisfies IdempotencyDocument,
+          }));
+    const answer = await run(documents);
     await config.put<IdempotencyDocument>(KIND, id, {
       requestHash,
       atMs: clock.now(),
@@ -75,7 +83,7 @@ export function idempotency(config: ConfigStore, clock: Clock): Idempotency {
       ...(answer.body === undefined || request.isAnswerSecret ? {} : { body: answer.body }),
     });
     await sweep();
-    return answer;
+    return isKnown ? { ...answer, headers: { ...answer.headers, ...REPLAYED } } : answer;
   };
 
   return {
@@ -96,6 +104,17 @@ export function idempotency(config: ConfigStore, clock: Clock): Idempotency {
       }
     },
   };
+}
+
+const REPLAYED = { "idempotent-replayed": "true" };
+
+function answeredBefore(status: number, body: object | undefined): EndpointAnswer {
+  if (body === undefined && status !== 204) throw shownOnce();
+  return { status, headers: REPLAYED, ...(body === undefined ? {} : { body }) };
+}
+
+function shownOnce(): CollectorError {
+  return new CollectorError("conflict", "it was done already, and its answer is shown only once");
 }
 
 function hash(parts: readonly unknown[]): string {

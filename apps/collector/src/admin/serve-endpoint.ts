@@ -1,6 +1,7 @@
 import { type TObject, Type } from "@sinclair/typebox";
 import { CollectorError, ERRORS } from "../errors.js";
 import type { Handler, HttpAnswer, HttpRequest } from "../http/route.js";
+import type { ConfigStore } from "../store/store.js";
 import type { AuditLog } from "./audit-log.js";
 import { authenticate } from "./authenticate.js";
 import { ADMIN_BODY_BYTES, checkAgainst, readJson, readQuery } from "./check-request.js";
@@ -47,8 +48,10 @@ export function serveEndpoint(
       request,
       ...(ifMatch === undefined ? {} : { ifMatch }),
     };
-    const run = async (): Promise<EndpointAnswer> => {
-      const answer = await endpoint.handle(asked, context);
+    const run = async (config?: ConfigStore): Promise<EndpointAnswer> => {
+      const withDocuments =
+        config === undefined ? context : { ...context, store: { ...context.store, config } };
+      const answer = await endpoint.handle(asked, withDocuments);
       if (endpoint.access === "write") {
         const target = answer.target ?? request.params.id ?? idOf(answer.body);
         await audit.add({

@@ -19,8 +19,15 @@ export type KnownToken = TokenView;
 export interface Tokens {
   /** The token's description; undefined when it is none of ours. */
   verify(token: string): KnownToken | undefined;
-  /** Resolves when it is stored. The token itself is in this answer and nowhere else. */
-  create(name: string, access: TokenAccess): Promise<{ readonly view: TokenView; readonly token: string }>;
+  /**
+   * Resolves when it is stored. The token itself is in this answer and nowhere else.
+   * `into`: the store to put it in, where a request has its own view of it. Default: the one that was opened.
+   */
+  create(
+    name: string,
+    access: TokenAccess,
+    into?: Pick<ConfigStore, "put">,
+  ): Promise<{ readonly view: TokenView; readonly token: string }>;
   /** Whether there was one. It is refused from now on. */
   revoke(id: string): Promise<boolean>;
   list(): readonly TokenView[];
@@ -62,7 +69,7 @@ export async function openTokens({
 
   return {
     verify: (token) => byHash.get(hashToken(token)),
-    async create(name, access) {
+    async create(name, access, into = config) {
       const token = `${PREFIX}${randomText(39)}`;
       const value: TokenDocument = {
         name,
@@ -70,7 +77,7 @@ export async function openTokens({
         hash: hashToken(token),
         createdAt: new Date(clock.now()).toISOString(),
       };
-      const document = await config.put(DOCUMENT_KINDS.token, newId("tok"), value, 0);
+      const document = await into.put(DOCUMENT_KINDS.token, newId("tok"), value, 0);
       const view = viewOf(document);
       byHash.set(value.hash, view);
       return { view, token };

@@ -1,6 +1,6 @@
 import { formatTime } from "@sluice/protocol";
 import type { Logger } from "../logger.js";
-import type { Versioned } from "../store/store.js";
+import type { ConfigStore, Versioned } from "../store/store.js";
 import { DELETION, type DeletionDocument, type Step, stepAfter } from "./deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "./make-step.js";
 
@@ -11,8 +11,12 @@ export interface DeletionsOptions extends DeletionParts {
 }
 
 export interface Deletions {
-  /** Stores the deletion and begins it; resolves when it is stored. */
-  create(userIds: readonly string[], suppress: boolean): Promise<Versioned<DeletionDocument>>;
+  /** Stores the deletion, where the request says, and begins it; resolves when it is stored. */
+  create(
+    userIds: readonly string[],
+    suppress: boolean,
+    into?: Pick<ConfigStore, "put">,
+  ): Promise<Versioned<DeletionDocument>>;
   get(id: string): Promise<Versioned<DeletionDocument> | undefined>;
   /** Oldest first. */
   list(): Promise<readonly Versioned<DeletionDocument>[]>;
@@ -30,7 +34,7 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
   const { store, clock, logger } = options;
   const { config } = store;
   const closing = new AbortController();
-  const running = new Set<Promise<void>>();
+  const running = new Map<string, Promise<void>>();
 
   const pause = (ms: number): Promise<void> => clock.sleep(ms, closing.signal).catch(() => {});
 
@@ -108,17 +112,20 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
     }
   };
   const begin = (deletion: Versioned<DeletionDocument>): void => {
-    const work = run(deletion).finally(() => running.delete(work));
-    running.add(work);
+    if (running.has(deletion.id)) return;
+    running.set(
+      deletion.id,
+      run(deletion).finally(() => running.delete(deletion.id)),
+    );
   };
 
   for (const deletion of await config.list<DeletionDocument>(DELETION))
     if (deletion.value.step !== "done") begin(deletion);
 
   return {
-    create: async (userIds, suppress) => {
+    create: async (userIds, suppress, into = config) => {
       const distinct = [...new Set(userIds)];
-      const deletion = await config.put<DeletionDocument>(
+      const deletion = await into.put<DeletionDocument>(
         DELETION,
         options.newId(),
         {
@@ -138,7 +145,7 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
     list: () => config.list<DeletionDocument>(DELETION),
     close: async () => {
       closing.abort();
-      await Promise.all(running);
+      await Promise.all(running.values());
     },
   };
 }

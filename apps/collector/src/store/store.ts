@@ -331,6 +331,14 @@ export interface ConfigChange {
   readonly id: string;
 }
 
+/** One `put` of several. */
+export interface DocumentPut {
+  readonly kind: string;
+  readonly id: string;
+  readonly value: unknown;
+  readonly expected?: number;
+}
+
 /** Small JSON documents by kind (`source`, `destination`, `token`, …) and id. */
 export interface ConfigStore {
   get<T>(kind: string, id: string): Promise<Versioned<T> | undefined>;
@@ -341,6 +349,8 @@ export interface ConfigStore {
    * (0: it must not exist); else rejects with `VersionConflict`.
    */
   put<T>(kind: string, id: string, value: T, expected?: number): Promise<Versioned<T>>;
+  /** Several puts in one transaction: all of them, or, when a document is not at its expected version, none. */
+  putAll(puts: readonly DocumentPut[]): Promise<readonly Versioned<unknown>[]>;
   delete(kind: string, id: string): Promise<boolean>;
   /** Called after each change, own changes included. Returns the function that ends it. */
   watch(listener: (change: ConfigChange) => void): () => void;

@@ -32,7 +32,9 @@ refused body adds \`issues: [{path, message}]\`. Unknown fields and parameters a
 \`storage_unavailable\`; the errors below come beside these.
 
 **Idempotency-Key.** A POST that carries one is carried out once in 24 hours: a repetition, also one that comes while the
-first is under way, gets the first one's answer with \`Idempotent-Replayed: true\`. With another body: 409.
+first is under way, gets the first one's answer with \`Idempotent-Replayed: true\`. With another body: 409. What a request
+makes is stored in one transaction with its key, so a collector that is killed before it answers does not make it twice.
+A token is shown only once: the repetition of a request that made one gets 409.
 
 **Versions.** What can be changed has a \`version\`, also as \`ETag\`. A PATCH with \`If-Match: "3"\` is refused with 412 when
 the version is another by now, one with \`"version": 3\` in its body with 409; both say which it is.

@@ -47,6 +47,29 @@ export function configStoreContract(name: string, open: OpenStore): void {
       expect(puts.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
     });
 
+    it("puts several documents together, or none", async () => {
+      const { config } = (await openStore()).store;
+      await config.put("source", "s1", { n: 1 });
+      const both = [
+        { kind: "token", id: "t1", value: { n: 1 } },
+        { kind: "source", id: "s1", value: { n: 2 }, expected: 0 },
+      ];
+      await expect(config.putAll(both)).rejects.toMatchObject({ code: "conflict", current: 1 });
+      expect(await config.get("token", "t1")).toBeUndefined();
+      expect(await config.get("source", "s1")).toMatchObject({ version: 1, value: { n: 1 } });
+      const changes: ConfigChange[] = [];
+      const unwatch = config.watch((change) => changes.push(change));
+      expect(await config.putAll(both.map(({ expected: _, ...put }) => put))).toEqual([
+        { id: "t1", version: 1, value: { n: 1 } },
+        { id: "s1", version: 2, value: { n: 2 } },
+      ]);
+      unwatch();
+      expect(changes).toEqual([
+        { kind: "token", id: "t1" },
+        { kind: "source", id: "s1" },
+      ]);
+    });
+
     it("deletes, and begins anew at version 1", async () => {
       const { config } = (await openStore()).store;
       await config.put("source", "s1", {});

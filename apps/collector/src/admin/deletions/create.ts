@@ -13,8 +13,8 @@ export const createDeletion = (deletions: Deletions) =>
     body: DeletionInputSchema,
     isBodyPersonal: true,
     answers: { status: 201, description: "The deletion; it goes on by itself", schema: DeletionSchema },
-    async handle({ body }) {
-      const deletion = await deletions.create(body.userIds, body.suppress ?? false);
+    async handle({ body }, { store }) {
+      const deletion = await deletions.create(body.userIds, body.suppress ?? false, store.config);
       return { status: 201, body: deletionView(deletion) };
     },
   });

@@ -14,8 +14,8 @@ export const createToken = endpoint({
   ),
   answers: { status: 201, description: "The token, shown this once", schema: CreatedTokenSchema },
   isAnswerSecret: true,
-  async handle({ body }, { tokens }) {
-    const { view, token } = await tokens.create(body.name, body.access ?? "full");
+  async handle({ body }, { store, tokens }) {
+    const { view, token } = await tokens.create(body.name, body.access ?? "full", store.config);
     return { status: 201, body: { ...view, token } };
   },
 });

@@ -1,5 +1,5 @@
 import { VersionConflict } from "../../errors.js";
-import type { ConfigChange, ConfigStore, Versioned } from "../store.js";
+import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../store.js";
 
 export function memoryConfigStore(): ConfigStore {
   /** Documents as JSON, so that nobody holds a reference into the store. */
@@ -7,6 +7,19 @@ export function memoryConfigStore(): ConfigStore {
   const listeners = new Set<(change: ConfigChange) => void>();
   const changed = (change: ConfigChange): void => {
     for (const listener of listeners) listener(change);
+  };
+  const putAll = (puts: readonly DocumentPut[]): number[] => {
+    const versions = puts.map(({ kind, id, expected }) => {
+      const current = kinds.get(kind)?.get(id)?.version ?? 0;
+      if (expected !== undefined && expected !== current) throw new VersionConflict(kind, id, current);
+      return current + 1;
+    });
+    puts.forEach(({ kind, id, value }, index) => {
+      const documents = kinds.get(kind) ?? new Map<string, { version: number; json: string }>();
+      kinds.set(kind, documents.set(id, { version: versions[index] ?? 1, json: JSON.stringify(value) }));
+      changed({ kind, id });
+    });
+    return versions;
   };
 
   return {
@@ -22,13 +35,12 @@ export function memoryConfigStore(): ConfigStore {
       }));
     },
     async put<T>(kind: string, id: string, value: T, expected?: number) {
-      const documents = kinds.get(kind) ?? new Map<string, { version: number; json: string }>();
-      const current = documents.get(id)?.version ?? 0;
-      if (expected !== undefined && expected !== current) throw new VersionConflict(kind, id, current);
-      const version = current + 1;
-      kinds.set(kind, documents.set(id, { version, json: JSON.stringify(value) }));
-      changed({ kind, id });
-      return { id, version, value };
+      const [version] = putAll([{ kind, id, value, ...(expected === undefined ? {} : { expected }) }]);
+      return { id, version: version ?? 1, value };
+    },
+    async putAll(puts) {
+      const versions = putAll(puts);
+      return puts.map(({ id, value }, index) => ({ id, version: versions[index] ?? 1, value }));
     },
     async delete(kind, id) {
       const existed = kinds.get(kind)?.delete(id) ?? false;

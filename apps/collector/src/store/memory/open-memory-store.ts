@@ -47,7 +47,7 @@ export function openMemoryStore({
   return {
     log: guarded(log, mayRead, mayWrite, ["append"]),
     consumers: guarded(consumers, mayRead, mayWrite, ["open", "settle", "requeue", "remove"]),
-    config: guarded(config, mayRead, mayWrite, ["put", "delete"]),
+    config: guarded(config, mayRead, mayWrite, ["put", "putAll", "delete"]),
     rejections: guarded(rejections, mayRead, mayWrite, []),
     usage: guarded(usage, mayRead, mayWrite, []),
     async purge(query) {

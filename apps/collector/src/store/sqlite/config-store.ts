@@ -1,5 +1,5 @@
 import { CollectorError, VersionConflict } from "../../errors.js";
-import type { ConfigChange, ConfigStore, Versioned } from "../store.js";
+import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../store.js";
 import type { Connection } from "./connection.js";
 import type { StoredDocument } from "./operations.js";
 
@@ -8,6 +8,21 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
   const listeners = new Set<(change: ConfigChange) => void>();
   const changed = (change: ConfigChange): void => {
     for (const listener of listeners) listener(change);
+  };
+  const putDocuments = async (puts: readonly DocumentPut[]): Promise<number[]> => {
+    const request = puts.map(({ kind, id, value, expected }) => ({
+      kind,
+      id,
+      json: JSON.stringify(value),
+      expected,
+    }));
+    const answers = await connection()
+      .ask("putDocuments", { puts: request })
+      .catch((error: unknown) => {
+        throw conflictOf(error, puts) ?? error;
+      });
+    for (const { kind, id } of puts) changed({ kind, id });
+    return answers.map(({ version }) => version);
   };
 
   return {
@@ -19,15 +34,14 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
       return (await connection().ask("listDocuments", { kind })).map((document) => parsed<T>(document));
     },
     async put<T>(kind: string, id: string, value: T, expected?: number) {
-      const request = { kind, id, json: JSON.stringify(value), expected };
-      const { version } = await connection()
-        .ask("putDocument", request)
-        .catch((error: unknown) => {
-          const current = error instanceof CollectorError ? error.details.version : undefined;
-          throw typeof current === "number" ? new VersionConflict(kind, id, current) : error;
-        });
-      changed({ kind, id });
-      return { id, version, value };
+      const [version] = await putDocuments([
+        { kind, id, value, ...(expected === undefined ? {} : { expected }) },
+      ]);
+      return { id, version: version ?? 1, value };
+    },
+    async putAll(puts) {
+      const versions = await putDocuments(puts);
+      return puts.map(({ id, value }, index) => ({ id, version: versions[index] ?? 1, value }));
     },
     async delete(kind, id) {
       const existed = await connection().ask("deleteDocument", { kind, id });
@@ -39,6 +53,15 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
       return () => listeners.delete(listener);
     },
   };
+}
+
+/** The conflict that the worker named, with the document that was in the way. */
+function conflictOf(error: unknown, puts: readonly DocumentPut[]): VersionConflict | undefined {
+  if (!(error instanceof CollectorError)) return undefined;
+  const { version } = error.details;
+  if (typeof version !== "number") return undefined;
+  const inTheWay = puts.find(({ kind, id }) => error.message.includes(`${kind} ${id} is at version`));
+  return inTheWay && new VersionConflict(inTheWay.kind, inTheWay.id, version);
 }
 
 function parsed<T>({ id, version, json }: StoredDocument): Versioned<T> {

@@ -44,7 +44,7 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
   "settle",
   "requeue",
   "removeConsumer",
-  "putDocument",
+  "putDocuments",
   "deleteDocument",
   "reject",
   "purgeMessages",
@@ -124,9 +124,12 @@ export interface StoredDocument {
 export interface DocumentOperations {
   getDocument: { request: { kind: string; id: string }; answer: StoredDocument | undefined };
   listDocuments: { request: { kind: string }; answer: readonly StoredDocument[] };
-  putDocument: {
-    request: { kind: string; id: string; json: string; expected: number | undefined };
-    answer: { version: number };
+  /** All of them, or none. */
+  putDocuments: {
+    request: {
+      puts: readonly { kind: string; id: string; json: string; expected: number | undefined }[];
+    };
+    answer: readonly { version: number }[];
   };
   deleteDocument: { request: { kind: string; id: string }; answer: boolean };
 }

@@ -27,13 +27,20 @@ export class Documents {
     return this.#list.all(kind) as unknown as StoredDocument[];
   }
 
-  put({ kind, id, json, expected }: DocumentOperations["putDocument"]["request"]): { version: number } {
-    const current = this.get(kind, id)?.version ?? 0;
-    if (expected !== undefined && expected !== current) {
-      throw new Refusal("conflict", `${kind} ${id} is at version ${current}`, current);
-    }
-    this.#put.run(kind, id, current + 1, json);
-    return { version: current + 1 };
+  /** Every version is looked at before anything is written. */
+  put(puts: DocumentOperations["putDocuments"]["request"]["puts"]): { version: number }[] {
+    const versions = puts.map(({ kind, id, expected }) => {
+      const current = this.get(kind, id)?.version ?? 0;
+      if (expected !== undefined && expected !== current) {
+        throw new Refusal("conflict", `${kind} ${id} is at version ${current}`, current);
+      }
+      return current + 1;
+    });
+    return puts.map(({ kind, id, json }, index) => {
+      const version = versions[index] ?? 1;
+      this.#put.run(kind, id, version, json);
+      return { version };
+    });
   }
 
   delete(kind: string, id: string): boolean {

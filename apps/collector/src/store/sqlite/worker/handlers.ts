@@ -75,7 +75,7 @@ export function handlers(tables: Tables): Handlers {
 
     getDocument: ({ kind, id }) => documents.get(kind, id),
     listDocuments: ({ kind }) => documents.list(kind),
-    putDocument: (request) => documents.put(request),
+    putDocuments: ({ puts }) => documents.put(puts),
     deleteDocument: ({ kind, id }) => documents.delete(kind, id),
 
     reject: ({ rejections: added }) => {
