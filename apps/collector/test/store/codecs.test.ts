@@ -133,7 +133,7 @@ describe("the filters over ids", () => {
     const banks = new FilterBanks<string>(blocksFor(1_024));
     const sizes = [...Array.from({ length: 150 }, (_, i) => [1_024, 1, 37, 512, 1_000][i % 5] ?? 1), 5_000];
     sizes.forEach((size, i) => {
-      banks.add(`s${i}`, filterOver(i * 10_000, size));
+      for (const _ of banks.addInSteps(`s${i}`, filterOver(i * 10_000, size)));
     });
     sizes.forEach((size, i) => {
       for (let k = 0; k < size; k += 1 + (size >> 5)) expect(asked(banks, i * 10_000 + k)).toContain(`s${i}`);
@@ -145,7 +145,9 @@ describe("the filters over ids", () => {
 
   it("forget a segment that was removed", () => {
     const banks = new FilterBanks<string>(blocksFor(64));
-    for (let i = 0; i < 130; i++) banks.add(`s${i}`, filterOver(i * 100, 64));
+    for (let i = 0; i < 130; i++) {
+      for (const _ of banks.addInSteps(`s${i}`, filterOver(i * 100, 64)));
+    }
     for (let i = 0; i < 100; i++) banks.remove(`s${i}`);
     expect(asked(banks, 5)).not.toContain("s0");
     expect(asked(banks, 9_905)).not.toContain("s99");

@@ -1,7 +1,16 @@
-import { copyFileSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "@sluice/resilience";
+import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { decodeBatch } from "../../src/messages/decode-batch.js";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/open-sqlite-store.js";
@@ -107,6 +116,67 @@ describe("a data folder", () => {
     await store.log.append(idsBatch(["a"]));
     await store.close();
     expect(readdirSync(directory)).toEqual(["sluice.db"]);
+  });
+
+  it("goes on where it was killed between sealing a segment and deleting what it was sealed from", async () => {
+    const directory = temporaryDirectory();
+    const tuning = { segmentMessages: 4 };
+    const before = await open(directory, { tuning });
+    const ids = Array.from({ length: 10 }, (_, i) => `m${i}`);
+    for (const id of ids) await before.log.append(idsBatch([id]));
+    // Segments are sealed in steps between commits.
+    for (let turn = 0; turn < 200; turn++) await before.config.put("nothing", "n", 0);
+    await before.close();
+    const database = new DatabaseSync(join(directory, "sluice.db"));
+    const { no } = database.prepare("SELECT max(no) AS no FROM segments").get() as { no: number };
+    const left = { first: (no - 1) * 4, segment: no };
+    database
+      .prepare(
+        `INSERT OR REPLACE INTO tail (first, segment, "end", bytes, min_ms, max_ms, keys)
+         SELECT :first, :segment, :first + 1, bytes, min_ms, max_ms, keys FROM tail LIMIT 1`,
+      )
+      .run(left);
+    database.close();
+
+    const after = await open(directory, { tuning });
+    expect(after.stats().messages).toBe(10);
+    expect(await idsIn(after)).toEqual(ids);
+    expect((await after.log.append(idsBatch([...ids, "new"]))).duplicates).toHaveLength(10);
+    for (let turn = 0; turn < 20; turn++) await after.config.put("nothing", "n", 0);
+    await after.close();
+    const afterwards = new DatabaseSync(join(directory, "sluice.db"));
+    expect(afterwards.prepare("SELECT * FROM tail WHERE segment = ?").all(left.segment)).toEqual([]);
+    afterwards.close();
+  });
+
+  it("keeps the size of its pages where an older version made it with another", async () => {
+    const directory = temporaryDirectory();
+    const older = new DatabaseSync(join(directory, "sluice.db"));
+    older.exec("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; CREATE TABLE t (x); DROP TABLE t");
+    older.close();
+    const tuning = { segmentMessages: 4, checkpointBytes: 16_384 };
+    const ids = Array.from({ length: 40 }, (_, i) => `m${i}`);
+    const before = await open(directory, { tuning });
+    for (const id of ids) await before.log.append(idsBatch([id]));
+    await before.close();
+    expect(await idsIn(await open(directory, { tuning }))).toEqual(ids);
+    expect(readFileSync(join(directory, "sluice.db")).readUInt16BE(16)).toBe(8192);
+  });
+
+  it("empties its write-ahead log when nothing is written for a while", async () => {
+    const directory = temporaryDirectory();
+    const clock = manualClock();
+    const store = await open(directory, { clock });
+    await store.log.append(idsBatch(["a"]));
+    const logBytes = () => statSync(join(directory, "sluice.db-wal")).size;
+    expect(logBytes()).toBeGreaterThan(0);
+    while (logBytes() > 0) {
+      await clock.advance(10_000);
+      await store.log.get(0 as Offset);
+    }
+    await store.log.append(idsBatch(["b"]));
+    expect(logBytes()).toBeGreaterThan(0);
+    expect(await idsIn(store)).toEqual(["a", "b"]);
   });
 
   it("forgets a message's id when the dedupe window is over and a new segment was begun", async () => {

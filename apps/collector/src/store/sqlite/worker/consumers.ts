@@ -33,6 +33,8 @@ const REMOVED = "\0removed ";
 const REMOVED_TEXT = "(removed)";
 /** Rows that are deleted in one step. */
 const DELETED_AT_ONCE = 500;
+/** About what a step writes: the pages of deleted rows are overwritten. */
+const DELETED_BYTES = 1024 * 1024;
 
 /** Cursors, retries, outcomes and attempts. */
 export class ConsumerTables {
@@ -327,10 +329,10 @@ export class ConsumerTables {
     return this.#removed.length > 0;
   }
 
-  /** Deletes some rows of a removed consumer. Within a transaction. */
-  deleteNext(): void {
+  /** Deletes some rows of a removed consumer; tells about how many bytes that writes. Within a transaction. */
+  deleteNext(): number {
     const no = this.#removed[0];
-    if (no === undefined) return;
+    if (no === undefined) return 0;
     for (const [table, key] of [
       ["chunks", "no"],
       ["late_attempts", "no"],
@@ -343,9 +345,10 @@ export class ConsumerTables {
            (SELECT ${key} FROM ${table} WHERE consumer = ? LIMIT ${DELETED_AT_ONCE})`,
         )
         .run(no, no);
-      if (Number(changes) > 0) return;
+      if (Number(changes) > 0) return DELETED_BYTES;
     }
     this.#database.prepare("DELETE FROM consumers WHERE no = ?").run(no);
     this.#removed.shift();
+    return DELETED_BYTES;
   }
 }

@@ -23,8 +23,14 @@ export class CannotOpen extends Error {
 
 /** Pages in the cache: enough for the inner pages of the largest log and a row or two. */
 const CACHE_KIB = 16_384;
-/** Larger pages waste less of each where single messages are committed one by one (2 % against 12 % with 4 KB). */
-export const PAGE_BYTES = 8192;
+/**
+ * Of folders made from now on; older ones keep theirs (8 KB). A page is four system calls on its way through the write-ahead log: with 16 KB
+ * the thread's system time in batches is a quarter less than with 8 KB, and single messages cost the same.
+ */
+const PAGE_BYTES = 16_384;
+
+/** What the write-ahead log's file is cut back to once it is in the database: a burst's length does not stay. */
+const LOG_FILE_BYTES = 8 * 1024 * 1024;
 
 /**
  * Opens the database of a folder, made if there is none, for this process alone.
@@ -63,7 +69,7 @@ function configure(database: DatabaseSync, synchronous: Synchronous): void {
     PRAGMA fullfsync = ON;
     PRAGMA checkpoint_fullfsync = ON;
     PRAGMA wal_autocheckpoint = 0;
-    PRAGMA journal_size_limit = 67108864;
+    PRAGMA journal_size_limit = ${LOG_FILE_BYTES};
     PRAGMA secure_delete = ON;
     PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -${CACHE_KIB};
@@ -73,12 +79,16 @@ function configure(database: DatabaseSync, synchronous: Synchronous): void {
 /** SQLite itself takes note of a file that is too short only when it comes to the missing pages. */
 function checkLength(database: DatabaseSync, file: string): void {
   const { page_count: pages } = database.prepare("PRAGMA page_count").get() as { page_count: number };
-  const { page_size: pageBytes } = database.prepare("PRAGMA page_size").get() as { page_size: number };
+  const pageBytes = pageBytesOf(database);
   const walBytes = existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0;
   // Pages that only the write-ahead log has are not in the file yet.
   if (walBytes === 0 && statSync(file).size < pages * pageBytes) {
     throw new CannotOpen(`${file} is damaged: it is shorter than it says`, { final: true });
   }
+}
+
+export function pageBytesOf(database: DatabaseSync): number {
+  return (database.prepare("PRAGMA page_size").get() as { page_size: number }).page_size;
 }
 
 function stepsDone(database: DatabaseSync): number {

@@ -2,6 +2,8 @@ import { bitOf, blockOf, type IdFilter, WORDS_A_BLOCK } from "./id-filter.js";
 
 /** Filters in a bank. */
 const SLOTS = 64;
+/** Blocks of a filter that are added in one step. */
+const BLOCKS_AT_ONCE = 512;
 
 /**
  * The filters of up to 64 segments side by side: the same word of the same block of all of them is one stretch of 256 bytes. To ask
@@ -27,8 +29,9 @@ class Bank<Segment> {
     return this.#segments.every((segment) => segment === undefined);
   }
 
-  add(segment: Segment, filter: IdFilter): void {
-    const slot = this.#segments.push(segment) - 1;
+  /** In steps of about a millisecond: each block of a filter is a cache line far from the next. The segment is asked about after the last. */
+  *addInSteps(segment: Segment, filter: IdFilter): Generator<void, void> {
+    const slot = this.#segments.push(undefined) - 1;
     const most = Math.max(this.#blocks, filter.blocks);
     // A filter with fewer blocks is stretched, one with more is folded: each hash finds its bits either way.
     for (let i = 0; i < most; i++) {
@@ -38,7 +41,9 @@ class Bank<Segment> {
         const at = (to + word) * SLOTS + slot;
         this.#words[at] = (this.#words[at] ?? 0) | (filter.words[from + word] ?? 0);
       }
+      if (i % BLOCKS_AT_ONCE === BLOCKS_AT_ONCE - 1) yield;
     }
+    this.#segments[slot] = segment;
   }
 
   /** Its slot stays empty: segments leave in the order in which they came, and the whole bank with the last. */
@@ -85,18 +90,20 @@ export class FilterBanks<Segment> {
     this.#blocks = blocks;
   }
 
-  add(segment: Segment, filter: IdFilter): void {
+  /** To be run to its end, in as many steps as it takes. */
+  addInSteps(segment: Segment, filter: IdFilter): Generator<void, void> {
     let bank = this.#banks.at(-1);
     if (bank === undefined || bank.isFull) {
       bank = new Bank(this.#blocks);
       this.#banks.push(bank);
     }
-    bank.add(segment, filter);
+    return bank.addInSteps(segment, filter);
   }
 
   remove(segment: Segment): void {
     for (const bank of this.#banks) bank.remove(segment);
-    if (this.#banks[0]?.isEmpty) this.#banks.shift();
+    // The newest bank stays: something may be on its way into it.
+    if (this.#banks.length > 1 && this.#banks[0]?.isEmpty) this.#banks.shift();
   }
 
   /** Adds to `found` each segment whose filter does not deny the id. */

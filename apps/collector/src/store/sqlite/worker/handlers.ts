@@ -20,6 +20,7 @@ export interface Tables {
   readonly retention: Retention;
   readonly usage: Usage;
   compact(): void;
+  rest(): void;
 }
 
 /** All but what the worker itself answers. */
@@ -36,6 +37,7 @@ export function handlers(tables: Tables): Handlers {
     append: (request) => log.append(request),
     retain: ({ nowMs }) => {
       retention.mark(nowMs);
+      tables.rest();
       return undefined;
     },
     readLog: (request) => log.read(request),

@@ -95,9 +95,9 @@ export class MessageSearch {
       const found = new Set<number>();
       for (const sourceId of query.sourceId === undefined ? this.#log.sources.values() : [query.sourceId]) {
         const { hi, lo, check } = hashKey(hashPrefix(this.#seed, sourceId), query.messageId, hashes);
-        if (!("sortedIds" in segment) && this.#segments.denies(segment, hi, lo)) continue;
+        if (!("positionsOfId" in segment) && this.#segments.denies(segment, hi, lo)) continue;
         const positions =
-          "sortedIds" in segment
+          "positionsOfId" in segment
             ? segment.positionsOfId(hi, lo, check)
             : sidecars.positionsOfId(segment.no, hi, lo, check);
         for (const position of positions) found.add(position);
@@ -106,12 +106,12 @@ export class MessageSearch {
     }
     if (query.userId !== undefined) {
       const { hi, lo } = hashKey(hashPrefix(this.#seed, USER_PREFIX), query.userId, hashes);
-      return "sortedIds" in segment
+      return "positionsOfId" in segment
         ? segment.positionsOfUser(hi, lo)
         : sidecars.positionsOfUser(segment.no, hi, lo);
     }
     const { mask, wanted } = classMask(this.#seed, query.type, query.event);
-    const classes = "sortedIds" in segment ? segment.classes : sidecars.classes(segment.no);
+    const classes = "positionsOfId" in segment ? segment.classes : sidecars.classes(segment.no);
     const positions: number[] = [];
     for (let position = classes.length - 1; position >= 0; position--) {
       const found = classes[position] ?? 0;

@@ -1,9 +1,16 @@
 import { KEY } from "../append-request.js";
-import { IdFilter } from "./id-filter.js";
 
 /** A message's place in its segment takes this many of the 64 bits that an index entry has; the hash has the others. */
 export const POSITION_BITS = 17;
 export const POSITION_MASK = (1 << POSITION_BITS) - 1;
+
+/** Hashes by position. */
+export interface HashColumn {
+  readonly length: number;
+  readonly hi: Uint32Array;
+  readonly lo: Uint32Array;
+  isSet(position: number): boolean;
+}
 
 /**
  * The newest messages' keys, in memory: a hash table over their ids for dedupe, and columns by position (offset less the
@@ -75,21 +82,12 @@ export class OpenSegment {
     this.messages += 1;
   }
 
-  /** Takes the message at `position` out of the look-ups; its id stays known. */
-  erase(position: number): void {
-    if (this.#class[position] === 0) return;
-    this.#class[position] = 0;
-    this.#userHi[position] = 0;
-    this.#userLo[position] = 0;
-    this.messages -= 1;
-  }
-
   get classes(): Uint16Array {
-    return this.#class.subarray(0, this.end - this.first);
+    return this.#class.subarray(0, this.length);
   }
 
   get checks(): Uint32Array {
-    return this.#idCheck.subarray(0, this.end - this.first);
+    return this.#idCheck.subarray(0, this.length);
   }
 
   /** Positions of the messages with this id, newest first. */
@@ -101,46 +99,32 @@ export class OpenSegment {
   /** Positions of the messages with this user, newest first. */
   positionsOfUser(hi: number, lo: number): number[] {
     const positions: number[] = [];
-    for (let position = this.end - this.first - 1; position >= 0; position--) {
+    for (let position = this.length - 1; position >= 0; position--) {
       if (this.#userLo[position] === lo && this.#userHi[position] === hi && this.#class[position] !== 0)
         positions.push(position);
     }
     return positions;
   }
 
-  /** Ids as sorted index entries: see `sidecars.ts`. Those of erased messages too: they are dedupe marks. */
-  sortedIds(): BigUint64Array {
-    return this.#sorted(this.#idHi, this.#idLo, (position) => this.#isMarked(position));
+  /** What the sidecar of ids is made from. */
+  get ids(): HashColumn {
+    const { length } = this;
+    const [hi, lo, check] = [this.#idHi, this.#idLo, this.#idCheck];
+    return { length, hi, lo, isSet: (at) => hi[at] !== 0 || lo[at] !== 0 || check[at] !== 0 };
   }
 
-  /** Users as sorted index entries. */
-  sortedUsers(): BigUint64Array {
-    return this.#sorted(this.#userHi, this.#userLo, (position) => this.#class[position] !== 0);
+  /** What the sidecar of users is made from. */
+  get users(): HashColumn {
+    return {
+      length: this.length,
+      hi: this.#userHi,
+      lo: this.#userLo,
+      isSet: (position) => this.#class[position] !== 0,
+    };
   }
 
-  #isMarked(position: number): boolean {
-    return this.#idHi[position] !== 0 || this.#idLo[position] !== 0 || this.#idCheck[position] !== 0;
-  }
-
-  #sorted(his: Uint32Array, los: Uint32Array, wanted: (position: number) => boolean): BigUint64Array {
-    const count = this.end - this.first;
-    // Pairs of words, the low one first: a little-endian 64-bit number each.
-    const words = new Uint32Array(count * 2);
-    let used = 0;
-    for (let position = 0; position < count; position++) {
-      if (!wanted(position)) continue;
-      words[used] = ((los[position] ?? 0) & ~POSITION_MASK) | position;
-      words[used + 1] = his[position] ?? 0;
-      used += 2;
-    }
-    return new BigUint64Array(words.buffer, 0, used / 2).sort();
-  }
-
-  filter(): IdFilter {
-    const filter = IdFilter.forKeys(this.messages);
-    for (let position = 0; position < this.end - this.first; position++) {
-      if (this.#isMarked(position)) filter.add(this.#idHi[position] ?? 0, this.#idLo[position] ?? 0);
-    }
-    return filter;
+  /** Messages and gaps. */
+  get length(): number {
+    return this.end - this.first;
   }
 }

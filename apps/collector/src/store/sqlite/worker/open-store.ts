@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Call, Figures, Snapshot } from "../operations.js";
 import type { WorkerOptions } from "../tuning.js";
 import { clearTables } from "./clear-tables.js";
 import { ConsumerTables } from "./consumers.js";
-import { CannotOpen, DATABASE_FILE, openDatabase, PAGE_BYTES } from "./database.js";
+import { CannotOpen, DATABASE_FILE, openDatabase, pageBytesOf } from "./database.js";
 import { DeliveryList } from "./delivery-list.js";
 import { Documents } from "./documents.js";
 import { type HandledName, type Handlers, handlers } from "./handlers.js";
@@ -21,9 +21,6 @@ import { Usage } from "./usage.js";
 /** Of SQLite's write-ahead log file. */
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-
-/** About what a step of background work writes. */
-const STEP_BYTES = 1024 * 1024;
 
 /** One opening of the database, with all that is kept in memory of it. After a failure it is thrown away whole. */
 export class OpenStore {
@@ -40,12 +37,16 @@ export class OpenStore {
   /** About how much the write-ahead log has grown since it was last brought into the database. */
   #walBytes = 0;
   #databaseBytes = 0;
+  readonly #totalChanges: StatementSync;
+  #changesAtRest = 0;
+  #shallRest = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#file = join(options.directory, DATABASE_FILE);
     const database = openDatabase(options.directory, options.tuning.synchronous);
     this.database = database;
+    this.#totalChanges = database.prepare("SELECT total_changes() AS changes");
     try {
       this.#seed = seedOf(database);
       this.#usage = new Usage(database);
@@ -65,6 +66,7 @@ export class OpenStore {
         retention: this.#retention,
         usage: this.#usage,
         compact: () => this.#compact(),
+        rest: () => this.#rest(),
       });
       this.checkpoint();
     } catch (error) {
@@ -93,13 +95,17 @@ export class OpenStore {
     };
   }
 
-  /** Runs what is to be committed together. Throws where the commit failed: nothing of it is kept then. */
-  commit(run: () => void): void {
+  /**
+   * Runs what is to be committed together, which tells about how many bytes it has written. Throws where the commit failed: nothing
+   * of it is kept then.
+   */
+  commit(run: () => number): void {
     this.database.exec("BEGIN IMMEDIATE");
-    run();
+    const bytes = run();
     this.#consumers.flush();
     this.#usage.flush();
     this.database.exec("COMMIT");
+    this.#walBytes += bytes;
   }
 
   call({ operation, request }: Call): unknown {
@@ -108,8 +114,15 @@ export class OpenStore {
     return handle(request);
   }
 
-  noteWritten(bytes: number): void {
-    this.#walBytes += bytes;
+  /**
+   * Called from time to time: a store to which nothing was written since the last time empties its write-ahead log. What is left of one
+   * takes space on disk, and time at the next start.
+   */
+  #rest(): void {
+    const { changes } = this.#totalChanges.get() as { changes: number };
+    const file = `${this.#file}-wal`;
+    this.#shallRest = changes === this.#changesAtRest && existsSync(file) && statSync(file).size > 0;
+    this.#changesAtRest = changes;
   }
 
   get hasWork(): boolean {
@@ -117,20 +130,21 @@ export class OpenStore {
       this.#segments.hasWork ||
       this.#consumers.hasWork ||
       this.#retention.hasWork ||
+      this.#shallRest ||
       this.#walBytes >= this.#options.tuning.checkpointBytes
     );
   }
 
   /** One step of what may wait, a few milliseconds long: it is called between commits until `hasWork` is false. */
   work(): void {
-    if (this.#walBytes >= this.#options.tuning.checkpointBytes) {
-      this.checkpoint();
-      return;
-    }
-    if (this.#segments.hasWork) this.commit(() => this.#segments.sealNext());
+    if (this.#walBytes >= this.#options.tuning.checkpointBytes) this.checkpoint();
+    else if (this.#segments.hasWork) this.commit(() => this.#segments.workNext());
     else if (this.#retention.hasWork) this.commit(() => this.#retention.workNext());
     else if (this.#consumers.hasWork) this.commit(() => this.#consumers.deleteNext());
-    this.noteWritten(STEP_BYTES);
+    else {
+      this.#emptyLogFile();
+      this.#shallRest = false;
+    }
   }
 
   /** Brings the write-ahead log into the database, both synced. */
@@ -143,11 +157,16 @@ export class OpenStore {
   /** Empties the write-ahead log: old versions of pages stand in it. In the database deletion overwrites (`secure_delete`). */
   #compact(): void {
     this.database.exec("PRAGMA incremental_vacuum");
-    const result = this.database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
-    if (result.busy !== 0)
+    if (!this.#emptyLogFile())
       throw new Refusal("storage_unavailable", "the write-ahead log could not be emptied");
+  }
+
+  /** False where somebody is reading it. */
+  #emptyLogFile(): boolean {
+    const { busy } = this.database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
     this.#walBytes = 0;
     this.#databaseBytes = statSync(this.#file).size;
+    return busy === 0;
   }
 
   /**
@@ -158,7 +177,7 @@ export class OpenStore {
     try {
       const row = this.database.prepare("PRAGMA wal_checkpoint(NOOP)").get() as { log: number } | undefined;
       if (row === undefined || row.log < 0) return undefined;
-      return LOG_HEADER_BYTES + row.log * (FRAME_HEADER_BYTES + PAGE_BYTES);
+      return LOG_HEADER_BYTES + row.log * (FRAME_HEADER_BYTES + pageBytesOf(this.database));
     } catch {
       return undefined;
     }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { WorkerOptions } from "../tuning.js";
 import type { ConsumerTables } from "./consumers.js";
+import { pageBytesOf } from "./database.js";
 import { SEGMENT_STATE, type SealedSegment, type Segments } from "./segments.js";
 
 /** Rows that are deleted in one step: a few milliseconds' worth, as a row has up to 128 KB. */
@@ -8,6 +9,9 @@ const ROWS_AT_ONCE = 16;
 const SMALL_ROWS_AT_ONCE = 500;
 /** Free pages that are given back to the file system in one step. */
 const PAGES_AT_ONCE = 256;
+
+/** About what a step writes: deleted pages are overwritten. */
+const STEP_BYTES = 1024 * 1024;
 
 export interface HeldBack {
   readonly consumerId: string;
@@ -59,7 +63,7 @@ export class Retention {
     this.#dropLateAttempts = limited("late_attempts", "no", isOlder, SMALL_ROWS_AT_ONCE);
     this.#pageCount = database.prepare("PRAGMA page_count");
     this.#freeCount = database.prepare("PRAGMA freelist_count");
-    this.#pageBytes = (database.prepare("PRAGMA page_size").get() as { page_size: number }).page_size;
+    this.#pageBytes = pageBytesOf(database);
   }
 
   #bytesFree(): number {
@@ -129,14 +133,15 @@ export class Retention {
     return this.#segments.sealed.find(({ state }) => state === SEGMENT_STATE.dropping);
   }
 
-  /** One step. Within a transaction. */
-  workNext(): void {
+  /** One step; tells about how many bytes it has written. Within a transaction. */
+  workNext(): number {
     const segment = this.#dropping;
     if (segment !== undefined) this.#emptyNext(segment);
     else {
       this.#database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
       this.#hasPagesToGive = this.#bytesFree() > this.#options.tuning.segmentBytes;
     }
+    return STEP_BYTES;
   }
 
   #emptyNext(segment: SealedSegment): void {

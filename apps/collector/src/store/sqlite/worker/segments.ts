@@ -2,12 +2,15 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { KEY } from "../append-request.js";
 import type { WorkerOptions } from "../tuning.js";
 import { FilterBanks } from "./filter-bank.js";
-import { blocksFor, type IdFilter } from "./id-filter.js";
+import { blocksFor } from "./id-filter.js";
 import { OpenSegment } from "./open-segment.js";
 import { Sidecars } from "./sidecars.js";
 
 /** What is left of a sealed segment: everything; some of its messages, while it is being dropped; its dedupe marks. */
 export const SEGMENT_STATE = { whole: 0, dropping: 1, marks: 2 } as const;
+
+/** Of how many messages the rows of the tail are deleted in one step: 224 KB. */
+const TAIL_OFFSETS_AT_ONCE = 8192;
 
 export interface SealedSegment {
   readonly no: number;
@@ -48,20 +51,24 @@ export class Segments {
 
   readonly #options: WorkerOptions;
   readonly #putTail: StatementSync;
+  readonly #database: DatabaseSync;
   readonly #dropTail: StatementSync;
   readonly #putSegment: StatementSync;
   readonly #filters: FilterBanks<SealedSegment>;
-  #sealStep = 0;
-  #sealFilter: IdFilter | undefined;
+  /** The steps by which the oldest full segment is sealed, where that is under way. */
+  #sealing: Iterator<number, number> | undefined;
+  /** The oldest offset that has a row in the tail, or none that is older. Rows of sealed segments are yet to be deleted. */
+  #tailStart = 0;
 
   constructor(database: DatabaseSync, options: WorkerOptions) {
     this.#options = options;
+    this.#database = database;
     this.sidecars = new Sidecars(database);
     this.#filters = new FilterBanks(blocksFor(options.tuning.segmentMessages));
     this.#putTail = database.prepare(
       'INSERT INTO tail (first, segment, "end", bytes, min_ms, max_ms, keys) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
-    this.#dropTail = database.prepare("DELETE FROM tail WHERE segment = ?");
+    this.#dropTail = database.prepare("DELETE FROM tail WHERE first < ?");
     this.#putSegment = database.prepare(
       'INSERT INTO segments (no, first, "end", messages, bytes, min_ms, max_ms, state) VALUES (?, ?, ?, ?, ?, ?, ?, 0)',
     );
@@ -98,17 +105,23 @@ export class Segments {
     );
     for (const segment of this.sealed) {
       const filter = this.#isInWindow(segment, newestMs) ? this.sidecars.filter(segment.no) : undefined;
-      if (filter !== undefined) this.#addFilter(segment, filter);
+      if (filter === undefined) continue;
+      for (const _ of this.#filters.addInSteps(segment, filter));
+      segment.hasFilter = true;
     }
   }
 
   /** The segments that were not sealed, from the keys that are kept for that. */
   #readTail(database: DatabaseSync): OpenSegment[] {
     const segments: OpenSegment[] = [];
+    const lastSealed = this.sealed.at(-1)?.no ?? 0;
+    this.#tailStart = this.#sealedEnd;
     for (const raw of database
       .prepare('SELECT first, segment, "end" AS "end", bytes, min_ms, max_ms, keys FROM tail ORDER BY first')
       .iterate()) {
       const row = raw as unknown as TailRow;
+      this.#tailStart = Math.min(this.#tailStart, row.first);
+      if (row.segment <= lastSealed) continue;
       let segment = segments.at(-1);
       if (segment?.no !== row.segment) {
         // A folder whose segments were larger stays readable.
@@ -205,55 +218,53 @@ export class Segments {
     this.#putTail.run(first, this.open.no, end, bytes, minMs, maxMs, raw);
   }
 
-  /** Whether `sealNext` has something to do. */
+  /** Whether `workNext` has something to do. */
   get hasWork(): boolean {
-    return this.sealing.length > 0;
+    return this.sealing.length > 0 || this.#tailStart < this.#sealedEnd;
   }
 
-  /** Writes the next part of the oldest full segment's sidecars; each step a few milliseconds long. Within a transaction. */
-  sealNext(): void {
+  get #sealedEnd(): number {
+    return this.sealed.at(-1)?.end ?? 0;
+  }
+
+  /**
+   * The next step of sealing, or of what it leaves to be deleted, a millisecond or two long. Tells how many bytes it has
+   * written. Within a transaction.
+   */
+  workNext(): number {
+    if (this.#tailStart < this.#sealedEnd) return this.#dropFromTail();
     const segment = this.sealing[0];
-    if (segment === undefined) return;
-    const step = this.#sealStep;
-    this.#sealStep += 1;
-    switch (step) {
-      case 0:
-        this.sidecars.writeIds(segment);
-        return;
-      case 1:
-        this.sidecars.writeUsers(segment);
-        return;
-      case 2:
-        this.#sealFilter = segment.filter();
-        this.sidecars.writeColumns(segment, this.#sealFilter);
-        return;
-      default: {
-        const { no, first, end, messages, bytes, minMs, maxMs } = segment;
-        this.#putSegment.run(no, first, end, messages, bytes, minMs, maxMs);
-        this.#dropTail.run(no);
-        this.sealing.shift();
-        const asSealed: SealedSegment = {
-          no,
-          first,
-          end,
-          messages,
-          bytes,
-          minMs,
-          maxMs,
-          state: SEGMENT_STATE.whole,
-          hasFilter: false,
-        };
-        this.sealed.push(asSealed);
-        if (this.#sealFilter !== undefined) this.#addFilter(asSealed, this.#sealFilter);
-        this.#sealStep = 0;
-        this.#sealFilter = undefined;
-      }
-    }
+    if (segment === undefined) return 0;
+    this.#sealing ??= this.#seal(segment);
+    const { done, value } = this.#sealing.next();
+    if (done) this.#sealing = undefined;
+    return value;
   }
 
-  #addFilter(segment: SealedSegment, filter: IdFilter): void {
-    this.#filters.add(segment, filter);
-    segment.hasFilter = true;
+  *#seal(segment: OpenSegment): Generator<number, number> {
+    const filter = yield* this.sidecars.write(segment);
+    const { no, first, end, messages, bytes, minMs, maxMs } = segment;
+    const state = SEGMENT_STATE.whole;
+    const sealed = { no, first, end, messages, bytes, minMs, maxMs, state, hasFilter: true };
+    for (const _ of this.#filters.addInSteps(sealed, filter)) yield 0;
+    this.#putSegment.run(no, first, end, messages, bytes, minMs, maxMs);
+    this.sealing.shift();
+    this.sealed.push(sealed);
+    return 0;
+  }
+
+  /** Only hashes stand in the tail, and `compact` gives free pages back: overwriting them would write each twice more. */
+  #dropFromTail(): number {
+    const end = Math.min(this.#tailStart + TAIL_OFFSETS_AT_ONCE, this.#sealedEnd);
+    this.#database.exec("PRAGMA secure_delete = OFF");
+    try {
+      this.#dropTail.run(end);
+    } finally {
+      this.#database.exec("PRAGMA secure_delete = ON");
+    }
+    this.#tailStart = end;
+    // What is on free pages need not be written.
+    return 0;
   }
 
   /** Marks which of the ids in `keys` the sealed segments know: `known[i]` becomes 1. */

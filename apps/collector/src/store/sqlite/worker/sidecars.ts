@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { IdFilter } from "./id-filter.js";
-import { type OpenSegment, POSITION_BITS, POSITION_MASK } from "./open-segment.js";
+import { type HashColumn, type OpenSegment, POSITION_BITS, POSITION_MASK } from "./open-segment.js";
 
 /**
  * A sealed segment's indexes, written once. Entries of 64 bits, sorted: the upper 47 are a hash, the lower 17 the message's
@@ -19,6 +19,9 @@ const CLASSES = 192;
 const FILTER = 193;
 const PARTS_A_SEGMENT = 256;
 const CHECKS_A_PART = 2048;
+/** Parts that are sorted and written in one step. */
+const PARTS_AT_ONCE = 8;
+const POSITIONS_AT_ONCE = 16_384;
 
 export class Sidecars {
   readonly #put: StatementSync;
@@ -31,8 +34,10 @@ export class Sidecars {
     this.#drop = database.prepare("DELETE FROM sidecars WHERE key BETWEEN ? AND ?");
   }
 
-  #write(segment: number, part: number, data: Uint8Array): void {
+  /** Tells how many bytes it has written. */
+  #write(segment: number, part: number, data: Uint8Array): number {
     this.#put.run(segment * PARTS_A_SEGMENT + part, data);
+    return data.length;
   }
 
   #read(segment: number, part: number): Uint8Array | undefined {
@@ -40,37 +45,55 @@ export class Sidecars {
     return row?.data;
   }
 
-  #writeSorted(segment: number, firstPart: number, entries: BigUint64Array): void {
-    const words = new Uint32Array(entries.buffer, 0, entries.length * 2);
-    let from = 0;
-    for (let part = 0; part < 1 << SPLIT_BITS; part++) {
-      let to = from;
-      while (to < words.length && (words[to + 1] ?? 0) >>> (32 - SPLIT_BITS) === part) to += 2;
-      if (to > from) this.#write(segment, firstPart + part, bytesOf(words.subarray(from, to)));
-      from = to;
+  /** Writes all of a segment's parts in steps of about a millisecond, each of which tells how many bytes it has written. */
+  *write(segment: OpenSegment): Generator<number, IdFilter> {
+    yield* this.#writeSorted(segment.no, IDS, segment.ids);
+    yield* this.#writeSorted(segment.no, USERS, segment.users);
+    yield* this.#writeChecks(segment);
+    yield this.#write(segment.no, CLASSES, bytesOf(segment.classes));
+    const filter = IdFilter.forKeys(segment.messages);
+    yield* inSteps(segment.ids, (position) => {
+      filter.add(segment.ids.hi[position] ?? 0, segment.ids.lo[position] ?? 0);
+    });
+    yield this.#write(segment.no, FILTER, filter.bytes);
+    return filter;
+  }
+
+  *#writeSorted(segment: number, firstPart: number, column: HashColumn): Generator<number, void> {
+    const ends = new Uint32Array(1 << SPLIT_BITS);
+    yield* inSteps(column, (position) => {
+      const part = (column.hi[position] ?? 0) >>> (32 - SPLIT_BITS);
+      ends[part] = (ends[part] ?? 0) + 1;
+    });
+    for (let part = 1; part < ends.length; part++) ends[part] = (ends[part] ?? 0) + (ends[part - 1] ?? 0);
+    const next = Uint32Array.from(ends, (_, part) => ends[part - 1] ?? 0);
+    // Pairs of words, the low one first: a little-endian 64-bit number each.
+    const words = new Uint32Array((ends.at(-1) ?? 0) * 2);
+    yield* inSteps(column, (position) => {
+      const hi = column.hi[position] ?? 0;
+      const entry = next[hi >>> (32 - SPLIT_BITS)] ?? 0;
+      next[hi >>> (32 - SPLIT_BITS)] = entry + 1;
+      words[entry * 2] = ((column.lo[position] ?? 0) & ~POSITION_MASK) | position;
+      words[entry * 2 + 1] = hi;
+    });
+    const entries = new BigUint64Array(words.buffer);
+    let written = 0;
+    for (const [part, end] of ends.entries()) {
+      const ofPart = entries.subarray(ends[part - 1] ?? 0, end);
+      if (ofPart.length > 0) written += this.#write(segment, firstPart + part, bytesOf(ofPart.sort()));
+      if (part % PARTS_AT_ONCE !== PARTS_AT_ONCE - 1) continue;
+      yield written;
+      written = 0;
     }
   }
 
-  writeIds(segment: OpenSegment): void {
-    this.#writeSorted(segment.no, IDS, segment.sortedIds());
-  }
-
-  writeUsers(segment: OpenSegment): void {
-    this.#writeSorted(segment.no, USERS, segment.sortedUsers());
-  }
-
-  writeColumns(segment: OpenSegment, filter: IdFilter): void {
-    const { checks } = segment;
+  *#writeChecks({ no, checks }: OpenSegment): Generator<number, void> {
+    let written = 0;
     for (let part = 0; part * CHECKS_A_PART < checks.length; part++) {
       const from = part * CHECKS_A_PART;
-      this.#write(segment.no, CHECKS + part, bytesOf(checks.subarray(from, from + CHECKS_A_PART)));
+      written += this.#write(no, CHECKS + part, bytesOf(checks.subarray(from, from + CHECKS_A_PART)));
     }
-    this.writeClasses(segment.no, segment.classes);
-    this.#write(segment.no, FILTER, filter.bytes);
-  }
-
-  writeClasses(segment: number, classes: Uint16Array): void {
-    this.#write(segment, CLASSES, bytesOf(classes));
+    yield written;
   }
 
   filter(segment: number): IdFilter | undefined {
@@ -133,26 +156,18 @@ export class Sidecars {
   drop(segment: number): void {
     this.#drop.run(segment * PARTS_A_SEGMENT, (segment + 1) * PARTS_A_SEGMENT - 1);
   }
+}
 
-  /** Takes positions out of the users' index. */
-  eraseUsers(segment: number, erased: ReadonlySet<number>): void {
-    for (let part = 0; part < 1 << SPLIT_BITS; part++) {
-      const bytes = this.#read(segment, USERS + part);
-      if (bytes === undefined) continue;
-      const view = viewOf(bytes);
-      const kept = new Uint8Array(bytes.length);
-      let used = 0;
-      for (let at = 0; at < bytes.length; at += 8) {
-        if (erased.has(view.getUint32(at, true) & POSITION_MASK)) continue;
-        kept.set(bytes.subarray(at, at + 8), used);
-        used += 8;
-      }
-      if (used < bytes.length) this.#write(segment, USERS + part, kept.subarray(0, used));
-    }
+/** Does something for each position that is set, some thousands of them a step. */
+function* inSteps(column: HashColumn, run: (position: number) => void): Generator<number, void> {
+  for (let from = 0; from < column.length; from += POSITIONS_AT_ONCE) {
+    const to = Math.min(from + POSITIONS_AT_ONCE, column.length);
+    for (let position = from; position < to; position++) if (column.isSet(position)) run(position);
+    yield 0;
   }
 }
 
-function bytesOf(array: Uint32Array | Uint16Array): Uint8Array {
+function bytesOf(array: BigUint64Array | Uint32Array | Uint16Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 

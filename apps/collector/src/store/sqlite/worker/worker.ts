@@ -24,8 +24,11 @@ const options = workerData as WorkerOptions;
 if (parentPort === null) throw new Error("this file is a worker's");
 const port = parentPort;
 
-/** A commit takes at most about this much, so that the first of many waits not much longer than the last. */
-const COMMIT_BYTES = 8 * 1024 * 1024;
+/** A commit takes no more calls when it has this much, so that the first of many waits not much longer than the last. */
+const COMMIT_BYTES = 2 * 1024 * 1024;
+
+/** Of the pages that every commit changes: the last ones of the tables, and those above them. */
+const PAGES_A_COMMIT_BYTES = 64 * 1024;
 
 let state: State = { kind: "failed" };
 /** How much of the write-ahead log was answered for when a write failed. */
@@ -98,8 +101,8 @@ function answer(calls: readonly Call[], bytes: number): void {
     if (writes.length > 0) {
       store.commit(() => {
         for (const call of writes) answers.push(answerTo(store, call));
+        return bytes * 1.1 + PAGES_A_COMMIT_BYTES;
       });
-      store.noteWritten(bytes * 1.1 + 64 * 1024);
     }
   } catch (error) {
     fail(store, error, calls);
