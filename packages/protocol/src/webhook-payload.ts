@@ -36,8 +36,16 @@ const TABLE: Readonly<
   delete: [["userId", "userId"]],
 };
 
-/** Never goes out: the key is a secret of the source. */
-const SECRET_FIELDS = new Set(["writeKey"]);
+/**
+ * Of each kind, the fields of a message that are not repeated behind those of the table: written already, the time, and the
+ * write key, which is a secret of the source.
+ */
+const TAKEN: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries(TABLE).map(([kind, fields]) => [
+    kind,
+    new Set(["version", "type", "timestamp", "writeKey", ...fields.map(([from]) => from)]),
+  ]),
+);
 
 /**
  * The body of a webhook request for `message` (checked and coerced), with the time already settled. Written in the
@@ -51,28 +59,24 @@ export function webhookPayload(
 ): JsonObject {
   const { type } = message;
   const body: JsonObject = type === "delete" ? { type } : { version: 1, type };
-  const taken = new Set(["version", "type", "timestamp"]);
   for (const [from, to, absent] of TABLE[type]) {
-    taken.add(from);
     const value = message[from];
     if (value !== undefined) body[to] = value;
     else if (absent === "object") body[to] = {};
   }
   body.timestamp = timestamp;
-  if (type === "screen" && message.context !== undefined) {
-    taken.add("context");
-    body.context = message.context;
-  }
+  if (type === "screen" && message.context !== undefined) body.context = message.context;
   if (shape === "classic" || type === "delete") return body;
+  const taken = TAKEN.get(type);
   for (const field of Object.keys(message)) {
-    if (taken.has(field) || SECRET_FIELDS.has(field) || Object.hasOwn(body, field)) continue;
-    // defineProperty, not assignment: a field called __proto__ is data like any other.
-    Object.defineProperty(body, field, {
-      value: message[field],
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
+    if (taken?.has(field) || Object.hasOwn(body, field)) continue;
+    if (field === "__proto__") addOwn(body, field, message[field]);
+    else body[field] = message[field];
   }
   return body;
+}
+
+/** Assigning to it would set the prototype: this field is data like any other. */
+function addOwn(body: JsonObject, field: string, value: unknown): void {
+  Object.defineProperty(body, field, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -1,5 +1,6 @@
 import { formatTime } from "@sluice/protocol";
 import type { OutgoingMessage, Round, RoundAttempt } from "../destinations/destination.js";
+import type { Attempt } from "../store/store.js";
 import { isOutbound } from "./match.js";
 import type { Settler } from "./settler.js";
 import type { Work } from "./work.js";
@@ -36,7 +37,19 @@ export class MessageRound implements Round {
   record(attempt: RoundAttempt): void {
     const { stored, retry } = this.#work;
     if (attempt.error !== undefined) this.#listener.failed(attempt.error.message);
-    const placed = { offset: stored.offset, attempt: this.number, ...attempt };
+    const { atMs, url, address, status, error, latencyMs, requestHeaders, response } = attempt;
+    const placed: Attempt = {
+      offset: stored.offset,
+      attempt: this.number,
+      atMs,
+      url,
+      address,
+      status,
+      error,
+      latencyMs,
+      requestHeaders,
+      response,
+    };
     this.#listener.settler.attempt(retry?.replay === true ? { ...placed, replay: true } : placed);
   }
 
@@ -53,6 +66,14 @@ export function outgoing({ stored, matched }: Work): OutgoingMessage | undefined
     messageId: stored.messageId,
     sourceId: stored.sourceId,
     message,
-    timestamp: formatTime(timeMs),
+    timestamp: timeOf(timeMs),
   };
+}
+
+/** The messages of one request mostly have one time: the last that was written is kept. */
+let last = { ms: Number.NaN, text: "" };
+
+function timeOf(ms: number): string {
+  if (ms !== last.ms) last = { ms, text: formatTime(ms) };
+  return last.text;
 }

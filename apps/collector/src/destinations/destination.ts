@@ -85,13 +85,13 @@ export interface Round {
 export interface RoundAttempt {
   readonly atMs: number;
   readonly url: string;
-  readonly address?: string;
-  readonly status?: number;
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly address?: string | undefined;
+  readonly status?: number | undefined;
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
   readonly latencyMs: number;
   /** Secrets replaced. One object for all attempts at a URL: what differs from one to the next (message id, round) is in the attempt. */
-  readonly requestHeaders?: { readonly [name: string]: string };
-  readonly response?: string;
+  readonly requestHeaders?: { readonly [name: string]: string } | undefined;
+  readonly response?: string | undefined;
 }
 
 /** Reasons are few in number: they name statuses, codes and targets, never what belongs to one message. */

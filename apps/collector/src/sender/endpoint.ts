@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "@sluice/resilience";
 import { Client, type Dispatcher } from "undici";
 import { type ConnectorOptions, checkedConnector } from "./checked-connector.js";
+import { deadlineQueue } from "./deadline-queue.js";
 import { describeFailure, type Failure } from "./describe-failure.js";
 
 /** How one exchange ended. Never thrown: every way it can end is one of these. */
@@ -9,16 +10,16 @@ export type Exchange =
   | {
       readonly kind: "answered";
       readonly status: number;
-      readonly retryAfter?: string;
+      readonly retryAfter?: string | undefined;
       /** The first 4 KB of the body, as it came: never inflated. */
       readonly body: string;
-      readonly address?: string;
+      readonly address?: string | undefined;
       readonly latencyMs: number;
     }
   | {
       readonly kind: "failed";
       readonly failure: Failure;
-      readonly address?: string;
+      readonly address?: string | undefined;
       readonly latencyMs: number;
     };
 
@@ -76,45 +77,52 @@ export function endpoint(options: EndpointOptions): Endpoint {
     return line;
   };
 
+  const deadlines = deadlineQueue(clock, timeoutMs);
+
   const exchange = (
     line: Line,
     headers: string[],
     body: Uint8Array,
     startedAtMs: number,
-  ): Promise<Exchange> =>
-    new Promise((resolve) => {
-      const handler = new ExchangeHandler(line, (ended) => {
-        cancelDeadline();
-        line.current = undefined;
-        if (ended.kind === "failed" || ended.cut) line.destroy();
-        else if (!line.closed) idle.push(line);
-        resolve(toExchange(ended, line, clock.now() - startedAtMs));
-      });
-      line.current = handler;
-      const cancelDeadline = clock.after(startedAtMs + timeoutMs - clock.now(), () => handler.fail(timedOut));
-      line.client.dispatch({ method: "POST", path, headers, body }, handler);
+    onEnd: (ended: Exchange) => void,
+  ): void => {
+    line.used = true;
+    const handler = new ExchangeHandler(line, (ended) => {
+      deadline.done();
+      line.current = undefined;
+      if (ended.kind === "failed" || ended.cut) line.destroy();
+      else if (!line.closed) idle.push(line);
+      onEnd(toExchange(ended, line, clock.now() - startedAtMs));
     });
+    line.current = handler;
+    const deadline = deadlines.add(startedAtMs, () => handler.fail(timedOut));
+    line.client.dispatch({ method: "POST", path, headers, body }, handler);
+  };
 
   return {
-    async post(headers, body) {
-      const startedAtMs = clock.now();
-      const line = idle.pop() ?? openLine();
-      const mayBeStale = line.used;
-      line.used = true;
-      const first = await exchange(line, headers, body, startedAtMs);
-      // A kept connection that the receiver closed while the request was on its way says nothing about the receiver:
-      // the request goes out once more on a fresh one, within the same deadline.
-      const wasStale = mayBeStale && first.kind === "failed" && first.failure.code === "connection_lost";
-      if (!wasStale || line.answering) return first;
-      const fresh = openLine();
-      fresh.used = true;
-      return exchange(fresh, headers, body, startedAtMs);
-    },
+    post: (headers, body) =>
+      new Promise((resolve) => {
+        const startedAtMs = clock.now();
+        const line = idle.pop() ?? openLine();
+        if (!line.used) {
+          exchange(line, headers, body, startedAtMs, resolve);
+          return;
+        }
+        exchange(line, headers, body, startedAtMs, (first) => {
+          // A kept connection that the receiver closed while the request was on its way says nothing about the receiver:
+          // the request goes out once more on a fresh one, within the same deadline.
+          const isStale =
+            first.kind === "failed" && first.failure.code === "connection_lost" && !line.answering;
+          if (isStale) exchange(openLine(), headers, body, startedAtMs, resolve);
+          else resolve(first);
+        });
+      }),
     async close() {
       for (const line of all) {
         line.current?.fail(ABORTED);
         line.destroy();
       }
+      deadlines.stop();
     },
   };
 }
@@ -176,24 +184,16 @@ type Ended =
   | {
       readonly kind: "answered";
       readonly status: number;
-      readonly retryAfter?: string;
+      readonly retryAfter?: string | undefined;
       readonly body: string;
       readonly cut: boolean;
     }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-function toExchange(ended: Ended, line: Line, latencyMs: number): Exchange {
-  const address = line.address === undefined ? {} : { address: line.address };
-  if (ended.kind === "failed") return { kind: "failed", failure: ended.failure, ...address, latencyMs };
+function toExchange(ended: Ended, { address }: Line, latencyMs: number): Exchange {
+  if (ended.kind === "failed") return { kind: "failed", failure: ended.failure, address, latencyMs };
   const { status, retryAfter, body } = ended;
-  return {
-    kind: "answered",
-    status,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-    body,
-    ...address,
-    latencyMs,
-  };
+  return { kind: "answered", status, retryAfter, body, address, latencyMs };
 }
 
 /**
@@ -260,7 +260,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#end({
       kind: "answered",
       status: this.#status,
-      ...(this.#retryAfter === undefined ? {} : { retryAfter: this.#retryAfter }),
+      retryAfter: this.#retryAfter,
       body,
       cut,
     });

@@ -212,15 +212,15 @@ export interface Attempt {
   readonly atMs: number;
   readonly url: string;
   /** The address really connected to. */
-  readonly address?: string;
-  readonly status?: number;
+  readonly address?: string | undefined;
+  readonly status?: number | undefined;
   /** A code and a sentence that a person can act on; absent on success. */
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
   readonly latencyMs: number;
   /** Secrets replaced. */
-  readonly requestHeaders?: { readonly [name: string]: string };
+  readonly requestHeaders?: { readonly [name: string]: string } | undefined;
   /** The first 4 KB of the answer's body. */
-  readonly response?: string;
+  readonly response?: string | undefined;
   readonly replay?: boolean;
 }
 

@@ -1,19 +1,20 @@
+import { createHmac } from "node:crypto";
 import { verify } from "@sluice/webhooks";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { requestHeaders, tracedHeaders } from "../../src/destinations/webhooks/request-headers.js";
+import {
+  headerWriter,
+  shownHeaders,
+  tracedHeaders,
+} from "../../src/destinations/webhooks/request-headers.js";
+import { bodySigner } from "../../src/destinations/webhooks/sign-request.js";
 
 const BODY = Buffer.from('{"type":"track","event":"Größe"}');
 const NOW = Date.now();
 
 function headersOf(secrets: readonly string[], messageId = "m1"): Record<string, string> {
-  const list = requestHeaders(
-    { custom: [["X-Team", "blue"]], secrets, standardWebhooks: true },
-    messageId,
-    3,
-    BODY,
-    NOW,
-  );
+  const write = headerWriter({ custom: [["X-Team", "blue"]], secrets, standardWebhooks: true });
+  const list = write(messageId, 3, BODY, NOW);
   return Object.fromEntries(
     Array.from({ length: list.length / 2 }, (_, i) => [
       String(list[2 * i]).toLowerCase(),
@@ -80,11 +81,45 @@ describe("the headers of a request", () => {
     expect(traced).toEqual({
       "User-Agent": "Sluice/1.0",
       "Content-Type": "application/json",
+      "X-Message-Id": "",
+      "X-Attempt": "",
       "X-Signature": "[redacted]",
+      "webhook-id": "",
+      "webhook-timestamp": "",
       "webhook-signature": "[redacted]",
       Authorization: "[redacted]",
       "X-Api-Key": "[redacted]",
       "X-Team": "blue",
     });
+  });
+
+  it("are shown with all that was sent but signatures", () => {
+    const options = { custom: [["X-Team", ""] as const], secrets: ["hunter2"], standardWebhooks: true };
+    const sent = headerWriter(options)("Größe", 3, BODY, 1_700_000_000_500);
+    const shown = shownHeaders(tracedHeaders(options), "Größe", { attempt: 3, atMs: 1_700_000_000_500 });
+    const expected = Object.fromEntries(
+      Array.from({ length: sent.length / 2 }, (_, i) => {
+        const name = String(sent[2 * i]);
+        return [name, name.toLowerCase().endsWith("signature") ? "[redacted]" : String(sent[2 * i + 1])];
+      }),
+    );
+    expect(shown).toEqual(expected);
+    expect(shown["X-Message-Id"]).toBe("Gr%C3%B6%C3%9Fe");
+  });
+});
+
+describe("the signer of bodies", () => {
+  it.each([
+    ["a short secret", "s", 10],
+    ["a secret of a block", "x".repeat(64), 700],
+    ["a secret longer than a block", "ü".repeat(64), 4_032],
+    ["an empty body", "s", 0],
+    ["a body longer than those before", "s", 100_000],
+  ])("makes the HMAC-SHA1 with %s", (_name, secret, length) => {
+    const sign = bodySigner(secret);
+    for (const size of [length, 3 * length, length >> 1]) {
+      const body = Buffer.from(Array.from({ length: size }, (_, i) => (i * 7) % 256));
+      expect(sign(body)).toBe(createHmac("sha1", secret).update(body).digest("hex"));
+    }
   });
 });

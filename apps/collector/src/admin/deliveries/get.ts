@@ -13,7 +13,7 @@ export const getDelivery = endpoint({
   errors: ["not_found"],
   async handle({ params }, { store }) {
     const { delivery, messageId } = await findDelivery(store, params.id);
-    const attempts = await attemptsOf(store, delivery.consumerId, delivery.offset);
+    const attempts = await attemptsOf(store, delivery.consumerId, { offset: delivery.offset, messageId });
     return { status: 200, body: { ...deliveryView(delivery, messageId), attempts } };
   },
 });

@@ -14,6 +14,7 @@ export const testDestination = endpoint({
   async handle({ params }, { delivery }) {
     const sent = await delivery.test(params.id ?? "");
     if (sent === undefined) throw new CollectorError("not_found", `no destination has the id ${params.id}`);
-    return { status: 200, body: { ...sent, attempts: sent.attempts.map(attemptView) } };
+    const attempts = sent.attempts.map((attempt) => attemptView(attempt, sent.messageId));
+    return { status: 200, body: { ...sent, attempts } };
   },
 });

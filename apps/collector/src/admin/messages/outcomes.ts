@@ -1,7 +1,8 @@
 import { type AttemptView, formatTime, type OutcomeSummary, type OutcomeView } from "@sluice/protocol";
 import { WAS_DISABLED, wasDisabledAt } from "../../delivery/match.js";
+import { shownHeaders } from "../../destinations/webhooks/request-headers.js";
 import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
-import type { Attempt, Delivery, Offset, Store, StoredMessage, Versioned } from "../../store/store.js";
+import type { Attempt, Delivery, Store, StoredMessage, Versioned } from "../../store/store.js";
 import { deliveryId } from "./delivery-id.js";
 
 /**
@@ -38,7 +39,7 @@ export async function outcomesWithAttempts(store: Store, message: StoredMessage)
   return Promise.all(
     outcomes.map(async (outcome) => ({
       ...outcome,
-      attempts: await attemptsOf(store, outcome.destinationId, message.offset),
+      attempts: await attemptsOf(store, outcome.destinationId, message),
     })),
   );
 }
@@ -46,11 +47,10 @@ export async function outcomesWithAttempts(store: Store, message: StoredMessage)
 export async function attemptsOf(
   store: Store,
   destinationId: string,
-  offset: Offset,
+  { offset, messageId }: Pick<StoredMessage, "offset" | "messageId">,
 ): Promise<AttemptView[]> {
-  return (await store.consumers.attemptsOf(destinationId, offset)).map(({ offset: _, ...attempt }) =>
-    attemptView(attempt),
-  );
+  const attempts = await store.consumers.attemptsOf(destinationId, offset);
+  return attempts.map(({ offset: _, ...attempt }) => attemptView(attempt, messageId));
 }
 
 export function outcomeSummary(delivery: Delivery): OutcomeSummary {
@@ -66,8 +66,33 @@ export function outcomeSummary(delivery: Delivery): OutcomeSummary {
   };
 }
 
-export function attemptView({ atMs, ...attempt }: Omit<Attempt, "offset">): AttemptView {
-  return { ...attempt, at: formatTime(atMs) };
+export function attemptView(attempt: Omit<Attempt, "offset">, messageId: string): AttemptView {
+  const {
+    attempt: round,
+    atMs,
+    url,
+    address,
+    status,
+    error,
+    latencyMs,
+    requestHeaders,
+    response,
+    replay,
+  } = attempt;
+  return {
+    attempt: round,
+    at: formatTime(atMs),
+    url,
+    latencyMs,
+    ...(address === undefined ? {} : { address }),
+    ...(status === undefined ? {} : { status }),
+    ...(error === undefined ? {} : { error }),
+    ...(requestHeaders === undefined
+      ? {}
+      : { requestHeaders: shownHeaders(requestHeaders, messageId, attempt) }),
+    ...(response === undefined ? {} : { response }),
+    ...(replay === undefined ? {} : { replay }),
+  };
 }
 
 function isMeant(

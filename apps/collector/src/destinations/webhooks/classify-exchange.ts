@@ -31,13 +31,19 @@ export function classifyExchange(exchange: Exchange): Verdict {
     };
   }
   const { status } = exchange;
-  if (status >= 200 && status < 300) return { kind: "accepted", reason: `HTTP ${status}` };
+  if (status >= 200 && status < 300) return ACCEPTED[status - 200] ?? accepted(status);
   return {
     kind: kindOfStatus(status),
     reason: `HTTP ${status}`,
     error: { code: `http_${status}`, message: adviceFor(status) },
   };
 }
+
+function accepted(status: number): Verdict {
+  return { kind: "accepted", reason: `HTTP ${status}` };
+}
+/** Nearly every verdict is one of these. */
+const ACCEPTED: readonly Verdict[] = Array.from({ length: 100 }, (_, index) => accepted(200 + index));
 
 function kindOfStatus(status: number): "retry" | "refused" | "gone" {
   if (status === 410) return "gone";

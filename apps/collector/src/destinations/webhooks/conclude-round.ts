@@ -6,7 +6,7 @@ export interface UrlResult {
   readonly url: string;
   readonly verdict: Verdict;
   /** What its `Retry-After` asked for, from now. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /**
@@ -21,12 +21,11 @@ export function concludeRound(
   const of = (...kinds: readonly Verdict["kind"][]): UrlResult[] =>
     results.filter(({ verdict }) => kinds.includes(verdict.kind));
   const accepted = of("accepted");
-  const retried = of("retry");
-  const lost = of("refused", "gone");
-
   if (success === "any" && accepted.length > 0) return { kind: "delivered", reason: reasonOf(accepted) };
   if (of("aborted").length > 0) return { kind: "aborted" };
 
+  const retried = of("retry");
+  const lost = of("refused", "gone");
   const failedUrls = [...round.failedUrls, ...lost.map(({ url }) => url)];
   if (retried.length > 0) {
     const waits = retried.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);

@@ -1,6 +1,6 @@
 import { ATTEMPT_HEADER, MESSAGE_ID_HEADER, SIGNATURE_HEADER, USER_AGENT } from "@sluice/protocol";
 import { carriesCredential } from "./custom-headers.js";
-import { standardSignature, xSignature } from "./sign-request.js";
+import { bodySigner, standardSignature } from "./sign-request.js";
 
 export interface RequestHeaderOptions {
   readonly custom: readonly (readonly [name: string, value: string])[];
@@ -9,50 +9,77 @@ export interface RequestHeaderOptions {
 }
 
 /** All headers of one request, names and values in turn. */
-export function requestHeaders(
-  { custom, secrets, standardWebhooks }: RequestHeaderOptions,
-  messageId: string,
-  round: number,
-  body: Uint8Array,
-  nowMs: number,
-): string[] {
-  const id = headerSafe(messageId);
-  const headers = [
-    "User-Agent",
-    USER_AGENT,
-    "Content-Type",
-    "application/json",
-    MESSAGE_ID_HEADER,
-    id,
-    ATTEMPT_HEADER,
-    String(round),
-  ];
+export type WriteHeaders = (messageId: string, round: number, body: Uint8Array, nowMs: number) => string[];
+
+const STANDARD = {
+  id: "webhook-id",
+  timestamp: "webhook-timestamp",
+  signature: "webhook-signature",
+} as const;
+
+/** Writes the headers of requests to one URL; what all of them share is made once. */
+export function headerWriter({ custom, secrets, standardWebhooks }: RequestHeaderOptions): WriteHeaders {
+  const shared = ["User-Agent", USER_AGENT, "Content-Type", "application/json", ...custom.flat()];
   const [signing] = secrets;
-  if (signing !== undefined) {
-    headers.push(SIGNATURE_HEADER, xSignature(body, signing));
+  const sign = signing === undefined ? undefined : bodySigner(signing);
+  return (messageId, round, body, nowMs) => {
+    const id = headerSafe(messageId);
+    const headers = shared.concat(MESSAGE_ID_HEADER, id, ATTEMPT_HEADER, String(round));
+    if (sign === undefined) return headers;
+    headers.push(SIGNATURE_HEADER, sign(body));
     if (standardWebhooks) {
       const timestampS = Math.floor(nowMs / 1_000);
-      headers.push("webhook-id", id, "webhook-timestamp", String(timestampS));
-      headers.push("webhook-signature", standardSignature(id, timestampS, body, secrets));
+      headers.push(STANDARD.id, id, STANDARD.timestamp, String(timestampS));
+      headers.push(STANDARD.signature, standardSignature(id, timestampS, body, secrets));
     }
-  }
-  for (const [name, value] of custom) headers.push(name, value);
-  return headers;
+    return headers;
+  };
 }
 
-/** The headers as the trace shows them: those that every request to the URL has, without signatures and credentials. */
+/**
+ * The headers as they are kept for the trace: without signatures and credentials, and with those left blank that differ from
+ * one request to the next, so that all requests to a URL keep the same. `shownHeaders` fills them in again.
+ */
 export function tracedHeaders({
   custom,
   secrets,
   standardWebhooks,
 }: RequestHeaderOptions): Readonly<Record<string, string>> {
-  const traced: Record<string, string> = { "User-Agent": USER_AGENT, "Content-Type": "application/json" };
+  const traced: Record<string, string> = {
+    "User-Agent": USER_AGENT,
+    "Content-Type": "application/json",
+    [MESSAGE_ID_HEADER]: "",
+    [ATTEMPT_HEADER]: "",
+  };
   if (secrets.length > 0) {
-    traced[SIGNATURE_HEADER] = "[redacted]";
-    if (standardWebhooks) traced["webhook-signature"] = "[redacted]";
+    traced[SIGNATURE_HEADER] = REDACTED;
+    if (standardWebhooks) {
+      traced[STANDARD.id] = "";
+      traced[STANDARD.timestamp] = "";
+      traced[STANDARD.signature] = REDACTED;
+    }
   }
-  for (const [name, value] of custom) traced[name] = carriesCredential(name) ? "[redacted]" : value;
+  for (const [name, value] of custom) traced[name] = carriesCredential(name) ? REDACTED : value;
   return traced;
+}
+
+const REDACTED = "[redacted]";
+
+/** The headers that a request of the trace had, as people are to see them. No webhook may set those that are filled in. */
+export function shownHeaders(
+  traced: Readonly<Record<string, string>>,
+  messageId: string,
+  { attempt, atMs }: { readonly attempt: number; readonly atMs: number },
+): Readonly<Record<string, string>> {
+  const blanks: Readonly<Record<string, string>> = {
+    [MESSAGE_ID_HEADER]: headerSafe(messageId),
+    [ATTEMPT_HEADER]: String(attempt),
+    [STANDARD.id]: headerSafe(messageId),
+    [STANDARD.timestamp]: String(Math.floor(atMs / 1_000)),
+  };
+  return Object.fromEntries(
+    Object.entries(traced).map(([name, value]) => [name, value === "" ? (blanks[name] ?? "") : value]),
+  );
 }
 
 /** A client chooses its message ids; what a header cannot carry of one is percent-encoded. */

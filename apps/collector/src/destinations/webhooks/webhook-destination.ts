@@ -4,14 +4,15 @@ import type { Endpoint, Exchange } from "../../sender/endpoint.js";
 import type { Destination, OutgoingMessage, Round, RoundAttempt, RoundOutcome } from "../destination.js";
 import { classifyExchange, type Verdict } from "./classify-exchange.js";
 import { concludeRound, type UrlResult } from "./conclude-round.js";
-import { type RequestHeaderOptions, requestHeaders } from "./request-headers.js";
+import type { WriteHeaders } from "./request-headers.js";
 import type { WebhooksSettings } from "./settings.js";
 import { type UrlGate, urlGate } from "./url-gate.js";
 
 /** A URL that is posted to. */
 export interface Target {
   readonly url: string;
-  readonly headers: RequestHeaderOptions;
+  readonly headers: WriteHeaders;
+  /** The headers as they are kept for the trace. */
   readonly traced: Readonly<Record<string, string>>;
   readonly endpoint: Endpoint;
 }
@@ -31,17 +32,26 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
   const { payload, success, order, concurrency, rateLimit } = policy;
 
   /** Posts to one URL, keeps the exchange for the trace, and says what it means. */
-  const post = async (target: Target, messageId: string, body: Buffer, round: Round): Promise<UrlResult> => {
+  const post = (target: Target, messageId: string, body: Buffer, round: Round): Promise<UrlResult> => {
+    const { url, endpoint } = target;
     const atMs = clock.now();
-    const headers = requestHeaders(target.headers, messageId, round.number, body, atMs);
-    const exchange = await target.endpoint.post(headers, body);
-    const verdict = classifyExchange(exchange);
-    if (verdict.kind !== "aborted") round.record(toAttempt(target, atMs, exchange, verdict));
-    if (verdict.kind === "gone") round.gone(target.url);
-    const retryAfterMs =
-      exchange.kind === "answered" ? parseRetryAfter(exchange.retryAfter, clock.now()) : undefined;
-    return { url: target.url, verdict, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    return endpoint.post(target.headers(messageId, round.number, body, atMs), body).then((exchange) => {
+      const verdict = classifyExchange(exchange);
+      if (verdict.kind !== "aborted") round.record(toAttempt(target, atMs, exchange, verdict));
+      if (verdict.kind === "gone") round.gone(url);
+      const isAsked = exchange.kind === "answered" && exchange.retryAfter !== undefined;
+      return isAsked
+        ? { url, verdict, retryAfterMs: parseRetryAfter(exchange.retryAfter, clock.now()) }
+        : { url, verdict };
+    });
   };
+
+  const postToAll = (
+    open: readonly Target[],
+    messageId: string,
+    body: Buffer,
+    round: Round,
+  ): Promise<readonly UrlResult[]> => Promise.all(open.map((target) => post(target, messageId, body, round)));
 
   const gates = new Map<Target, UrlGate>(targets.map((target) => [target, urlGate(clock)]));
   let late = 0;
@@ -94,7 +104,8 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
   return {
     flow: { concurrency, order, ...(rateLimit === undefined ? {} : { perSecond: rateLimit }) },
     async deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
-      const open = targets.filter(({ url }) => !round.doneUrls.includes(url));
+      const { doneUrls } = round;
+      const open = doneUrls.length === 0 ? targets : targets.filter(({ url }) => !doneUrls.includes(url));
       const [only] = open;
       if (only === undefined) {
         return {
@@ -105,11 +116,10 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
       // Made once: what is signed is what is sent, to every URL.
       const body = Buffer.from(JSON.stringify(webhookPayload(message.message, message.timestamp, payload)));
       const { messageId } = message;
-      if (open.length === 1) return concludeRound([await post(only, messageId, body, round)], round, success);
       const results =
-        success === "any"
+        open.length > 1 && success === "any"
           ? await postToAny(open, messageId, body, round)
-          : await Promise.all(open.map((target) => post(target, messageId, body, round)));
+          : await postToAll(open, messageId, body, round);
       return concludeRound(results, round, success);
     },
     async close() {
@@ -134,13 +144,15 @@ function notTried({ url, traced }: Target, atMs: number): RoundAttempt {
 }
 
 function toAttempt(target: Target, atMs: number, exchange: Exchange, verdict: Verdict): RoundAttempt {
+  const isAnswered = exchange.kind === "answered";
   return {
     atMs,
     url: target.url,
-    ...(exchange.address === undefined ? {} : { address: exchange.address }),
-    ...(exchange.kind === "answered" ? { status: exchange.status, response: exchange.body } : {}),
-    ...("error" in verdict ? { error: verdict.error } : {}),
+    address: exchange.address,
+    status: isAnswered ? exchange.status : undefined,
+    error: "error" in verdict ? verdict.error : undefined,
     latencyMs: exchange.latencyMs,
     requestHeaders: target.traced,
+    response: isAnswered ? exchange.body : undefined,
   };
 }

@@ -8,7 +8,7 @@ import type { EgressPolicy } from "../../sender/egress-policy.js";
 import type { OpenEndpoint } from "../../sender/endpoint.js";
 import type { DestinationType } from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
-import { tracedHeaders } from "./request-headers.js";
+import { headerWriter, tracedHeaders } from "./request-headers.js";
 import {
   describeWebhooksSettings,
   type JudgeUrl,
@@ -63,7 +63,7 @@ export function webhooksType({
           };
           return {
             url,
-            headers: options,
+            headers: headerWriter(options),
             traced: tracedHeaders(options),
             endpoint: openEndpoint({
               url,

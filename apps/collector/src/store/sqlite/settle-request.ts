@@ -52,6 +52,17 @@ export function encodeSettlement(consumerId: string, settlement: Settlement, now
     return strings.length - 1;
   };
 
+  // Attempts at one URL mostly have the same object of headers: it is written once.
+  let lastHeaders: Attempt["requestHeaders"];
+  let lastPlace: number = ABSENT;
+  const headersPlace = (headers: Attempt["requestHeaders"]): number => {
+    if (headers !== lastHeaders) {
+      lastHeaders = headers;
+      lastPlace = placeOf(headers === undefined ? undefined : JSON.stringify(headers));
+    }
+    return lastPlace;
+  };
+
   const outcomes = new Float64Array(settlement.outcomes.length * OUTCOME.size);
   // In the log's order: the runs they are written to are shorter so, and their sources are looked up once a row.
   inOrder(settlement.outcomes).forEach((outcome, i) => {
@@ -73,9 +84,7 @@ export function encodeSettlement(consumerId: string, settlement: Settlement, now
     attempts[at + ATTEMPT.status] = attempt.status ?? ABSENT;
     attempts[at + ATTEMPT.errorCode] = placeOf(attempt.error?.code);
     attempts[at + ATTEMPT.errorMessage] = placeOf(attempt.error?.message);
-    attempts[at + ATTEMPT.headers] = placeOf(
-      attempt.requestHeaders === undefined ? undefined : JSON.stringify(attempt.requestHeaders),
-    );
+    attempts[at + ATTEMPT.headers] = headersPlace(attempt.requestHeaders);
     attempts[at + ATTEMPT.response] = placeOf(attempt.response);
     attempts[at + ATTEMPT.replay] = attempt.replay === undefined ? ABSENT : Number(attempt.replay);
   });
