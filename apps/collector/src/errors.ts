@@ -14,6 +14,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, retryable: false, message: "This address does not answer this method" },
   request_timeout: { status: 408, retryable: true, message: "The request took too long to arrive" },
   wait_timed_out: { status: 408, retryable: true, message: "What was waited for did not happen in time" },
+  wait_impossible: { status: 409, retryable: false, message: "What is waited for cannot happen any more" },
   conflict: { status: 409, retryable: false, message: "It exists already, or has changed since it was read" },
   precondition_failed: {
     status: 412,
@@ -41,6 +42,7 @@ const DETAIL_SAYS_ALL: ReadonlySet<ErrorCode> = new Set([
   "unauthorized",
   "not_found",
   "wait_timed_out",
+  "wait_impossible",
   "conflict",
   "precondition_failed",
   "rate_limited",

@@ -75,7 +75,13 @@ export async function findWriteKey(
       "Give one with --write-key or SLUICE_WRITE_KEY, or run this beside the .sluice folder of `npx sluice dev`",
     );
   const source = await (await connect(options, io)).sources.get(sourceId);
-  const key = source.writeKeys.at(-1)?.key;
+  const { key, isMasked = false } = source.writeKeys.at(-1) ?? {};
+  if (isMasked)
+    throw new CommandFailure(
+      "refused",
+      "A write key is needed: a token that may only read sees none",
+      "Give one with --write-key or SLUICE_WRITE_KEY",
+    );
   if (key === undefined) throw new CommandFailure("refused", `The source ${source.name} has no write key`);
   return key;
 }

@@ -14,6 +14,7 @@ export const EXIT_CODES = {
     meaning: "Done, but not with everything: messages were refused, a check failed, a dry run found changes",
   },
   timedOut: { code: 7, meaning: "What was waited for did not happen in time" },
+  impossible: { code: 8, meaning: "What was waited for cannot happen any more; stderr says why" },
   interrupted: { code: 130, meaning: "Interrupted by Ctrl-C before it was done" },
 } as const;
 

@@ -48,5 +48,6 @@ function exitOf({ status, code }: AdminError): ExitName {
   if (status === 401 || status === 403) return "refused";
   if (status === 404) return "notFound";
   if (code === "wait_timed_out") return "timedOut";
+  if (code === "wait_impossible") return "impossible";
   return status === 400 ? "usage" : "failed";
 }

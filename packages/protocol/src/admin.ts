@@ -19,6 +19,8 @@ export type SourceKindView = "web" | "mobile" | "server";
 export interface WriteKeyView {
   readonly key: string;
   readonly createdAt: string;
+  /** `key` is only its beginning: the token may only read. Default: false. */
+  readonly isMasked?: boolean;
 }
 
 export interface SourceView {

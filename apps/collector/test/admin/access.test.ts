@@ -29,6 +29,27 @@ describe("access to the control API", () => {
     expect(refused).toMatchObject({ status: 403, body: { code: "forbidden" } });
   });
 
+  it("shows a read token no write key, and nothing else that is secret", async () => {
+    await using api = await controlApi();
+    const { body: made } = await api.ask("POST", "/api/v1/tokens", { name: "ci", access: "read" });
+    const { body: source } = await api.ask("POST", "/api/v1/sources", { name: "Shop" });
+    const key: string = source.writeKeys[0].key;
+    const options = { token: made.token };
+    const own = await api.ask("GET", `/api/v1/sources/${source.id}`, undefined, options);
+    expect(own.body.writeKeys).toEqual([
+      { key: `${key.slice(0, "oregon_".length + 4)}…`, createdAt: expect.any(String), isMasked: true },
+    ]);
+    await api.ask("POST", `/api/v1/sources/${source.id}/write-keys`);
+    await api.ask("DELETE", `/api/v1/sources/${source.id}/write-keys/${key}`);
+    const { body: now } = await api.ask("GET", `/api/v1/sources/${source.id}`);
+    for (const path of ["sources", `sources/${source.id}`, "tokens", "audit", "info", "destinations"]) {
+      const answer = await api.ask("GET", `/api/v1/${path}`, undefined, options);
+      expect(answer.status).toBe(200);
+      for (const secret of [key, now.writeKeys[0].key, made.token, api.token])
+        expect(JSON.stringify(answer.body)).not.toContain(secret);
+    }
+  });
+
   it("refuses a revoked token", async () => {
     await using api = await controlApi();
     const { body: made } = await api.ask("POST", "/api/v1/tokens", { name: "ci" });

@@ -187,13 +187,45 @@ describe("waiting for a message", () => {
   it("gives up at its time, and says how far it came", async () => {
     const { api, source } = await withDestination();
     await using _ = api;
-    api.destination.outcome = { kind: "failed", reason: "404" };
+    api.destination.outcome = { kind: "retry", reason: "503", doneUrls: [], failedUrls: [], alive: false };
     await api.receive(source.id, [paid]);
-    const waiting = api.ask("GET", "/api/v1/wait?messageId=m-1&state=delivered&timeoutMs=2000");
-    await api.clock.advance(2_100);
+    const waiting = api.ask("GET", "/api/v1/wait?messageId=m-1&state=delivered&timeoutMs=500");
+    await api.clock.advance(600);
     expect(await waiting).toMatchObject({
       status: 408,
-      body: { code: "wait_timed_out", now: { outcomes: [{ state: "failed" }] } },
+      body: { code: "wait_timed_out", now: { outcomes: [{ state: "pending", reason: "503" }] } },
+    });
+  });
+
+  it("ends at once when it failed for good, and says why", async () => {
+    const { api, source } = await withDestination();
+    await using _ = api;
+    api.destination.outcome = { kind: "failed", reason: "404" };
+    await api.receive(source.id, [paid]);
+    const waiting = api.ask("GET", "/api/v1/wait?messageId=m-1&state=delivered&timeoutMs=600000");
+    await api.clock.advance(300);
+    expect(await waiting).toMatchObject({
+      status: 409,
+      body: {
+        code: "wait_impossible",
+        message: expect.stringContaining("(404)"),
+        now: { outcomes: [{ state: "failed" }] },
+      },
+    });
+  });
+
+  it("does not wait for a message that no destination gets", async () => {
+    await using api = await controlApi();
+    const { body: source } = await api.ask("POST", "/api/v1/sources", { name: "Alone" });
+    await api.receive(source.id, [paid]);
+    const answer = await api.ask("GET", "/api/v1/wait?messageId=m-1&state=delivered&timeoutMs=600000");
+    expect(answer).toMatchObject({
+      status: 409,
+      body: {
+        code: "wait_impossible",
+        message:
+          "wait_impossible: m-1 will not be delivered: no destination was connected to its source when it came",
+      },
     });
   });
 

@@ -105,7 +105,7 @@ export function messagesCommand(io: Io): Command {
             timeoutMs,
           });
           const message = await waiting.catch(async (error: unknown) => {
-            const now = options.json ? undefined : stateAtTimeout(error);
+            const now = options.json ? undefined : stateAtEnd(error);
             if (now !== undefined) io.err(summary(now, await namesOf(client, destinationsOf(now)), io));
             throw error;
           });
@@ -120,9 +120,11 @@ export function messagesCommand(io: Io): Command {
   ]);
 }
 
-/** How far the message had come when the wait gave up; undefined: it was not there, or something else failed. */
-function stateAtTimeout(error: unknown): MessageView | undefined {
-  if (!(error instanceof AdminError) || error.code !== "wait_timed_out") return undefined;
+const WAIT_CODES: readonly string[] = ["wait_timed_out", "wait_impossible"];
+
+/** How far the message had come when the wait ended; undefined: it was not there, or something else failed. */
+function stateAtEnd(error: unknown): MessageView | undefined {
+  if (!(error instanceof AdminError) || !WAIT_CODES.includes(error.code)) return undefined;
   return (error.details.now ?? undefined) as MessageView | undefined;
 }
 

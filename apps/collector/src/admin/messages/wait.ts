@@ -3,7 +3,7 @@ import { CollectorError } from "../../errors.js";
 import { endpoint } from "../endpoint.js";
 import { bell } from "../live/bell.js";
 import { findMessage } from "./get.js";
-import { isInState, WAIT_STATES } from "./is-in-state.js";
+import { judgeWait, WAIT_STATES } from "./judge-wait.js";
 import { RejectedMessageSchema, StoredMessageSchema } from "./message-schema.js";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -17,7 +17,7 @@ export const waitForMessage = endpoint({
   name: "messages.wait",
   method: "GET",
   path: "/wait",
-  summary: "Wait until a message is in a state: for tests",
+  summary: "Wait until a message is in a state, or cannot come there any more: for tests",
   access: "read",
   query: Type.Object(
     {
@@ -52,7 +52,7 @@ export const waitForMessage = endpoint({
     description: "The message, in that state",
     schema: Type.Union([StoredMessageSchema, RejectedMessageSchema]),
   },
-  errors: ["wait_timed_out"],
+  errors: ["wait_timed_out", "wait_impossible"],
   async handle({ query, request }, { store, live, clock }) {
     const { messageId, sourceId, destinationId, destinations = "any", state = "accepted" } = query;
     const timeoutMs = query.timeoutMs ?? readTimeout(query.timeout) ?? DEFAULT_TIMEOUT_MS;
@@ -62,8 +62,13 @@ export const waitForMessage = endpoint({
     try {
       for (;;) {
         const found = await findMessage(store, messageId, sourceId);
-        if (found !== undefined && isInState(found, state, { destinationId, destinations }))
-          return { status: 200, body: found };
+        const verdict =
+          found === undefined ? undefined : judgeWait(found, state, { destinationId, destinations });
+        if (found !== undefined && verdict?.kind === "reached") return { status: 200, body: found };
+        if (verdict?.kind === "impossible")
+          throw new CollectorError("wait_impossible", `${messageId} will not be ${state}: ${verdict.why}`, {
+            details: { now: found },
+          });
         const leftMs = deadlineMs - clock.now();
         if (leftMs <= 0 || request.signal.aborted)
           throw new CollectorError("wait_timed_out", `${messageId} is not ${state} after ${timeoutMs} ms`, {

@@ -17,13 +17,13 @@ export const addWriteKey = endpoint({
   access: "write",
   answers: { status: 201, description: "The source with the new key as its last", schema: SourceSchema },
   errors: ["not_found", "conflict"],
-  async handle({ params }, { store, clock, region }) {
+  async handle({ params, token }, { store, clock, region }) {
     const source = await findSource(store.config, params.id);
     if (source.value.writeKeys.length >= MOST_WRITE_KEYS)
       throw new CollectorError("conflict", `it has ${MOST_WRITE_KEYS} write keys already: delete old ones`);
     const key = { key: newWriteKey(source.value.region ?? region), createdAt: formatTime(clock.now()) };
     const changed: SourceDocument = { ...source.value, writeKeys: [...source.value.writeKeys, key] };
     const stored = await store.config.put(DOCUMENT_KINDS.source, source.id, changed, source.version);
-    return { status: 201, body: sourceView(stored) };
+    return { status: 201, body: sourceView(stored, token) };
   },
 });

@@ -13,9 +13,9 @@ export const createSource = endpoint({
   access: "write",
   body: SourceInputSchema,
   answers: { status: 201, description: "The source", schema: SourceSchema },
-  async handle({ body }, { store, clock, region }) {
+  async handle({ body, token }, { store, clock, region }) {
     const source = await newSource(store.config, body, region, clock.now());
-    return { status: 201, body: sourceView(source) };
+    return { status: 201, body: sourceView(source, token) };
   },
 });
 

@@ -13,7 +13,7 @@ export const patchSource = endpoint({
   body: SourcePatchSchema,
   answers: { status: 200, description: "The source as it is now", schema: SourceSchema },
   errors: ["not_found", "conflict", "precondition_failed"],
-  async handle({ params, body, ifMatch }, { store }) {
+  async handle({ params, body, ifMatch, token }, { store }) {
     const source = await findSource(store.config, params.id);
     checkVersion(source.version, { ifMatch, version: body.version });
     const { rateLimit: oldLimit, ...rest } = source.value;
@@ -25,6 +25,6 @@ export const patchSource = endpoint({
       ...(rateLimit === undefined ? {} : { rateLimit }),
     };
     const stored = await store.config.put(DOCUMENT_KINDS.source, source.id, changed, source.version);
-    return { status: 200, body: sourceView(stored) };
+    return { status: 200, body: sourceView(stored, token) };
   },
 });

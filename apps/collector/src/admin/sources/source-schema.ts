@@ -1,8 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { REGIONS, type SourceInput, type SourcePatch, type SourceView } from "@sluice/protocol";
+import {
+  REGIONS,
+  type SourceInput,
+  type SourcePatch,
+  type SourceView,
+  type WriteKeyView,
+} from "@sluice/protocol";
 import type { SourceDocument } from "../../store/documents.js";
 import type { Versioned } from "../../store/store.js";
 import type { SameShape } from "../same-shape.js";
+import type { KnownToken } from "../tokens.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const Kind = Type.Union([Type.Literal("web"), Type.Literal("mobile"), Type.Literal("server")]);
@@ -12,7 +19,11 @@ const BlockedEvents = Type.Array(Type.String({ minLength: 1, maxLength: 1_000 })
 });
 const RateLimit = Type.Number({ exclusiveMinimum: 0, description: "Messages a second that are taken" });
 
-export const WriteKeySchema = Type.Object({ key: Type.String(), createdAt: Type.String() });
+export const WriteKeySchema = Type.Object({
+  key: Type.String({ description: "A token with `read` access sees only its beginning" }),
+  createdAt: Type.String(),
+  isMasked: Type.Optional(Type.Boolean({ description: "`key` is only its beginning. Default: false" })),
+});
 
 export const SourceSchema = Type.Object({
   id: Type.String(),
@@ -61,16 +72,25 @@ const _view: SameShape<Static<typeof SourceSchema>, SourceView> = true;
 const _input: SameShape<Static<typeof SourceInputSchema>, SourceInput> = true;
 const _patch: SameShape<Static<typeof SourcePatchSchema>, SourcePatch> = true;
 
-export function sourceView({ id, version, value }: Versioned<SourceDocument>): SourceView {
+/** Who may only read is not to be able to send in a source's name. */
+export function sourceView(
+  { id, version, value }: Versioned<SourceDocument>,
+  { access }: Pick<KnownToken, "access">,
+): SourceView {
   return {
     id,
     name: value.name,
     kind: value.kind,
     createdAt: value.createdAt,
-    writeKeys: value.writeKeys,
+    writeKeys: access === "full" ? value.writeKeys : value.writeKeys.map(maskedKey),
     blockedEvents: value.blockedEvents,
     ...(value.rateLimit === undefined ? {} : { rateLimit: value.rateLimit }),
     ...(value.region === undefined ? {} : { region: value.region }),
     version,
   };
+}
+
+/** The region and four characters: enough to tell keys apart. */
+function maskedKey({ key, createdAt }: WriteKeyView): WriteKeyView {
+  return { key: `${key.slice(0, key.lastIndexOf("_") + 5)}…`, createdAt, isMasked: true };
 }
