@@ -12,6 +12,36 @@ const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;
 /** Milliseconds since the epoch of an ISO 8601 time in any common form; undefined when it is not one. */
 export function parseTime(text: unknown): number | undefined {
   if (typeof text !== "string" || text.length > 64) return undefined;
+  return parseCanonical(text) ?? parseAnyForm(text);
+}
+
+/** Of `2026-11-21T09:30:08.276Z`, the form that nearly all come in, in a fifth of the time; undefined for any other. */
+function parseCanonical(text: string): number | undefined {
+  if (text.length !== 24) return undefined;
+  let digits = 0;
+  for (let at = 0; at < 24; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 0x30 && code <= 0x39) digits += 1;
+    else if (code !== CANONICAL.charCodeAt(at)) return undefined;
+  }
+  if (digits !== 17) return undefined;
+  const y = number(text, 0, 4);
+  const [mo, d, h] = [number(text, 5, 7), number(text, 8, 10), number(text, 11, 13)];
+  const [mi, s] = [number(text, 14, 16), number(text, 17, 19)];
+  // Years before 100 mean others to `Date.UTC`.
+  if (y < 100 || mo < 1 || mo > 12 || d < 1 || d > daysIn(y, mo) || h > 23 || mi > 59 || s > 59) return undefined;
+  return Date.UTC(y, mo - 1, d, h, mi, s, number(text, 20, 23));
+}
+
+const CANONICAL = "    -  -  T  :  :  .   Z";
+
+function number(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at++) value = value * 10 + text.charCodeAt(at) - 0x30;
+  return value;
+}
+
+function parseAnyForm(text: string): number | undefined {
   const match = EXTENDED.exec(text) ?? BASIC.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction, zone] = match;

@@ -7,7 +7,6 @@ import type {
   WhyView,
 } from "@sluice/protocol";
 import { formatTime } from "@sluice/protocol";
-import { decodeBatch } from "../messages/decode-batch.js";
 import { lastMessageIndex } from "../store/last-message.js";
 import type { OwedMessage, ProfileStore } from "../store/profiles.js";
 import {
@@ -17,7 +16,6 @@ import {
   type Page,
   type PageRequest,
   type StoredBatch,
-  type StoredMessage,
 } from "../store/store.js";
 import { digestOf, type SuppressedSpan } from "../store/suppressions.js";
 import { aspectKey, nextChangeMs } from "./aspect.js";
@@ -44,15 +42,16 @@ import {
 import { AUDIENCE, type Definition } from "./definitions.js";
 import type { EngineState } from "./engine-state.js";
 import { explain } from "./evaluate.js";
-import { anonymousIdentity, identificationOf, identitiesIn, userIdentity } from "./identities.js";
+import { anonymousIdentity, identificationOf, userIdentity } from "./identities.js";
 import { inTurn } from "./in-turn.js";
 import { keepUpWith, readingOf, release, setDue, tellAdded } from "./keep-up.js";
 import { AUDIENCE_SOURCE_ID } from "./owed-message.js";
 import { type Previewer, previewer } from "./preview.js";
 import { decodeProfile, type Profile, userFields } from "./profile.js";
 import { namesOf, viewOf } from "./profile-view.js";
+import { type IsNeeded, type LogMessage, readMessages } from "./read-messages.js";
 import { type Numbers, type Remembered, Step } from "./step.js";
-import { removeProfile, settleDue, takeMessage, takeOccurrence } from "./take-message.js";
+import { fetchFor, removeProfile, settleDue, takeMessage, takeOccurrence } from "./take-message.js";
 import { countOf, lastMs, type Tally } from "./tally.js";
 import { eventsOf } from "./track-events.js";
 
@@ -164,15 +163,17 @@ export class AudienceEngine {
    */
   consume(batches: readonly StoredBatch[], nowMs: number): Promise<StepResult> {
     return this.#step(nowMs, async (step, loaded) => {
+      const { aspectsByEvent } = loaded.plan;
+      const isNeeded: IsNeeded = (type, event) =>
+        type === "identify" || type === "alias" || (type === "track" && aspectsByEvent.has(event as string));
       const messages = batches
         .filter((batch) => batch.sourceId !== AUDIENCE_SOURCE_ID)
-        .flatMap(decodeBatch)
-        .filter((stored) => stored.offset > loaded.cursor && !this.#isSuppressed(stored));
-      const known = messages.map((stored) => identificationOf(stored.message));
-      await step.fetch(known.flatMap((one) => (one === undefined ? [] : identitiesIn(one))));
-      for (const stored of messages) {
-        step.nowMs = Math.min(nowMs, stored.receivedAtMs);
-        takeMessage(step, loaded, stored);
+        .flatMap((batch) => readMessages(batch, isNeeded))
+        .filter((one) => one.offset > loaded.cursor && !this.#isSuppressed(one));
+      await fetchFor(step, messages, isNeeded);
+      for (const one of messages) {
+        step.nowMs = Math.min(nowMs, one.receivedAtMs);
+        takeMessage(step, loaded, one, isNeeded);
       }
       const last = batches.at(-1);
       if (last === undefined) return;
@@ -253,7 +254,7 @@ export class AudienceEngine {
       if (!loaded.states.has(audienceId)) return undefined;
       const { items, nextCursor } = await this.#store.members(audienceId, page);
       const records = await this.#store.load(items.map((member) => member.profile));
-      const bodies = new Map(records.map(({ number, body }) => [number, decodeProfile(number, body)]));
+      const bodies = new Map(records.map((record) => [record.number, decodeProfile(record)]));
       const views = items.flatMap(({ profile: number, sinceMs }) => {
         const profile = bodies.get(number);
         return profile === undefined ? [] : [{ ...userFields(profile), since: formatTime(sinceMs) }];
@@ -546,7 +547,7 @@ export class AudienceEngine {
     step.stateChanged(state);
   }
 
-  #isSuppressed({ message, offset }: StoredMessage): boolean {
+  #isSuppressed({ message, offset }: LogMessage): boolean {
     if (this.#suppressed.size === 0) return false;
     const spans = this.#suppressed.get(digestOf(String(message.userId || message.anonymousId || ""))) ?? [];
     return spans.some(({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo));
@@ -559,6 +560,6 @@ export class AudienceEngine {
     const number = identities.map((identity) => numbers.get(identity)).find((one) => one !== undefined);
     if (number === undefined) return undefined;
     const [record] = await this.#store.load([number]);
-    return record === undefined ? undefined : decodeProfile(number, record.body);
+    return record === undefined ? undefined : decodeProfile(record);
   }
 }

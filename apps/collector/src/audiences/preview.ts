@@ -108,9 +108,9 @@ export function previewer(
     },
     scan: async () => {
       const records = await store.scan(scannedTo, SCANNED);
-      for (const { number, body } of records) {
-        const profile = decodeProfile(number, body);
-        for (const [aspect, state] of states.get(number) ?? []) profile.aspects.set(aspect, state);
+      for (const record of records) {
+        const profile = decodeProfile(record);
+        for (const [aspect, state] of states.get(record.number) ?? []) profile.aspects.set(aspect, state);
         evaluated += 1;
         if (holds(condition, readingOf(profile, previewPlan, nowMs))) {
           size += 1;

@@ -1,5 +1,6 @@
 import { isPlainObject } from "@sluice/protocol";
 import { parseJson } from "../messages/parse-json.js";
+import type { ProfileRecord } from "../store/profiles.js";
 import type { AspectState } from "./aspect.js";
 
 /** What a profile is to an audience. */
@@ -89,7 +90,7 @@ export function takeTraits(profile: Profile, traits: unknown): string[] {
 /** Profiles as they are stored: arrays, since there are many of them. */
 interface Stored {
   readonly id: string;
-  readonly seen: readonly [firstMs: number, lastMs: number];
+  /** Without its own. */
   readonly ids?: readonly string[];
   readonly traits?: readonly (readonly [string, unknown])[];
   readonly aspects?: readonly (readonly [number, AspectState])[];
@@ -101,8 +102,7 @@ interface Stored {
 export function encodeProfile(profile: Profile): string {
   const stored: Stored = {
     id: profile.id,
-    seen: [profile.firstSeenMs, profile.lastSeenMs],
-    ...(profile.identities.length === 1 ? {} : { ids: profile.identities }),
+    ...(profile.identities.length === 1 ? {} : { ids: profile.identities.slice(1) }),
     ...(profile.traits.size === 0 ? {} : { traits: [...profile.traits] }),
     ...(profile.aspects.size === 0 ? {} : { aspects: [...profile.aspects] }),
     ...(profile.memberships.size === 0
@@ -128,14 +128,15 @@ export function encodeProfile(profile: Profile): string {
   return JSON.stringify(stored);
 }
 
-export function decodeProfile(number: number, body: string): Profile {
+export function decodeProfile({ number, firstSeenMs, lastSeenMs, body }: ProfileRecord): Profile {
   const stored = parseJson(body) as Stored;
   return {
     number,
     id: stored.id,
-    firstSeenMs: stored.seen[0],
-    lastSeenMs: stored.seen[1],
-    identities: [...(stored.ids ?? [stored.id])],
+    firstSeenMs,
+    lastSeenMs,
+    // What was stored by an older version names its own id too.
+    identities: [stored.id, ...(stored.ids ?? []).filter((identity) => identity !== stored.id)],
     traits: new Map(stored.traits),
     aspects: new Map(stored.aspects),
     memberships: new Map(

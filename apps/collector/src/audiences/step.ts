@@ -1,4 +1,4 @@
-import type { OwedMessage, ProfileCommit, ProfileStore } from "../store/profiles.js";
+import type { OwedMessage, ProfileCommit, ProfileStore, Seen } from "../store/profiles.js";
 import type { Offset } from "../store/store.js";
 import type { BoundedMap } from "./bounded-map.js";
 import type { AspectProgress, DefinitionState } from "./definition-state.js";
@@ -32,6 +32,7 @@ export class Step {
   readonly #numbers: Numbers;
   readonly #profiles = new Map<number, Profile>();
   readonly #changed = new Set<Profile>();
+  readonly #seen = new Map<number, Seen>();
   readonly #identities = new Map<string, number>();
   /** Scanned: looked at once, so they do not push out of memory those that messages touch. */
   readonly #passing = new Set<number>();
@@ -55,6 +56,12 @@ export class Step {
 
   /** Makes the profiles that these ids stand for visible to `find`. */
   async fetch(identities: Iterable<string>): Promise<void> {
+    await this.resolve(identities);
+    await this.fetchNumbers(this.#identities.values());
+  }
+
+  /** Makes the numbers of the profiles that these ids stand for visible to `numberOf`. */
+  async resolve(identities: Iterable<string>): Promise<void> {
     const unknown: string[] = [];
     for (const identity of new Set(identities)) {
       const known = this.#remembered.identities.get(identity);
@@ -65,7 +72,21 @@ export class Step {
       for (const [identity, number] of await this.#store.resolve(unknown))
         this.#identities.set(identity, number);
     }
-    await this.fetchNumbers(this.#identities.values());
+  }
+
+  numberOf(identity: string): number | undefined {
+    return this.#identities.get(identity);
+  }
+
+  /** A message was made by a profile then and says nothing else of it: for that it need not be fetched. */
+  see(number: number, atMs: number): void {
+    const profile = this.#profiles.get(number) ?? this.#remembered.profiles.get(number);
+    if (profile !== undefined) {
+      profile.firstSeenMs = Math.min(profile.firstSeenMs, atMs);
+      profile.lastSeenMs = Math.max(profile.lastSeenMs, atMs);
+    }
+    const [, firstMs, lastMs] = this.#seen.get(number) ?? [number, atMs, atMs];
+    this.#seen.set(number, [number, Math.min(firstMs, atMs), Math.max(lastMs, atMs)]);
   }
 
   async fetchNumbers(numbers: Iterable<number>): Promise<void> {
@@ -77,17 +98,18 @@ export class Step {
       else this.#profiles.set(number, known);
     }
     if (missing.length === 0) return;
-    for (const { number, body } of await this.#store.load(missing))
-      this.#profiles.set(number, decodeProfile(number, body));
+    for (const record of await this.#store.load(missing))
+      this.#profiles.set(record.number, decodeProfile(record));
   }
 
   /** The next profiles in order after a number. */
   async scan(after: number, limit: number): Promise<Profile[]> {
     const records = await this.#store.scan(after, limit);
-    return records.map(({ number, body }) => {
+    return records.map((record) => {
+      const { number } = record;
       const known = this.#profiles.get(number) ?? this.#remembered.profiles.get(number);
       if (known === undefined) this.#passing.add(number);
-      const profile = known ?? decodeProfile(number, body);
+      const profile = known ?? decodeProfile(record);
       this.#profiles.set(number, profile);
       return profile;
     });
@@ -178,6 +200,13 @@ export class Step {
     this.#cursor = cursor;
   }
 
+  /** By number: so their pages are written in order. */
+  #seenOnly(): Seen[] {
+    for (const profile of this.#changed) this.#seen.delete(profile.number);
+    for (const number of this.#removed) this.#seen.delete(number);
+    return [...this.#seen.values()].sort((a, b) => a[0] - b[0]);
+  }
+
   async commit(paidUpTo?: number): Promise<void> {
     const removedDefinitions = new Set(this.#removedDefinitions);
     for (const state of this.#states)
@@ -189,9 +218,12 @@ export class Step {
       ...(paidUpTo === undefined ? {} : { paidUpTo }),
       profiles: Array.from(this.#changed, (profile) => ({
         number: profile.number,
+        firstSeenMs: profile.firstSeenMs,
+        lastSeenMs: profile.lastSeenMs,
         body: encodeProfile(profile),
         ...(profile.dueMs === undefined ? {} : { dueMs: profile.dueMs }),
       })),
+      seen: this.#seenOnly(),
       removedProfiles: [...this.#removed],
       identities: [...this.#identityChanges],
       members: [...this.#members.values()],

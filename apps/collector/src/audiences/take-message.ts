@@ -1,20 +1,49 @@
-import type { StoredMessage } from "../store/store.js";
 import { type Aspect, withOccurrence } from "./aspect.js";
 import { COMPUTED_TRAIT } from "./definitions.js";
 import type { EngineState } from "./engine-state.js";
-import { identificationOf } from "./identities.js";
+import { type Identification, identificationOf, identitiesIn } from "./identities.js";
 import { isTold, keepUp, mergeInto, setDue } from "./keep-up.js";
 import { isAnonymous, type Profile, takeTraits } from "./profile.js";
+import type { IsNeeded, LogMessage } from "./read-messages.js";
 import type { Step } from "./step.js";
 import { occurrenceOf, timeOf } from "./track-events.js";
 
+/** Fetches the profiles that messages may change; of the others only who they are. */
+export async function fetchFor(
+  step: Step,
+  messages: readonly LogMessage[],
+  isNeeded: IsNeeded,
+): Promise<void> {
+  const known = messages.map(({ message }) => identificationOf(message));
+  await step.resolve(known.flatMap((one) => (one === undefined ? [] : identitiesIn(one))));
+  const changed = known.flatMap((one, at) => {
+    const { type, event } = messages[at]?.message ?? {};
+    if (one === undefined || (!isNeeded(type, event) && seenAs(step, one) !== undefined)) return [];
+    return identitiesIn(one).flatMap((identity) => step.numberOf(identity) ?? []);
+  });
+  await step.fetchNumbers(changed);
+}
+
+/** The profile of a message that says nothing new about who is who; undefined where it does. */
+function seenAs(step: Step, { own, anonymous }: Identification): number | undefined {
+  const number = step.numberOf(own);
+  return anonymous === undefined || step.numberOf(anonymous) === number ? number : undefined;
+}
+
 /** What a message changes: whose it is, who becomes one, traits, events; and what follows from it. */
-export function takeMessage(step: Step, loaded: EngineState, stored: StoredMessage): void {
+export function takeMessage(step: Step, loaded: EngineState, stored: LogMessage, isNeeded: IsNeeded): void {
   const { message } = stored;
   const identification = identificationOf(message);
   if (identification === undefined || message.type === "delete") return;
   const { plan } = loaded;
   const atMs = timeOf(stored);
+  if (!isNeeded(message.type, message.event)) {
+    const number = seenAs(step, identification);
+    if (number !== undefined) {
+      step.see(number, atMs);
+      return;
+    }
+  }
   const known = step.find(identification.own);
   const profile = known ?? step.create(identification.own, atMs);
   if (profile.dueMs !== undefined && profile.dueMs <= step.nowMs) settleDue(step, loaded, profile);

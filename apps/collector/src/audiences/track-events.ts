@@ -1,8 +1,8 @@
 import { resolveTime, type UncheckedMessage } from "@sluice/protocol";
-import { decodeBatch } from "../messages/decode-batch.js";
-import type { StoredBatch, StoredMessage } from "../store/store.js";
+import type { StoredBatch } from "../store/store.js";
 import type { Occurrence } from "./aspect.js";
 import { AUDIENCE_SOURCE_ID } from "./owed-message.js";
+import { type LogMessage, readMessages } from "./read-messages.js";
 
 export interface TrackEvent {
   readonly message: UncheckedMessage;
@@ -13,7 +13,9 @@ export interface TrackEvent {
 /** The track messages of a batch whose event is one of these. The collector's own messages are none. */
 export function eventsOf(batch: StoredBatch, events: ReadonlySet<string>): TrackEvent[] {
   if (batch.sourceId === AUDIENCE_SOURCE_ID) return [];
-  return decodeBatch(batch).flatMap((stored) => {
+  const isNeeded = (type: unknown, event: unknown): boolean =>
+    type === "track" && events.has(event as string);
+  return readMessages(batch, isNeeded).flatMap((stored) => {
     const { message } = stored;
     if (message.type !== "track" || typeof message.event !== "string" || !events.has(message.event))
       return [];
@@ -21,11 +23,11 @@ export function eventsOf(batch: StoredBatch, events: ReadonlySet<string>): Track
   });
 }
 
-export function occurrenceOf(stored: StoredMessage): Occurrence {
+export function occurrenceOf(stored: LogMessage): Occurrence {
   return { atMs: timeOf(stored), offset: stored.offset, properties: stored.message.properties };
 }
 
 /** When it happened. Nothing happens after it was heard of: a clock that is ahead does not keep anybody in a window for longer. */
-export function timeOf({ message, receivedAtMs }: StoredMessage): number {
+export function timeOf({ message, receivedAtMs }: LogMessage): number {
   return Math.min(resolveTime(message, receivedAtMs), receivedAtMs);
 }

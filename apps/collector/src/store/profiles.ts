@@ -9,9 +9,15 @@ import type { Offset, Page, PageRequest } from "./store.js";
 
 export interface ProfileRecord {
   readonly number: number;
+  /** When its first and its latest message were made: beside the body, since they change with each message. */
+  readonly firstSeenMs: number;
+  readonly lastSeenMs: number;
   /** JSON. */
   readonly body: string;
 }
+
+/** A span of time in which messages of a profile were made. */
+export type Seen = readonly [profile: number, firstMs: number, lastMs: number];
 
 /** A message owed to the log: appended after the commit that made it, removed after that. */
 export interface OwedMessage {
@@ -36,6 +42,8 @@ export interface ProfileCommit {
     /** When it is to be looked at although nothing happens. */
     readonly dueMs?: number;
   })[];
+  /** Profiles that stay as they are, but were seen: the times between which they were seen are widened by these. */
+  readonly seen?: readonly Seen[];
   /** Profiles that are no more. What else is stored of them is named in `identities`, `members` and `held`. */
   readonly removedProfiles?: readonly number[];
   /** An id, and the profile that it stands for; undefined: for none any more. */

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ProfileStore } from "../../src/store/profiles.js";
 import { BEFORE_FIRST, type Offset } from "../../src/store/store.js";
 
+const SEEN = { firstSeenMs: 10, lastSeenMs: 20 };
+
 /** What every profile store keeps. `reopen` closes it and opens it again on the same data. */
 export function profileStoreContract(
   name: string,
@@ -32,8 +34,8 @@ export function profileStoreContract(
       await store.commit({
         cursor: 41 as Offset,
         profiles: [
-          { number: 1, body: '{"id":"u:é"}', dueMs: 500 },
-          { number: 2, body: "{}" },
+          { number: 1, firstSeenMs: 3, lastSeenMs: 4, body: '{"id":"u:é"}', dueMs: 500 },
+          { number: 2, ...SEEN, body: "{}" },
         ],
         identities: [
           ["u:é", 1],
@@ -47,8 +49,8 @@ export function profileStoreContract(
       store = await opened.reopen();
       expect(await store.cursor()).toBe(41);
       expect(await store.load([1, 2, 3])).toEqual([
-        { number: 1, body: '{"id":"u:é"}' },
-        { number: 2, body: "{}" },
+        { number: 1, firstSeenMs: 3, lastSeenMs: 4, body: '{"id":"u:é"}' },
+        { number: 2, ...SEEN, body: "{}" },
       ]);
       expect(await store.resolve(["u:é", "a:x", "a:é"])).toEqual(
         new Map([
@@ -68,7 +70,12 @@ export function profileStoreContract(
     test("replaces and removes what a later commit names, and nothing else", async () => {
       await store.commit({
         cursor: 1 as Offset,
-        profiles: [1, 2, 3].map((number) => ({ number, body: `{"n":${number}}`, dueMs: number * 10 })),
+        profiles: [1, 2, 3].map((number) => ({
+          number,
+          ...SEEN,
+          body: `{"n":${number}}`,
+          dueMs: number * 10,
+        })),
         identities: [1, 2, 3].map((number) => [`u:${number}`, number] as const),
         members: [1, 2, 3].map((number) => ["aud", number, number] as const),
         held: [1, 2].map((number) => ["aud", number, true] as const),
@@ -78,7 +85,7 @@ export function profileStoreContract(
         ],
       });
       await store.commit({
-        profiles: [{ number: 2, body: '{"n":"two"}' }],
+        profiles: [{ number: 2, ...SEEN, body: '{"n":"two"}' }],
         removedProfiles: [1],
         identities: [
           ["u:1", undefined],
@@ -112,20 +119,40 @@ export function profileStoreContract(
       expect(await store.due(1_000, 10)).toEqual([3]);
     });
 
+    test("widens the span in which profiles were seen, and leaves them as they are otherwise", async () => {
+      await store.commit({
+        profiles: [1, 2, 3].map((number) => ({ number, ...SEEN, body: `{"n":${number}}`, dueMs: 5 })),
+      });
+      await store.commit({
+        seen: [
+          [1, 15, 99],
+          [2, 4, 4],
+          [9, 1, 1],
+        ],
+        profiles: [{ number: 3, firstSeenMs: 1, lastSeenMs: 21, body: "{}" }],
+      });
+      expect(await store.load([1, 2, 3, 9])).toEqual([
+        { number: 1, firstSeenMs: 10, lastSeenMs: 99, body: '{"n":1}' },
+        { number: 2, firstSeenMs: 4, lastSeenMs: 20, body: '{"n":2}' },
+        { number: 3, firstSeenMs: 1, lastSeenMs: 21, body: "{}" },
+      ]);
+      expect(await store.due(5, 9)).toEqual([1, 2]);
+    });
+
     test("hands out what is due, earliest first, until a commit says otherwise", async () => {
       await store.commit({
         profiles: [
-          { number: 1, body: "{}", dueMs: 30 },
-          { number: 2, body: "{}", dueMs: 10 },
-          { number: 3, body: "{}", dueMs: 20 },
-          { number: 4, body: "{}" },
+          { number: 1, ...SEEN, body: "{}", dueMs: 30 },
+          { number: 2, ...SEEN, body: "{}", dueMs: 10 },
+          { number: 3, ...SEEN, body: "{}", dueMs: 20 },
+          { number: 4, ...SEEN, body: "{}" },
         ],
       });
       expect(await store.nextDueMs()).toBe(10);
       expect(await store.due(9, 10)).toEqual([]);
       expect(await store.due(30, 2)).toEqual([2, 3]);
       expect(await store.due(30, 10)).toEqual([2, 3, 1]);
-      await store.commit({ profiles: [{ number: 2, body: "{}", dueMs: 40 }] });
+      await store.commit({ profiles: [{ number: 2, ...SEEN, body: "{}", dueMs: 40 }] });
       expect(await store.due(30, 10)).toEqual([3, 1]);
       expect(await store.nextDueMs()).toBe(20);
     });
@@ -142,7 +169,7 @@ export function profileStoreContract(
     test("pages through members and profiles in order", async () => {
       const numbers = Array.from({ length: 7 }, (_, index) => index + 1);
       await store.commit({
-        profiles: numbers.map((number) => ({ number, body: `${number}` })),
+        profiles: numbers.map((number) => ({ number, ...SEEN, body: `${number}` })),
         members: numbers.map((number) => ["aud", number, 0] as const),
       });
       const seen: number[] = [];

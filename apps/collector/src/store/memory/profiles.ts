@@ -16,6 +16,12 @@ export function memoryProfileStore(): ProfileStore {
   const apply = (change: ProfileCommit): void => {
     for (const number of change.removedProfiles ?? []) profiles.delete(number);
     for (const profile of change.profiles ?? []) profiles.set(profile.number, profile);
+    for (const [number, firstMs, lastMs] of change.seen ?? []) {
+      const profile = profiles.get(number);
+      if (profile === undefined) continue;
+      const firstSeenMs = Math.min(profile.firstSeenMs, firstMs);
+      profiles.set(number, { ...profile, firstSeenMs, lastSeenMs: Math.max(profile.lastSeenMs, lastMs) });
+    }
     for (const [identity, profile] of change.identities ?? []) {
       if (profile === undefined) identities.delete(identity);
       else identities.set(identity, profile);
@@ -61,13 +67,14 @@ export function memoryProfileStore(): ProfileStore {
     load: async (numbers) =>
       numbers.flatMap((number) => {
         const record = profiles.get(number);
-        return record === undefined ? [] : [{ number, body: record.body }];
+        return record === undefined ? [] : [withoutDue(record)];
       }),
     scan: async (after, limit) =>
       inOrder(profiles.keys())
         .filter((number) => number > after)
         .slice(0, limit)
-        .map((number) => ({ number, body: profiles.get(number)?.body ?? "" })),
+        .flatMap((number) => profiles.get(number) ?? [])
+        .map(withoutDue),
     count: async () => profiles.size,
     due: async (nowMs, limit) =>
       [...profiles.values()]
@@ -99,4 +106,8 @@ export function memoryProfileStore(): ProfileStore {
     compact: async () => {},
     close: async () => {},
   };
+}
+
+function withoutDue({ number, firstSeenMs, lastSeenMs, body }: ProfileRecord): ProfileRecord {
+  return { number, firstSeenMs, lastSeenMs, body };
 }

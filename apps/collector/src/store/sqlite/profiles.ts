@@ -16,7 +16,8 @@ export interface SqliteProfileStoreOptions {
 }
 
 const SCHEMA = `
-  CREATE TABLE profiles (number INTEGER PRIMARY KEY, due INTEGER, body TEXT NOT NULL) STRICT;
+  CREATE TABLE profiles (number INTEGER PRIMARY KEY, due INTEGER, body TEXT NOT NULL,
+    first INTEGER NOT NULL DEFAULT 0, last INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE INDEX profiles_due ON profiles (due) WHERE due IS NOT NULL;
   CREATE TABLE identities (identity TEXT PRIMARY KEY, profile INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE members (definition TEXT, profile INTEGER, since INTEGER NOT NULL, PRIMARY KEY (definition, profile))
@@ -27,7 +28,15 @@ const SCHEMA = `
   CREATE TABLE documents (name TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE progress (only INTEGER PRIMARY KEY CHECK (only = 1), cursor INTEGER NOT NULL) STRICT;
 `;
-const LAYOUT = 1;
+/** From layout 1, in which the body said when a profile was seen. */
+const SEEN_BESIDE_BODY = `
+  ALTER TABLE profiles ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE profiles ADD COLUMN last INTEGER NOT NULL DEFAULT 0;
+  UPDATE profiles SET first = json_extract(body, '$.seen[0]'), last = json_extract(body, '$.seen[1]'),
+    body = json_remove(body, '$.seen');
+`;
+const LAYOUT = 2;
+const RECORD = "number, first AS firstSeenMs, last AS lastSeenMs, body";
 
 /**
  * Profiles in a SQLite file of the data folder. It works on the thread that opens it: see `audiences/engine-thread.ts`.
@@ -107,7 +116,10 @@ function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): 
     };
     if (layout > LAYOUT)
       throw new Error(`${PROFILES_FILE} was written by a newer version (layout ${layout})`);
-    if (layout === 0) database.exec(`BEGIN; ${SCHEMA} PRAGMA user_version = ${LAYOUT}; COMMIT`);
+    if (layout < LAYOUT)
+      database.exec(
+        `BEGIN; ${layout === 0 ? SCHEMA : SEEN_BESIDE_BODY} PRAGMA user_version = ${LAYOUT}; COMMIT`,
+      );
     return new ProfileFile(database);
   } catch (error) {
     database.close();
@@ -150,18 +162,14 @@ class ProfileFile {
   load(numbers: readonly number[]): ProfileRecord[] {
     const records: ProfileRecord[] = [];
     for (const number of numbers) {
-      const row = this.#get<ProfileRecord>("SELECT number, body FROM profiles WHERE number = ?", number);
+      const row = this.#get<ProfileRecord>(`SELECT ${RECORD} FROM profiles WHERE number = ?`, number);
       if (row !== undefined) records.push(row);
     }
     return records;
   }
 
   scan(after: number, limit: number): ProfileRecord[] {
-    return this.#all(
-      "SELECT number, body FROM profiles WHERE number > ? ORDER BY number LIMIT ?",
-      after,
-      limit,
-    );
+    return this.#all(`SELECT ${RECORD} FROM profiles WHERE number > ? ORDER BY number LIMIT ?`, after, limit);
   }
 
   count(): number {
@@ -247,13 +255,22 @@ class ProfileFile {
   #write(change: ProfileCommit): void {
     for (const number of change.removedProfiles ?? [])
       this.#run("DELETE FROM profiles WHERE number = ?", number);
-    for (const { number, body, dueMs } of change.profiles ?? [])
+    for (const { number, body, dueMs, firstSeenMs, lastSeenMs } of change.profiles ?? [])
       this.#run(
-        `INSERT INTO profiles (number, due, body) VALUES (?, ?, ?)
-         ON CONFLICT (number) DO UPDATE SET due = excluded.due, body = excluded.body`,
+        `INSERT INTO profiles (number, due, body, first, last) VALUES (?, ?, ?, ?, ?) ON CONFLICT (number)
+         DO UPDATE SET due = excluded.due, body = excluded.body, first = excluded.first, last = excluded.last`,
         number,
         dueMs ?? null,
         body,
+        firstSeenMs,
+        lastSeenMs,
+      );
+    for (const [number, firstMs, lastMs] of change.seen ?? [])
+      this.#run(
+        "UPDATE profiles SET first = min(first, ?), last = max(last, ?) WHERE number = ?",
+        firstMs,
+        lastMs,
+        number,
       );
     for (const [identity, profile] of change.identities ?? []) {
       if (profile === undefined) this.#run("DELETE FROM identities WHERE identity = ?", identity);
