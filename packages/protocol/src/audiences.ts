@@ -147,7 +147,11 @@ export interface ComputedTraitInput {
   readonly enabled?: boolean;
 }
 
-export interface ComputedTraitPatch extends Partial<ComputedTraitInput> {
+export interface ComputedTraitPatch extends Partial<Omit<ComputedTraitInput, "property" | "withinMs">> {
+  /** null takes it out. */
+  readonly property?: string | null;
+  /** null: ever. */
+  readonly withinMs?: number | null;
   readonly version?: number;
 }
 

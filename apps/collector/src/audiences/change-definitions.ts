@@ -161,8 +161,16 @@ export async function patchComputedTrait(
 ): Promise<DefinitionChange<ComputedTraitDocument>> {
   const known = await store.config.get<ComputedTraitDocument>(COMPUTED_TRAIT, id);
   if (known === undefined) return { kind: "not_found" };
-  const { version: _, ...fields } = patch;
-  const document: ComputedTraitDocument = { ...known.value, ...withoutAbsent(fields) };
+  const { version: _, property, withinMs, ...fields } = patch;
+  const { property: oldProperty, withinMs: oldWithinMs, ...rest } = known.value;
+  const document: ComputedTraitDocument = {
+    ...rest,
+    ...withoutAbsent(fields),
+    ...withoutAbsent({
+      property: property === undefined ? oldProperty : property,
+      withinMs: withinMs === undefined ? oldWithinMs : withinMs,
+    }),
+  };
   const issues = [
     ...nameIssues(document.name),
     ...computedIssues(document),
