@@ -1,7 +1,10 @@
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { MessageQuery, StoredMessage } from "./store.js";
 
-/** Whether a message is one that the query asks for. Every store asks this last, whatever indexes it has asked before. */
+/**
+ * Whether a message is one that the query asks for, but for its outcomes. Every store asks this last, whatever indexes it has
+ * asked before.
+ */
 export function matchesQuery(stored: StoredMessage, query: MessageQuery): boolean {
   const { message } = stored;
   if (query.messageId !== undefined && stored.messageId !== query.messageId) return false;

@@ -132,6 +132,8 @@ export interface MessageQuery {
   readonly toMs?: number;
   /** Text that the message's JSON must contain, ignoring case. */
   readonly text?: string;
+  /** How the message stands at one consumer at least, as `Consumers.outcomesOf` tells. */
+  readonly outcome?: FinalState;
 }
 
 export interface PageRequest {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BEFORE_FIRST } from "../../src/store/store.js";
-import { idsBatch } from "../store/batches.js";
+import { BEFORE_FIRST, type FinalState, type MessageQuery, type Offset } from "../../src/store/store.js";
+import { batchOf, idsBatch, RECEIVED_AT_MS } from "../store/batches.js";
 import { clearingContract } from "./clearing.contract.js";
 import { configStoreContract } from "./config-store.contract.js";
 import { consumersContract } from "./consumers.contract.js";
@@ -27,6 +27,59 @@ export function storeContract(name: string, open: OpenStore): void {
       await store.log.append(idsBatch(["a", "bad", "b"], { skipped: [1] }));
       expect(store.stats().messages).toBe(2);
       expect(store.stats().bytes).toBeGreaterThan(0);
+    });
+
+    it("finds messages by how they stand at a destination, with what else is asked for", async () => {
+      const { store } = await openStore();
+      const ids = Array.from({ length: 40 }, (_, i) => `m${i}`);
+      for (const [i, messageId] of ids.entries()) {
+        await store.log.append(batchOf([{ messageId, userId: `u${i % 2}`, event: i % 3 ? "A" : "B" }]));
+      }
+      const settle = (consumerId: string, cursor: number, outcomes: [number, FinalState][]): Promise<void> =>
+        store.consumers.settle(consumerId, {
+          cursor: cursor as Offset,
+          outcomes: outcomes.map(([offset, state]) => ({
+            offset: offset as Offset,
+            state,
+            reason: state,
+            atMs: RECEIVED_AT_MS,
+          })),
+          retries: [],
+          attempts: [],
+        });
+      const failed = [3, 9, 20, 33];
+      await store.consumers.open("dst_1", BEFORE_FIRST);
+      await store.consumers.open("dst_2", BEFORE_FIRST);
+      for (let i = 0; i < 40; i++)
+        await settle("dst_1", i, [[i, failed.includes(i) ? "failed" : "delivered"]]);
+      await settle("dst_2", 39, [
+        [9, "failed"],
+        [12, "failed"],
+        [13, "filtered"],
+      ]);
+      // Failed once, and on its way again: it stands as pending.
+      const again = { rounds: 0, firstAttemptAtMs: 0, dueAtMs: 1, reason: "", doneUrls: [], replay: true };
+      await store.consumers.requeue("dst_1", [{ offset: 20 as Offset, ...again }]);
+
+      const found = async (query: MessageQuery): Promise<string[]> => {
+        const items: string[] = [];
+        for (let cursor: string | undefined; ; ) {
+          const page = await store.log.find(query, { limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+          items.push(...page.items.map(({ messageId }) => messageId));
+          cursor = page.nextCursor;
+          if (cursor === undefined) return items;
+        }
+      };
+      expect(await found({ outcome: "failed" })).toEqual(["m33", "m12", "m9", "m3"]);
+      expect(await found({ outcome: "filtered" })).toEqual(["m13"]);
+      expect(await found({ outcome: "suppressed" })).toEqual([]);
+      expect((await found({ outcome: "delivered" })).length).toBe(36);
+      expect(await found({ outcome: "failed", userId: "u1" })).toEqual(["m33", "m9", "m3"]);
+      expect(await found({ outcome: "failed", event: "B", userId: "u0" })).toEqual(["m12"]);
+      expect(await found({ outcome: "failed", event: "A" })).toEqual([]);
+      expect(await found({ outcome: "failed", messageId: "m12" })).toEqual(["m12"]);
+      expect(await found({ outcome: "failed", messageId: "m13" })).toEqual([]);
+      expect(await found({ outcome: "failed", text: "M3" })).toEqual(["m33", "m3"]);
     });
 
     it("finishes what was asked for when it closes, and rejects what comes after", async () => {

@@ -1,6 +1,6 @@
 import { EMPTY_FILTER, type FilterField, type MessageFilter, parseFilter } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
-import type { MessageQuery } from "../../store/store.js";
+import type { FinalState, MessageQuery } from "../../store/store.js";
 
 /** Reads a filter of the debugger's grammar; throws `invalid_request` that says where it goes wrong. */
 export function readFilter(text: string | undefined): MessageFilter {
@@ -22,6 +22,9 @@ const FIELD_OF_STORE: Readonly<
   source: "sourceId",
 };
 
+/** Those that always stand in the store: a message that waits, or is skipped by a disabled destination, may have none there yet. */
+const STORED_OUTCOMES: readonly FinalState[] = ["delivered", "failed", "filtered", "suppressed"];
+
 /**
  * What of a filter the store can look for itself. It may find more than the filter means, never less: terms that are
  * negated, prefixes, or given twice (either) are left to `matchesFilter`.
@@ -33,9 +36,11 @@ export function storeQuery(filter: MessageFilter): MessageQuery {
     if (term.kind === "text") query.text ??= term.value;
     if (term.kind !== "field") continue;
     const field = FIELD_OF_STORE[term.field];
+    const outcome = STORED_OUTCOMES.find((state) => term.field === "outcome" && state === term.value);
     const isOnly =
       filter.terms.filter((other) => other.kind === "field" && other.field === term.field).length === 1;
     if (field !== undefined && isOnly) query[field] = term.value;
+    if (outcome !== undefined && isOnly) query.outcome = outcome;
   }
   return query;
 }

@@ -1,7 +1,16 @@
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
 import { readCursor, writeCursor } from "../page-cursor.js";
-import type { Attempt, Consumers, Delivery, DeliveryQuery, Offset, Outcome, Retry } from "../store.js";
+import type {
+  Attempt,
+  Consumers,
+  Delivery,
+  DeliveryQuery,
+  FinalState,
+  Offset,
+  Outcome,
+  Retry,
+} from "../store.js";
 import type { MemoryEventLog } from "./event-log.js";
 import type { MemoryUsageCounters } from "./usage-counters.js";
 
@@ -23,6 +32,8 @@ export interface MemoryConsumersOptions {
 export interface MemoryConsumers extends Consumers {
   /** Removes retries of these messages, and what was said in their attempts. */
   purge(offsets: readonly Offset[]): { attempts: number; retries: number };
+  /** Whether a message stands so at a consumer. */
+  isSettledAs(offset: Offset, state: FinalState): boolean;
   /** Forgets what every consumer found out; their cursors go to the head. */
   clear(): void;
 }
@@ -145,6 +156,10 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
         }
       }
       return removed;
+    },
+
+    isSettledAs(offset, state) {
+      return [...consumers].some(([id, consumer]) => deliveryOf(id, consumer, offset)?.state === state);
     },
 
     async outcomesOf(offset) {

@@ -7,6 +7,7 @@ import {
   type AppendResult,
   BEFORE_FIRST,
   type EventLog,
+  type FinalState,
   type MessageQuery,
   type NewBatch,
   type Offset,
@@ -33,9 +34,15 @@ export interface MemoryEventLog extends EventLog {
 export interface MemoryEventLogOptions {
   readonly dedupeWindowMs: number;
   readonly usage: MemoryUsageCounters;
+  /** Whether a message stands so at a consumer. */
+  readonly isSettledAs: (offset: Offset, state: FinalState) => boolean;
 }
 
-export function memoryEventLog({ dedupeWindowMs, usage }: MemoryEventLogOptions): MemoryEventLog {
+export function memoryEventLog({
+  dedupeWindowMs,
+  usage,
+  isSettledAs,
+}: MemoryEventLogOptions): MemoryEventLog {
   const batches: StoredBatch[] = [];
   /** (source, messageId) → when it was received. */
   const marks = new Map<string, number>();
@@ -124,6 +131,7 @@ export function memoryEventLog({ dedupeWindowMs, usage }: MemoryEventLogOptions)
         if (batch === undefined || batch.first >= position) continue;
         for (const stored of messagesOf(batch).reverse()) {
           if (stored.offset >= position || !matchesQuery(stored, query)) continue;
+          if (query.outcome !== undefined && !isSettledAs(stored.offset, query.outcome)) continue;
           const last = items.at(-1);
           if (items.length === page.limit && last !== undefined) {
             return { items, nextCursor: writeCursor({ position: last.offset, tie: "" }) };

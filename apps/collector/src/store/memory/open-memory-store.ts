@@ -29,7 +29,11 @@ export function openMemoryStore({
   rejectionsKept = 10_000,
 }: MemoryStoreOptions): MemoryStore {
   const usage = memoryUsageCounters();
-  const log = memoryEventLog({ dedupeWindowMs, usage });
+  const log = memoryEventLog({
+    dedupeWindowMs,
+    usage,
+    isSettledAs: (offset, state) => consumers.isSettledAs(offset, state),
+  });
   const consumers = memoryConsumers({ clock, log, usage });
   const config = memoryConfigStore();
   const rejections = memoryRejectionLog(rejectionsKept);

@@ -149,7 +149,8 @@ export class SqliteEventLog implements EventLog {
         }
         items.push(message);
       }
-      if (answer.offsets === undefined) {
+      // Found by an outcome, messages may still be none of those that are asked for.
+      if (answer.offsets === undefined || query.outcome !== undefined) {
         for (const { body } of answer.rows) readBytes += body.byteLength;
       }
       before = answer.before;

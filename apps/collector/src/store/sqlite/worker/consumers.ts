@@ -219,6 +219,14 @@ export class ConsumerTables {
     return { consumerId: consumer.id, offset: offset as Offset, ...outcome, rounds };
   }
 
+  /** Whether a message stands so at a consumer, or at any. */
+  isSettledAs(offset: number, state: FinalState): boolean {
+    return [...this.#consumers.values()].some(
+      (consumer) =>
+        consumer.retries.at(offset) === undefined && this.#outcome(consumer, offset)?.state === state,
+    );
+  }
+
   #outcome(
     consumer: Consumer,
     offset: number,

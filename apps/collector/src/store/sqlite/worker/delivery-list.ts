@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Delivery, DeliveryQuery } from "../../store.js";
+import type { Delivery, DeliveryQuery, FinalState } from "../../store.js";
 import type { DeliveryListAnswer, DeliveryListRequest } from "../operations.js";
 import { FINAL_STATES } from "../settle-request.js";
 import { readOutcomes } from "./chunks.js";
@@ -64,6 +64,29 @@ export class DeliveryList {
     }
   }
 
+  /**
+   * Messages that stand so at a consumer, each once, from the newest down: only the runs of outcomes are read that have some. `most` are
+   * given; where the search is not done then, or after enough was looked at, `before` tells where it goes on.
+   */
+  offsetsIn(state: FinalState, before: number, most: number): { offsets: number[]; before?: number } {
+    const consumers = [...this.#tables.all];
+    const budget = { steps: STEPS_AT_ONCE + 2 * consumers.length };
+    const offsets: number[] = [];
+    let lookedAt = Number.POSITIVE_INFINITY;
+    for (const offset of merged(
+      consumers.map((consumer) => this.#candidates(consumer, { state }, before - 1, budget)),
+    )) {
+      // Each call gets on by one at least, however much there was to read before it.
+      if (budget.steps <= 0 && lookedAt < Number.POSITIVE_INFINITY) return { offsets, before: offset + 1 };
+      lookedAt = offset;
+      budget.steps -= 1;
+      if (!this.#tables.isSettledAs(offset, state)) continue;
+      offsets.push(offset);
+      if (offsets.length >= most) return { offsets, before: offset };
+    }
+    return { offsets };
+  }
+
   /** Offsets at which the consumer may have a delivery that the query asks for, each once, downwards. */
   *#candidates(
     consumer: Consumer,
@@ -71,7 +94,7 @@ export class DeliveryList {
     from: number,
     budget: { steps: number },
   ): Generator<number, undefined, undefined> {
-    const sources: Iterator<number>[] = [];
+    const sources: Generator<number>[] = [];
     if (query.state === undefined || query.state === "pending") {
       sources.push(this.#offsetsOf("retries", consumer, from));
     }
@@ -79,23 +102,8 @@ export class DeliveryList {
       sources.push(this.#offsetsOf("late_outcomes", consumer, from));
       sources.push(this.#fromChunks(consumer, query, from, budget));
     }
-    const heads = sources.map((source) => ({ source, next: source.next() }));
-    let last = Number.POSITIVE_INFINITY;
-    try {
-      for (;;) {
-        let best: (typeof heads)[number] | undefined;
-        for (const head of heads) {
-          if (!head.next.done && (best === undefined || head.next.value > best.next.value)) best = head;
-        }
-        if (best === undefined) return undefined;
-        const offset = best.next.value;
-        best.next = best.source.next();
-        if (offset < last) yield offset;
-        last = offset;
-      }
-    } finally {
-      for (const { source } of heads) source.return?.();
-    }
+    yield* merged(sources);
+    return undefined;
   }
 
   // A statement of its own each time: several searches go on side by side.
@@ -136,6 +144,27 @@ export class DeliveryList {
     }
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) yield next;
     return undefined;
+  }
+}
+
+/** What comes from several sources that each go down, going down; each number once. */
+function* merged(sources: readonly Iterator<number>[]): Generator<number, void> {
+  const heads = sources.map((source) => ({ source, next: source.next() }));
+  let last = Number.POSITIVE_INFINITY;
+  try {
+    for (;;) {
+      let best: (typeof heads)[number] | undefined;
+      for (const head of heads) {
+        if (!head.next.done && (best === undefined || head.next.value > best.next.value)) best = head;
+      }
+      if (best === undefined) return;
+      const offset = best.next.value;
+      best.next = best.source.next();
+      if (offset < last) yield offset;
+      last = offset;
+    }
+  } finally {
+    for (const { source } of heads) source.return?.();
   }
 }
 

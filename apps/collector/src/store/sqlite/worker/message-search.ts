@@ -1,7 +1,9 @@
-import type { MessageQuery } from "../../store.js";
+import type { FinalState, MessageQuery } from "../../store.js";
 import { classMask, hashKey, hashPrefix, type KeyHashes, USER_PREFIX } from "../key-hash.js";
 import type { LogRow } from "../log-row.js";
 import type { FindAnswer, FindRequest } from "../operations.js";
+import type { ConsumerTables } from "./consumers.js";
+import type { DeliveryList } from "./delivery-list.js";
 import type { Log } from "./log.js";
 import type { OpenSegment } from "./open-segment.js";
 import { SEGMENT_STATE, type SealedSegment, type Segments } from "./segments.js";
@@ -10,21 +12,37 @@ import { SEGMENT_STATE, type SealedSegment, type Segments } from "./segments.js"
 const ROW_BYTES_AT_ONCE = 1024 * 1024;
 const SEGMENTS_AT_ONCE = 16;
 const OFFSETS_AT_ONCE = 256;
+const OUTCOMES_AT_ONCE = 512;
 
 /** Finds messages from the newest down, by the segments' indexes where the query names an id, a user, a type or an event. */
 export class MessageSearch {
   readonly #log: Log;
   readonly #segments: Segments;
   readonly #seed: number;
+  readonly #consumers: ConsumerTables;
+  readonly #deliveries: DeliveryList;
 
-  constructor(log: Log, segments: Segments, seed: number) {
+  constructor(
+    log: Log,
+    segments: Segments,
+    seed: number,
+    consumers: ConsumerTables,
+    deliveries: DeliveryList,
+  ) {
     this.#log = log;
     this.#segments = segments;
     this.#seed = seed;
+    this.#consumers = consumers;
+    this.#deliveries = deliveries;
   }
 
   find({ query, before, limit }: FindRequest): FindAnswer {
     const end = Math.min(before, this.#segments.end);
+    const { messageId, userId, outcome } = query;
+    // A user has fewer messages than a state has; a type or an event may well have more.
+    if (outcome !== undefined && messageId === undefined && userId === undefined) {
+      return this.#byOutcome(outcome, end, limit);
+    }
     const isIndexed = [query.messageId, query.userId, query.type, query.event].some(
       (key) => key !== undefined,
     );
@@ -43,8 +61,14 @@ export class MessageSearch {
     }
   }
 
+  #byOutcome(outcome: FinalState, before: number, limit: number): FindAnswer {
+    const found = this.#deliveries.offsetsIn(outcome, before, Math.min(limit, OFFSETS_AT_ONCE));
+    return this.#withRows(found.offsets, found.before);
+  }
+
   #byIndex(query: MessageQuery, before: number, limit: number): FindAnswer {
     const offsets: number[] = [];
+    let outcomesLeft = OUTCOMES_AT_ONCE;
     let segmentsLeft = SEGMENTS_AT_ONCE;
     let next: number | undefined;
     const most = Math.min(limit, OFFSETS_AT_ONCE);
@@ -57,8 +81,11 @@ export class MessageSearch {
       for (const position of this.#positions(segment, query)) {
         const offset = segment.first + position;
         if (offset >= before) continue;
-        offsets.push(offset);
-        if (offsets.length >= most) {
+        if (query.outcome === undefined || this.#consumers.isSettledAs(offset, query.outcome)) {
+          offsets.push(offset);
+        }
+        outcomesLeft -= query.outcome === undefined ? 0 : 1;
+        if (offsets.length >= most || outcomesLeft === 0) {
           next = offset;
           break;
         }

@@ -55,12 +55,13 @@ export class OpenStore {
       this.#log.checkTail();
       this.#consumers = new ConsumerTables(database, this.#log, this.#usage);
       this.#retention = new Retention(database, options, this.#segments, this.#consumers);
+      const deliveries = new DeliveryList(database, this.#consumers);
       this.#handlers = handlers({
         log: this.#log,
         segments: this.#segments,
-        search: new MessageSearch(this.#log, this.#segments, this.#seed),
+        search: new MessageSearch(this.#log, this.#segments, this.#seed, this.#consumers, deliveries),
         consumers: this.#consumers,
-        deliveries: new DeliveryList(database, this.#consumers),
+        deliveries,
         documents: new Documents(database),
         rejections: new Rejections(database, options.rejectionsKept),
         retention: this.#retention,
