@@ -7,7 +7,13 @@ import { checkDestination } from "../src/commands/doctor.js";
 import { judgeHealth } from "../src/destination-health.js";
 import { collectorForCli, receiver } from "./cli.js";
 
-const STATUS: DestinationStatusView = { destinationId: "d", state: "delivering", behind: 0, retries: 0 };
+const STATUS: DestinationStatusView = {
+  destinationId: "d",
+  state: "delivering",
+  behind: 0,
+  retries: 0,
+  waiting: 0,
+};
 const ONE_URL = { settings: { webhooks: [{ url: "https://a.example/" }] } };
 
 function delivery(
@@ -16,7 +22,17 @@ function delivery(
   more: Partial<DeliveryView> = {},
 ): DeliveryView {
   const at = `2026-01-01T00:${String(minute).padStart(2, "0")}:00.000Z`;
-  return { id: "d", messageId: "m", destinationId: "d", state, reason: state, at, attempts: 1, ...more };
+  return {
+    id: "d",
+    messageId: "m",
+    sourceId: "s",
+    destinationId: "d",
+    state,
+    reason: state,
+    at,
+    attempts: 1,
+    ...more,
+  };
 }
 
 describe("the health of a destination", () => {

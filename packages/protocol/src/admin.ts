@@ -86,13 +86,16 @@ export interface FilterRuleView {
   readonly kinds?: readonly string[];
   readonly events?: readonly string[];
   readonly where?: readonly {
+    /** Dotted path into the message, such as `properties.plan`. */
     readonly path: string;
     readonly is: "equals" | "not_equals" | "exists" | "contains" | "less" | "greater" | "in";
     readonly value?: unknown;
   }[];
   readonly action:
     | { readonly kind: "drop" }
+    /** Keeps this share of the messages, 0 to 1, chosen by message id: the same message always ends alike. */
     | { readonly kind: "sample"; readonly share: number }
+    /** Dotted paths that are taken out of what is sent; the rules after it are still asked. */
     | { readonly kind: "remove"; readonly paths: readonly string[] };
 }
 
@@ -135,10 +138,12 @@ export interface DestinationPatch {
 export interface DestinationStatusView {
   readonly destinationId: string;
   readonly state: "delivering" | "disabled" | "backing_off";
-  /** Messages of the log it has not come to yet. */
+  /** Messages of the log it has not come to yet, those too that are not meant for it. */
   readonly behind: number;
   /** Messages that failed and wait for their next attempt. */
   readonly retries: number;
+  /** What waits here now: `retries`, and `behind` but for a disabled destination, which skips them. */
+  readonly waiting: number;
   /** When a destination that fails is probed next. */
   readonly nextAttemptAt?: string;
   readonly lastError?: string;
@@ -225,6 +230,8 @@ export type MessageView = StoredMessageView | RejectedMessageView;
 export interface DeliveryView {
   readonly id: string;
   readonly messageId: string;
+  /** Of which source the message is: two may have sent the same id. */
+  readonly sourceId: string;
   readonly destinationId: string;
   readonly state: DeliveryStateView;
   readonly reason: string;

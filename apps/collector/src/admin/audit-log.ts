@@ -3,11 +3,12 @@ import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { ConfigStore } from "../store/store.js";
 import { newId } from "./new-id.js";
+import { pageOfDocuments } from "./page-documents.js";
 import { redact } from "./redact.js";
 import type { KnownToken } from "./tokens.js";
 
 /** What the audit log keeps; its newest entries. */
-const MOST_ENTRIES = 1_000;
+const MOST_ENTRIES = 10_000;
 /** How far it may grow over that before the oldest go: deleting one at a time would cost a commit a change. */
 const SLACK = 100;
 const KIND = "audit";
@@ -23,7 +24,7 @@ export interface AuditLog {
     readonly change?: unknown;
   }): Promise<void>;
   /** Newest first. */
-  list(limit: number, cursor?: string): Promise<ListAnswer<AuditEntryView>>;
+  list(page: { readonly limit?: number; readonly cursor?: string }): Promise<ListAnswer<AuditEntryView>>;
 }
 
 /** Who changed what and when, as documents beside what they changed. */
@@ -56,16 +57,9 @@ export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
       sinceTrim += 1;
       await trim();
     },
-    async list(limit, cursor) {
+    async list(page) {
       const newestFirst = [...(await config.list<AuditDocument>(KIND))].reverse();
-      const from = cursor === undefined ? 0 : newestFirst.findIndex((entry) => entry.id === cursor) + 1;
-      const page = newestFirst.slice(from, from + limit);
-      const last = page.at(-1);
-      const isMore = last !== undefined && from + limit < newestFirst.length;
-      return {
-        items: page.map(({ id, value }) => ({ id, ...value })),
-        ...(isMore ? { nextCursor: last.id } : {}),
-      };
+      return pageOfDocuments(newestFirst, page, ({ id, value }) => ({ id, ...value }));
     },
   };
 }

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { isPlainObject, type JsonObject } from "@sluice/protocol";
-import type { FilterRule } from "../store/documents.js";
+import { type FilterRuleView, isPlainObject, type JsonObject } from "@sluice/protocol";
 
 export type FilterResult =
   /** To be sent; the message is another object when a rule took fields out. */
@@ -9,7 +8,7 @@ export type FilterResult =
 
 /** What a destination's rules make of a message. The message itself is not changed. */
 export function applyFilters(
-  rules: readonly FilterRule[],
+  rules: readonly FilterRuleView[],
   message: JsonObject,
   messageId: string,
 ): FilterResult {
@@ -34,7 +33,7 @@ export function applyFilters(
   return { kind: "kept", message: kept };
 }
 
-function matchesRule({ kinds, events, where }: FilterRule, message: JsonObject): boolean {
+function matchesRule({ kinds, events, where }: FilterRuleView, message: JsonObject): boolean {
   if (kinds !== undefined && !kinds.includes(message.type as string)) return false;
   if (events !== undefined && (message.type !== "track" || !events.includes(message.event as string))) {
     return false;
@@ -42,7 +41,7 @@ function matchesRule({ kinds, events, where }: FilterRule, message: JsonObject):
   return (where ?? []).every(({ path, is, value }) => holds(valueAt(message, path.split(".")), is, value));
 }
 
-type Operator = NonNullable<FilterRule["where"]>[number]["is"];
+type Operator = NonNullable<FilterRuleView["where"]>[number]["is"];
 
 function holds(actual: unknown, is: Operator, value: unknown): boolean {
   switch (is) {

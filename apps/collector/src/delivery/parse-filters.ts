@@ -1,9 +1,8 @@
-import { isPlainObject } from "@sluice/protocol";
+import { type FilterRuleView, isPlainObject } from "@sluice/protocol";
 import type { SettingsIssue } from "../destinations/destination.js";
-import type { FilterRule } from "../store/documents.js";
 
 export type FiltersResult =
-  | { readonly ok: true; readonly rules: readonly FilterRule[] }
+  | { readonly ok: true; readonly rules: readonly FilterRuleView[] }
   | { readonly ok: false; readonly issues: readonly SettingsIssue[] };
 
 const OPERATORS: ReadonlySet<unknown> = new Set([
@@ -48,7 +47,7 @@ export function parseFilters(input: unknown): FiltersResult {
     checkConditions(rule.where, `${at}.where`, check);
     checkAction(rule.action, `${at}.action`, check);
   }
-  return issues.length === 0 ? { ok: true, rules: input as FilterRule[] } : { ok: false, issues };
+  return issues.length === 0 ? { ok: true, rules: input as FilterRuleView[] } : { ok: false, issues };
 }
 
 type Check = (holds: boolean, path: string, message: string) => void;

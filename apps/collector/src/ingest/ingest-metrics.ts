@@ -4,6 +4,7 @@ import type { Refusal } from "./judge.js";
 
 /** What ingestion counts. */
 export interface IngestMetrics {
+  /** `duplicates` of these messages were known before. */
   accepted(messages: number, duplicates: number): void;
   rejected(refusals: readonly Refusal[]): void;
   /** Called when a batch goes to the log; the function it answers, when that has ended. */
@@ -13,7 +14,7 @@ export interface IngestMetrics {
 export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
   const messages = metrics.counter(
     "sluice_ingest_messages_total",
-    "Messages by what became of them: accepted (duplicates among them), duplicate, rejected",
+    "Messages by what became of them: accepted (new), duplicate, rejected",
     ["result"],
   );
   const rejected = metrics.counter("sluice_ingest_rejected_total", "Refused messages by the first reason", [
@@ -28,7 +29,7 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
   metrics.gauge("sluice_ingest_appends_active", "Batches that wait for the log", () => underWay);
   return {
     accepted(count, duplicates) {
-      messages.inc(["accepted"], count);
+      messages.inc(["accepted"], count - duplicates);
       if (duplicates > 0) messages.inc(["duplicate"], duplicates);
     },
     rejected(refusals) {

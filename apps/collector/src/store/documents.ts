@@ -1,4 +1,4 @@
-import type { Region } from "@sluice/protocol";
+import type { FilterRuleView, Region } from "@sluice/protocol";
 import type { Offset } from "./store.js";
 
 /** What the collector keeps as documents in the `ConfigStore`, by kind. Ids stand beside the document. */
@@ -34,24 +34,6 @@ export interface DisabledSpan {
   readonly upTo?: Offset;
 }
 
-/** One rule of a destination's filter; all conditions that are present must hold. The first rule that matches acts. */
-export interface FilterRule {
-  readonly kinds?: readonly string[];
-  readonly events?: readonly string[];
-  readonly where?: readonly {
-    /** Dotted path into the message, such as `properties.plan`. */
-    readonly path: string;
-    readonly is: "equals" | "not_equals" | "exists" | "contains" | "less" | "greater" | "in";
-    readonly value?: unknown;
-  }[];
-  readonly action:
-    | { readonly kind: "drop" }
-    /** Keeps this share of the messages, 0 to 1, chosen by message id: the same message always ends alike. */
-    | { readonly kind: "sample"; readonly share: number }
-    /** Dotted paths that are taken out of what is sent; the rules after it are still asked. */
-    | { readonly kind: "remove"; readonly paths: readonly string[] };
-}
-
 /** Kind `destination`. */
 export interface DestinationDocument {
   /** Catalog type, such as `webhooks`. */
@@ -62,7 +44,7 @@ export interface DestinationDocument {
   readonly createdAt: string;
   readonly connections: readonly Connection[];
   readonly disabledSpans: readonly DisabledSpan[];
-  readonly filters: readonly FilterRule[];
+  readonly filters: readonly FilterRuleView[];
   /** The type's settings, as its `parseSettings` returned them; secrets are sealed by the type. */
   readonly settings: unknown;
 }

@@ -85,17 +85,24 @@ describe("destinations", () => {
   });
 
   it("tells how it does", async () => {
-    const { api, destination, path } = await withDestination();
+    const { api, source, destination, path } = await withDestination();
     await using _ = api;
     expect((await api.ask("GET", `${path}/status`)).body).toEqual({
       destinationId: destination.id,
       state: "delivering",
       behind: 0,
       retries: 0,
+      waiting: 0,
     });
+    await api.receive(source.id, [paid]);
+    expect((await api.ask("GET", `${path}/status`)).body).toMatchObject({ behind: 1, waiting: 1 });
+    await api.clock.advance(1_000);
     await api.ask("PATCH", path, { enabled: false });
     await api.clock.advance(10);
-    expect((await api.ask("GET", `${path}/status`)).body.state).toBe("disabled");
+    await api.receive(source.id, [{ ...paid, messageId: "m-2" }]);
+    // What is behind a disabled destination is skipped, not waited for.
+    const disabled = { state: "disabled", behind: 1, retries: 0, waiting: 0 };
+    expect((await api.ask("GET", `${path}/status`)).body).toMatchObject(disabled);
   });
 
   it("deletes one; its source's deletion disconnects the others", async () => {
@@ -123,7 +130,7 @@ describe("what becomes of a message", () => {
     const { body: found } = await api.ask("GET", "/api/v1/messages?q=outcome:delivered");
     expect(found.items).toHaveLength(1);
     const { body: delivery } = await api.ask("GET", `/api/v1/deliveries/${body.outcomes[0].id}`);
-    expect(delivery).toMatchObject({ messageId: "m-1", state: "delivered" });
+    expect(delivery).toMatchObject({ messageId: "m-1", sourceId: source.id, state: "delivered" });
   });
 
   it("shows a destination that has not come to it yet as pending", async () => {
@@ -144,7 +151,9 @@ describe("what becomes of a message", () => {
       "GET",
       `/api/v1/deliveries?destinationId=${destination.id}&state=failed`,
     );
-    expect(failed.items).toMatchObject([{ messageId: "m-1", state: "failed", reason: "404" }]);
+    expect(failed.items).toMatchObject([
+      { messageId: "m-1", sourceId: source.id, state: "failed", reason: "404" },
+    ]);
     api.destination.outcome = { kind: "delivered", reason: "200" };
     const retried = await api.ask("POST", `/api/v1/deliveries/${failed.items[0].id}/retry`, {});
     expect(retried.status).toBe(202);

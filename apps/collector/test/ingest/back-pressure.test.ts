@@ -206,7 +206,7 @@ describe("metrics", () => {
     await server.post("/v1/batch", "{");
     const text = await (await fetch(`${server.url}/metrics`)).text();
     for (const line of [
-      'sluice_ingest_messages_total{result="accepted"} 3',
+      'sluice_ingest_messages_total{result="accepted"} 2',
       'sluice_ingest_messages_total{result="duplicate"} 1',
       'sluice_ingest_messages_total{result="rejected"} 1',
       'sluice_ingest_rejected_total{code="event_not_defined"} 1',

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { AuditEntryView } from "@sluice/protocol";
 import { auditLog } from "../audit-log.js";
 import { endpoint } from "../endpoint.js";
-import { DEFAULT_LIMIT, listOf, listParameters } from "../list-query.js";
+import { listOf, listParameters } from "../list-query.js";
 import type { SameShape } from "../same-shape.js";
 
 const AuditEntrySchema = Type.Object({
@@ -20,12 +20,11 @@ export const listAudit = endpoint({
   name: "audit.list",
   method: "GET",
   path: "/audit",
-  summary: "Who changed what and when, newest first",
+  summary: "Who changed what and when, newest first; the newest 10,000 changes are kept",
   access: "read",
   query: Type.Object(listParameters, { additionalProperties: false }),
   answers: { status: 200, description: "A page of changes", schema: listOf(AuditEntrySchema) },
   async handle({ query }, { store, clock }) {
-    const { limit = DEFAULT_LIMIT, cursor } = query;
-    return { status: 200, body: await auditLog(store.config, clock).list(limit, cursor) };
+    return { status: 200, body: await auditLog(store.config, clock).list(query) };
   },
 });

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type DeliveryDetailView, type DeliveryView, formatTime } from "@sluice/protocol";
-import type { Delivery } from "../../store/store.js";
+import type { Delivery, StoredMessage } from "../../store/store.js";
 import { deliveryId } from "../messages/delivery-id.js";
 import { AttemptSchema, StateSchema } from "../messages/message-schema.js";
 import type { SameShape } from "../same-shape.js";
@@ -8,6 +8,7 @@ import type { SameShape } from "../same-shape.js";
 const delivery = {
   id: Type.String(),
   messageId: Type.String(),
+  sourceId: Type.String(),
   destinationId: Type.String(),
   state: StateSchema,
   reason: Type.String(),
@@ -23,10 +24,14 @@ export const DeliveryDetailSchema = Type.Object({ ...delivery, attempts: Type.Ar
 const _delivery: SameShape<Static<typeof DeliverySchema>, DeliveryView> = true;
 const _detail: SameShape<Static<typeof DeliveryDetailSchema>, DeliveryDetailView> = true;
 
-export function deliveryView(delivery: Delivery, messageId: string): DeliveryView {
+export function deliveryView(
+  delivery: Delivery,
+  { messageId, sourceId }: Pick<StoredMessage, "messageId" | "sourceId">,
+): DeliveryView {
   return {
     id: deliveryId(delivery.consumerId, delivery.offset),
     messageId,
+    sourceId,
     destinationId: delivery.consumerId,
     state: delivery.state,
     reason: delivery.reason,

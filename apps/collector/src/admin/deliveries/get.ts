@@ -12,8 +12,11 @@ export const getDelivery = endpoint({
   answers: { status: 200, description: "The delivery", schema: DeliveryDetailSchema },
   errors: ["not_found"],
   async handle({ params }, { store }) {
-    const { delivery, messageId } = await findDelivery(store, params.id);
-    const attempts = await attemptsOf(store, delivery.consumerId, { offset: delivery.offset, messageId });
-    return { status: 200, body: { ...deliveryView(delivery, messageId), attempts } };
+    const { delivery, message } = await findDelivery(store, params.id);
+    const attempts = await attemptsOf(store, delivery.consumerId, {
+      offset: delivery.offset,
+      messageId: message.messageId,
+    });
+    return { status: 200, body: { ...deliveryView(delivery, message), attempts } };
   },
 });

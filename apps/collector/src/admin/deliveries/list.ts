@@ -35,7 +35,7 @@ export const listDeliveries = endpoint({
     const items = await Promise.all(
       page.items.map(async (delivery) => {
         const stored = await store.log.get(delivery.offset);
-        return stored === undefined ? undefined : deliveryView(delivery, stored.messageId);
+        return stored === undefined ? undefined : deliveryView(delivery, stored);
       }),
     );
     return {

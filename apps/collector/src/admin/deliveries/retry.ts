@@ -13,11 +13,11 @@ export const retryDelivery = endpoint({
   answers: { status: 202, description: "The delivery as it is now", schema: DeliverySchema },
   errors: ["not_found"],
   async handle({ params }, { store, clock, delivery: runtime }) {
-    const { delivery, messageId } = await findDelivery(store, params.id);
+    const { delivery, message } = await findDelivery(store, params.id);
     if (!(await retry({ store, clock }, delivery.consumerId, delivery.offset)))
       throw new CollectorError("not_found", `no delivery has the id ${params.id}`);
     runtime.wake(delivery.consumerId);
     const { delivery: now } = await findDelivery(store, params.id);
-    return { status: 202, body: deliveryView(now, messageId) };
+    return { status: 202, body: deliveryView(now, message) };
   },
 });

@@ -90,8 +90,14 @@ export const DestinationPatchSchema = Type.Object(
 export const DestinationStatusSchema = Type.Object({
   destinationId: Type.String(),
   state: Type.Union([Type.Literal("delivering"), Type.Literal("disabled"), Type.Literal("backing_off")]),
-  behind: Type.Integer({ description: "Messages of the log it has not come to yet" }),
+  behind: Type.Integer({
+    description: "Messages of the log it has not come to yet, those too that are not meant for it",
+  }),
   retries: Type.Integer({ description: "Messages that failed and wait for their next attempt" }),
+  waiting: Type.Integer({
+    description:
+      "What waits here now: `retries`, and `behind` but for a disabled destination, which skips them",
+  }),
   nextAttemptAt: Type.Optional(Type.String()),
   lastError: Type.Optional(Type.String()),
 });

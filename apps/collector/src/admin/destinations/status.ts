@@ -26,6 +26,7 @@ export const destinationStatus = endpoint({
       state,
       behind,
       retries,
+      waiting: retries + (state === "disabled" ? 0 : behind),
       ...(nextProbeAtMs === undefined ? {} : { nextAttemptAt: formatTime(nextProbeAtMs) }),
       ...(lastError === undefined ? {} : { lastError }),
     };

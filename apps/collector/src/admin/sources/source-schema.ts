@@ -61,9 +61,9 @@ export const UsageSchema = Type.Object({
   days: Type.Array(
     Type.Object({
       day: Type.String(),
-      accepted: Type.Integer(),
-      filtered: Type.Integer(),
-      delivered: Type.Integer(),
+      accepted: Type.Integer({ description: "Messages that were stored; a duplicate is not one" }),
+      filtered: Type.Integer({ description: "Outcomes, one for each destination that filtered a message" }),
+      delivered: Type.Integer({ description: "Outcomes, one for each destination that got a message" }),
     }),
   ),
 });
