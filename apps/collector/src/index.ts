@@ -11,3 +11,4 @@ export {
 export type { FirstRun } from "./first-run.js";
 export { createLogger, type Logger, type LoggerOptions } from "./logger.js";
 export { runUntilSignal } from "./run-until-signal.js";
+export { type DamagedStretch, type RepairReport, repairStore } from "./store/sqlite/repair-store.js";

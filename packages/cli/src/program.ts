@@ -16,6 +16,7 @@ import { importCommand } from "./commands/import.js";
 import { listenCommand } from "./commands/listen.js";
 import { messagesCommand } from "./commands/messages.js";
 import { profilesCommand } from "./commands/profiles.js";
+import { repairCommand } from "./commands/repair.js";
 import { replayCommand } from "./commands/replay.js";
 import { resetCommand } from "./commands/reset.js";
 import { sendCommand } from "./commands/send.js";
@@ -47,6 +48,7 @@ export const COMMANDS: readonly CommandMaker[] = [
   applyCommand,
   resetCommand,
   doctorCommand,
+  repairCommand,
   completionCommand,
 ];
 

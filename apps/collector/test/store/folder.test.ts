@@ -14,6 +14,7 @@ import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { decodeBatch } from "../../src/messages/decode-batch.js";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/open-sqlite-store.js";
+import { repairStore } from "../../src/store/sqlite/repair-store.js";
 import { BEFORE_FIRST, type Offset, type Store } from "../../src/store/store.js";
 import { Ledger, startChild } from "../crash/ledger.js";
 import { idsBatch, RECEIVED_AT_MS } from "./batches.js";
@@ -285,6 +286,76 @@ describe("a row that was damaged on disk", () => {
     expect((await store.log.get(5 as Offset))?.messageId).toBe("m5");
     expect(await store.log.append(idsBatch(["new"]))).toEqual({ duplicates: [] });
     expect(store.health()).toEqual({ kind: "ready" });
+  });
+});
+
+describe("a log that is repaired", () => {
+  /** The log's rows of twelve messages, one each, after something was done to them. */
+  async function after(damage: (database: DatabaseSync) => void, tuning: object): Promise<string> {
+    const directory = temporaryDirectory();
+    const store = await open(directory, { tuning });
+    for (let i = 0; i < 12; i++) await store.log.append(idsBatch([`m${i}`]));
+    // Segments are sealed in steps between commits.
+    for (let turn = 0; turn < 200; turn++) await store.config.put("nothing", "n", 0);
+    await store.close();
+    const database = new DatabaseSync(join(directory, "sluice.db"));
+    damage(database);
+    database.close();
+    return directory;
+  }
+  const flip = (first: number) => (database: DatabaseSync) => {
+    const row = database.prepare("SELECT body FROM log_rows WHERE first = ?").get(first);
+    const body = Uint8Array.from(row?.body as Uint8Array);
+    body[20] = (body[20] ?? 0) ^ 1;
+    database.prepare("UPDATE log_rows SET body = ? WHERE first = ?").run(body, first);
+  };
+  const remove = (first: number) => (database: DatabaseSync) =>
+    void database.prepare("DELETE FROM log_rows WHERE first = ?").run(first);
+
+  it.each([
+    ["a damaged row among the newest", flip, 3, {}],
+    ["the newest row damaged", flip, 11, {}],
+    ["the oldest row damaged", flip, 0, {}],
+    ["a row missing among the newest", remove, 5, {}],
+    ["the newest row missing", remove, 11, {}],
+    ["a damaged row in a sealed segment", flip, 6, { segmentMessages: 4 }],
+    ["a missing row in a sealed segment", remove, 5, { segmentMessages: 4 }],
+  ])("opens with all messages but those that were lost: %s", async (_case, damage, first, tuning) => {
+    const directory = await after(damage(first), tuning);
+    const report = await repairStore({ directory });
+    expect(report.damaged).toEqual([{ first, end: first + 1, messages: 1 }]);
+    const kept = readFileSync(join(directory, "damaged-rows.jsonl"), "utf8").trim().split("\n");
+    expect(kept.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ first, end: first + 1 }),
+    ]);
+    if (damage === flip)
+      expect(Buffer.from(JSON.parse(kept[0] ?? "").body, "base64").toString()).toContain("batch");
+
+    const store = await open(directory, { tuning });
+    const left = Array.from({ length: 12 }, (_, i) => `m${i}`).filter((_, i) => i !== first);
+    expect(await idsIn(store)).toEqual(left);
+    expect(store.stats().messages).toBe(11);
+    expect(store.log.head()).toBe(11);
+    expect(await store.log.get(first as Offset)).toBeUndefined();
+    const { items } = await store.log.find({ event: "Ordered" }, { limit: 20 });
+    expect(items.map(({ messageId }) => messageId)).toEqual(left.reverse());
+    await store.consumers.open("dst_1", BEFORE_FIRST);
+    expect(await store.consumers.backlog("dst_1")).toEqual({ behind: 11, retries: 0 });
+    expect((await store.log.append(idsBatch(["m0", `m${first}`, "new"]))).duplicates).toEqual([0, 1]);
+    expect((await idsIn(store)).at(-1)).toBe("new");
+    await store.close();
+    expect((await repairStore({ directory })).damaged).toEqual([]);
+  });
+
+  it("changes nothing where all is well, and is refused where there is nothing or a collector runs", async () => {
+    const directory = await after(() => {}, { segmentMessages: 4 });
+    expect(await repairStore({ directory })).toEqual({ rows: 12, damaged: [] });
+    expect(readdirSync(directory)).toEqual(["sluice.db"]);
+    await expect(repairStore({ directory: join(directory, "other") })).rejects.toMatchObject({
+      code: "not_found",
+    });
+    await open(directory);
+    await expect(repairStore({ directory })).rejects.toThrow(/in use by another process/);
   });
 });
 

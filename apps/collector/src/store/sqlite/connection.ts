@@ -90,8 +90,12 @@ export class Connection {
     this.#isDead = false;
     const worker = startWorker(this.#options);
     worker.on("message", (message: FromWorker) => this.#receive(message));
-    worker.on("error", (error) => this.#died(error.message));
-    worker.on("exit", () => this.#died("the store's thread has ended"));
+    // Its end follows: before it, the database may still be in its hands.
+    let reason = "the store's thread has ended";
+    worker.on("error", (error) => {
+      reason = `${reason}: ${error.message}`;
+    });
+    worker.on("exit", () => this.#died(reason));
     return worker;
   }
 
@@ -251,7 +255,6 @@ export class Connection {
         return;
       case "ready":
       case "unavailable":
-        this.#worker.removeAllListeners();
         this.#isDead = true;
         this.#becomeUnavailable(reason);
         this.#refuse(this.#waiting.keys(), reason);

@@ -18,7 +18,9 @@ export class DamagedRow extends Error {
   override readonly name = "DamagedRow";
 
   constructor(first: number) {
-    super(`the log's row at offset ${first} is damaged: its checksum does not match`);
+    super(
+      `the log's row at offset ${first} is damaged: its checksum does not match; \`sluice repair\` takes it out of a stopped collector's log`,
+    );
   }
 }
 

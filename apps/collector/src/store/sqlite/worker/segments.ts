@@ -307,6 +307,55 @@ export class Segments {
     return maxMs + this.#options.dedupeWindowMs > nowMs;
   }
 
+  /** When about the message at an offset was received. */
+  timeOf(offset: number): number {
+    const all = [...this.sealed, ...this.sealing, this.open];
+    return all.find(({ end }) => offset < end)?.minMs ?? 0;
+  }
+
+  /**
+   * Takes the messages from `first` up to `end` out of all look-ups but dedupe, and tells how many there were. For `repair-store.ts`: what is
+   * in memory is of the past then. Within a transaction.
+   */
+  forget(first: number, end: number): number {
+    let forgotten = 0;
+    for (const segment of this.sealed) {
+      if (segment.state !== SEGMENT_STATE.whole || segment.end <= first || segment.first >= end) continue;
+      const classes = this.sidecars.classes(segment.no);
+      const stretch = classes.subarray(Math.max(0, first - segment.first), end - segment.first);
+      const messages = stretch.reduce((count, found) => count + Number(found !== 0), 0);
+      stretch.fill(0);
+      this.sidecars.writeClasses(segment.no, classes);
+      segment.messages -= messages;
+      this.#database
+        .prepare("UPDATE segments SET messages = ? WHERE no = ?")
+        .run(segment.messages, segment.no);
+      forgotten += messages;
+    }
+    return forgotten + this.#forgetInTail(first, end);
+  }
+
+  #forgetInTail(first: number, end: number): number {
+    let forgotten = 0;
+    const change = this.#database.prepare("UPDATE tail SET keys = ? WHERE first = ?");
+    for (const segment of [...this.sealing, this.open]) {
+      const rows = this.#database
+        .prepare('SELECT first, keys FROM tail WHERE segment = ? AND first < ? AND "end" > ?')
+        .all(segment.no, end, first) as unknown as Pick<TailRow, "first" | "keys">[];
+      for (const row of rows) {
+        const keys = new Uint32Array(row.keys.slice().buffer);
+        for (let at = 0; at < keys.length; at += KEY.size) {
+          const offset = segment.first + (keys[at + KEY.index] ?? 0);
+          if (offset < first || offset >= end || keys[at + KEY.class] === 0) continue;
+          keys[at + KEY.class] = 0;
+          forgotten += 1;
+        }
+        change.run(new Uint8Array(keys.buffer), row.first);
+      }
+    }
+    return forgotten;
+  }
+
   /** The number of messages at or after an offset. */
   countFrom(offset: number): number {
     let count = 0;

@@ -96,6 +96,10 @@ export class Sidecars {
     yield written;
   }
 
+  writeClasses(segment: number, classes: Uint16Array): void {
+    this.#write(segment, CLASSES, bytesOf(classes));
+  }
+
   filter(segment: number): IdFilter | undefined {
     const bytes = this.#read(segment, FILTER);
     return bytes && IdFilter.from(bytes);

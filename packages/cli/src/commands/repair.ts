@@ -1,0 +1,56 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { examples, newCommand } from "../command.js";
+import { DEV_DATA_DIR } from "../connection.js";
+import { CommandFailure } from "../exit-codes.js";
+import type { Io } from "../io.js";
+import { plural } from "../plural.js";
+import { terminalJson, terminalText } from "../terminal-text.js";
+
+interface RepairOptions {
+  readonly dataDir?: string;
+  readonly json?: boolean;
+}
+
+export function repairCommand(io: Io): Command {
+  const command = newCommand(
+    "repair",
+    "read a stopped collector's whole log, and take out what is damaged so that the rest can be used",
+  )
+    .option(
+      "--data-dir <folder>",
+      `the folder in which everything is kept (SLUICE_DATA_DIR; default: ${DEV_DATA_DIR})`,
+    )
+    .action((options: RepairOptions) => repair(options, io));
+  return examples(command, [
+    ["After a start that failed because a row is damaged", "sluice repair --data-dir /var/lib/sluice"],
+  ]);
+}
+
+async function repair(options: RepairOptions, io: Io): Promise<void> {
+  const { repairStore } = await import("@sluice/collector");
+  const directory = resolve(io.cwd, options.dataDir ?? io.env.SLUICE_DATA_DIR ?? DEV_DATA_DIR);
+  const report = await repairStore({ directory }).catch((error: unknown) => {
+    const { code, message } = error as { code?: string; message: string };
+    if (code === "not_found") throw new CommandFailure("notFound", message);
+    throw error;
+  });
+  const { rows, damaged, keptIn } = report;
+  const messages = damaged.reduce((sum, stretch) => sum + stretch.messages, 0);
+  if (options.json) await io.out(`${terminalJson({ directory, ...report })}\n`);
+  else {
+    await io.out(`read ${plural(rows, "row", "rows")} of ${terminalText(directory)}\n`);
+    for (const { first, end, messages: lost } of damaged) {
+      await io.out(`offsets ${first} to ${end - 1}: ${plural(lost, "message", "messages")} lost\n`);
+    }
+    if (keptIn === undefined) await io.out("nothing is damaged\n");
+    else await io.out(`their bytes are in ${terminalText(keptIn)}\n`);
+  }
+  if (damaged.length > 0) {
+    throw new CommandFailure(
+      "partly",
+      `${plural(messages, "message was", "messages were")} lost to ${plural(damaged.length, "damaged place", "damaged places")}`,
+      "Look after the disk and its memory: the log was not written so. What the kept bytes still say can be sent again under new message ids.",
+    );
+  }
+}

@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { createLogger, startCollector } from "@sluice/collector";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { cli } from "./cli.js";
+
+let directory: string;
+const start = () =>
+  startCollector({
+    mode: "dev",
+    host: "127.0.0.1",
+    port: 0,
+    dataDirectory: directory,
+    logger: createLogger({ level: "silent", write: () => {} }),
+  });
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "sluice-repair-"));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+it("takes what is damaged out of a log, says what was lost, and the collector starts again", async () => {
+  const before = await start();
+  const writeKey = before.firstRun?.writeKey;
+  const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
+  for (const event of ["One", "Two"]) {
+    const body = JSON.stringify({ type: "track", event, userId: "u1" });
+    await fetch(`${before.url}/v1/track`, { method: "POST", headers: { authorization }, body });
+  }
+  await before.close(1_000);
+  const database = new DatabaseSync(join(directory, "sluice.db"));
+  database.exec("UPDATE log_rows SET body = zeroblob(length(body)) WHERE first = 0");
+  database.close();
+  await expect(start()).rejects.toThrow(/offset 0 is damaged.*sluice repair/);
+
+  const repairing = cli(["repair", "--data-dir", directory]);
+  expect(await repairing.code).toBe(6);
+  expect(repairing.out()).toContain("offsets 0 to 0: 1 message lost");
+  expect(repairing.err()).toContain("1 message was lost to 1 damaged place");
+
+  const after = await start();
+  const refused = cli(["repair", "--data-dir", directory]);
+  expect(await refused.code).toBe(1);
+  expect(refused.err()).toContain("in use by another process");
+  await after.close(1_000);
+  const again = cli(["repair", "--data-dir", directory, "--json"]);
+  expect(await again.code).toBe(0);
+  expect(JSON.parse(again.out())).toMatchObject({ damaged: [] });
+  expect(await cli(["repair", "--data-dir", join(directory, "none")]).code).toBe(5);
+});
