@@ -84,7 +84,13 @@ export function storeContract(name: string, open: OpenStore): void {
 
     it("finishes what was asked for when it closes, and rejects what comes after", async () => {
       const { store } = await openStore();
-      const asked = [store.log.append(idsBatch(["a"])), store.config.put("source", "s1", {})];
+      // More than one commit takes.
+      const text = "x".repeat(200_000);
+      const batches = Array.from({ length: 40 }, (_, i) => batchOf([{ messageId: `m${i}`, text }]));
+      const asked = [
+        ...batches.map((batch) => store.log.append(batch)),
+        store.config.put("source", "s1", {}),
+      ];
       await store.close();
       await Promise.all(asked);
       const late = [

@@ -4,8 +4,8 @@ import { ClassCodes, type HashPrefix, hashKey, hashPrefix, type KeyHashes, USER_
 import { writeExtras } from "./log-row.js";
 
 /**
- * Batches on their way to the worker: numbers and bytes in a few arrays that are handed over, not copied. The shape is
- * struct-like; `BATCH` and `KEY` name the fields of one record.
+ * Batches on their way to the worker: numbers and bytes in a few arrays. All are views of one buffer, which is handed over, not
+ * copied: each buffer that is handed over has its price. The shape is struct-like; `BATCH` and `KEY` name the fields of one record.
  */
 export interface AppendRequest {
   /** `BATCH.size` numbers a batch. */
@@ -86,34 +86,39 @@ export function encodeAppend(
   let keyCount = 0;
   let skippedCount = 0;
   let bodyBytes = 0;
+  const written = new ByteWriter(64);
+  const flags: number[] = [];
+  const extrasEnds: number[] = [];
   for (const batch of batches) {
     keyCount += batch.keys.length;
     skippedCount += batch.skipped.length;
     bodyBytes += batch.body.byteLength;
+    flags.push(writeExtras(batch, written));
+    extrasEnds.push(written.length);
   }
-  const records = new Float64Array(batches.length * BATCH.size);
-  const keys = new Uint32Array(keyCount * KEY.size);
-  const skipped = new Uint32Array(skippedCount);
-  // Unpooled, because it is handed over; unfilled, because every byte is written below.
-  const unfilled = Buffer.allocUnsafeSlow(bodyBytes);
-  const bodies = new Uint8Array(unfilled.buffer, unfilled.byteOffset, bodyBytes);
-  const extras = new ByteWriter(64);
+  const { records, keys, skipped, bodies, extras } = viewsOf({
+    records: batches.length * BATCH.size,
+    keys: keyCount * KEY.size,
+    skipped: skippedCount,
+    bodies: bodyBytes,
+    extras: written.length,
+  });
+  extras.set(written.view());
   const newSources: [number, string][] = [];
 
   let record = 0;
   let key = 0;
   let skippedAt = 0;
   let bodyAt = 0;
-  for (const batch of batches) {
-    const extrasBefore = extras.length;
+  for (const [i, batch] of batches.entries()) {
     records[record + BATCH.sourceNo] = sources.numberOf(batch.sourceId, newSources);
     records[record + BATCH.receivedAtMs] = Math.round(batch.receivedAtMs);
-    records[record + BATCH.flags] = writeExtras(batch, extras);
+    records[record + BATCH.flags] = flags[i] ?? 0;
     records[record + BATCH.itemCount] = batch.itemCount;
     records[record + BATCH.bodyBytes] = batch.body.byteLength;
     records[record + BATCH.keyCount] = batch.keys.length;
     records[record + BATCH.skippedCount] = batch.skipped.length;
-    records[record + BATCH.extrasBytes] = extras.length - extrasBefore;
+    records[record + BATCH.extrasBytes] = (extrasEnds[i] ?? 0) - (extrasEnds[i - 1] ?? 0);
     record += BATCH.size;
     skipped.set(batch.skipped, skippedAt);
     skippedAt += batch.skipped.length;
@@ -133,16 +138,26 @@ export function encodeAppend(
       key += KEY.size;
     }
   }
-  return { batches: records, keys, skipped, extras: extras.view().slice(), bodies, newSources };
+  return { batches: records, keys, skipped, extras, bodies, newSources };
+}
+
+/** Arrays of these lengths in one buffer: unpooled, because it is handed over; unfilled, because every byte is written. */
+function viewsOf(lengths: Readonly<Record<"records" | "keys" | "skipped" | "bodies" | "extras", number>>) {
+  const keysAt = lengths.records * Float64Array.BYTES_PER_ELEMENT;
+  const skippedAt = keysAt + lengths.keys * Uint32Array.BYTES_PER_ELEMENT;
+  const bodiesAt = skippedAt + lengths.skipped * Uint32Array.BYTES_PER_ELEMENT;
+  const extrasAt = bodiesAt + lengths.bodies;
+  const { buffer } = Buffer.allocUnsafeSlow(extrasAt + lengths.extras);
+  return {
+    records: new Float64Array(buffer, 0, lengths.records),
+    keys: new Uint32Array(buffer, keysAt, lengths.keys),
+    skipped: new Uint32Array(buffer, skippedAt, lengths.skipped),
+    bodies: new Uint8Array(buffer, bodiesAt, lengths.bodies),
+    extras: new Uint8Array(buffer, extrasAt, lengths.extras),
+  };
 }
 
 /** The buffers of a request, which are handed over with it. */
 export function buffersOf(request: AppendRequest): ArrayBuffer[] {
-  return [
-    request.batches.buffer,
-    request.keys.buffer,
-    request.skipped.buffer,
-    request.extras.buffer,
-    request.bodies.buffer,
-  ];
+  return [request.batches.buffer];
 }

@@ -65,7 +65,7 @@ export class Connection {
   #isScheduled = false;
   #failures = 0;
   /** Called at the end of a turn, before what it has called is handed over. */
-  readonly #beforeSend: (() => void)[] = [];
+  readonly #beforeSend: ((isLast: boolean) => void)[] = [];
 
   private constructor(options: WorkerOptions, clock: Clock, events: ConnectionEvents) {
     this.#options = options;
@@ -121,8 +121,8 @@ export class Connection {
     if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
   }
 
-  /** Calls `prepare` at the end of each turn that schedules something, before it is handed over. */
-  beforeSend(prepare: () => void): void {
+  /** Calls `prepare` at the end of each turn that schedules something, before it is handed over; `isLast`: there will be no other. */
+  beforeSend(prepare: (isLast: boolean) => void): void {
     this.#beforeSend.push(prepare);
   }
 
@@ -148,12 +148,12 @@ export class Connection {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      this.#send();
+      this.#send(false);
     });
   }
 
-  #send(): void {
-    for (const prepare of this.#beforeSend) prepare();
+  #send(isLast: boolean): void {
+    for (const prepare of this.#beforeSend) prepare(isLast);
     if (this.#outbox.length === 0) return;
     const calls = this.#outbox;
     const transfers = this.#transfers;
@@ -271,7 +271,7 @@ export class Connection {
     const state = this.#state;
     if (state.kind === "closed" || state.kind === "closing") return;
     if (state.kind === "unavailable") state.cancel();
-    this.#send();
+    this.#send(true);
     if (this.#isDead) {
       this.#state = { kind: "closed" };
       return;

@@ -27,6 +27,14 @@ interface PendingAppend {
 /** How much of the log is read and decoded for one page of a search by text, time or source. */
 const READ_FOR_A_PAGE_BYTES = 32 * 1024 * 1024;
 
+/**
+ * Requests that the worker has at most: one that it commits, and one that waits, so that it has no pause. What comes in meanwhile
+ * is one request later: handing many small ones over would cost both threads more than what is in them.
+ */
+const MOST_REQUESTS = 2;
+/** A request takes no more batches when it has this much, so that no commit is long. */
+const REQUEST_BYTES = 1024 * 1024;
+
 const NO_DUPLICATES: AppendResult = { duplicates: [] };
 
 /** The main thread's side of the event log. */
@@ -35,6 +43,8 @@ export class SqliteEventLog implements EventLog {
   readonly #sources = new SourceNames();
   readonly #listeners = new Set<() => void>();
   #pending: PendingAppend[] = [];
+  /** Requests that the worker has not answered. */
+  #requests = 0;
   #hasher = new KeyHasher(0);
   #head: Offset = BEFORE_FIRST;
 
@@ -63,14 +73,31 @@ export class SqliteEventLog implements EventLog {
     });
   }
 
-  /** Hands over what was appended in this turn of the event loop as one request. */
-  send(): void {
-    if (this.#pending.length === 0) return;
-    const pending = this.#pending;
-    this.#pending = [];
-    this.#append(pending).catch((error: unknown) => {
-      for (const { reject } of pending) reject(error);
-    });
+  /** Hands over what was appended since the last time, as far as the worker has room for it; at the end of its life all. */
+  send(isLast: boolean): void {
+    while (this.#pending.length > 0 && (isLast || this.#requests < MOST_REQUESTS)) {
+      const group = this.#nextGroup();
+      this.#requests += 1;
+      this.#append(group)
+        .catch((error: unknown) => {
+          for (const { reject } of group) reject(error);
+        })
+        .finally(() => {
+          this.#requests -= 1;
+          if (this.#pending.length > 0) this.#connection().schedule();
+        });
+    }
+  }
+
+  #nextGroup(): PendingAppend[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { batch } of this.#pending) {
+      if (bytes >= REQUEST_BYTES) break;
+      bytes += batch.body.byteLength;
+      count += 1;
+    }
+    return this.#pending.splice(0, count);
   }
 
   async #append(pending: readonly PendingAppend[]): Promise<void> {

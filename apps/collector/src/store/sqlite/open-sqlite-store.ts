@@ -60,7 +60,7 @@ export async function openSqliteStore({
       },
     },
   );
-  connection.beforeSend(() => log.send());
+  connection.beforeSend((isLast) => log.send(isLast));
   const stopRetaining = retainFromTimeToTime(() => connection, clock);
   const open = (): Connection => connection;
   return {
