@@ -17,7 +17,7 @@ export function completionScript(shell: Shell, root: Command): string {
     case "bash":
       return bash(all);
     case "zsh":
-      return `#compdef sluice\nautoload -U +X bashcompinit && bashcompinit\n${bash(all)}`;
+      return `#compdef sluice\n(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\nautoload -U +X bashcompinit && bashcompinit\n${bash(all)}`;
     case "fish":
       return fish(all);
     default:
