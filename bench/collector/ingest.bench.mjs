@@ -22,7 +22,9 @@ const rounds = Number(values.rounds);
 const script = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 async function startServer(name) {
-  const child = spawn(process.execPath, [script(name)], { stdio: ["ignore", "pipe", "inherit"] });
+  // As `sluice collector` starts itself.
+  const flags = ["--max-semi-space-size=32"];
+  const child = spawn(process.execPath, [...flags, script(name)], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = await once(createInterface({ input: child.stdout }), "line");
   return {
     ...JSON.parse(line),

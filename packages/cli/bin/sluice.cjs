@@ -4,6 +4,22 @@
 "use strict";
 var needed = [22, 13];
 var found = process.versions.node.split(".").map(Number);
+
+/*
+ * A collector makes many short-lived objects: with more room for them it spends an eighth less CPU, and takes up to 48 MB more
+ * memory. V8 is told only at a process's start, so that this process becomes that one: the same process id, terminal and
+ * environment. Left alone where there is a parent's channel, where the operator has chosen a size, and where Node.js cannot.
+ */
+function becomeServer() {
+  var isServer = process.argv[2] === "dev" || process.argv[2] === "collector";
+  var chosen = (process.env.NODE_OPTIONS || "") + process.execArgv.join(" ");
+  if (!isServer || require.main !== module || process.connected || typeof process.execve !== "function")
+    return;
+  if (/semi.space.size/.test(chosen)) return;
+  var args = [process.execPath].concat(process.execArgv, "--max-semi-space-size=32", process.argv.slice(1));
+  process.execve(process.execPath, args, process.env);
+}
+
 if (found[0] < needed[0] || (found[0] === needed[0] && found[1] < needed[1])) {
   process.stderr.write(
     "sluice needs Node.js " +
@@ -17,6 +33,7 @@ if (found[0] < needed[0] || (found[0] === needed[0] && found[1] < needed[1])) {
   );
   process.exitCode = 1;
 } else {
+  becomeServer();
   import("../dist/main.js").then(
     (main) => main.main(),
     (error) => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -43,6 +43,17 @@ async function dev(dataDir: string) {
 }
 
 describe("sluice dev --json", () => {
+  // Only Linux shows how a process was started, and only a newer Node.js can become another.
+  it.runIf(process.platform === "linux" && "execve" in process)(
+    "has room for short-lived objects, in the process that was started",
+    async () => {
+      const { child, ended } = await dev("room");
+      expect(readFileSync(`/proc/${child.pid}/cmdline`, "utf8")).toContain("--max-semi-space-size=");
+      child.kill("SIGTERM");
+      expect(await ended).toBe(0);
+    },
+  );
+
   it("prints exactly one line, and ends at SIGTERM with nothing lost", async () => {
     const { ready, lines, child, ended } = await dev("first");
     expect(Object.keys(ready).sort()).toEqual(["adminToken", "dashboardUrl", "sourceId", "url", "writeKey"]);
