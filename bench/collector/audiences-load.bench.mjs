@@ -1,142 +1,242 @@
 /**
- * The built collector (`npm run build`) with 100 audiences of 5 conditions, against itself with none:
+ * The built collector (`npm run build`) with 1,000,000 profiles and 100 audiences of 5 conditions, against itself with as many
+ * profiles and no audience:
  *
- *   node bench/collector/audiences-load.bench.mjs [--seconds 5]
+ *   node bench/collector/audiences-load.bench.mjs prepare FOLDER [--profiles 1000000]    makes the data, once
+ *   node bench/collector/audiences-load.bench.mjs ratio FOLDER [--seconds 5] [--rounds 2]
+ *   node bench/collector/audiences-load.bench.mjs change FOLDER [--seconds 10]
+ *   node bench/collector/audiences-load.bench.mjs sync FOLDER
  *
- * First how many events a second are taken as fast as they are answered, in turns; then, at 1,000 messages a second of which
- * 5 % make somebody enter an audience, how long it takes from the sending of such a message to the webhook that tells it.
+ * `ratio`: messages of users at random among all, as fast as they are answered, in turns; and how far behind evaluation is then and
+ * how fast it catches up. `change`: at 1,000 messages a second, 5 % of which make somebody enter an audience, from the sending of
+ * such a message to the webhook that tells it. `sync`: an audience more, of half of the users, until its last member is in the log.
  */
-import { spawn } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
+import { cpSync, existsSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { conditionOf, identify, sequence } from "./audience-definitions.ts";
 
-const { values } = parseArgs({ options: { seconds: { type: "string", default: "5" } } });
-const seconds = Number(values.seconds);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    profiles: { type: "string", default: "1000000" },
+    seconds: { type: "string" },
+    rounds: { type: "string", default: "2" },
+  },
+});
+const [command, folder] = positionals;
+const profiles = Number(values.profiles);
+const AUDIENCES = 100;
 const script = (name) => fileURLToPath(new URL(name, import.meta.url));
+const say = (line) => process.stdout.write(`${line}\n`);
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const userId = (user) => `user-${String(user).padStart(7, "0")}`;
 
-async function startServer(audiences) {
-  const child = spawn(process.execPath, [script("audiences-collector.mjs"), String(audiences)], {
-    stdio: ["ignore", "pipe", "inherit", "ipc"],
+// ── The receiver: in this process, so that the collector's figures are its own ──
+const latencies = [];
+const receiver = createServer((request, response) => {
+  const chunks = [];
+  request.on("data", (chunk) => chunks.push(chunk));
+  request.on("end", () => {
+    response.end();
+    const { traits, userId: id } = JSON.parse(Buffer.concat(chunks).toString());
+    if (traits?.toggled !== undefined) latencies.push(Date.now() - Number(id.split(":")[1]));
   });
-  const [line] = await once(createInterface({ input: child.stdout }), "line");
+});
+await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+
+async function startServer(directory) {
+  const child = fork(script("audiences-collector.mjs"), [directory]);
+  const [{ url, port, writeKey, adminToken }] = await once(child, "message");
+  const api = async (method, path, body) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    return response.status === 204 ? undefined : response.json();
+  };
+  const settings = { webhooks: [{ url: `http://127.0.0.1:${receiver.address().port}/` }] };
+  const [known] = (await api("GET", "/destinations")).items;
+  const destination =
+    known === undefined
+      ? await api("POST", "/destinations", { type: "webhooks", sourceIds: [], settings })
+      : await api("PATCH", `/destinations/${known.id}`, { settings });
   return {
-    ...JSON.parse(line),
-    async figures() {
-      child.send("figures");
-      const [figures] = await once(child, "message");
-      return figures;
+    port,
+    writeKey,
+    api,
+    destinationId: destination.id,
+    send: async (batch) => {
+      const response = await fetch(`${url}/v1/batch`, {
+        method: "POST",
+        headers: { authorization: `Basic ${btoa(`${writeKey}:`)}` },
+        body: JSON.stringify({ batch }),
+      });
+      if (!response.ok) throw new Error(await response.text());
+      await response.text();
     },
-    async stop() {
+    behind: async () => {
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      return Number(/^sluice_audiences_behind (\d+)$/m.exec(metrics)[1]);
+    },
+    rssMb: async () => {
+      child.send("figures");
+      const [{ rssBytes }] = await once(child, "message");
+      return Math.round(rssBytes / 2 ** 20);
+    },
+    stop: async () => {
       child.kill("SIGTERM");
       await once(child, "exit");
     },
   };
 }
 
-async function load({ port, writeKey }) {
-  const options = { port, writeKey, events: 100, connections: 16, seconds };
-  const child = spawn(process.execPath, [script("ingest-load.mjs"), JSON.stringify(options)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [line] = await once(createInterface({ input: child.stdout }), "line");
-  return JSON.parse(line);
+/** Waits until everything is evaluated; answers how long it took. */
+async function caughtUp(server) {
+  const startedMs = performance.now();
+  while ((await server.behind()) > 0) await pause(20);
+  return performance.now() - startedMs;
 }
 
-for (let round = 0; round < 2; round++) {
-  for (const audiences of [0, 100]) {
-    const server = await startServer(audiences);
-    const { eventsPerSecond, p99Ms } = await load(server);
-    process.stdout.write(
-      `${String(audiences).padStart(3)} audiences: ${Math.round(eventsPerSecond)} events/s, p99 ${p99Ms.toFixed(1)} ms\n`,
-    );
-    await server.stop();
+async function allLive(server) {
+  for (;;) {
+    const { items } = await server.api("GET", "/audiences?limit=200");
+    if (items.every((audience) => audience.status.state === "live")) return;
+    await pause(500);
   }
 }
 
-/** Sends 1,000 messages a second, ten at a time; each twentieth makes a new user enter. The user's id carries when it was sent. */
-const server = await startServer(100);
-const authorization = `Basic ${btoa(`${server.writeKey}:`)}`;
-let number = 0;
-const message = () => {
-  number += 1;
-  const isChange = number % 20 === 0;
-  return isChange
-    ? { type: "identify", userId: `${number}:${Date.now()}`, traits: { toggle: true } }
-    : {
-        type: "track",
-        userId: `user-${number % 5_000}`,
-        event: `Event ${number % 40}`,
-        properties: { price: 1 },
-      };
-};
-const requests = [];
-const startedMs = performance.now();
-for (let sent = 0; sent < seconds * 100; sent++) {
-  const waitMs = startedMs + sent * 10 - performance.now();
-  if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-  requests.push(
-    fetch(`http://127.0.0.1:${server.port}/v1/batch`, {
-      method: "POST",
-      headers: { authorization },
-      body: JSON.stringify({ batch: Array.from({ length: 10 }, message) }),
-    }).then((response) => response.text()),
+const PLAIN = join(folder, "plain");
+const WITH_AUDIENCES = join(folder, "audiences");
+
+async function prepare() {
+  const random = sequence(7);
+  const server = await startServer(PLAIN);
+  let startedMs = performance.now();
+  for (let first = 0; first < profiles; first += 2_000)
+    await Promise.all(
+      [0, 1_000].map((more) =>
+        server.send(
+          Array.from({ length: 1_000 }, (_, index) => ({
+            ...identify(first + more + index, random),
+            userId: userId(first + more + index),
+          })),
+        ),
+      ),
+    );
+  say(`${profiles} identify messages taken in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`);
+  say(
+    `evaluated ${((await caughtUp(server)) / 1_000).toFixed(1)} s later; ${await server.rssMb()} MB in memory`,
+  );
+  await server.stop();
+  cpSync(PLAIN, WITH_AUDIENCES, { recursive: true });
+
+  const evaluated = await startServer(WITH_AUDIENCES);
+  startedMs = performance.now();
+  const make = (name, condition) =>
+    evaluated.api("POST", "/audiences", { name, condition, destinationIds: [evaluated.destinationId] });
+  for (let number = 0; number < AUDIENCES; number++) await make(`Audience ${number}`, conditionOf(number));
+  await make("Toggled", { kind: "trait", trait: "toggle", is: "equals", value: true });
+  await allLive(evaluated);
+  say(
+    `${AUDIENCES} audiences made and evaluated for all: ${((performance.now() - startedMs) / 1_000).toFixed(1)} s; ${await evaluated.rssMb()} MB in memory`,
+  );
+  await evaluated.stop();
+}
+
+async function ratio() {
+  const seconds = Number(values.seconds ?? 5);
+  const rates = { [PLAIN]: [], [WITH_AUDIENCES]: [] };
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const directory of [PLAIN, WITH_AUDIENCES]) {
+      const server = await startServer(directory);
+      const { port, writeKey } = server;
+      const options = JSON.stringify({ port, writeKey, users: profiles, seconds });
+      const load = spawn(process.execPath, [script("audiences-load.mjs"), options], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const [line] = await once(createInterface({ input: load.stdout }), "line");
+      const { messagesPerSecond, p99Ms } = JSON.parse(line);
+      const behind = await server.behind();
+      const tookMs = await caughtUp(server);
+      rates[directory].push(messagesPerSecond);
+      say(
+        `${directory === PLAIN ? "  0" : AUDIENCES} audiences: ${Math.round(messagesPerSecond)} messages/s, p99 ${p99Ms.toFixed(1)} ms; ${behind} behind at the end, caught up in ${(tookMs / 1_000).toFixed(1)} s: ${Math.round((behind / tookMs) * 1_000)} messages/s; ${await server.rssMb()} MB`,
+      );
+      await server.stop();
+    }
+  }
+  const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+  say(
+    `with audiences: ${Math.round((100 * mean(rates[WITH_AUDIENCES])) / mean(rates[PLAIN]))} % of the rate without`,
   );
 }
-await Promise.all(requests);
-let figures = await server.figures();
-while (figures.changes < Math.floor(number / 20)) {
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  figures = await server.figures();
-}
-process.stdout.write(
-  `1,000 messages/s: ${figures.changes} changes, to the webhook p50 ${figures.p50Ms} ms, p99 ${figures.p99Ms} ms, worst ${figures.worstMs} ms\n`,
-);
-await server.stop();
 
-/** The first sync of an audience of 50,000 members, from its creation to the last message in the log. */
-const MEMBERS = 50_000;
-const syncing = await startServer(0);
-const url = `http://127.0.0.1:${syncing.port}`;
-for (let first = 0; first < MEMBERS; first += 1_000)
-  await fetch(`${url}/v1/batch`, {
-    method: "POST",
-    headers: { authorization: `Basic ${btoa(`${syncing.writeKey}:`)}` },
-    body: JSON.stringify({
-      batch: Array.from({ length: 1_000 }, (_, at) => ({
-        type: "identify",
-        userId: `user-${first + at}`,
-        traits: { member: true },
-      })),
-    }),
-  }).then((response) => response.text());
-const ask = async (method, path, body) => {
-  const response = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${syncing.adminToken}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+/** Sends 1,000 messages a second, ten at a time; each twentieth makes a new user enter. The user's id carries when it was sent. */
+async function change() {
+  const seconds = Number(values.seconds ?? 10);
+  const server = await startServer(WITH_AUDIENCES);
+  const random = sequence(Date.now());
+  let number = 0;
+  const message = () => {
+    number += 1;
+    if (number % 20 === 0)
+      return { type: "identify", userId: `${number}:${Date.now()}`, traits: { toggle: true } };
+    const event = `Event ${number % 40}`;
+    return { type: "track", userId: userId(random(profiles)), event, properties: { price: number % 100 } };
+  };
+  const requests = [];
+  const startedMs = performance.now();
+  for (let sent = 0; sent < seconds * 100; sent++) {
+    const waitMs = startedMs + sent * 10 - performance.now();
+    if (waitMs > 0) await pause(waitMs);
+    requests.push(server.send(Array.from({ length: 10 }, message)));
+  }
+  await Promise.all(requests);
+  while (latencies.length < Math.floor(number / 20)) await pause(20);
+  latencies.sort((a, b) => a - b);
+  const at = (share) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))];
+  say(
+    `1,000 messages/s: ${latencies.length} changes, to the webhook p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, worst ${latencies.at(-1)} ms; ${await server.rssMb()} MB in memory`,
+  );
+  await server.stop();
+}
+
+async function sync() {
+  const server = await startServer(PLAIN);
+  const startedMs = performance.now();
+  const { id } = await server.api("POST", "/audiences", {
+    name: `Half ${Date.now()}`,
+    condition: { kind: "trait", trait: "seats", is: "greater", value: 30 },
+    destinationIds: [server.destinationId],
   });
-  return response.json();
-};
-// Answered when all that was sent is counted.
-while (
-  (
-    await fetch(`${url}/api/v1/profiles/user-${MEMBERS - 1}`, {
-      headers: { authorization: `Bearer ${syncing.adminToken}` },
-    })
-  ).status !== 200
-);
-const syncStartedMs = performance.now();
-const { id } = await ask("POST", "/audiences", {
-  name: "Everybody",
-  condition: { kind: "trait", trait: "member", is: "equals", value: true },
-  destinationIds: [syncing.destinationId],
-});
-while ((await ask("GET", `/audiences/${id}`)).status.state !== "live")
-  await new Promise((resolve) => setTimeout(resolve, 20));
-const syncMs = performance.now() - syncStartedMs;
-process.stdout.write(
-  `first sync of ${MEMBERS} members: ${(syncMs / 1_000).toFixed(1)} s, ${Math.round((MEMBERS / syncMs) * 1_000)} members/s\n`,
-);
-await syncing.stop();
+  let audience = await server.api("GET", `/audiences/${id}`);
+  while (audience.status.state !== "live") {
+    await pause(50);
+    audience = await server.api("GET", `/audiences/${id}`);
+  }
+  const tookMs = performance.now() - startedMs;
+  say(
+    `an audience of ${audience.size} among ${profiles}: ${(tookMs / 1_000).toFixed(1)} s, ${Math.round((audience.size / tookMs) * 1_000)} members/s; ${await server.rssMb()} MB in memory`,
+  );
+  await server.api("DELETE", `/audiences/${id}`);
+  await server.stop();
+}
+
+const COMMANDS = { prepare, ratio, change, sync };
+if (!Object.hasOwn(COMMANDS, command) || folder === undefined)
+  throw new Error("say what to measure and in which folder: see the head of this file");
+if (command !== "prepare" && !existsSync(WITH_AUDIENCES)) throw new Error(`prepare ${folder} first`);
+try {
+  await COMMANDS[command]();
+} finally {
+  receiver.closeAllConnections();
+  receiver.close();
+}

@@ -21,7 +21,7 @@ import { definitions, identify, sequence, track } from "./audience-definitions.j
 const profiles = Number(process.argv[process.argv.indexOf("--profiles") + 1]) || 1_000_000;
 const events = Math.min(200_000, profiles);
 const BATCH = 100;
-const BATCHES_A_STEP = 10;
+const BATCHES_A_STEP = 40;
 
 const directory = await mkdtemp(join(tmpdir(), "sluice-bench-"));
 const engine = new AudienceEngine(openSqliteProfileStore({ directory }));

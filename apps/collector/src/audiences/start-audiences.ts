@@ -69,6 +69,8 @@ const HURRIED_MS = 10_000;
 const FRESH_MS = 1_000;
 /** How often the log is told how far the audiences are, in messages: retention keeps what they have not stored for good. */
 const REPORTED_MESSAGES = 20_000;
+/** After so many, the profiles' files are made as small as they can be, once there is nothing else to do. */
+const COMPACTED_MESSAGES = 10_000;
 /** After a failure of the store. */
 const PAUSE_MS = 1_000;
 /** Owed messages that are looked for in the log at once. */
@@ -156,6 +158,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
 
   // ── Steps ──
   let reported: Offset = BEFORE_FIRST;
+  let compacted: Offset = BEFORE_FIRST;
   const reportProgress = async (): Promise<void> => {
     const { cursor } = status;
     await engine.sync();
@@ -234,7 +237,14 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       await take(await engine.work(knownUpToMs()));
       isBusy = true;
     }
-    if (!isBusy) await engine.settle();
+    if (!isBusy) {
+      await engine.settle();
+      if (status.cursor - compacted > COMPACTED_MESSAGES) {
+        await engine.compact();
+        compacted = status.cursor;
+        await reportProgress();
+      }
+    }
     return isBusy;
   };
 
@@ -260,6 +270,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   await turn(takeUp);
   gauge.read({ nowMs: clock.now(), head: log.head(), ownMessages });
   reported = (await store.consumers.open(AUDIENCE_SOURCE_ID, status.cursor)).cursor;
+  compacted = status.cursor;
   const running = run();
 
   return {
