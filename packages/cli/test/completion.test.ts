@@ -69,7 +69,7 @@ describe("completion in zsh", () => {
     // What would run says what it was called with.
     writeFileSync(
       join(folder, ".zshrc"),
-      'autoload -Uz compinit && compinit -u -D\nsource ./_sluice\nsluice() { print -r -- "GOT<${*}>"; exit }\nPS1="READY "\n',
+      'autoload -Uz compinit && compinit -u -D\nsource ./_sluice\nsluice() { print -r -- "GOT<$*>"; exit }\nPS1="READY "\n',
     );
     const shell = spawn("script", ["-qefc", "exec zsh -i", "/dev/null"], {
       cwd: folder,
