@@ -35,7 +35,10 @@ export interface TestCollectorOptions
   extends Partial<Omit<CollectorOptions, "clock" | "openEndpoint" | "resolve">> {
   /** Default: one that begins at 2026-01-01 and whose chance is always 0.5. */
   readonly clock?: ManualClock;
-  /** Default: one in memory. To go on where another test collector stopped, give its `store`. */
+  /**
+   * Default: one in memory. To go on where another test collector stopped, give its `store`, `clock` and `dataDirectory`. It is
+   * not closed with the collector: one that holds files or threads is yours to close.
+   */
   readonly store?: Store;
 }
 
@@ -75,7 +78,7 @@ export async function startTestCollector(options: TestCollectorOptions = {}): Pr
     logger: createLogger({ write: () => {} }),
     ...options,
     dataDirectory,
-    store,
+    store: keptOpen(store),
     clock,
     openEndpoint,
     resolve: async () => [PUBLIC_ADDRESS],
@@ -134,4 +137,15 @@ export async function startTestCollector(options: TestCollectorOptions = {}): Pr
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The store for a collector that is not to close it. */
+function keptOpen(store: Store): Store {
+  return new Proxy(store, {
+    get(target, key) {
+      if (key === "close") return async () => {};
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 }

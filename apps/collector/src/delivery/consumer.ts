@@ -334,7 +334,8 @@ export class Consumer {
   }
 
   #begin(work: Work): void {
-    const round = new MessageRound(work, this.#options.steady.now(), this.#listener);
+    const { steady, policy } = this.#options;
+    const round = new MessageRound(work, steady.now(), policy.retry, this.#listener);
     const message = outgoing(work);
     if (message === undefined || this.#open === undefined) {
       this.#conclude(work, round, { kind: "failed", reason: "this kind of message goes to no destination" });
@@ -359,11 +360,18 @@ export class Consumer {
     const { steady, clock, policy } = this.#options;
     const nowMs = steady.now();
     this.#observe(outcome, nowMs);
-    const { number: rounds, firstAttemptAtMs } = round;
-    const crowd = this.#retries.waiting;
+    const { number: rounds, firstAttemptAtMs, waiting } = round;
     const decision = decide(
       outcome,
-      { rounds, firstAttemptAtMs, nowMs, crowd, random: clock.random() },
+      {
+        rounds,
+        firstAttemptAtMs,
+        nowMs,
+        crowd: this.#retries.waiting,
+        random: clock.random(),
+        waiting,
+        roundsAt: (url) => round.numberAt(url),
+      },
       policy.retry,
     );
     const { stored, retry, place } = work;
@@ -371,17 +379,10 @@ export class Consumer {
       this.#ledger.settle(stored, decision.state, decision.reason);
       this.#lines.done(stored);
     } else {
-      const { reason, doneUrls, failedUrls } = outcome as Extract<RoundOutcome, { kind: "retry" }>;
-      const next: Retry = {
-        offset: stored.offset,
-        rounds,
-        firstAttemptAtMs,
-        dueAtMs: decision.dueAtMs,
-        reason,
-        doneUrls,
-        ...(failedUrls.length === 0 ? {} : { failedUrls }),
-        replay: retry?.replay ?? false,
-      };
+      const { kind: _, ...when } = decision;
+      const { offset } = stored;
+      const replay = retry?.replay ?? false;
+      const next: Retry = { offset, rounds, firstAttemptAtMs, reason: outcome.reason, replay, ...when };
       this.#ledger.retry(stored, next);
       this.#lines.failed(stored, next);
     }

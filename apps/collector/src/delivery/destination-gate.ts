@@ -86,8 +86,10 @@ export class DestinationGate {
 
   /** What a round says about the destination as a whole. */
   observe(outcome: Exclude<RoundOutcome, { kind: "aborted" }>, nowMs: number, random: number): void {
-    const isFailure = outcome.kind === "retry" && !outcome.alive;
-    if (!isFailure) {
+    const alive = outcome.kind === "retry" ? outcome.alive : true;
+    // Some of several URLs failed again, as before: that says nothing new, unless it was to tell whether any lives.
+    if (alive === "unknown" && !this.isProbing) return;
+    if (alive === true || outcome.kind !== "retry") {
       this.#breaker = afterSuccess(this.#breaker);
       return;
     }

@@ -1,7 +1,8 @@
 import { formatTime } from "@sluice/protocol";
 import type { OutgoingMessage, Round, RoundAttempt } from "../destinations/destination.js";
-import type { Attempt } from "../store/store.js";
+import type { Attempt, UrlRetry } from "../store/store.js";
 import { isOutbound } from "./match.js";
+import { isInLastPart, type RetryPolicy } from "./retry-schedule.js";
 import type { Settler } from "./settler.js";
 import type { Work } from "./work.js";
 
@@ -21,17 +22,29 @@ export class MessageRound implements Round {
   readonly failedUrls: readonly string[];
   /** When the first round of the message began: the retry window is counted from here. */
   readonly firstAttemptAtMs: number;
+  readonly isLast: boolean;
+  /** URLs with retries of their own whose time has not come. */
+  readonly waiting: readonly UrlRetry[];
+  readonly waitingUrls: readonly string[];
   readonly #work: Work;
   readonly #listener: RoundListener;
 
-  constructor(work: Work, nowMs: number, listener: RoundListener) {
+  constructor(work: Work, nowMs: number, policy: RetryPolicy, listener: RoundListener) {
     const { retry } = work;
     this.number = (retry?.rounds ?? 0) + 1;
     this.doneUrls = retry?.doneUrls ?? [];
     this.failedUrls = retry?.failedUrls ?? [];
     this.firstAttemptAtMs = retry !== undefined && retry.rounds > 0 ? retry.firstAttemptAtMs : nowMs;
+    this.isLast = isInLastPart(this.firstAttemptAtMs, nowMs, policy);
+    this.waiting = retry?.urls === undefined ? NONE : notDue(retry.urls, nowMs);
+    this.waitingUrls = this.waiting.length === 0 ? [] : this.waiting.map(({ url }) => url);
     this.#work = work;
     this.#listener = listener;
+  }
+
+  numberAt(url: string): number {
+    const own = this.#work.retry?.urls;
+    return own === undefined ? this.number : (own.find((one) => one.url === url)?.rounds ?? 0) + 1;
   }
 
   record(attempt: RoundAttempt): void {
@@ -40,7 +53,7 @@ export class MessageRound implements Round {
     const { atMs, url, address, status, error, latencyMs, requestHeaders, response } = attempt;
     const placed: Attempt = {
       offset: stored.offset,
-      attempt: this.number,
+      attempt: this.numberAt(url),
       atMs,
       url,
       address,
@@ -56,6 +69,14 @@ export class MessageRound implements Round {
   gone(url: string): void {
     this.#listener.gone(url);
   }
+}
+
+const NONE: readonly UrlRetry[] = [];
+
+/** Those whose time has not come. Where that is all of them somebody wants the message tried now, and none waits. */
+function notDue(urls: readonly UrlRetry[], nowMs: number): readonly UrlRetry[] {
+  const later = urls.filter(({ dueAtMs }) => dueAtMs > nowMs);
+  return later.length === urls.length ? NONE : later;
 }
 
 /** What goes out; undefined for a kind of message that goes to no destination. The log holds none but by a mistake. */

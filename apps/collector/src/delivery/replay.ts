@@ -65,7 +65,11 @@ export async function retryDelivery(
   const delivery = await deliveryOf(store, destinationId, offset);
   if (delivery === undefined) return false;
   const { retry = freshReplay(offset, clock.now()) } = delivery;
-  await store.consumers.requeue(destinationId, [{ ...retry, dueAtMs: clock.now() }]);
+  const dueAtMs = clock.now();
+  const urls = retry.urls?.map((url) => ({ ...url, dueAtMs }));
+  await store.consumers.requeue(destinationId, [
+    { ...retry, dueAtMs, ...(urls === undefined ? {} : { urls }) },
+  ]);
   return true;
 }
 

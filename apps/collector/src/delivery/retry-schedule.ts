@@ -1,6 +1,7 @@
 import { LIMITS } from "@sluice/protocol";
 import { type BackoffOptions, backoffDelayMs } from "@sluice/resilience";
-import type { RoundOutcome } from "../destinations/destination.js";
+import type { RoundOutcome, TargetRetry } from "../destinations/destination.js";
+import type { Retry, UrlRetry } from "../store/store.js";
 
 /** When a message that failed is tried again, and when it no longer is. */
 export interface RetryPolicy {
@@ -40,11 +41,17 @@ export interface RoundEnd {
   readonly crowd: number;
   /** Uniform in [0, 1). */
   readonly random: number;
+  /** Where URLs have retries of their own: those whose time had not come. */
+  readonly waiting?: readonly UrlRetry[];
+  /** Attempts at a URL that has retries of its own, this round's included. */
+  readonly roundsAt?: (url: string) => number;
 }
 
 export type Decision =
   | { readonly kind: "settle"; readonly state: "delivered" | "failed"; readonly reason: string }
-  | { readonly kind: "retry"; readonly dueAtMs: number };
+  | ({ readonly kind: "retry" } & Pick<Retry, "dueAtMs" | "doneUrls" | "failedUrls" | "urls">);
+
+type Retriable = Extract<RoundOutcome, { kind: "retry" }>;
 
 /** What happens to a message after a round. */
 export function decide(
@@ -53,19 +60,54 @@ export function decide(
   policy: RetryPolicy,
 ): Decision {
   if (outcome.kind !== "retry") return { kind: "settle", state: outcome.kind, reason: outcome.reason };
-  const { rounds, firstAttemptAtMs, nowMs, crowd, random } = end;
-  if (isInLastPart(firstAttemptAtMs, nowMs, policy)) {
-    return {
-      kind: "settle",
-      state: "failed",
-      reason: `gave up after ${windowText(policy)}: ${outcome.reason}`,
-    };
-  }
-  const { backoff, crowdSpreadMs, crowdSpreadMaxMs } = policy;
+  if (outcome.targets !== undefined) return decideForEach(outcome, outcome.targets, end, policy);
+  const { doneUrls, failedUrls } = outcome;
+  if (isInLastPart(end.firstAttemptAtMs, end.nowMs, policy)) return givenUp(outcome.reason, policy);
+  const dueAtMs = dueAfter(end.rounds, outcome.retryAfterMs, end, policy);
+  return { kind: "retry", dueAtMs, doneUrls, failedUrls };
+}
+
+/** Each URL that failed comes again in its own time, and one that has had its last attempt is done without having taken it. */
+function decideForEach(
+  outcome: Retriable,
+  failed: readonly TargetRetry[],
+  end: RoundEnd,
+  policy: RetryPolicy,
+): Decision {
+  const { waiting = [], roundsAt = () => end.rounds, firstAttemptAtMs, nowMs } = end;
+  const isLast = isInLastPart(firstAttemptAtMs, nowMs, policy);
+  const givenUpUrls = failed.flatMap(({ url, tried }) => (isLast && tried ? [url] : []));
+  const again = failed.flatMap(({ url, tried, retryAfterMs }): UrlRetry[] => {
+    if (isLast && tried) return [];
+    const rounds = roundsAt(url) - (tried ? 0 : 1);
+    return [{ url, rounds, dueAtMs: dueAfter(Math.max(1, rounds), retryAfterMs, end, policy) }];
+  });
+  const urls = [...waiting, ...again];
+  if (urls.length === 0) return givenUp(outcome.reason, policy);
+  return {
+    kind: "retry",
+    dueAtMs: Math.min(...urls.map(({ dueAtMs }) => dueAtMs)),
+    doneUrls: [...outcome.doneUrls, ...givenUpUrls],
+    failedUrls: [...outcome.failedUrls, ...givenUpUrls],
+    urls,
+  };
+}
+
+function givenUp(reason: string, policy: RetryPolicy): Decision {
+  return { kind: "settle", state: "failed", reason: `gave up after ${windowText(policy)}: ${reason}` };
+}
+
+/** When what has failed so often is tried again. Whole milliseconds: the store keeps no others. */
+function dueAfter(
+  rounds: number,
+  retryAfterMs: number | undefined,
+  { firstAttemptAtMs, nowMs, crowd, random }: RoundEnd,
+  { windowMs, backoff, crowdSpreadMs, crowdSpreadMaxMs }: RetryPolicy,
+): number {
   const spreadMs = Math.min(crowd * crowdSpreadMs, crowdSpreadMaxMs, backoff.maxMs);
   const delayMs = Math.max(backoffDelayMs(rounds, backoff, random), Math.floor(spreadMs * random));
-  const dueAtMs = nowMs + Math.max(delayMs, outcome.retryAfterMs ?? 0);
-  return { kind: "retry", dueAtMs: Math.min(dueAtMs, firstAttemptAtMs + policy.windowMs - END_MARGIN_MS) };
+  const dueAtMs = nowMs + Math.max(delayMs, retryAfterMs ?? 0);
+  return Math.round(Math.min(dueAtMs, firstAttemptAtMs + windowMs - END_MARGIN_MS));
 }
 
 /** Whether an attempt that begins now is the last one: a retry after it, however long it waits, would fall outside the window. */

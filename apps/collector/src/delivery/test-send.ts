@@ -51,6 +51,9 @@ export async function testSend(
       },
       {
         number: 1,
+        numberAt: () => 1,
+        isLast: true,
+        waitingUrls: [],
         doneUrls: [],
         failedUrls: [],
         gone: (url) => void goneUrls.push(url),

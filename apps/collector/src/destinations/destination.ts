@@ -71,6 +71,12 @@ export interface OutgoingMessage {
 export interface Round {
   /** From 1; counted over restarts. */
   readonly number: number;
+  /** The number of the attempt at a target: where each has retries of its own, they are counted for each. */
+  numberAt(url: string): number;
+  /** Whether a retry after this round would fall outside the window: what is left out now is never tried again. */
+  readonly isLast: boolean;
+  /** Targets that have retries of their own, and whose time has not come. */
+  readonly waitingUrls: readonly string[];
   /** Targets that are not tried again for this message. */
   readonly doneUrls: readonly string[];
   /** Those of `doneUrls` that failed for good. */
@@ -94,6 +100,14 @@ export interface RoundAttempt {
   readonly response?: string | undefined;
 }
 
+/** A target that is to be tried again. */
+export interface TargetRetry {
+  readonly url: string;
+  /** False: it was left out of the round, and that counts as no attempt. */
+  readonly tried: boolean;
+  readonly retryAfterMs?: number | undefined;
+}
+
 /** Reasons are few in number: they name statuses, codes and targets, never what belongs to one message. */
 export type RoundOutcome =
   | { readonly kind: "delivered"; readonly reason: string }
@@ -104,8 +118,13 @@ export type RoundOutcome =
       readonly retryAfterMs?: number;
       readonly doneUrls: readonly string[];
       readonly failedUrls: readonly string[];
-      /** Whether some target took the message: then the destination as such is alive. */
-      readonly alive: boolean;
+      /** Where each target is to have retries of its own: those that failed in this round and may go better later. */
+      readonly targets?: readonly TargetRetry[];
+      /**
+       * Whether some target took the message: then the destination as such is alive. `unknown`: it did not, but others
+       * were not asked.
+       */
+      readonly alive: boolean | "unknown";
     }
   | { readonly kind: "failed"; readonly reason: string }
   /** The destination was closed meanwhile: as if the round had not been. */

@@ -202,8 +202,21 @@ export interface Retry {
   readonly doneUrls: readonly string[];
   /** Those of `doneUrls` that failed for good. Absent: none. */
   readonly failedUrls?: readonly string[];
+  /**
+   * Where each URL has retries of its own: those that have not ended, each with its own count and time. `dueAtMs` is the earliest
+   * of theirs. Absent: all URLs are tried together.
+   */
+  readonly urls?: readonly UrlRetry[];
   /** Asked for by a person: a message that was settled before. */
   readonly replay: boolean;
+}
+
+/** Where one URL stands with a message that it has not taken. */
+export interface UrlRetry {
+  readonly url: string;
+  /** Attempts made. */
+  readonly rounds: number;
+  readonly dueAtMs: number;
 }
 
 /** One HTTP exchange (or write) of a round. */

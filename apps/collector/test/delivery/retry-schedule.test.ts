@@ -7,13 +7,15 @@ import {
   RETRY_DEFAULTS,
   type RoundEnd,
 } from "../../src/delivery/retry-schedule.js";
-import type { RoundOutcome } from "../../src/destinations/destination.js";
+import type { RoundOutcome, TargetRetry } from "../../src/destinations/destination.js";
+import type { UrlRetry } from "../../src/store/store.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const NOW = Date.UTC(2026, 0, 1);
 
-const retry = (retryAfterMs?: number): Extract<RoundOutcome, { kind: "retry" }> => ({
+type RetryOutcome = Extract<RoundOutcome, { kind: "retry" }>;
+const retry = (retryAfterMs?: number): RetryOutcome => ({
   kind: "retry",
   reason: "HTTP 503",
   doneUrls: [],
@@ -30,7 +32,7 @@ const end = (changes: Partial<RoundEnd> = {}): RoundEnd => ({
   random: 0.5,
   ...changes,
 });
-const due = (ms: number): Decision => ({ kind: "retry", dueAtMs: NOW + ms });
+const due = (ms: number): Decision => ({ kind: "retry", dueAtMs: NOW + ms, doneUrls: [], failedUrls: [] });
 const gaveUp: Decision = {
   kind: "settle",
   state: "failed",
@@ -120,6 +122,104 @@ describe("decide", () => {
     }
     expect(perSecond.has(-1)).toBe(false);
     expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(50);
+  });
+});
+
+describe("decide, where each URL has retries of its own", () => {
+  const A = "https://a.example/";
+  const B = "https://b.example/";
+  const C = "https://c.example/";
+  const failed = (url: string, retryAfterMs?: number): TargetRetry => ({ url, tried: true, retryAfterMs });
+  const each = (targets: readonly TargetRetry[], doneUrls: readonly string[] = []) => ({
+    ...retry(),
+    doneUrls,
+    targets,
+  });
+  const urlRetry = (url: string, rounds: number, ms: number): UrlRetry => ({
+    url,
+    rounds,
+    dueAtMs: NOW + ms,
+  });
+  const roundsAt = (url: string): number => ({ [A]: 1, [B]: 4 })[url] ?? 30;
+  const late = { firstAttemptAtMs: NOW - 3.8 * HOUR };
+
+  it.each<
+    [
+      name: string,
+      outcome: RetryOutcome,
+      end: RoundEnd,
+      urls: readonly UrlRetry[],
+      failedUrls: readonly string[],
+    ]
+  >([
+    [
+      "the first round: all together",
+      each([failed(A), failed(B)]),
+      end(),
+      [urlRetry(A, 1, 1_000), urlRetry(B, 1, 1_000)],
+      [],
+    ],
+    [
+      "each by its own count",
+      each([failed(A), failed(B), failed(C)]),
+      end({ rounds: 9, roundsAt }),
+      [urlRetry(A, 1, 1_000), urlRetry(B, 4, 8_000), urlRetry(C, 30, 7.5 * MINUTE)],
+      [],
+    ],
+    [
+      "one that waits keeps its time",
+      each([failed(A)]),
+      end({ rounds: 9, roundsAt, waiting: [urlRetry(C, 7, 90_000)] }),
+      [urlRetry(C, 7, 90_000), urlRetry(A, 1, 1_000)],
+      [],
+    ],
+    [
+      "one that took it leaves the others as they are",
+      each([], [A]),
+      end({ rounds: 9, waiting: [urlRetry(C, 7, 90_000)] }),
+      [urlRetry(C, 7, 90_000)],
+      [],
+    ],
+    [
+      "Retry-After of one URL is no other's",
+      each([failed(A, 60_000), failed(B)]),
+      end(),
+      [urlRetry(A, 1, 60_000), urlRetry(B, 1, 1_000)],
+      [],
+    ],
+    [
+      "one that was left out has made no attempt",
+      each([{ url: B, tried: false }]),
+      end({ roundsAt }),
+      [urlRetry(B, 3, 4_000)],
+      [],
+    ],
+    [
+      "in the last part one is given up, and one that waits has its last attempt yet",
+      each([failed(A)]),
+      end({ ...late, waiting: [urlRetry(C, 7, 90_000)] }),
+      [urlRetry(C, 7, 90_000)],
+      [A],
+    ],
+    [
+      "in the last part one that was left out is tried yet",
+      each([{ url: B, tried: false }]),
+      end({ ...late, roundsAt }),
+      [urlRetry(B, 3, 4_000)],
+      [],
+    ],
+  ])("%s", (_name, outcome, roundEnd, urls, failedUrls) => {
+    expect(decide(outcome, roundEnd, RETRY_DEFAULTS)).toEqual({
+      kind: "retry",
+      dueAtMs: Math.min(...urls.map(({ dueAtMs }) => dueAtMs)),
+      doneUrls: [...outcome.doneUrls, ...failedUrls],
+      failedUrls,
+      urls,
+    });
+  });
+
+  it("gives up when the last of them had its last attempt", () => {
+    expect(decide(each([failed(A), failed(B)]), end(late), RETRY_DEFAULTS)).toEqual(gaveUp);
   });
 });
 

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import {
   manualClock,
@@ -108,6 +111,76 @@ describe("success: each", () => {
     expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
   });
 
+  it("gives each URL a backoff of its own, over a restart too", async () => {
+    const dataDirectory = await mkdtemp(join(tmpdir(), "sluice-each-"));
+    onTestFinished(() => rm(dataDirectory, { recursive: true, force: true }));
+    collector = await start({ dataDirectory });
+    await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }, { url: C }] });
+    collector.webhooks.script(A, 503);
+    collector.webhooks.script(B, ({ attempt }) => (attempt < 3 ? { status: 503, retryAfter: "1800" } : 200));
+    await collector.send(track("m1"));
+    await collector.advance(10 * MINUTE);
+    const attemptsAt = (url: string) =>
+      collector.webhooks.requests.filter((request) => request.url === url).map(({ attempt }) => attempt);
+    // B asked for half an hour: nobody else waits for it, and it is not asked before.
+    const early = attemptsAt(A).length;
+    expect(early).toBeGreaterThan(4);
+    expect([attemptsAt(B), attemptsAt(C)]).toEqual([[1], [1]]);
+    const { clock, store, webhooks } = collector;
+    const before = webhooks.requests;
+    await collector.close();
+    collector = await start({ clock, store, dataDirectory });
+    collector.webhooks.script(A, ({ atMs }) => (atMs - (before[0]?.atMs ?? 0) < 2 * HOUR ? 503 : 200));
+    collector.webhooks.script(B, ({ attempt }) => (attempt < 3 ? { status: 503, retryAfter: "1800" } : 200));
+    await collector.advance(5 * HOUR);
+    expect([attemptsAt(B), attemptsAt(C)]).toEqual([[2, 3], []]);
+    // Counted on where it was, without a gap.
+    const later = attemptsAt(A);
+    expect(later).toEqual(later.map((_, index) => early + 1 + index));
+    expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it("makes the last attempt at each between 3 h 45 and 4 h, and says which never took it", async () => {
+    await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }, { url: C }] });
+    collector.webhooks.script(A, 503);
+    collector.webhooks.script(B, "hang");
+    await collector.send(track("m1"));
+    await collector.advance(6 * HOUR);
+    for (const url of [A, B]) {
+      const times = collector.webhooks.requests.filter((request) => request.url === url);
+      const lastMs = (times.at(-1)?.atMs ?? 0) - (times[0]?.atMs ?? 0);
+      expect(lastMs).toBeGreaterThanOrEqual(3.75 * HOUR - 5_000);
+      expect(lastMs).toBeLessThan(4 * HOUR);
+    }
+    const [outcome] = await outcomes("m1");
+    expect(outcome?.state).toBe("failed");
+    expect(outcome?.reason).toMatch(/^(gave up after 4 h of retries|failed before at)/);
+    expect(ids(C)).toEqual(["m1"]);
+  });
+
+  it("is not slowed down by a URL that hangs, nor does the destination count as dead for it", async () => {
+    await collector.connect({
+      success: "each",
+      webhooks: [{ url: A }, { url: B }],
+      concurrency: 5,
+    });
+    collector.webhooks.script(A, "hang");
+    for (let batch = 0; batch < 60; batch++) {
+      await collector.send(
+        ...many(5).map((message) => ({ ...message, messageId: `${batch}-${message.messageId}` })),
+      );
+      await collector.advance(1_000);
+    }
+    expect(new Set(ids(B)).size).toBe(300);
+    expect(ids(B)).toHaveLength(300);
+    expect(ids(A).length).toBeLessThan(100);
+    collector.webhooks.script(A, 200);
+    await collector.advance(HOUR);
+    expect(new Set(ids(A)).size).toBe(300);
+    expect(await outcomes("0-m0")).toMatchObject([{ state: "delivered" }]);
+    expect(ids(B)).toHaveLength(300);
+  });
+
   it("fails when one refused for good, after the others have taken it, over a restart too", async () => {
     await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }] });
     collector.webhooks.script(A, 400);
@@ -115,7 +188,7 @@ describe("success: each", () => {
     await collector.send(track("m1"));
     await collector.advance(MINUTE);
     expect([ids(A).length, ids(B).length]).toEqual([1, 2]);
-    expect(await outcomes("m1")).toMatchObject([{ state: "failed", reason: `refused before by ${A}` }]);
+    expect(await outcomes("m1")).toMatchObject([{ state: "failed", reason: `failed before at ${A}` }]);
   });
 });
 

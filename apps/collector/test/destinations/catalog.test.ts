@@ -99,6 +99,9 @@ describe.each(catalog().types.map(({ type }) => type))("the destination type %s"
       },
       {
         number: 1,
+        numberAt: () => 1,
+        isLast: false,
+        waitingUrls: [],
         doneUrls: [],
         failedUrls: [],
         record: (attempt) => attempts.push(attempt),

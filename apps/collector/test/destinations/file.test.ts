@@ -20,7 +20,16 @@ const message = (messageId: string, event = "Ordered") => ({
   timestamp: "2026-01-01T00:00:00.000Z",
   message: { type: "track", event, userId: "u1", messageId } as const,
 });
-const round: Round = { number: 1, doneUrls: [], failedUrls: [], record: () => {}, gone: () => {} };
+const round: Round = {
+  number: 1,
+  numberAt: () => 1,
+  isLast: false,
+  waitingUrls: [],
+  doneUrls: [],
+  failedUrls: [],
+  record: () => {},
+  gone: () => {},
+};
 
 describe("a file destination", () => {
   it("writes a line of JSON for each message, synced before it says delivered", async () => {

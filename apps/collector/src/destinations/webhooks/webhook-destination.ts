@@ -35,23 +35,18 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
   const post = (target: Target, messageId: string, body: Buffer, round: Round): Promise<UrlResult> => {
     const { url, endpoint } = target;
     const atMs = clock.now();
-    return endpoint.post(target.headers(messageId, round.number, body, atMs), body).then((exchange) => {
-      const verdict = classifyExchange(exchange);
-      if (verdict.kind !== "aborted") round.record(toAttempt(target, atMs, exchange, verdict));
-      if (verdict.kind === "gone") round.gone(url);
-      const isAsked = exchange.kind === "answered" && exchange.retryAfter !== undefined;
-      return isAsked
-        ? { url, verdict, retryAfterMs: parseRetryAfter(exchange.retryAfter, clock.now()) }
-        : { url, verdict };
-    });
+    return endpoint
+      .post(target.headers(messageId, round.numberAt(url), body, atMs), body)
+      .then((exchange) => {
+        const verdict = classifyExchange(exchange);
+        if (verdict.kind !== "aborted") round.record(toAttempt(target, atMs, exchange, verdict));
+        if (verdict.kind === "gone") round.gone(url);
+        const isAsked = exchange.kind === "answered" && exchange.retryAfter !== undefined;
+        return isAsked
+          ? { url, verdict, retryAfterMs: parseRetryAfter(exchange.retryAfter, clock.now()) }
+          : { url, verdict };
+      });
   };
-
-  const postToAll = (
-    open: readonly Target[],
-    messageId: string,
-    body: Buffer,
-    round: Round,
-  ): Promise<readonly UrlResult[]> => Promise.all(open.map((target) => post(target, messageId, body, round)));
 
   const gates = new Map<Target, UrlGate>(targets.map((target) => [target, urlGate(clock)]));
   let late = 0;
@@ -73,6 +68,33 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
     }
   };
 
+  /** As `post`, where another URL is there: what it did is remembered for the next round. */
+  const postThroughGate = async (
+    target: Target,
+    messageId: string,
+    body: Buffer,
+    round: Round,
+  ): Promise<UrlResult> => {
+    const result = await post(target, messageId, body, round);
+    const { verdict } = result;
+    gates.get(target)?.ended(verdict.kind === "retry" && verdict.error.code === "timeout");
+    return result;
+  };
+
+  /** Which of the URLs are worth their time now; those that are not go to the trace as such. */
+  const admit = (
+    open: readonly Target[],
+    round: Round,
+    whereNone: "all" | "none",
+  ): { readonly tried: readonly Target[]; readonly skipped: readonly UrlResult[] } => {
+    const admitted = open.filter((target) => gates.get(target)?.admits() === true);
+    const tried = admitted.length === 0 && whereNone === "all" ? open : admitted;
+    const left = open.filter((target) => !tried.includes(target));
+    for (const target of left) round.record(notTried(target, clock.now()));
+    const verdict: Verdict = { kind: "retry", reason: NOT_TRIED.code, error: NOT_TRIED };
+    return { tried, skipped: left.map(({ url }) => ({ url, verdict, tried: false })) };
+  };
+
   /** Posts to all at once; the first that takes the message ends the round, the others end on their own. */
   const postToAny = async (
     open: readonly Target[],
@@ -80,32 +102,36 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
     body: Buffer,
     round: Round,
   ): Promise<readonly UrlResult[]> => {
-    const admitted = open.filter((target) => gates.get(target)?.admits() === true);
     // With none admitted all are tried: a message must not fail for what others ran into.
-    const tried = admitted.length === 0 ? open : admitted;
-    const skipped = open.filter((target) => !tried.includes(target));
-    for (const target of skipped) round.record(notTried(target, clock.now()));
-    const results = tried.map(async (target) => {
-      const result = await post(target, messageId, body, round);
-      const { verdict } = result;
-      gates.get(target)?.ended(verdict.kind === "retry" && verdict.error.code === "timeout");
-      return result;
-    });
+    const { tried, skipped } = admit(open, round, "all");
+    const results = tried.map((target) => postThroughGate(target, messageId, body, round));
     const first = await firstAccepted(results);
-    if (first === undefined) {
-      const ended = await Promise.all(results);
-      const verdict: Verdict = { kind: "retry", reason: NOT_TRIED.code, error: NOT_TRIED };
-      return [...ended, ...skipped.map(({ url }) => ({ url, verdict }))];
-    }
+    if (first === undefined) return [...(await Promise.all(results)), ...skipped];
     await leaveLate(results);
     return [first];
+  };
+
+  /** Posts to each whose time has come. One that only runs into the deadline is left out, but for its last attempt. */
+  const postToEach = async (
+    open: readonly Target[],
+    messageId: string,
+    body: Buffer,
+    round: Round,
+  ): Promise<readonly UrlResult[]> => {
+    // Where no URL answers the destination is dead, and its breaker is to know.
+    const { tried, skipped } = round.isLast
+      ? { tried: open, skipped: [] }
+      : admit(open, round, open.length === targets.length ? "all" : "none");
+    const results = tried.map((target) => postThroughGate(target, messageId, body, round));
+    return [...(await Promise.all(results)), ...skipped];
   };
 
   return {
     flow: { concurrency, order, ...(rateLimit === undefined ? {} : { perSecond: rateLimit }) },
     async deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
-      const { doneUrls } = round;
-      const open = doneUrls.length === 0 ? targets : targets.filter(({ url }) => !doneUrls.includes(url));
+      const open = targets.filter(
+        ({ url }) => !round.doneUrls.includes(url) && !round.waitingUrls.includes(url),
+      );
       const [only] = open;
       if (only === undefined) {
         return {
@@ -116,10 +142,15 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
       // Made once: what is signed is what is sent, to every URL.
       const body = Buffer.from(JSON.stringify(webhookPayload(message.message, message.timestamp, payload)));
       const { messageId } = message;
+      if (targets.length === 1)
+        return concludeRound([await post(only, messageId, body, round)], round, success);
+      if (success === "each") {
+        return concludeRound(await postToEach(open, messageId, body, round), round, success);
+      }
       const results =
-        open.length > 1 && success === "any"
-          ? await postToAny(open, messageId, body, round)
-          : await postToAll(open, messageId, body, round);
+        open.length === 1
+          ? [await post(only, messageId, body, round)]
+          : await postToAny(open, messageId, body, round);
       return concludeRound(results, round, success);
     },
     async close() {

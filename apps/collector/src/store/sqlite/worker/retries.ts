@@ -8,7 +8,7 @@ interface RetryRow {
   readonly rounds: number;
   readonly first_ms: number;
   readonly reason: string;
-  /** `doneUrls`, and `failedUrls` where there are such. */
+  /** `doneUrls`, with `failedUrls` and `urls` where there are such. */
   readonly urls: string;
   readonly replay: number;
 }
@@ -65,7 +65,7 @@ export class RetryQueue {
 
   /** Within a transaction. */
   put(retry: Retry, nowMs: number): void {
-    const { offset, dueAtMs, rounds, firstAttemptAtMs, reason, doneUrls, failedUrls, replay } = retry;
+    const { offset, dueAtMs, rounds, firstAttemptAtMs, reason, doneUrls, failedUrls, urls, replay } = retry;
     if (this.#table.at.get(this.#consumerNo, offset) === undefined) this.#count += 1;
     this.#table.put.run(
       this.#consumerNo,
@@ -75,7 +75,7 @@ export class RetryQueue {
       rounds,
       Math.round(firstAttemptAtMs),
       reason,
-      JSON.stringify({ doneUrls, failedUrls }),
+      JSON.stringify({ doneUrls, failedUrls, urls }),
       Number(replay),
     );
     this.#leases.delete(offset);
@@ -135,7 +135,7 @@ function retryOf(row: RetryRow): Retry {
     firstAttemptAtMs: row.first_ms,
     dueAtMs: row.due_ms,
     reason: row.reason,
-    ...(JSON.parse(row.urls) as Pick<Retry, "doneUrls" | "failedUrls">),
+    ...(JSON.parse(row.urls) as Pick<Retry, "doneUrls" | "failedUrls" | "urls">),
     replay: row.replay === 1,
   };
 }
