@@ -4,6 +4,7 @@ import type { Catalog } from "../destinations/catalog.js";
 import type { SettingsIssue } from "../destinations/destination.js";
 import { VersionConflict } from "../errors.js";
 import {
+  type CatchUpDocument,
   type Connection,
   type DestinationDocument,
   type DisabledSpan,
@@ -106,6 +107,14 @@ export async function changeDestination(
     }
     const after = await changed(deps, before.value, change, catalog);
     if ("issues" in after) return { kind: "invalid", issues: after.issues };
+    // Before the change itself: a collector that is killed between them and what follows finds it at its next start.
+    for (const { sourceId, since } of addedConnections(before.value, after)) {
+      await store.config.put<CatchUpDocument>(DOCUMENT_KINDS.catchUp, `${id}/${sourceId}`, {
+        destinationId: id,
+        sourceId,
+        since,
+      });
+    }
     try {
       const destination = await store.config.put(DOCUMENT_KINDS.destination, id, after, before.version);
       return { kind: "changed", destination };
@@ -120,6 +129,9 @@ export async function changeDestination(
 export async function removeDestination(store: Store, id: string): Promise<boolean> {
   const existed = await store.config.delete(DOCUMENT_KINDS.destination, id);
   if (existed) await store.consumers.remove(id);
+  for (const mark of await store.config.list<CatchUpDocument>(DOCUMENT_KINDS.catchUp)) {
+    if (mark.value.destinationId === id) await store.config.delete(DOCUMENT_KINDS.catchUp, mark.id);
+  }
   return existed;
 }
 
@@ -185,6 +197,18 @@ export function reconnect(
     ...kept.filter(({ since, upTo }) => upTo === undefined || upTo > since),
     ...[...wanted].map((sourceId) => ({ sourceId, since: head })),
   ];
+}
+
+/** Connections that were not there before. */
+export function addedConnections(
+  before: Pick<DestinationDocument, "connections">,
+  after: Pick<DestinationDocument, "connections">,
+): Connection[] {
+  return after.connections.filter(
+    ({ sourceId, since, upTo }) =>
+      upTo === undefined &&
+      !before.connections.some((known) => known.sourceId === sourceId && known.since === since),
+  );
 }
 
 /** Disabled spans when, from `head` on, the destination is enabled or disabled. */

@@ -1,7 +1,8 @@
 import type { CancelTimer, CircuitBreaker, Clock } from "@sluice/resilience";
 import type { Destination, RoundOutcome } from "../destinations/destination.js";
 import type { ConsumerState, Offset, Retry, Settlement, Store, StoredMessage } from "../store/store.js";
-import { takeIn } from "./catch-up.js";
+import { catchUp } from "./catch-up.js";
+import { addedConnections } from "./connections.js";
 import { type CursorTracker, cursorTracker } from "./cursor-tracker.js";
 import type { DeliveryEvents } from "./delivery-events.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
@@ -175,26 +176,31 @@ export class Consumer {
 
   /** Decides from now on which messages it gets. Messages under way are not asked again. */
   route(routing: Routing): void {
-    const before = this.#routing;
+    const added = addedConnections(this.#routing.document, routing.document);
     this.#routing = routing;
-    // A source was connected, and the log was read on before we heard of it.
-    for (const { sourceId, since, upTo } of [...routing.connections.values()].flat()) {
-      const isNew = !before.connections.get(sourceId)?.some((known) => known.since === since);
-      if (isNew && upTo === undefined && since < this.#window.passed) {
-        void this.#takeIn(sourceId, since, this.#window.passed);
-      }
+    if (added.length > 0) {
+      // What was read ahead was read without the new sources; what was passed is caught up with.
+      this.#window.drop();
+      for (const { sourceId, since } of added) this.catchUp(sourceId, since);
     }
     this.#pump();
   }
 
-  async #takeIn(sourceId: string, after: Offset, upTo: Offset): Promise<void> {
-    const { reader, steady } = this.#options;
-    try {
-      await takeIn({ sourceId, after, upTo }, { reader, steady, ledger: this.#ledger });
-    } catch (error) {
-      this.#options.events.storeFailed(this.#options.destinationId, error);
-      steady.after(STORE_RETRY_MS, () => void this.#takeIn(sourceId, after, upTo));
-    }
+  /** A source was connected after `since`: looks for messages of it that the cursor has passed without knowing. */
+  catchUp(sourceId: string, since: Offset, passed = this.#window.passed): void {
+    const { store, reader, steady, events, destinationId } = this.#options;
+    catchUp({ store, reader, steady }, { destinationId, sourceId, since }, passed).then(
+      (hasMissed) => {
+        if (!hasMissed) return;
+        this.#retries.changed();
+        this.#pump();
+      },
+      (error) => {
+        if (this.#state === "closed") return;
+        events.storeFailed(destinationId, error);
+        steady.after(STORE_RETRY_MS, () => this.catchUp(sourceId, since, passed));
+      },
+    );
   }
 
   /** Delivers through this destination from now on; undefined: not at all. */
@@ -203,7 +209,6 @@ export class Consumer {
     if (this.#state === "closed") return;
     this.#open = destination && new OpenDestination(destination);
     this.#state = destination === undefined ? "paused" : "running";
-    if (destination !== undefined) this.#lines.keep(destination.flow.order);
     this.#gate.reset(destination?.flow.perSecond, this.#options.steady.now());
     this.#pump();
   }
@@ -221,7 +226,12 @@ export class Consumer {
     this.#pump();
   }
 
-  /** Takes in a message that failed before a restart, so that those of the same user behind it wait. In the log's order. */
+  /** Whose messages are kept in order from now on. */
+  keepOrder(order: "none" | "user"): void {
+    this.#lines.keep(order);
+  }
+
+  /** Takes in a message that failed before its user's order counted, or before a restart: those behind it wait. */
   recall(stored: StoredMessage, retry: Retry): void {
     this.#lines.recall(stored, retry);
   }

@@ -42,15 +42,10 @@ export class Ledger {
 
   /** The message is tried again, or for the first time, when the retry is due. */
   retry(stored: StoredMessage, retry: Retry): void {
-    const { clock, events, destinationId } = this.#options;
-    this.queue(retry);
+    const { settler, retries, clock, events, destinationId } = this.#options;
+    retries.handedOver(retry.offset);
+    settler.retry(retry);
     events.retrying(destinationId, stored, retry.reason, clock.now(), retry.dueAtMs);
-  }
-
-  /** As `retry`, for a message of which there is nothing to tell yet. */
-  queue(retry: Retry): void {
-    this.#options.retries.handedOver(retry.offset);
-    this.#options.settler.retry(retry);
   }
 
   /** Puts a retry that was taken out of the queue back, with another due time perhaps. */

@@ -100,7 +100,7 @@ export class LogWindow {
 
   /** Forgets what was read ahead: it waits in the log until the destination takes messages again. */
   drop(): void {
-    if (this.#at === this.#messages.length) return;
+    if (this.#at === this.#messages.length && this.#readAfter === this.#passed) return;
     this.#messages = [];
     this.#ends = [];
     this.#at = 0;

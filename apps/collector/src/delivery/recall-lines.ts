@@ -1,23 +1,32 @@
 import type { Store } from "../store/store.js";
 import type { Consumer } from "./consumer.js";
 
+/** Retries that are looked at in one reading. */
+const PAGE = 500;
+
 /**
- * After a restart: tells a consumer which messages wait in the retry queue whose users are kept in order: all where the destination
- * asks for it, else those that the collector made.
+ * Tells a consumer which messages wait in the retry queue whose users are kept in order: all where the destination asks for it, else
+ * those that the collector made. After a restart, and when a destination begins to ask for it.
  */
 export async function recallLines(
   store: Store,
   consumerId: string,
-  consumer: Consumer,
+  consumer: Pick<Consumer, "recall">,
   order: "none" | "user",
 ): Promise<void> {
-  const { retries: count } = await store.consumers.backlog(consumerId);
-  if (count === 0) return;
-  // All of them, due or not, and leased for no time: they are only looked at.
-  const retries = await store.consumers.lease(consumerId, Number.MAX_SAFE_INTEGER, 0, count);
-  for (const retry of retries.filter(({ replay }) => !replay).sort((a, b) => a.offset - b.offset)) {
-    const stored = await store.log.get(retry.offset);
-    const isOrdered = order === "user" || stored?.onlyDestinations !== undefined;
-    if (stored !== undefined && isOrdered) consumer.recall(stored, retry);
+  const { retries } = await store.consumers.backlog(consumerId);
+  let cursor = retries === 0 ? undefined : "";
+  while (cursor !== undefined) {
+    const page = await store.consumers.list(
+      { consumerId, state: "pending" },
+      { limit: PAGE, ...(cursor === "" ? {} : { cursor }) },
+    );
+    for (const { retry } of page.items) {
+      if (retry === undefined || retry.replay) continue;
+      const stored = await store.log.get(retry.offset);
+      const isOrdered = order === "user" || stored?.onlyDestinations !== undefined;
+      if (stored !== undefined && isOrdered) consumer.recall(stored, retry);
+    }
+    cursor = page.nextCursor;
   }
 }

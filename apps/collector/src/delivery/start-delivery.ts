@@ -1,11 +1,13 @@
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
+import type { Flow } from "../destinations/destination.js";
 import type { LiveEvents } from "../live-events.js";
 import type { Logger } from "../logger.js";
 import type { Metrics } from "../metrics.js";
 import { type DestinationDocument, DOCUMENT_KINDS, type SourceDocument } from "../store/documents.js";
 import type { Offset, Store, Versioned } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
+import { owedCatchUps } from "./catch-up.js";
 import { Consumer } from "./consumer.js";
 import { type DeliveryEvents, deliveryEvents } from "./delivery-events.js";
 import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-policy.js";
@@ -159,8 +161,8 @@ class DestinationDelivery {
   #document: DestinationDocument | undefined;
   #consumer: Consumer | undefined;
   #cancelReopen: (() => void) | undefined;
-  /** The lines of users whose messages failed before the start are known. */
-  #isRecalled = false;
+  /** The order for which it is known who waits in the retry queue. */
+  #recalledFor: Flow["order"] | undefined;
 
   constructor(id: string, stage: Stage) {
     this.#id = id;
@@ -252,16 +254,33 @@ class DestinationDelivery {
         (error) => events.storeFailed(this.#id, error),
       );
     };
-    return new Consumer(
+    const consumer = new Consumer(
       { destinationId: this.#id, store, reader, steady, clock, policy, events, onGone },
       state,
       routing,
     );
+    for (const { sourceId, since } of await owedCatchUps(store, this.#id, document)) {
+      consumer.catchUp(sourceId, since);
+    }
+    return consumer;
+  }
+
+  /** Nothing is begun until it is known which messages wait whose users' order counts from now on. */
+  async #keepOrder(consumer: Consumer, order: Flow["order"]): Promise<void> {
+    const isKnown = this.#recalledFor === order || (this.#recalledFor !== undefined && order === "none");
+    this.#recalledFor = order;
+    if (isKnown) {
+      consumer.keepOrder(order);
+      return;
+    }
+    consumer.use(undefined);
+    consumer.keepOrder(order);
+    await recallLines(this.#stage.store, this.#id, consumer, order);
   }
 
   /** Opens the destination with its settings as they are now, or none while it is disabled. */
   async #reopen(): Promise<void> {
-    const { store, catalog, steady, policy, events } = this.#stage;
+    const { catalog, steady, policy, events } = this.#stage;
     const document = this.#document;
     const consumer = this.#consumer;
     this.#cancelReopen?.();
@@ -272,10 +291,7 @@ class DestinationDelivery {
     }
     try {
       const destination = await catalog.get(document.type)?.open(document.settings);
-      if (destination !== undefined && !this.#isRecalled) {
-        await recallLines(store, this.#id, consumer, destination.flow.order);
-        this.#isRecalled = true;
-      }
+      if (destination !== undefined) await this.#keepOrder(consumer, destination.flow.order);
       consumer.use(destination);
     } catch (error) {
       consumer.use(undefined);

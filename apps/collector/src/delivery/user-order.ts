@@ -56,8 +56,11 @@ export class UserOrder<T> {
     this.#lines.set(user, line);
     const held = { kind: "parked", retry } as const;
     const entry = line.find(({ offset }) => offset === retry.offset);
-    if (entry === undefined) line.push({ offset: retry.offset, held });
-    else {
+    if (entry === undefined) {
+      // In the log's order, but behind one that is under way already.
+      const place = line.findIndex((other) => other.offset > retry.offset && other.held.kind !== "under_way");
+      line.splice(place < 0 ? line.length : place, 0, { offset: retry.offset, held });
+    } else {
       if (entry.held.kind === "waiting") this.#waiting -= 1;
       entry.held = held;
     }
@@ -91,11 +94,14 @@ export class UserOrder<T> {
     else this.#lines.set(user, left);
   }
 
-  /** The user's first message is done: what is to be done with the next. */
+  /** A message is done: what is to be done with the next, where it was its user's first. */
   leave(user: string, offset: Offset): Held<T> | undefined {
     const line = this.#lines.get(user);
-    if (line === undefined || line[0]?.offset !== offset) return undefined;
-    line.shift();
+    const place = line?.findIndex((entry) => entry.offset === offset) ?? -1;
+    if (line === undefined || place < 0) return undefined;
+    line.splice(place, 1);
+    // It was under way before its user's order counted.
+    if (place > 0) return undefined;
     const [next] = line;
     if (next === undefined) {
       this.#lines.delete(user);

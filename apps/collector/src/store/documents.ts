@@ -49,8 +49,19 @@ export interface DestinationDocument {
   readonly settings: unknown;
 }
 
+/**
+ * Kind `catch_up`: a source was connected to a destination after `since`, and it is not certain yet that the destination's cursor
+ * has not passed messages of it that it knew nothing of.
+ */
+export interface CatchUpDocument {
+  readonly destinationId: string;
+  readonly sourceId: string;
+  readonly since: Offset;
+}
+
 export const DOCUMENT_KINDS = {
   source: "source",
   destination: "destination",
   token: "token",
+  catchUp: "catch_up",
 } as const;

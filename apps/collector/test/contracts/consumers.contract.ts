@@ -260,7 +260,13 @@ export function consumersContract(name: string, open: OpenStore): void {
   describe(`retries: ${name}`, () => {
     it("leases what is due, the oldest due first, with every field", async () => {
       const { consumers } = await withMessages();
-      const early = retry(5, { dueAtMs: RECEIVED_AT_MS - 5, doneUrls: ["https://a.example/"], replay: true });
+      const early = retry(5, {
+        dueAtMs: RECEIVED_AT_MS - 5,
+        doneUrls: ["https://a.example/"],
+        failedUrls: ["https://a.example/"],
+        urls: [{ url: "https://b.example/", rounds: 2, dueAtMs: RECEIVED_AT_MS - 5 }],
+        replay: true,
+      });
       await consumers.settle(
         "dst_1",
         settlement(6, { retries: [retry(4, { dueAtMs: RECEIVED_AT_MS }), early, retry(6)] }),

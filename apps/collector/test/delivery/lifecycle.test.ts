@@ -6,9 +6,11 @@ import { describe, expect, it } from "vitest";
 import { removeDestination } from "../../src/delivery/connections.js";
 import { retryDelivery } from "../../src/delivery/replay.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { BEFORE_FIRST } from "../../src/store/store.js";
 import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
 import { fixture as pem } from "../sender/tcp-server.js";
+import { batchOf } from "../store/batches.js";
 import { closeDeliveries, type DeliveryFixture, openDelivery } from "./delivery-fixture.js";
 import { closeReceivers, startReceiver } from "./receiver.js";
 
@@ -17,6 +19,13 @@ closeReceivers();
 
 const HOUR = 3_600_000;
 const A = "https://hooks.example/a";
+const SECOND_SOURCE = {
+  name: "App",
+  kind: "server",
+  createdAt: "2026-01-01T00:00:00.000Z",
+  writeKeys: [],
+  blockedEvents: [],
+};
 const resolve = async () => [{ address: "198.41.0.4", family: 4 }];
 
 /** Delivery over scripted webhooks and a manual clock. */
@@ -138,6 +147,66 @@ describe("a source", () => {
     expect(await states(fixture, "before", "early", "late")).toEqual([undefined, "delivered", "delivered"]);
   });
 
+  it("gets them too when the collector was killed before delivery had heard of it", async () => {
+    const { advance, fixture, ids } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    await fixture.append([{ messageId: "first" }]);
+    await advance(0);
+    await fixture.store.config.put("source", "src_2", SECOND_SOURCE);
+    // What is stored when it is killed: the change, and a cursor that has passed messages of the new source.
+    await fixture.delivery.close(0);
+    await fixture.append([{ messageId: "before" }], { sourceId: "src_2" });
+    await fixture.change(id, { sourceIds: ["src_1", "src_2"] });
+    await fixture.append([{ messageId: "early-0" }, { messageId: "early-1" }], { sourceId: "src_2" });
+    const { log, consumers } = fixture.store;
+    const early = (await log.find({ messageId: "early-0" }, { limit: 1 })).items[0]?.offset ?? BEFORE_FIRST;
+    // One of them was caught up with, and delivered, before the kill.
+    const outcome = { offset: early, state: "delivered", reason: "HTTP 200", atMs: 0 } as const;
+    await consumers.settle(id, { cursor: log.head(), outcomes: [outcome], retries: [], attempts: [] });
+    await fixture.restart();
+    await advance(1_000);
+    expect(ids()).toEqual(["first", "early-1"]);
+    expect(await states(fixture, "before", "early-0", "early-1")).toEqual([
+      undefined,
+      "delivered",
+      "delivered",
+    ]);
+    // And only once.
+    await fixture.restart();
+    await advance(1_000);
+    expect(ids()).toEqual(["first", "early-1"]);
+    expect(await fixture.store.config.list("catch_up")).toEqual([]);
+  });
+
+  it("gets what was read ahead without it", async () => {
+    const { advance, webhooks, fixture, ids } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }], concurrency: 1 } });
+    await fixture.store.config.put("source", "src_2", SECOND_SOURCE);
+    await advance(0);
+    webhooks.script(A, { status: 200, latencyMs: 1_000 });
+    await fixture.change(id, { sourceIds: ["src_1"] });
+    const { get } = fixture.store.config;
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    // The change is stored, and delivery hears of it only after it has read on.
+    let reads = 0;
+    fixture.store.config.get = async (kind: string, key: string) => {
+      if (kind === "destination" && reads++ > 0) await held;
+      return get.call(fixture.store.config, kind, key) as never;
+    };
+    await fixture.change(id, { sourceIds: ["src_1", "src_2"] });
+    await fixture.append([{ messageId: "m0" }, { messageId: "m1" }]);
+    await fixture.append([{ messageId: "other" }], { sourceId: "src_2" });
+    await fixture.append([{ messageId: "m2" }]);
+    await advance(500);
+    letGo();
+    await advance(60_000);
+    expect(ids().sort()).toEqual(["m0", "m1", "m2", "other"]);
+    expect(ids()).toHaveLength(4);
+  });
+
   it("is not held up by how much of another source lies between its messages", async () => {
     const { advance, webhooks, fixture, ids } = await scripted();
     await fixture.create({ settings: { webhooks: [{ url: A }], concurrency: 1 } });
@@ -250,6 +319,79 @@ describe("a restart", () => {
     await fixture.append([{ messageId: "m3" }, { messageId: "m4", userId: "u2" }]);
     await advance(60_000);
     expect(taken).toEqual(["m4", "m0", "m1", "m2", "m3"]);
+  });
+});
+
+describe("order: user, switched on while messages wait to be tried again", () => {
+  it("keeps those in order too", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    const taken: string[] = [];
+    webhooks.script(A, 503);
+    await fixture.append([{ messageId: "m0" }, { messageId: "m1" }, { messageId: "v0", userId: "v" }]);
+    await advance(0);
+    webhooks.script(A, ({ messageId, attempt }) => {
+      if (messageId === "m0" && attempt < 6) return 503;
+      taken.push(messageId);
+      return 200;
+    });
+    await fixture.change(id, { settings: { order: "user" } });
+    await fixture.append([{ messageId: "m2" }, { messageId: "w0", userId: "w" }]);
+    await advance(0);
+    expect(taken).toEqual(["w0"]);
+    await advance(HOUR);
+    expect(taken.filter((messageId) => messageId.startsWith("m"))).toEqual(["m0", "m1", "m2"]);
+    expect(taken.slice().sort()).toEqual(["m0", "m1", "m2", "v0", "w0"]);
+  });
+
+  it("and off again leaves nothing behind, and sends nothing twice", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }], order: "user" } });
+    const taken: string[] = [];
+    webhooks.script(A, 503);
+    await fixture.append([{ messageId: "m0" }, { messageId: "m1" }]);
+    await advance(0);
+    webhooks.script(A, ({ messageId, attempt }) => {
+      if (messageId === "m0" && attempt < 8) return 503;
+      taken.push(messageId);
+      return 200;
+    });
+    await fixture.change(id, { settings: { order: "none" } });
+    await fixture.append([{ messageId: "m2" }]);
+    await advance(0);
+    expect(taken).toEqual(["m2"]);
+    await fixture.change(id, { settings: { order: "user" } });
+    await fixture.append([{ messageId: "m3" }]);
+    await advance(2 * HOUR);
+    expect(taken).toEqual(["m2", "m0", "m1", "m3"]);
+  });
+});
+
+describe("messages that the collector makes", () => {
+  it("arrive in order through six failed rounds and a restart, whatever the destination asks for", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] }, sourceIds: [] });
+    let failures = 6;
+    const taken: string[] = [];
+    webhooks.script(A, ({ messageId }) => {
+      if (failures-- > 0) return 503;
+      taken.push(messageId);
+      return 200;
+    });
+    const make = (messageId: string) =>
+      fixture.store.log.append({
+        ...batchOf([{ messageId }], { sourceId: "audiences" }),
+        onlyDestinations: [id],
+      });
+    await make("entered");
+    await advance(0);
+    await make("left");
+    await advance(3_000);
+    await fixture.restart();
+    await make("back");
+    await advance(HOUR);
+    expect(failures).toBeLessThan(0);
+    expect(taken).toEqual(["entered", "left", "back"]);
   });
 });
 
