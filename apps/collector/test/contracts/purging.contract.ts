@@ -89,6 +89,35 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(Buffer.concat(bodies).includes("ann")).toBe(false);
     });
 
+    it("keeps nothing of refused items and duplicates, in whoever's request they came", async () => {
+      const { store } = await openStore();
+      const ann = track("a", "ann");
+      await store.log.append(batchOf([ann]));
+      const mixed = [ann, track("b", "bob"), track("bad", "ann")];
+      const { keys } = batchOf([ann, track("b", "bob")]);
+      expect(await store.log.append(batchOf(mixed, { skipped: [2], keys }))).toEqual({ duplicates: [0] });
+      await store.purge({ userId: "ann" });
+      const after = await store.log.read(BEFORE_FIRST, EVERYTHING);
+      expect(Buffer.concat(after.map((batch) => batch.body)).includes("ann")).toBe(false);
+      expect(after.flatMap(decodeBatch).map(({ message }) => message)).toMatchObject([track("b", "bob")]);
+    });
+
+    it("removes the sender's address from a request that others' messages came with", async () => {
+      const { store } = await openStore();
+      await store.log.append(
+        batchOf([track("a", "ann"), track("b", "bob"), track("c", "bob")], {
+          ip: "198.51.100.77",
+          skipped: [2],
+          keys: batchOf([track("a", "ann"), track("b", "bob")]).keys,
+        }),
+      );
+      await store.log.append(batchOf([track("d", "bob")], { ip: "198.51.100.78" }));
+      await store.purge({ userId: "ann" });
+      const after = await store.log.read(BEFORE_FIRST, EVERYTHING);
+      expect(after.map((batch) => batch.ip)).toEqual([undefined, "198.51.100.78"]);
+      expect(after.flatMap(decodeBatch).map(({ messageId }) => messageId)).toEqual(["b", "d"]);
+    });
+
     it("removes retries and what was said in attempts, of those messages alone", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "ann"), track("b", "bob")]));

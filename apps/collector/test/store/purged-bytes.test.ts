@@ -10,6 +10,7 @@ import { temporaryDirectories } from "./temporary-directory.js";
 const temporaryDirectory = temporaryDirectories();
 
 const PERSON = "ann-4711";
+const ADDRESS = "2001:db8:4711::99";
 const SECRET = "Annes geheimes Konto";
 
 /** The store's files in which a text occurs. */
@@ -42,6 +43,15 @@ it.each([
         kind: "track",
       });
     }
+    // With others' messages: one that came before, one that was refused, and the address of who sent them.
+    const others = [message(0), { ...message(500), userId: "other" }, { ...message(600), note: SECRET }];
+    await store.log.append({
+      ...batchOf(others),
+      keys: batchOf(others).keys.slice(0, 2),
+      skipped: [2],
+    });
+    const sentAlong = [message(2_001), { ...message(2_000), userId: PERSON }];
+    await store.log.append({ ...batchOf(sentAlong), ip: ADDRESS });
     await store.consumers.open("dst_1", BEFORE_FIRST);
     const all = (await store.log.find({}, { limit: 1_000 })).items;
     await store.consumers.settle("dst_1", {
@@ -63,6 +73,7 @@ it.each([
     await store.config.put("note", "n1", { about: PERSON });
     await store.config.delete("note", "n1");
     expect(filesWith(directory, SECRET)).not.toEqual([]);
+    expect(filesWith(directory, ADDRESS)).not.toEqual([]);
 
     const { messages } = await store.purge({ userId: PERSON });
     expect(messages).toBeGreaterThan(40);
@@ -90,8 +101,9 @@ it.each([
     await store.compact();
     expect(filesWith(directory, SECRET)).toEqual([]);
     expect(filesWith(directory, PERSON)).toEqual([]);
+    expect(filesWith(directory, ADDRESS)).toEqual([]);
     const { items } = await store.log.find({}, { limit: 1_000 });
-    expect(items).toHaveLength(150 - messages);
+    expect(items).toHaveLength(153 - messages);
   } finally {
     await store.close();
   }

@@ -89,6 +89,9 @@ export function memoryEventLog({
         skipped: [...batch.skipped, ...duplicates].sort((a, b) => a - b),
         first,
       };
+      // Nobody reads refused items and duplicates again, and no purge would find whose they are.
+      if (stored.skipped.length > 0)
+        overwriteMessages(stored.body, stored.skipped, { isSingle: false, skipped: [] });
       batches.push(stored);
       head = lastOf(stored);
       usage.accepted(batch.sourceId, batch.receivedAtMs, keys.length - duplicates.length);
@@ -170,10 +173,14 @@ export function memoryEventLog({
 
     overwrite(offsets) {
       for (const offset of offsets) {
-        const batch = batches[indexAfter((offset - 1) as Offset)];
+        const place = indexAfter((offset - 1) as Offset);
+        const batch = batches[place];
         if (batch === undefined) continue;
-        const { body, first, kind, skipped } = batch;
+        const { ip: _, ...rest } = batch;
+        const { body, first, kind, skipped } = rest;
         overwriteMessages(body, [offset - first], { isSingle: kind !== undefined, skipped });
+        // The sender's address is the user's too, whoever else sent in the same request.
+        batches[place] = rest;
       }
     },
 

@@ -33,7 +33,10 @@ const HAS_SKIPPED = 1 << 6;
 const CHECKSUM_BYTES = 4;
 
 /** What a batch carries that few do: its flags, and `extras` in the order of the flags. */
-export function writeExtras(batch: BatchContent, extras: ByteWriter): number {
+export function writeExtras(
+  batch: Pick<BatchContent, "kind" | "ip" | "madeIds" | "onlyDestinations">,
+  extras: ByteWriter,
+): number {
   let flags = batch.kind === undefined ? 0 : KINDS.indexOf(batch.kind) + 1;
   if (batch.ip !== undefined) {
     flags |= HAS_IP;
@@ -118,11 +121,15 @@ function writeChecksum(meta: Uint8Array, body: Uint8Array): void {
   new DataView(meta.buffer, meta.byteOffset).setUint32(0, checksumOf(meta, body), true);
 }
 
-/** The same meta for a body that was changed in place: its checksum alone is another. */
-export function sealedAgain(row: LogRow, body: Uint8Array): Uint8Array {
-  const meta = Uint8Array.from(row.meta);
-  writeChecksum(meta, body);
-  return meta;
+/** The meta of a row that was changed after it had been written. */
+export function metaOf(batches: readonly RowBatch[], body: Uint8Array): Uint8Array {
+  const writer = new MetaWriter();
+  for (const batch of batches) {
+    const extras = new ByteWriter(64);
+    const flags = writeExtras(batch, extras);
+    writer.add({ ...batch, flags, bodyBytes: batch.body.byteLength, extras: extras.view() });
+  }
+  return Uint8Array.from(writer.seal(body));
 }
 
 /** Throws `DamagedRow` unless the row is as it was written. */

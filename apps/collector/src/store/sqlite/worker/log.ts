@@ -8,8 +8,8 @@ import {
   decodeRow,
   type LogRow,
   MetaWriter,
+  metaOf,
   type RowBatch,
-  sealedAgain,
 } from "../log-row.js";
 import type { AppendAnswer, LogOperations, ReadAnswer } from "../operations.js";
 import { Refusal } from "./refusal.js";
@@ -134,6 +134,12 @@ export class Log {
           skipped: left,
           extras: batchExtras,
         });
+        // Nobody reads refused items and duplicates again, and no purge would find whose they are.
+        if (left.length > 0)
+          overwriteMessages(bodies.subarray(bodyAt, bodyAt + bodyBytes), Array.from(left), {
+            isSingle: false,
+            skipped: [],
+          });
         run.addBatch(bodyAt, bodyBytes, receivedAtMs);
         run.end = first + lastMessageIndex({ itemCount, skipped: left }) + 1;
         this.#usage.accepted(sourceNo, receivedAtMs, field("keyCount") - twice.length);
@@ -244,14 +250,17 @@ export class Log {
     const wanted = new Set(offsets);
     for (const row of this.rowsOf([...wanted].sort((a, b) => b - a))) {
       const body = Uint8Array.from(row.body);
-      for (const { first, itemCount, skipped, kind, ...batch } of decodeRow({ ...row, body })) {
+      const batches = decodeRow({ ...row, body }).map((batch) => {
+        const { first, itemCount, skipped, kind, ip: _, ...rest } = batch;
         const places = Array.from({ length: itemCount }, (_, index) => index).filter((index) =>
           wanted.has(first + index),
         );
-        if (places.length === 0) continue;
+        if (places.length === 0) return batch;
         overwriteMessages(batch.body, places, { isSingle: kind !== undefined, skipped });
-      }
-      this.#changeRow.run(sealedAgain(row, body), body, row.first);
+        // The sender's address is the user's too, whoever else sent in the same request.
+        return { ...rest, first, itemCount, skipped, ...(kind === undefined ? {} : { kind }) };
+      });
+      this.#changeRow.run(metaOf(batches, body), body, row.first);
     }
   }
 
