@@ -1,28 +1,38 @@
 /**
  * The store by itself against its floor: the same batches, appended to a file with a grouped fdatasync.
  *
- *   node --import ./apps/collector/test/crash/source-loader.mjs bench/collector/store.bench.ts [--prefill 10000000]
+ *   node --import ./apps/collector/test/crash/source-loader.mjs bench/collector/store.bench.ts [--prefill 10000000] [--folder DIR [--fill-only]]
  *
  * Each load keeps `inFlight` requests waiting, as that many HTTP connections would. Prints one line a measurement: messages/s, CPU of the
  * whole process a message, p50 and p99 of an append; then what the store takes on disk, and how long it takes to open again.
- * `--prefill N` stores N messages first, so that the figures are those of a store that is not empty.
+ * `--prefill N` stores N messages first, so that the figures are those of a store that is not empty. `--folder` keeps the store there, and with
+ * `--fill-only` nothing is measured: filling and measuring can be done at different times.
  */
-import { mkdtemp, open as openFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, open as openFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { systemClock } from "@sluice/resilience";
 // @boundaries-ignore a bench measures the collector from within
 import { openSqliteStore } from "../../apps/collector/src/store/sqlite/open-sqlite-store.js";
 // @boundaries-ignore a bench measures the collector from within
-import type { NewBatch, Settlement, Store } from "../../apps/collector/src/store/store.js";
+import type { MessageQuery, NewBatch, Settlement, Store } from "../../apps/collector/src/store/store.js";
 // @boundaries-ignore a bench measures the collector from within
 import { BEFORE_FIRST, offsetAt } from "../../apps/collector/src/store/store.js";
 
 const MESSAGE_BYTES = 600;
-const prefill = Number(process.argv[process.argv.indexOf("--prefill") + 1]) || 0;
+const { values: args } = parseArgs({
+  options: {
+    prefill: { type: "string", default: "0" },
+    folder: { type: "string" },
+    "fill-only": { type: "boolean", default: false },
+  },
+});
+const prefill = Number(args.prefill);
 const seconds = Number(process.env.BENCH_SECONDS ?? 4);
 
-let nextId = 0;
+// Ids differ from those of another run in the same folder.
+let nextId = Math.floor(performance.timeOrigin / 1000) * 1_000_000;
 const encoder = new TextEncoder();
 const users = Array.from({ length: 50_000 }, (_, i) => `user-${i}-${(i * 2654435761).toString(36)}`);
 const events = ["Order Completed", "Product Viewed", "Signed Up", "Cart Updated", "Page Scrolled"];
@@ -150,8 +160,7 @@ function show(name: string, { perSecond, cpuUs, p50Ms, p99Ms, worstMs }: Figures
 }
 
 async function settleAll(store: Store, seconds: number): Promise<void> {
-  await store.consumers.open("dst_bench", BEFORE_FIRST);
-  let cursor = BEFORE_FIRST;
+  let { cursor } = await store.consumers.open("dst_bench", BEFORE_FIRST);
   let messages = 0;
   const cpuBefore = process.cpuUsage();
   const begun = performance.now();
@@ -164,7 +173,8 @@ async function settleAll(store: Store, seconds: number): Promise<void> {
       for (let index = 0; index < batch.itemCount; index++) {
         const offset = offsetAt(batch.first, index);
         if (offset <= cursor) continue;
-        outcomes.push({ offset, state: "delivered", reason: "200", atMs });
+        // The oldest alone fails: it is what a search by outcome has to find.
+        outcomes.push({ offset, state: offset === 0 ? "failed" : "delivered", reason: "200", atMs });
         attempts.push({
           offset,
           attempt: 1,
@@ -192,48 +202,41 @@ async function settleAll(store: Store, seconds: number): Promise<void> {
   );
 }
 
-const directory = await mkdtemp(join(tmpdir(), "sluice-store-bench-"));
-try {
+/** Until the store holds as many messages as were asked for. */
+async function fill(store: Store): Promise<void> {
+  const make = batchMaker(100);
+  const begun = performance.now();
+  const connection = async (): Promise<void> => {
+    while (store.stats().messages < prefill) await store.log.append(make());
+  };
+  await Promise.all(Array.from({ length: 16 }, connection));
+  const took = (performance.now() - begun) / 1000;
+  console.log(`filled up to ${store.stats().messages.toLocaleString("en")} in ${took.toFixed(0)} s`);
+}
+
+async function measureFloor(): Promise<void> {
   const raw = await floor(directory);
   show("floor: batches of 100, 32 in flight", await load(100, 32, seconds * 1000, raw.append));
   show("floor: single messages, 64 in flight", await load(1, 64, seconds * 1000, raw.append));
   await raw.close();
   await rm(join(directory, "floor.log"));
+}
 
-  const data = join(directory, "data");
-  let store = await openSqliteStore({ directory: data, clock: systemClock });
-  await store.log.append(theOldest());
-  if (prefill > 0) {
-    const make = batchMaker(100);
-    const begun = performance.now();
-    const fill = async (): Promise<void> => {
-      while (store.stats().messages < prefill) await store.log.append(make());
-    };
-    await Promise.all(Array.from({ length: 16 }, fill));
-    const took = (performance.now() - begun) / 1000;
-    console.log(`prefilled ${store.stats().messages.toLocaleString("en")} in ${took.toFixed(0)} s`);
-  }
-  show(
-    "store: batches of 100, 32 in flight",
-    await load(100, 32, seconds * 1000, store.log.append.bind(store.log)),
-  );
-  show(
-    "store: single messages, 64 in flight",
-    await load(1, 64, seconds * 1000, store.log.append.bind(store.log)),
-  );
-  show("store: batches of 100, 1 in flight", await load(100, 1, 1000, store.log.append.bind(store.log)));
-  await settleAll(store, seconds);
-  const { messages } = store.stats();
-  await store.close();
+async function measureAppends(store: Store): Promise<void> {
+  const append = store.log.append.bind(store.log);
+  show("store: batches of 100, 32 in flight", await load(100, 32, seconds * 1000, append));
+  show("store: single messages, 64 in flight", await load(1, 64, seconds * 1000, append));
+  show("store: batches of 100, 1 in flight", await load(100, 1, 1000, append));
+}
 
-  const opening = performance.now();
-  store = await openSqliteStore({ directory: data, clock: systemClock });
-  const openedMs = performance.now() - opening;
-  await store.log.append(batchMaker(1)());
-  console.log(
-    `opened again with ${messages.toLocaleString("en")} messages: ${openedMs.toFixed(0)} ms; first append after ${(performance.now() - opening).toFixed(0)} ms`,
-  );
-  for (const query of [{ messageId: "the-oldest" }, { userId: "its-user" }, { event: "Its Event" }]) {
+async function measureSearch(store: Store): Promise<void> {
+  const queries: MessageQuery[] = [
+    { messageId: "the-oldest" },
+    { userId: "its-user" },
+    { event: "Its Event" },
+    { outcome: "failed" },
+  ];
+  for (const query of queries) {
     const finding = performance.now();
     const { items } = await store.log.find(query, { limit: 20 });
     const tookMs = performance.now() - finding;
@@ -241,9 +244,35 @@ try {
       `the oldest message, by ${Object.keys(query)[0]}: ${tookMs.toFixed(1)} ms (found ${items.length})`,
     );
   }
-  const { bytes } = store.stats();
-  console.log(`on disk: ${(bytes / messages).toFixed(0)} bytes a message of ${MESSAGE_BYTES} bytes`);
+}
+
+const directory = args.folder ?? (await mkdtemp(join(tmpdir(), "sluice-store-bench-")));
+try {
+  await mkdir(directory, { recursive: true });
+  if (!args["fill-only"]) await measureFloor();
+
+  const data = join(directory, "data");
+  let store = await openSqliteStore({ directory: data, clock: systemClock });
+  await store.log.append(theOldest());
+  await fill(store);
+  if (!args["fill-only"]) {
+    await measureAppends(store);
+    await settleAll(store, seconds);
+    const { messages } = store.stats();
+    await store.close();
+
+    const opening = performance.now();
+    store = await openSqliteStore({ directory: data, clock: systemClock });
+    const openedMs = performance.now() - opening;
+    await store.log.append(batchMaker(1)());
+    console.log(
+      `opened again with ${messages.toLocaleString("en")} messages: ${openedMs.toFixed(0)} ms; first append after ${(performance.now() - opening).toFixed(0)} ms`,
+    );
+    await measureSearch(store);
+    const { bytes } = store.stats();
+    console.log(`on disk: ${(bytes / messages).toFixed(0)} bytes a message of ${MESSAGE_BYTES} bytes`);
+  }
   await store.close();
 } finally {
-  await rm(directory, { recursive: true, force: true });
+  if (args.folder === undefined) await rm(directory, { recursive: true, force: true });
 }

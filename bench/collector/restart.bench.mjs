@@ -1,0 +1,141 @@
+/**
+ * From the start of a collector's process to its first 200, with a million messages queued for a destination that is not there:
+ *
+ *   node bench/collector/restart.bench.mjs [--messages 1000000] [--rounds 3] [--folder DIR]
+ *
+ * The collector is the built one (`npm run build`). Each round starts it three times: after it was closed, after SIGKILL, and after
+ * SIGKILL in the middle of load, which leaves a write-ahead log. `--folder` keeps the data folder there, and fills it only where it is new: so
+ * filling and measuring can be done at different times. Target: at most 2 s.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { makeBatch } from "./delivery-message.mjs";
+
+const { values } = parseArgs({
+  options: {
+    messages: { type: "string", default: "1000000" },
+    rounds: { type: "string", default: "3" },
+    folder: { type: "string" },
+    "fill-only": { type: "boolean", default: false },
+  },
+});
+const MESSAGES = Number(values.messages);
+const MAIN = fileURLToPath(new URL("../../apps/collector/dist/main.js", import.meta.url));
+const ADMIN_TOKEN = "an-admin-token-of-the-bench";
+const folder = values.folder ?? mkdtempSync(join(tmpdir(), "sluice-restart-"));
+const noted = join(folder, "bench.json");
+
+async function start() {
+  const begunMs = performance.now();
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      ...process.env,
+      SLUICE_PORT: "0",
+      SLUICE_DATA_DIR: join(folder, "data"),
+      SLUICE_ADMIN_TOKEN: ADMIN_TOKEN,
+      SLUICE_ALLOW_TARGETS: "127.0.0.0/8",
+      SLUICE_LOG_FORMAT: "json",
+    },
+    stdio: ["ignore", "inherit", "pipe"],
+  });
+  const url = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      if (line.includes('"event":"ready"')) resolve(JSON.parse(line).url);
+    });
+    child.once("exit", (code) => reject(new Error(`the collector ended with ${code}`)));
+  });
+  return {
+    url,
+    begunMs,
+    async end(signal) {
+      child.removeAllListeners("exit");
+      child.kill(signal);
+      await once(child, "exit");
+    },
+  };
+}
+
+async function call(url, authorization, body) {
+  const answer = await fetch(url, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { authorization, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
+}
+
+let sent = 0;
+async function append(url, writeKey, count) {
+  const batch = makeBatch(sent, count);
+  sent += count;
+  await call(`${url}/v1/batch`, `Basic ${btoa(`${writeKey}:`)}`, { batch });
+}
+
+async function fill() {
+  const collector = await start();
+  const admin = `Bearer ${ADMIN_TOKEN}`;
+  const source = await call(`${collector.url}/api/v1/sources`, admin, { name: "Shop" });
+  const destination = await call(`${collector.url}/api/v1/destinations`, admin, {
+    type: "webhooks",
+    sourceIds: [source.id],
+    settings: { webhooks: [{ url: "http://127.0.0.1:9/" }] },
+    enabled: true,
+  });
+  const writeKey = source.writeKeys[0].key;
+  const fillers = Array.from({ length: 8 }, async () => {
+    while (sent < MESSAGES) await append(collector.url, writeKey, Math.min(500, MESSAGES - sent));
+  });
+  await Promise.all(fillers);
+  await collector.end("SIGTERM");
+  writeFileSync(noted, JSON.stringify({ writeKey, destinationId: destination.id }));
+}
+
+/** In milliseconds, from the start of the process. */
+async function toFirst200(collector, writeKey) {
+  await append(collector.url, writeKey, 1);
+  return performance.now() - collector.begunMs;
+}
+
+try {
+  if (!existsSync(noted)) {
+    mkdirSync(folder, { recursive: true });
+    await fill();
+  }
+  const { writeKey, destinationId } = JSON.parse(readFileSync(noted, "utf8"));
+  const times = { "after it was closed": [], "after SIGKILL": [], "after SIGKILL under load": [] };
+  for (let round = 0; round < Number(values.rounds) && !values["fill-only"]; round++) {
+    let collector = await start();
+    times["after it was closed"].push(await toFirst200(collector, writeKey));
+    await collector.end("SIGKILL");
+    collector = await start();
+    times["after SIGKILL"].push(await toFirst200(collector, writeKey));
+    const { url } = collector;
+    const load = Array.from({ length: 8 }, async () => {
+      for (let batch = 0; batch < 40; batch++) await append(url, writeKey, 100);
+    });
+    await Promise.race(load);
+    await collector.end("SIGKILL");
+    await Promise.allSettled(load);
+    collector = await start();
+    times["after SIGKILL under load"].push(await toFirst200(collector, writeKey));
+    const { backlog, queued } = await call(
+      `${collector.url}/api/v1/destinations/${destinationId}`,
+      `Bearer ${ADMIN_TOKEN}`,
+    );
+    console.log(`round ${round + 1}: queued ${JSON.stringify(queued ?? backlog ?? "?")}`);
+    await collector.end("SIGTERM");
+  }
+  for (const [name, ms] of Object.entries(times)) {
+    if (ms.length > 0)
+      console.log(`${name.padEnd(26)}${ms.map((time) => `${Math.round(time)} ms`).join(", ")}`);
+  }
+} finally {
+  if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });
+}
