@@ -21,6 +21,6 @@ export {
   type TrackPayload,
   type WebhookPayload,
 } from "./payload.js";
-export type { Delivery, ReceiverOptions } from "./receive.js";
+export type { Delivery, ReceiverOptions, Rejection } from "./receive.js";
 export { type RawBody, sign, verify } from "./signature.js";
 export { webHandler } from "./web-handler.js";

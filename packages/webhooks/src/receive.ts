@@ -1,6 +1,7 @@
 import type { MessageDedupe } from "./message-dedupe.js";
 import { parsePayload, type WebhookPayload } from "./payload.js";
 import { type RawBody, verify } from "./signature.js";
+import { warnNowAndThen } from "./warn-now-and-then.js";
 
 /** What comes with a message. */
 export interface Delivery {
@@ -29,6 +30,20 @@ export interface ReceiverOptions {
   readonly maxBodyBytes?: number;
   /** Gets what `onMessage` threw. Default: `console.error`. */
   readonly onError?: (error: unknown, delivery: Delivery) => void;
+  /**
+   * Told of each request that is refused before `onMessage` sees it: a wrong secret, most often. Default: one line by
+   * `console.warn`, at most one a minute, with how many there were since the last.
+   */
+  readonly onRejected?: (rejection: Rejection) => void;
+}
+
+/** A request that was refused. */
+export interface Rejection {
+  readonly status: 400 | 401 | 405 | 413;
+  /** What the sender was answered. */
+  readonly reason: string;
+  /** As the request says; nothing of a refused request can be trusted. */
+  readonly messageId?: string;
 }
 
 export interface Receiver {
@@ -54,6 +69,7 @@ export interface WebhookAnswer {
 /** Checks the options once; every adapter goes through the receiver that this makes. */
 export function receiver(options: ReceiverOptions): Receiver {
   const { secret, onMessage, dedupe, maxBodyBytes = 1_048_576, onError = logError } = options;
+  const onRejected = options.onRejected ?? warnNowAndThen();
   const secrets = typeof secret === "string" ? [secret] : secret;
   if (
     !Array.isArray(secrets) ||
@@ -66,22 +82,36 @@ export function receiver(options: ReceiverOptions): Receiver {
   }
   if (typeof onMessage !== "function") throw new TypeError("Option `onMessage` must be a function");
 
+  const reject = (
+    status: Rejection["status"],
+    reason: string,
+    header: IncomingWebhook["header"],
+  ): WebhookAnswer => {
+    const messageId = header("x-message-id");
+    try {
+      onRejected({ status, reason, ...(messageId ? { messageId } : {}) });
+    } catch {
+      // Whoever listens does not decide about the answer.
+    }
+    return { status, text: reason };
+  };
+
   return {
     maxBodyBytes,
     async receive({ method, header, rawBody }) {
-      if (method !== "POST") return { status: 405, text: "webhooks are posted" };
+      if (method !== "POST") return reject(405, "webhooks are posted", header);
       if (rawBody === "too_large" || rawBody.length > maxBodyBytes)
-        return { status: 413, text: `the body is over ${maxBodyBytes} bytes` };
+        return reject(413, `the body is over ${maxBodyBytes} bytes`, header);
       const signature = header("x-signature");
       if (signature === null || signature === undefined || signature === "") {
-        return { status: 401, text: "no X-Signature: has the destination a shared secret?" };
+        return reject(401, "no X-Signature: has the destination a shared secret?", header);
       }
       if (!verify(rawBody, signature, secrets)) {
-        return { status: 401, text: "X-Signature does not match: have both sides the same secret?" };
+        return reject(401, "X-Signature does not match: have both sides the same secret?", header);
       }
       const text = typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody);
       const message = parsePayload(text);
-      if (message === undefined) return { status: 400, text: "the body is no message" };
+      if (message === undefined) return reject(400, "the body is no message", header);
       const delivery: Delivery = {
         messageId: header("x-message-id") ?? "",
         attempt: Number(header("x-attempt") ?? 1) || 1,

@@ -11,10 +11,12 @@ import {
   memoryDedupe,
   nodeHandler,
   type ReceiverOptions,
+  type Rejection,
   sign,
   type WebhookPayload,
   webHandler,
 } from "../src/index.js";
+import { warnNowAndThen } from "../src/warn-now-and-then.js";
 
 const SECRET = "secret";
 const closers: (() => Promise<unknown>)[] = [];
@@ -91,6 +93,7 @@ const BODY = JSON.stringify({
   event: "Größe",
   properties: { a: 1.5 },
 });
+const QUIET = { onMessage: () => {}, onRejected: () => {} };
 const SIGNED = { "x-signature": sign(BODY, SECRET) };
 
 describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
@@ -106,7 +109,12 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
 
   it("refuses what is not signed with the secret, and says what is wrong", async () => {
     const got: WebhookPayload[] = [];
-    const url = await open({ secret: [SECRET], onMessage: (message) => void got.push(message) });
+    const rejected: Rejection[] = [];
+    const url = await open({
+      secret: [SECRET],
+      onMessage: (message) => void got.push(message),
+      onRejected: (rejection) => rejected.push(rejection),
+    });
     const unsigned = await post(url, BODY);
     expect([unsigned.status, await unsigned.text()]).toEqual([
       401,
@@ -115,6 +123,14 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     expect((await post(url, BODY, { "x-signature": sign(BODY, "other") })).status).toBe(401);
     expect((await post(url, JSON.stringify({ type: "track" }), SIGNED)).status).toBe(401);
     expect(got).toEqual([]);
+    expect(rejected).toEqual([
+      { status: 401, reason: "no X-Signature: has the destination a shared secret?", messageId: "m1" },
+      ...Array(2).fill({
+        status: 401,
+        reason: "X-Signature does not match: have both sides the same secret?",
+        messageId: "m1",
+      }),
+    ]);
   });
 
   it("answers 500 without telling why when the handler throws, and hears of it", async () => {
@@ -150,7 +166,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
 
   it("answers 413 for a body over the limit", async () => {
     const big = JSON.stringify({ type: "track", event: "x".repeat(5_000) });
-    const url = await open({ secret: SECRET, maxBodyBytes: 4_096, onMessage: () => {} });
+    const url = await open({ ...QUIET, secret: SECRET, maxBodyBytes: 4_096 });
     expect((await post(url, big, { "x-signature": sign(big, SECRET) })).status).toBe(413);
   });
 
@@ -176,7 +192,7 @@ describe("a receiver", () => {
   });
 
   it("answers 405 to a GET and 400 to a signed body that is no message", async () => {
-    const url = await listen(nodeHandler({ secret: SECRET, onMessage: () => {} }));
+    const url = await listen(nodeHandler({ ...QUIET, secret: SECRET }));
     expect((await fetch(url)).status).toBe(405);
     for (const body of ["[]", "null", "{", '{"type":"other"}']) {
       expect((await post(url, body, { "x-signature": sign(body, SECRET) })).status).toBe(400);
@@ -191,6 +207,46 @@ describe("a receiver", () => {
       cut.write("{", () => cut.destroy(new Error("cut")));
     });
     expect((await post(url, BODY, SIGNED)).status).toBe(200);
+  });
+});
+
+describe("the default warning of refused requests", () => {
+  const refused = { status: 401, reason: "X-Signature does not match" } as const;
+
+  it("is one line a minute, with how many were not told", () => {
+    const lines: string[] = [];
+    let nowMs = 0;
+    const warn = warnNowAndThen(
+      (line) => lines.push(line),
+      () => nowMs,
+    );
+    for (; nowMs < 150_000; nowMs += 1_000) warn(refused);
+    expect(lines).toEqual([
+      "Webhook request refused, 401: X-Signature does not match",
+      "Webhook request refused, 401: X-Signature does not match (59 more since the last warning)",
+      "Webhook request refused, 401: X-Signature does not match (59 more since the last warning)",
+    ]);
+  });
+
+  it("does not fall silent when the clock is set back", () => {
+    const lines: string[] = [];
+    let nowMs = 1_000_000;
+    const warn = warnNowAndThen(
+      (line) => lines.push(line),
+      () => nowMs,
+    );
+    warn(refused);
+    nowMs = 0;
+    warn(refused);
+    expect(lines).toHaveLength(2);
+  });
+
+  it("answers all the same when whoever listens throws", async () => {
+    const onRejected = () => {
+      throw new Error("no");
+    };
+    const url = await listen(nodeHandler({ secret: SECRET, onMessage: () => {}, onRejected }));
+    expect((await post(url, BODY)).status).toBe(401);
   });
 });
 

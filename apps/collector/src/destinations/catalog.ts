@@ -1,7 +1,8 @@
 import type { Clock } from "@sluice/resilience";
-import { type ResolveHost, systemResolver } from "../sender/checked-connector.js";
+import type { ResolveHost } from "../sender/checked-connector.js";
 import type { EgressPolicy } from "../sender/egress-policy.js";
 import { endpoint, type OpenEndpoint } from "../sender/endpoint.js";
+import { hostResolver } from "../sender/host-resolver.js";
 import { consoleType } from "./console/console.js";
 import type { DestinationType } from "./destination.js";
 import { fileType } from "./file/file.js";
@@ -30,7 +31,7 @@ export interface Catalog {
 
 export function createCatalog(deps: CatalogDeps): Catalog {
   const { clock, secrets, egress, exportsFolder } = deps;
-  const resolve = deps.resolve ?? systemResolver();
+  const resolve = deps.resolve ?? hostResolver({ clock });
   const printLine = deps.printLine ?? ((line: string) => void process.stderr.write(`${line}\n`));
   return catalogOf([
     webhooksType({ clock, secrets, egress, resolve, openEndpoint: deps.openEndpoint ?? endpoint }),

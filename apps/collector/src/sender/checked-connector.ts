@@ -1,4 +1,3 @@
-import { lookup as systemLookup } from "node:dns/promises";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
 import type { EgressPolicy } from "./egress-policy.js";
@@ -16,21 +15,6 @@ export type ResolveHost = (host: string) => Promise<readonly ResolvedAddress[]>;
 export class EgressRefused extends Error {
   override readonly name = "EgressRefused";
   readonly code = "ERR_EGRESS_REFUSED";
-}
-
-/**
- * The machine's own resolver. Look-ups of one name at one moment are one: the system resolves four names at a time,
- * and a name server that does not answer must not take all four places for one destination.
- */
-export function systemResolver(): ResolveHost {
-  const underWay = new Map<string, Promise<readonly ResolvedAddress[]>>();
-  return (host) => {
-    const shared = underWay.get(host);
-    if (shared !== undefined) return shared;
-    const lookup = systemLookup(host, { all: true, order: "verbatim" }).finally(() => underWay.delete(host));
-    underWay.set(host, lookup);
-    return lookup;
-  };
 }
 
 export interface ConnectorOptions {
