@@ -23,6 +23,7 @@ import { sendCommand } from "./commands/send.js";
 import { sourcesCommand } from "./commands/sources.js";
 import { tailCommand } from "./commands/tail.js";
 import { tokensCommand } from "./commands/tokens.js";
+import { traitsCommand } from "./commands/traits.js";
 import { EXIT_CODES } from "./exit-codes.js";
 import type { Io } from "./io.js";
 
@@ -41,6 +42,7 @@ export const COMMANDS: readonly CommandMaker[] = [
   sourcesCommand,
   destinationsCommand,
   audiencesCommand,
+  traitsCommand,
   profilesCommand,
   deletionsCommand,
   tokensCommand,

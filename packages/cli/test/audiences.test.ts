@@ -52,6 +52,84 @@ describe("audiences", () => {
   });
 });
 
+describe("computed traits", () => {
+  it("makes, shows, changes and deletes one", async () => {
+    for (const total of [3, 4])
+      await at.sluice([
+        "send",
+        "track",
+        "--event",
+        "Paid",
+        "--user",
+        "user-paying",
+        "--properties",
+        JSON.stringify({ total }),
+      ]);
+    const { id } = await json([
+      ...["traits", "create", "Total Spent", "--kind", "sum", "--event", "Paid"],
+      ...["--property", "total", "--within", "30d"],
+    ]);
+    expect(await json(["traits", "get", "Total Spent"])).toMatchObject({
+      id,
+      key: "total_spent",
+      kind: "sum",
+      withinMs: 30 * 24 * 60 * 60 * 1_000,
+    });
+    expect((await at.sluice(["traits", "list"])).out).toContain("sum of total");
+    while ((await json(["traits", "get", id])).status.state !== "live");
+    expect((await at.sluice(["profiles", "get", "user-paying"])).out).toMatch(/computed total_spent\s+7/);
+    expect(await json(["traits", "update", id, "--kind", "max", "--name", "Dearest"])).toMatchObject({
+      kind: "max",
+      name: "Dearest",
+      key: "total_spent",
+    });
+    expect(await json(["traits", "disable", id])).toMatchObject({ enabled: false });
+    expect(await json(["traits", "enable", id])).toMatchObject({ enabled: true });
+    await at.sluice(["traits", "create", "No property", "--kind", "sum", "--event", "Paid"], 2);
+    await at.sluice(["traits", "create", "No kind", "--kind", "sums", "--event", "Paid"], 2);
+    await at.sluice(["traits", "delete", id], 2);
+    await at.sluice(["traits", "delete", id, "--yes"]);
+    await at.sluice(["traits", "get", id], 5);
+  });
+});
+
+describe("apply", () => {
+  it("makes, changes and prunes audiences, and finds nothing to change afterwards", async () => {
+    const declare = (audiences: unknown[]) =>
+      writeFile(
+        join(at.directory, "audiences.json"),
+        JSON.stringify({
+          destinations: [
+            { name: "CRM", type: "webhooks", settings: { webhooks: [{ url: "http://127.0.0.1:9/" }] } },
+          ],
+          audiences,
+        }),
+      );
+    const apply = async (...options: string[]) =>
+      (
+        await json(["apply", "audiences.json", ...options], options.includes("--dry-run") ? 6 : 0)
+      ).changes.map(
+        ({ action, section, name }: { action: string; section: string; name: string }) =>
+          `${action} ${section} ${name}`,
+      );
+    const pro = { name: "Applied", condition: JSON.parse(PRO), destinations: ["CRM"] };
+    await declare([pro]);
+    expect(await apply("--dry-run")).toEqual(["create destinations CRM", "create audiences Applied"]);
+    expect(await apply()).toEqual(["create destinations CRM", "create audiences Applied"]);
+    expect((await json(["apply", "audiences.json"])).changes).toEqual([]);
+    await declare([{ ...pro, trackEvents: true, sync: { everyMs: 60_000 } }]);
+    expect(await apply()).toEqual(["update audiences Applied"]);
+    expect(await json(["audiences", "get", "Applied"])).toMatchObject({
+      trackEvents: true,
+      sync: { everyMs: 60_000 },
+      destinationIds: [expect.any(String)],
+    });
+    await declare([]);
+    expect(await apply("--prune")).toContain("delete audiences Applied");
+    await at.sluice(["audiences", "get", "Applied"], 5);
+  });
+});
+
 describe("profiles and deletions", () => {
   it("shows a profile, removes the user, lists who is refused and lifts it", async () => {
     expect((await at.sluice(["profiles", "get", "user-pro"])).out).toContain('"pro"');

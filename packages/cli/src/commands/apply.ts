@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type AdminClient, AdminError, allPages } from "@sluice/admin-client";
-import type { DestinationInput, ListAnswer, SourceInput } from "@sluice/protocol";
+import { type AdminClient, allPages } from "@sluice/admin-client";
+import type { AudienceInput, DestinationInput, ListAnswer, SourceInput } from "@sluice/protocol";
 import type { Command } from "commander";
 import { type DeclaredConfig, readDeclaredConfig } from "../apply/declared-config.js";
 import {
@@ -131,22 +131,8 @@ async function readAudiences(
   client: AdminClient,
   names: (ids: readonly string[]) => string[],
 ): Promise<CurrentItem[]> {
-  type Audience = CurrentItem & { readonly destinationIds: readonly string[] };
-  try {
-    const audiences = await collect((cursor) =>
-      client.request<ListAnswer<Audience>>("GET", "/audiences", { query: { cursor } }),
-    );
-    return audiences.map(
-      ({ destinationIds, ...rest }): CurrentItem => ({
-        ...(rest as CurrentItem),
-        destinations: names(destinationIds),
-      }),
-    );
-  } catch (error) {
-    if (error instanceof AdminError && error.status === 404)
-      throw new CommandFailure("usage", "audiences: this collector has none");
-    throw error;
-  }
+  const audiences = await collect((cursor) => client.audiences.list({ cursor }));
+  return audiences.map(({ destinationIds, ...rest }) => ({ ...rest, destinations: names(destinationIds) }));
 }
 
 async function collect<T>(page: (cursor: string | undefined) => Promise<ListAnswer<T>>): Promise<T[]> {
@@ -188,7 +174,7 @@ interface Ids {
 async function carryOut(client: AdminClient, change: Change, ids: Ids): Promise<void> {
   const { section } = change;
   if (change.action === "delete") {
-    await client.request("DELETE", `/${section}/${encodeURIComponent(change.id)}`);
+    await client[section].delete(change.id);
     return;
   }
   const body = withIds(section, change.fields, ids);
@@ -198,9 +184,7 @@ async function carryOut(client: AdminClient, change: Change, ids: Ids): Promise<
         "usage",
         `The source ${change.name} has another kind, which cannot be changed: delete it first`,
       );
-    await client.request("PATCH", `/${section}/${encodeURIComponent(change.id)}`, {
-      body: { ...body, version: change.version },
-    });
+    await client[section].patch(change.id, { ...body, version: change.version });
     return;
   }
   if (section === "sources") {
@@ -209,7 +193,7 @@ async function carryOut(client: AdminClient, change: Change, ids: Ids): Promise<
   } else if (section === "destinations") {
     const { id } = await client.destinations.create(body as unknown as DestinationInput);
     ids.destinations.set(change.name, id);
-  } else await client.request("POST", "/audiences", { body });
+  } else await client.audiences.create(body as unknown as AudienceInput);
 }
 
 /** Fields as the API takes them: ids in the place of names. */

@@ -1,5 +1,5 @@
 import { allPages } from "@sluice/admin-client";
-import type { AudiencePreview, AudienceView, ListAnswer, MemberView, WhyView } from "@sluice/protocol";
+import type { AudienceView, MemberView } from "@sluice/protocol";
 import type { Command } from "commander";
 import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
@@ -29,12 +29,9 @@ interface Given extends Options {
 export function audiencesCommand(io: Io): Command {
   const command = newGroup("audiences", "list, make, preview and explain audiences");
   const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
-  const one = (id: string, rest = ""): string => `/audiences/${encodeURIComponent(id)}${rest}`;
   const find = async (wanted: string, options: Options) => {
     const client = await connect(options, io);
-    const audience = await findByName("audience", wanted, ({ cursor }) =>
-      client.request<ListAnswer<AudienceView>>("GET", "/audiences", { query: { cursor } }),
-    );
+    const audience = await findByName("audience", wanted, (page) => client.audiences.list(page));
     return { client, audience };
   };
   /** The fields that were given, as the API wants them. */
@@ -67,9 +64,7 @@ export function audiencesCommand(io: Io): Command {
     sub("list", "all audiences, oldest first").action(async (options: Options) => {
       const client = await connect(options, io);
       const audiences: AudienceView[] = [];
-      for await (const audience of allPages((cursor) =>
-        client.request<ListAnswer<AudienceView>>("GET", "/audiences", { query: { cursor } }),
-      ))
+      for await (const audience of allPages((cursor) => client.audiences.list({ cursor })))
         audiences.push(audience);
       await show(io, options.json, { items: audiences }, () => audiencesTable(audiences, io));
     }),
@@ -87,10 +82,13 @@ export function audiencesCommand(io: Io): Command {
       sub("create", "make an audience; its destinations are told of everybody who is in it already")
         .argument("<name>")
         .requiredOption("--condition <json>", "who is in it: JSON, or @FILE"),
-    ).action(async (name: string, options: Given) => {
+    ).action(async (name: string, options: Given & { readonly condition: string }) => {
       const client = await connect(options, io);
-      const audience = await client.request<AudienceView>("POST", "/audiences", {
-        body: await body({ ...options, name }, client),
+      const condition = await readCondition(options.condition, io);
+      const audience = await client.audiences.create({
+        ...(await body(options, client)),
+        name,
+        condition,
       });
       await show(io, options.json, audience, () => audiencesTable([audience], io));
     }),
@@ -103,8 +101,9 @@ export function audiencesCommand(io: Io): Command {
         .option("--condition <json>", "who is in it from now on: JSON, or @FILE"),
     ).action(async (wanted: string, options: Given) => {
       const { client, audience } = await find(wanted, options);
-      const changed = await client.request<AudienceView>("PATCH", one(audience.id), {
-        body: { ...(await body(options, client)), version: audience.version },
+      const changed = await client.audiences.patch(audience.id, {
+        ...(await body(options, client)),
+        version: audience.version,
       });
       await show(io, options.json, changed, () => audiencesTable([changed], io));
     }),
@@ -120,7 +119,7 @@ export function audiencesCommand(io: Io): Command {
         .argument("<audience>", "its id or name")
         .action(async (wanted: string, options: Options) => {
           const { client, audience } = await find(wanted, options);
-          const changed = await client.request<AudienceView>("PATCH", one(audience.id), { body: change });
+          const changed = await client.audiences.patch(audience.id, change);
           await show(io, options.json, changed, () => audiencesTable([changed], io));
         }),
     );
@@ -130,9 +129,7 @@ export function audiencesCommand(io: Io): Command {
       .requiredOption("--condition <json>", "JSON, or @FILE")
       .action(async (options: Options & { condition: string }) => {
         const client = await connect(options, io);
-        const preview = await client.request<AudiencePreview>("POST", "/audiences/preview", {
-          body: { condition: await readCondition(options.condition, io) },
-        });
+        const preview = await client.audiences.preview(await readCondition(options.condition, io));
         await show(io, options.json, preview, () =>
           [
             `${preview.size} of ${preview.evaluated} users would be in it (found in ${Math.round(preview.tookMs)} ms)\n`,
@@ -148,9 +145,7 @@ export function audiencesCommand(io: Io): Command {
       .action(async (wanted: string, options: Options & { limit: string }) => {
         const limit = readInteger("--limit", options.limit, 1, 500);
         const { client, audience } = await find(wanted, options);
-        const page = await client.request<ListAnswer<MemberView>>("GET", one(audience.id, "/members"), {
-          query: { limit },
-        });
+        const page = await client.audiences.members(audience.id, { limit });
         await show(io, options.json, page, () => membersTable(page.items, io));
       }),
   );
@@ -160,7 +155,7 @@ export function audiencesCommand(io: Io): Command {
       .argument("<userId>")
       .action(async (wanted: string, userId: string, options: Options) => {
         const { client, audience } = await find(wanted, options);
-        const why = await client.request<WhyView>("GET", one(audience.id, "/why"), { query: { userId } });
+        const why = await client.audiences.why(audience.id, userId);
         await show(
           io,
           options.json,
@@ -184,7 +179,7 @@ export function audiencesCommand(io: Io): Command {
             `This deletes the audience ${audience.name} (${audience.id})`,
             "Say --yes to do it",
           );
-        await client.request("DELETE", one(audience.id));
+        await client.audiences.delete(audience.id);
         await show(io, options.json, { deleted: audience.id }, () => `deleted ${audience.id}\n`);
       }),
   );

@@ -1,4 +1,5 @@
-import type { DeletionView, ListAnswer, SuppressionView } from "@sluice/protocol";
+import { allPages } from "@sluice/admin-client";
+import type { DeletionView, SuppressionView } from "@sluice/protocol";
 import type { Command } from "commander";
 import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
@@ -29,9 +30,7 @@ export function deletionsCommand(io: Io): Command {
             "Say --yes to do it",
           );
         const client = await connect(options, io);
-        const deletion = await client.request<DeletionView>("POST", "/deletions", {
-          body: { userIds, suppress: options.suppress ?? false },
-        });
+        const deletion = await client.deletions.create({ userIds, suppress: options.suppress ?? false });
         await show(io, options.json, deletion, () => deletionsTable([deletion], io));
       }),
   );
@@ -41,9 +40,7 @@ export function deletionsCommand(io: Io): Command {
       .action(async (options: Options & { limit: string }) => {
         const limit = readInteger("--limit", options.limit, 1, 500);
         const client = await connect(options, io);
-        const page = await client.request<ListAnswer<DeletionView>>("GET", "/deletions", {
-          query: { limit },
-        });
+        const page = await client.deletions.list({ limit });
         await show(io, options.json, page, () => deletionsTable(page.items, io));
       }),
   );
@@ -52,7 +49,7 @@ export function deletionsCommand(io: Io): Command {
       .argument("<id>")
       .action(async (id: string, options: Options) => {
         const client = await connect(options, io);
-        const deletion = await client.request<DeletionView>("GET", `/deletions/${encodeURIComponent(id)}`);
+        const deletion = await client.deletions.get(id);
         await show(
           io,
           options.json,
@@ -65,13 +62,13 @@ export function deletionsCommand(io: Io): Command {
     sub("suppressed", "users whose messages are refused, by the SHA-256 of their ids").action(
       async (options: Options) => {
         const client = await connect(options, io);
-        const page = await client.request<ListAnswer<SuppressionView>>("GET", "/suppressions", {
-          query: { limit: 500 },
-        });
-        await show(io, options.json, page, () =>
+        const suppressed: SuppressionView[] = [];
+        for await (const one of allPages((cursor) => client.suppressions.list({ cursor })))
+          suppressed.push(one);
+        await show(io, options.json, { items: suppressed }, () =>
           table(
             ["USER (SHA-256)", "SINCE"],
-            page.items.map(({ userIdSha256, since }) => [userIdSha256, since]),
+            suppressed.map(({ userIdSha256, since }) => [userIdSha256, since]),
             io.style.bold,
           ),
         );
@@ -83,7 +80,7 @@ export function deletionsCommand(io: Io): Command {
       .argument("<userId>")
       .action(async (userId: string, options: Options) => {
         const client = await connect(options, io);
-        await client.request("DELETE", `/suppressions/${encodeURIComponent(userId)}`);
+        await client.suppressions.lift(userId);
         await show(io, options.json, { lifted: userId }, () => "lifted\n");
       }),
   );

@@ -1,4 +1,3 @@
-import type { ProfileView } from "@sluice/protocol";
 import type { Command } from "commander";
 import { examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
@@ -17,7 +16,7 @@ export function profilesCommand(io: Io): Command {
       .argument("<userId>")
       .action(async (userId: string, options: Options) => {
         const client = await connect(options, io);
-        const profile = await client.request<ProfileView>("GET", `/profiles/${encodeURIComponent(userId)}`);
+        const profile = await client.profiles.get(userId);
         await show(io, options.json, profile, () =>
           table(
             ["WHAT", "VALUE"],
