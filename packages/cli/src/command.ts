@@ -29,3 +29,11 @@ export function examples(
     `\nExamples:\n${lines.map(([what, how]) => `  # ${what}\n  $ ${how.replace(/^sluice /, "npx sluice ")}`).join("\n\n")}\n`,
   );
 }
+
+/** The same for each command of a group, by its name. */
+export function exampleOfEach(group: Command, lines: { readonly [name: string]: string }): void {
+  for (const command of group.commands) {
+    const how = lines[command.name()];
+    if (how !== undefined) examples(command, [[command.description(), how]]);
+  }
+}

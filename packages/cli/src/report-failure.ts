@@ -33,11 +33,19 @@ function describe(error: unknown, io: Io): Failure {
       hint: "Is the collector running? `npx sluice dev` starts one; --url names another address; `npx sluice doctor` looks closer",
     };
   if (error instanceof AdminError)
-    return { exit: exitOf(error), code: error.code, message: withoutCode(error) };
+    return {
+      exit: exitOf(error),
+      code: error.code,
+      message: withoutCode(error),
+      hint: error.code === "unauthorized" ? TOKEN_HINT : undefined,
+    };
   if (io.interrupted.aborted) return { exit: "interrupted", code: "interrupted", message: "Interrupted" };
   const message = error instanceof Error ? error.message : String(error);
   return { exit: "failed", code: "failed", message };
 }
+
+const TOKEN_HINT =
+  "`npx sluice dev` prints its token and keeps it in .sluice; in production it is SLUICE_ADMIN_TOKEN, or the admin-token file of the data folder. Give it with --token or SLUICE_TOKEN";
 
 /** The collector's sentences begin with their code: with `--json` it stands beside them, and people do not need it. */
 function withoutCode({ code, message }: AdminError): string {

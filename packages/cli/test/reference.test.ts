@@ -42,16 +42,28 @@ describe("every command", () => {
     expect(command.description()).toMatch(/^[a-z].*[^.]$/s);
   });
 
-  it("at the top has examples", () => {
-    for (const command of program(io).commands) {
-      let help = "";
-      command.configureOutput({
-        writeOut: (text) => {
-          help += text;
-        },
-      });
-      command.outputHelp();
-      expect(help, command.name()).toContain("Examples:");
+  it.each(
+    [...program(io).commands, ...leaves(program(io))].map((command) => [pathOf(command), command] as const),
+  )("%s has examples, of itself and with options that there are", (path, command) => {
+    let help = "";
+    command.configureOutput({
+      writeOut: (text) => {
+        help += text;
+      },
+    });
+    command.outputHelp();
+    const lines = [...help.matchAll(/^ {2}\$ (.*)$/gm)].map(([, line]) => line ?? "");
+    expect(lines).not.toEqual([]);
+    const isGroup = command.commands.length > 0;
+    for (const line of lines.filter((it) => it.includes("npx sluice"))) {
+      expect(line).toContain(`npx ${path}`);
+      const known = [command, ...command.commands].flatMap(({ options }) => options.map(({ long }) => long));
+      for (const [, option = ""] of line.matchAll(/ (--[a-z-]+)/g))
+        if (!isGroup) expect(known, line).toContain(option);
     }
   });
 });
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}

@@ -13,7 +13,7 @@ const start = () =>
     host: "127.0.0.1",
     port: 0,
     dataDirectory: directory,
-    logger: createLogger({ level: "silent", write: () => {} }),
+    logger: createLogger({ level: "error", write: () => {} }),
   });
 
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { KindGuard, type TObject, type TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import type { ValueError } from "@sinclair/typebox/errors";
 import { CollectorError } from "../errors.js";
 import { parseJson } from "../messages/parse-json.js";
 
@@ -27,7 +28,7 @@ export function checkAgainst(schema: TSchema, value: unknown): void {
     if (issues.length === MOST_ISSUES) break;
     const path = dotted(error.path);
     // Of a union's many complaints about one place the first says what was expected.
-    if (!issues.some((issue) => issue.path === path)) issues.push({ path, message: error.message });
+    if (!issues.some((issue) => issue.path === path)) issues.push({ path, message: sentenceOf(error) });
   }
   const [first] = issues;
   throw new CollectorError(
@@ -37,6 +38,13 @@ export function checkAgainst(schema: TSchema, value: unknown): void {
       details: { issues },
     },
   );
+}
+
+/** Of a union of words TypeBox says only that it is one. */
+function sentenceOf({ schema, message }: ValueError): string {
+  if (!KindGuard.IsUnion(schema)) return message;
+  const words = schema.anyOf.map((one) => (KindGuard.IsLiteral(one) ? one.const : undefined));
+  return words.includes(undefined) ? message : `Expected one of ${words.join(", ")}`;
 }
 
 /** `/webhooks/0/url` as people write it: `webhooks[0].url`. */

@@ -1,10 +1,14 @@
 import { fileURLToPath } from "node:url";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import ajvFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { audienceEndpoints } from "../../src/admin/audiences/endpoints.js";
 import { collectorRates } from "../../src/admin/collector/rates.js";
 import { deletionEndpoints } from "../../src/admin/deletions/endpoints.js";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { openApiDocument } from "../../src/admin/openapi.js";
+import { openCollector, openReceiver } from "../audiences/collector-world.js";
 import { controlApi } from "./control-api.js";
 import { controlApiPage } from "./control-api-page.js";
 
@@ -33,6 +37,97 @@ describe("the OpenAPI document", () => {
       responses: {},
     };
     expect(Object.keys(responses)).toEqual(["200", "400", "401", "403", "404", "409", "412", "429", "503"]);
+  });
+});
+
+describe("the whole document, of everything that a collector serves", () => {
+  // Only what they declare is looked at: none is called.
+  const nothing = {} as never;
+  const all = [...ENDPOINTS, ...audienceEndpoints(nothing), ...deletionEndpoints(nothing, nothing)];
+
+  it("is valid OpenAPI 3.1", async () => {
+    const document = JSON.parse(JSON.stringify(openApiDocument(all, "1.0.0")));
+    const result = await new Validator().validate(document);
+    expect(result.errors ?? []).toEqual([]);
+    expect(result.valid).toBe(true);
+  });
+
+  it("is what a collector really answers, held against it by a validator that is not ours", async () => {
+    const world = await openCollector();
+    const receiver = await openReceiver();
+    try {
+      const { body: document } = await world.api("GET", "/openapi.json");
+      const ajv = new Ajv2020({ strict: false });
+      ajvFormats.default(ajv);
+      ajv.addSchema(document, "api");
+      const ask = async (method: string, path: string, operation: string, body?: unknown) => {
+        const answer = await world.api(method, path, body);
+        const pointer = `/paths/${operation.replaceAll("~", "~0").replaceAll("/", "~1")}/${method.toLowerCase()}/responses/${answer.status}/content/application~1json/schema`;
+        const validate = ajv.getSchema(`api#${pointer}`);
+        if (validate === undefined) throw new Error(`${method} ${operation} documents no ${answer.status}`);
+        validate(answer.body);
+        expect(validate.errors ?? [], `${method} ${operation}`).toEqual([]);
+        return answer.body;
+      };
+
+      const source = await ask("POST", "/sources", "/sources", { name: "Shop", kind: "web" });
+      const destination = await ask("POST", "/destinations", "/destinations", {
+        type: "webhooks",
+        sourceIds: [world.sourceId],
+        settings: { webhooks: [{ url: receiver.url }] },
+        filters: [{ events: ["Secret"], action: { kind: "drop" } }],
+      });
+      const audience = await ask("POST", "/audiences", "/audiences", {
+        name: "Pro",
+        condition: { kind: "trait", trait: "plan", is: "equals", value: "pro" },
+        destinationIds: [destination.id],
+      });
+      await world.send([
+        { type: "identify", messageId: "m-1", userId: "ann", traits: { plan: "pro" }, timestamp: "never" },
+        { type: "track", messageId: "m-2", userId: "ann" },
+        { type: "track", messageId: "m-3", userId: "ann", event: "Secret" },
+      ]);
+      await ask("GET", "/wait?messageId=m-1&state=delivered&destinations=all", "/wait");
+      await ask("GET", "/wait?messageId=m-3&state=delivered", "/wait");
+      const deliveries = await ask("GET", "/deliveries?state=delivered", "/deliveries");
+      const key = "/sources/{id}/write-keys";
+      for (const [method, path, operation, body] of [
+        ["GET", "/sources", "/sources"],
+        ["GET", `/sources/${source.id}`, "/sources/{id}"],
+        ["PATCH", `/sources/${source.id}`, "/sources/{id}", { rateLimit: 5, blockedEvents: ["A"] }],
+        ["GET", `/sources/${world.sourceId}/usage`, "/sources/{id}/usage"],
+        ["POST", `/sources/${source.id}/write-keys`, key],
+        ["GET", "/sources/none", "/sources/{id}"],
+        ["POST", "/sources", "/sources", { name: "" }],
+        ["GET", "/catalog", "/catalog"],
+        ["GET", "/destinations", "/destinations"],
+        ["GET", `/destinations/${destination.id}/status`, "/destinations/{id}/status"],
+        ["POST", `/destinations/${destination.id}/test`, "/destinations/{id}/test"],
+        ["GET", "/messages?limit=2", "/messages"],
+        ["GET", "/messages?cursor=nonsense", "/messages"],
+        ["GET", "/messages/m-1", "/messages/{messageId}"],
+        ["GET", "/messages/m-2", "/messages/{messageId}"],
+        ["GET", "/rejected-messages", "/rejected-messages"],
+        ["GET", `/deliveries/${deliveries.items[0].id}`, "/deliveries/{id}"],
+        ["POST", `/deliveries/${deliveries.items[0].id}/retry`, "/deliveries/{id}/retry"],
+        ["POST", "/replays", "/replays", { filter: { destinationId: destination.id } }],
+        ["GET", "/audiences", "/audiences"],
+        ["GET", `/audiences/${audience.id}/members`, "/audiences/{id}/members"],
+        ["GET", `/audiences/${audience.id}/why?userId=ann`, "/audiences/{id}/why"],
+        ["GET", "/profiles/ann", "/profiles/{userId}"],
+        ["POST", "/deletions", "/deletions", { userIds: ["bob"], suppress: true }],
+        ["GET", "/deletions", "/deletions"],
+        ["GET", "/suppressions", "/suppressions"],
+        ["POST", "/tokens", "/tokens", { name: "ci", access: "read" }],
+        ["GET", "/tokens", "/tokens"],
+        ["GET", "/audit", "/audit"],
+        ["GET", "/info", "/info"],
+      ] as const)
+        await ask(method, path, operation, body);
+    } finally {
+      await world.close();
+      await receiver.close();
+    }
   });
 });
 

@@ -2,6 +2,12 @@ import { describe, expect, it } from "vitest";
 import { controlApi } from "./control-api.js";
 
 describe("sources", () => {
+  it("says which words there are where one is wrong", async () => {
+    await using api = await controlApi();
+    const answer = await api.ask("POST", "/api/v1/sources", { name: "Shop", kind: "desk" });
+    expect(answer.body.message).toBe("invalid_request: kind: Expected one of web, mobile, server");
+  });
+
   it("makes one with a write key, lists it, gets it", async () => {
     await using api = await controlApi();
     const made = await api.ask("POST", "/api/v1/sources", { name: "Shop" });

@@ -1,7 +1,7 @@
 import { allPages } from "@sluice/admin-client";
 import type { AudienceView, MemberView } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand, newGroup } from "../command.js";
+import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import { explanationLines } from "../explanation-lines.js";
@@ -183,6 +183,20 @@ export function audiencesCommand(io: Io): Command {
         await show(io, options.json, { deleted: audience.id }, () => `deleted ${audience.id}\n`);
       }),
   );
+  exampleOfEach(command, {
+    list: "sluice audiences list",
+    get: 'sluice audiences get "Pro users"',
+    create: `sluice audiences create "Pro users" --condition '{"kind":"trait","trait":"plan","is":"equals","value":"pro"}'`,
+    update: 'sluice audiences update "Pro users" --name "Paying users"',
+    pause: 'sluice audiences pause "Pro users"',
+    resume: 'sluice audiences resume "Pro users"',
+    enable: 'sluice audiences enable "Pro users"',
+    disable: 'sluice audiences disable "Pro users"',
+    preview: "sluice audiences preview --condition @pro.json",
+    members: 'sluice audiences members "Pro users" --limit 100',
+    why: 'sluice audiences why "Pro users" 42',
+    delete: 'sluice audiences delete "Pro users" --yes',
+  });
   return examples(command, [
     [
       "Everybody who ordered twice within a week",

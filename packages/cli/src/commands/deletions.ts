@@ -1,7 +1,7 @@
 import { allPages } from "@sluice/admin-client";
 import type { DeletionView, SuppressionView } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand, newGroup } from "../command.js";
+import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import type { Io } from "../io.js";
@@ -84,6 +84,13 @@ export function deletionsCommand(io: Io): Command {
         await show(io, options.json, { lifted: userId }, () => "lifted\n");
       }),
   );
+  exampleOfEach(command, {
+    create: "sluice deletions create 42 --suppress --yes",
+    list: "sluice deletions list",
+    get: "sluice deletions get del_4kZf",
+    suppressed: "sluice deletions suppressed",
+    lift: "sluice deletions lift 42",
+  });
   return examples(command, [
     ["Remove a user and refuse what comes later", "sluice deletions create user-42 --suppress --yes"],
     ["Its receipt", "sluice deletions get del_4kZ"],

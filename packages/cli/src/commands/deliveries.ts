@@ -1,6 +1,6 @@
 import type { DeliveryStateView } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand, newGroup } from "../command.js";
+import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { namesOf } from "../destination-names.js";
 import { findByName } from "../find-by-name.js";
@@ -80,5 +80,10 @@ export function deliveriesCommand(io: Io): Command {
         });
       }),
   );
+  exampleOfEach(command, {
+    list: "sluice deliveries list --destination Warehouse --state failed",
+    get: "sluice deliveries get dst_4kZf.1042",
+    retry: "sluice deliveries retry dst_4kZf.1042",
+  });
   return examples(command, [["What does not get through", "sluice deliveries list --state failed"]]);
 }

@@ -1,7 +1,7 @@
 import { allPages } from "@sluice/admin-client";
 import type { DestinationPatch, DestinationView } from "@sluice/protocol";
 import { type Command, InvalidArgumentError } from "commander";
-import { examples, newCommand, newGroup } from "../command.js";
+import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { type DestinationHealth, healthWord, readHealth } from "../destination-health.js";
 import { settingsLines } from "../destination-settings.js";
@@ -205,6 +205,18 @@ export function destinationsCommand(io: Io): Command {
         await show(io, options.json, { deleted: destination.id }, () => `deleted ${destination.id}\n`);
       }),
   );
+  exampleOfEach(command, {
+    list: "sluice destinations list",
+    catalog: "sluice destinations catalog",
+    get: 'sluice destinations get "My webhook"',
+    create: "sluice destinations create --name Warehouse --webhook https://example.com/hook",
+    update: "sluice destinations update Warehouse --webhook https://example.com/hook2",
+    enable: "sluice destinations enable Warehouse",
+    disable: "sluice destinations disable Warehouse",
+    test: "sluice destinations test Warehouse",
+    status: "sluice destinations status Warehouse",
+    delete: "sluice destinations delete Warehouse --yes",
+  });
   return examples(command, [
     [
       "A signed webhook for every source",

@@ -1,7 +1,7 @@
 import { AdminError } from "@sluice/admin-client";
 import type { DeliveryStateView, MessageView, OutcomeSummary } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand, newGroup } from "../command.js";
+import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { namesOf } from "../destination-names.js";
 import { FILTER_HELP, readFilterArgument } from "../filter-argument.js";
@@ -114,6 +114,11 @@ export function messagesCommand(io: Io): Command {
         },
       ),
   );
+  exampleOfEach(command, {
+    list: "sluice messages list type:track outcome:failed --from 2026-11-21",
+    get: "sluice messages get m-42",
+    wait: "sluice messages wait m-42 --timeout 5s",
+  });
   return examples(command, [
     ["What failed today", "sluice messages list outcome:failed --from 2026-11-21"],
     ["In a test: wait for the delivery, at most five seconds", "sluice messages wait m-42 --timeout 5s"],

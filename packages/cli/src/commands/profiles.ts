@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { examples, newCommand, newGroup } from "../command.js";
+import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import type { Io } from "../io.js";
 import { show } from "../show.js";
@@ -43,5 +43,8 @@ export function profilesCommand(io: Io): Command {
         );
       }),
   );
+  exampleOfEach(command, {
+    get: "sluice profiles get 42",
+  });
   return examples(command, [["What is known of a user", "sluice profiles get user-42"]]);
 }

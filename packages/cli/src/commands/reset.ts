@@ -8,7 +8,7 @@ export function resetCommand(io: Io): Command {
   const command = withConnection(
     newCommand(
       "reset",
-      "forget every message and what became of it (sluice dev only); sources and destinations stay",
+      "forget every message, what became of it, and every profile (sluice dev only); sources, destinations and audiences stay",
     ),
   ).action(async (options: ConnectionOptions & { json?: boolean }) => {
     await (await connect(options, io)).reset();

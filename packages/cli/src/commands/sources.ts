@@ -1,7 +1,7 @@
 import { allPages } from "@sluice/admin-client";
 import type { SourceView } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand, newGroup } from "../command.js";
+import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
@@ -132,6 +132,16 @@ export function sourcesCommand(io: Io): Command {
         await show(io, options.json, { deleted: source.id }, () => `deleted ${source.id}\n`);
       }),
   );
+  exampleOfEach(command, {
+    list: "sluice sources list",
+    get: "sluice sources get Shop",
+    create: "sluice sources create Shop --kind web",
+    update: 'sluice sources update Shop --block "Page Pinged"',
+    "rotate-key": "sluice sources rotate-key Shop",
+    "delete-key": "sluice sources delete-key Shop oregon_4kZfOld",
+    usage: "sluice sources usage Shop --json",
+    delete: "sluice sources delete Shop --yes",
+  });
   return examples(command, [
     ["A source for a web shop", "sluice sources create Shop --kind web"],
     ["A new write key; the old one goes on working", "sluice sources rotate-key Shop"],

@@ -1,7 +1,7 @@
 import { allPages } from "@sluice/admin-client";
 import type { TokenAccess, TokenView } from "@sluice/protocol";
 import type { Command } from "commander";
-import { examples, newCommand, newGroup } from "../command.js";
+import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
@@ -51,6 +51,11 @@ export function tokensCommand(io: Io): Command {
         await show(io, options.json, { revoked: token.id }, () => `revoked ${token.id}\n`);
       }),
   );
+  exampleOfEach(command, {
+    list: "sluice tokens list",
+    create: "sluice tokens create dashboards --access read",
+    revoke: "sluice tokens revoke dashboards",
+  });
   return examples(command, [
     ["A token for a dashboard on the wall", "sluice tokens create wall --access read"],
   ]);

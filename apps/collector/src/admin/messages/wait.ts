@@ -71,9 +71,13 @@ export const waitForMessage = endpoint({
           });
         const leftMs = deadlineMs - clock.now();
         if (leftMs <= 0 || request.signal.aborted)
-          throw new CollectorError("wait_timed_out", `${messageId} is not ${state} after ${timeoutMs} ms`, {
-            details: { now: found ?? null },
-          });
+          throw new CollectorError(
+            "wait_timed_out",
+            found === undefined
+              ? `no message with the id ${messageId} came within ${timeoutMs} ms`
+              : `${messageId} is not ${state} after ${timeoutMs} ms`,
+            { details: { now: found ?? null } },
+          );
         await awake.wait(Math.min(leftMs, LOOK_AGAIN_MS), request.signal);
         await clock.sleep(Math.min(leftMs, GAP_MS), request.signal).catch(() => {});
       }
