@@ -2,9 +2,12 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 
 /** Forks a script that is asked by messages; `ask` resolves with its next answer. */
-export function forked(url, args = []) {
-  const child = fork(url, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+export function forked(url, args = [], execArgv = []) {
+  const child = fork(url, args, { execArgv, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const first = once(child, "message");
   return {
+    /** The first message that it sends by itself. */
+    ready: first.then(([message]) => message),
     tell: (message) => child.send(message),
     async ask(message) {
       const answer = once(child, "message");

@@ -2,13 +2,17 @@
  * Sends events as fast as they are answered, or at a rate, over raw sockets: the requests are built once and only their
  * message ids are written anew, so that the load costs little beside what it measures.
  *
- * Arguments: one JSON object {port, writeKey, events, connections, seconds, requestsPerSecond?}. Prints one JSON object.
+ * Arguments: one JSON object {port, writeKey, events, connections, seconds, requestsPerSecond?, isStamped?}. Prints one JSON
+ * object. Stamped messages carry the moment at which they were sent, for whoever receives them in the end.
  */
 import { randomFillSync } from "node:crypto";
 import { connect } from "node:net";
 
-const { port, writeKey, events, connections, seconds, requestsPerSecond } = JSON.parse(process.argv[2]);
+const { port, writeKey, events, connections, seconds, requestsPerSecond, isStamped } = JSON.parse(
+  process.argv[2],
+);
 const ID = "00000000000000000000000000000000";
+const STAMP = 1_000_000_000_000.125;
 
 const event = (n) => ({
   type: "track",
@@ -24,6 +28,7 @@ const event = (n) => ({
     userAgent: "Mozilla/5.0 (X11; Linux x86_64)",
   },
   properties: {
+    ...(isStamped ? { sentAtMs: STAMP } : {}),
     orderId: `o-${n}`,
     total: 129.95,
     currency: "EUR",
@@ -49,7 +54,11 @@ function buildRequest(connection) {
   const bytes = Buffer.from(head + body);
   const places = [];
   for (let at = bytes.indexOf(ID); at !== -1; at = bytes.indexOf(ID, at + ID.length)) places.push(at);
-  return { bytes, places, random: Buffer.alloc(16 * places.length) };
+  const stamps = [];
+  const stamp = String(STAMP);
+  for (let at = bytes.indexOf(stamp); at !== -1; at = bytes.indexOf(stamp, at + stamp.length))
+    stamps.push(at);
+  return { bytes, places, stamps, random: Buffer.alloc(16 * places.length) };
 }
 
 const latencies = [];
@@ -60,7 +69,7 @@ const endMs = startedMs + seconds * 1_000;
 
 function run(connection) {
   return new Promise((resolve) => {
-    const { bytes, places, random } = buildRequest(connection);
+    const { bytes, places, stamps, random } = buildRequest(connection);
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
     const intervalMs = requestsPerSecond === undefined ? 0 : (connections * 1_000) / requestsPerSecond;
     // At a rate, latency counts from when the request was due, not from when there was room to send it.
@@ -69,6 +78,8 @@ function run(connection) {
       randomFillSync(random);
       for (const [i, at] of places.entries())
         bytes.write(random.toString("hex", 16 * i, 16 * i + 16), at, "latin1");
+      const now = (performance.timeOrigin + performance.now()).toFixed(3);
+      for (const at of stamps) bytes.write(now, at, "latin1");
       if (intervalMs === 0) dueMs = performance.now();
       sent++;
       socket.write(bytes);

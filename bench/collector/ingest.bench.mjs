@@ -79,14 +79,16 @@ const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers
 const of = (name, shape, figure) =>
   median(results.filter((r) => r.name === name && r.shape === shape).map((r) => r[figure]));
 
-// Half of what was reached.
+// At half of what the collector reached; the floor at the same rate tells what the machine itself adds.
 const latency = {};
 for (const [shape, options] of Object.entries(SHAPES)) {
-  const server = await startServer(SERVERS.collector);
-  const requestsPerSecond = of("collector", shape, "requestsPerSecond") / 2;
-  await load(server, { ...options, seconds: 1, requestsPerSecond });
-  latency[shape] = await load(server, { ...options, seconds, requestsPerSecond });
-  await server.stop();
+  for (const [name, file] of Object.entries(SERVERS)) {
+    const server = await startServer(file);
+    const requestsPerSecond = of("collector", shape, "requestsPerSecond") / 2;
+    await load(server, { ...options, seconds: 1, requestsPerSecond });
+    latency[`${name}, ${shape}`] = await load(server, { ...options, seconds, requestsPerSecond });
+    await server.stop();
+  }
 }
 
 const rows = Object.keys(SHAPES).map((shape) => ({
@@ -96,8 +98,9 @@ const rows = Object.keys(SHAPES).map((shape) => ({
   "share of the floor": `${Math.round((100 * of("collector", shape, "eventsPerSecond")) / of("floor", shape, "eventsPerSecond"))} %`,
   "floor CPU µs/event": of("floor", shape, "cpuMicrosPerEvent").toFixed(1),
   "collector CPU µs/event": of("collector", shape, "cpuMicrosPerEvent").toFixed(1),
-  "p50 at half load, ms": latency[shape].p50Ms.toFixed(1),
-  "p99 at half load, ms": latency[shape].p99Ms.toFixed(1),
+  "p50 at half load, ms": latency[`collector, ${shape}`].p50Ms.toFixed(1),
+  "p99 at half load, ms": latency[`collector, ${shape}`].p99Ms.toFixed(1),
+  "floor's p99 at that rate, ms": latency[`floor, ${shape}`].p99Ms.toFixed(1),
 }));
 if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
 else console.table(rows);

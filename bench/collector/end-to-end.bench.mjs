@@ -1,0 +1,124 @@
+/**
+ * From the client's request to the receiver of a webhook, against a floor, in one run:
+ *
+ *   npm run build && node bench/collector/end-to-end.bench.mjs [--rate 13000] [--seconds 8] [--rounds 1] [--json]
+ *
+ * Batches of 100 messages of 600 bytes come in at a rate, are synced before each 200, and go to one destination, signed; the
+ * collector stores, dedupes, routes and traces each. Load, server and receiver are processes of their own.
+ *
+ * - Sustained: messages a second from the first request to the last receipt. A server that does not keep up is slower than the rate.
+ * - CPU a message: all threads of the server, until it has nothing left to do (profiles of audiences are counted later).
+ * - Latency: from sending a request to a message's receipt, at 2,000 messages a second.
+ *
+ * Targets: at least 12,000/s, at most twice the floor's CPU, a p99 of at most three times the floor's.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { forked } from "./forked.mjs";
+
+const { values } = parseArgs({
+  options: {
+    rate: { type: "string", default: "13000" },
+    seconds: { type: "string", default: "8" },
+    rounds: { type: "string", default: "1" },
+    json: { type: "boolean", default: false },
+  },
+});
+const EVENTS = 100;
+const LATENCY_RATE = 2_000;
+const seconds = Number(values.seconds);
+const here = (name) => new URL(name, import.meta.url);
+const SERVERS = { floor: "end-to-end-floor.mjs", collector: "delivery-collector.mjs" };
+
+const receiver = forked(here("delivery-receiver.mjs"));
+
+async function load(server, options) {
+  const child = spawn(
+    process.execPath,
+    [
+      fileURLToPath(here("ingest-load.mjs")),
+      JSON.stringify({ ...server, events: EVENTS, connections: 8, isStamped: true, ...options }),
+    ],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const [line] = await once(createInterface({ input: child.stdout }), "line");
+  const result = JSON.parse(line);
+  if (result.failed > 0) throw new Error(`${result.failed} requests failed`);
+  return result.requests * EVENTS;
+}
+
+/** The CPU time of a server once it does nothing any more. */
+async function quietCpuSeconds(child) {
+  let { cpuSeconds: before } = await child.ask({ cpu: true });
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const { cpuSeconds: now } = await child.ask({ cpu: true });
+    if (now - before < 0.03) return now;
+    before = now;
+  }
+}
+
+const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+
+async function measure(file) {
+  const {
+    ports: [port],
+  } = await receiver.ask({ listen: 1 });
+  // As `sluice collector` starts itself.
+  const child = forked(here(file), [], ["--max-semi-space-size=32"]);
+  const server = await child.ready;
+  await child.ask({ destinations: [`http://127.0.0.1:${port}/hook`], settings: { concurrency: 50 } });
+
+  let sent = 0;
+  const run = async (options) => {
+    const startedMs = performance.now();
+    const messages = await load(server, options);
+    sent += messages;
+    await receiver.ask({ port, until: sent });
+    return { messages, perSecond: messages / ((performance.now() - startedMs) / 1_000) };
+  };
+  const atRate = (rate) => ({ seconds, requestsPerSecond: rate / EVENTS });
+
+  await run({ ...atRate(Number(values.rate)), seconds: 2 });
+  await quietCpuSeconds(child);
+  child.tell({ mark: true });
+  const { messages, perSecond } = await run(atRate(Number(values.rate)));
+  const cpuMicros = ((await quietCpuSeconds(child)) * 1e6) / messages;
+
+  await run({ ...atRate(LATENCY_RATE), seconds: 1 });
+  await receiver.ask({ report: true });
+  await run(atRate(LATENCY_RATE));
+  const { latencies, accepted } = (await receiver.ask({ report: true })).report[port];
+  latencies.sort((a, b) => a - b);
+  await child.end();
+  if (accepted !== sent) throw new Error(`${sent} messages were accepted and ${accepted} received`);
+  return { perSecond, cpuMicros, p50Ms: percentile(latencies, 0.5), p99Ms: percentile(latencies, 0.99) };
+}
+
+const results = { floor: [], collector: [] };
+for (let round = 0; round < Number(values.rounds); round++) {
+  for (const [name, file] of Object.entries(SERVERS)) results[name].push(await measure(file));
+}
+await receiver.end();
+
+const of = (name, figure) => median(results[name].map((result) => result[figure]));
+const rows = Object.keys(SERVERS).map((name) => ({
+  "": name,
+  "sustained messages/s": Math.round(of(name, "perSecond")),
+  "CPU µs/message": of(name, "cpuMicros").toFixed(1),
+  [`p50 at ${LATENCY_RATE}/s, ms`]: of(name, "p50Ms").toFixed(1),
+  [`p99 at ${LATENCY_RATE}/s, ms`]: of(name, "p99Ms").toFixed(1),
+}));
+const ratios = {
+  cpu: of("collector", "cpuMicros") / of("floor", "cpuMicros"),
+  p99: of("collector", "p99Ms") / of("floor", "p99Ms"),
+};
+if (values.json) process.stdout.write(`${JSON.stringify({ rows, ratios })}\n`);
+else {
+  console.table(rows);
+  console.log(`collector to floor: CPU × ${ratios.cpu.toFixed(2)}, p99 × ${ratios.p99.toFixed(2)}`);
+}
