@@ -116,16 +116,89 @@ describeInBrowser("what people change", () => {
     expect(last?.headers["x-signature"]).toMatch(/^[0-9a-f]{40}$/);
   });
 
-  test("a filter rule is added in words, and what it drops is filtered", async () => {
-    await page.getByRole("combobox", { name: "Kind" }).selectOption("page");
-    await page.getByRole("button", { name: "Add rule" }).click();
-    await page.getByText("Drop page", { exact: true }).waitFor();
-    await send({ type: "page", messageId: "dropped", userId: "u", name: "Home" });
-    await page.goto(`${dashboard.url}/messages/dropped`);
-    await page
-      .getByRole("list", { name: "Timeline, oldest first" })
-      .getByText("Filtered", { exact: true })
+  test("a filter rule is built with conditions, edited and moved; what it drops is filtered", async () => {
+    const filters = async () =>
+      (await dashboard.api<{ filters: unknown[] }>("GET", `/destinations/${destinationId}`)).filters;
+    const card = page.getByRole("region", { name: "Filter" });
+    const dialog = page.getByRole("dialog");
+    await card.getByRole("button", { name: "New rule" }).click();
+    await dialog.getByRole("checkbox", { name: "track" }).check();
+    await dialog.getByRole("textbox", { name: "Track events" }).fill("Order Completed\nCart Viewed");
+    await dialog.getByRole("button", { name: "Condition" }).click();
+    await dialog.getByRole("button", { name: "Add rule" }).click();
+    await dialog.getByText("A condition needs a field and a value").waitFor();
+    await dialog.getByRole("textbox", { name: "Field" }).fill("properties.total");
+    await dialog.getByRole("combobox", { name: "Comparison" }).selectOption("less");
+    await dialog.getByRole("textbox", { name: "Value" }).fill("5");
+    await dialog.getByRole("button", { name: "Add rule" }).click();
+    await card
+      .getByText("Drop track “Order Completed”, “Cart Viewed” where properties.total is less than 5")
       .waitFor();
+    expect(await filters()).toEqual([
+      {
+        kinds: ["track"],
+        events: ["Order Completed", "Cart Viewed"],
+        where: [{ path: "properties.total", is: "less", value: 5 }],
+        action: { kind: "drop" },
+      },
+    ]);
+
+    await card.getByRole("button", { name: "New rule" }).click();
+    await dialog.getByRole("combobox", { name: "What to do" }).selectOption("remove");
+    await dialog.getByRole("textbox", { name: "Fields" }).fill("context.ip");
+    await dialog.getByRole("button", { name: "Add rule" }).click();
+    await card.getByRole("button", { name: "Rule 2" }).click();
+    await page.getByRole("menuitem", { name: "Move up" }).click();
+    await expect.poll(filters).toMatchObject([{ action: { kind: "remove", paths: ["context.ip"] } }, {}]);
+    await card.getByRole("listitem").first().getByText("Remove context.ip").waitFor();
+    await card.getByRole("button", { name: /Drop track/ }).click();
+    await dialog.getByRole("textbox", { name: "Value" }).fill("7");
+    await dialog.getByRole("button", { name: "Save rule" }).click();
+    await card.getByText(/is less than 7/).waitFor();
+
+    for (const [messageId, total] of [
+      ["dropped", 6],
+      ["kept", 8],
+    ])
+      await send({ type: "track", messageId, userId: "u", event: "Cart Viewed", properties: { total } });
+    const timeline = page.getByRole("list", { name: "Timeline, oldest first" });
+    await page.goto(`${dashboard.url}/messages/dropped`);
+    await timeline.getByText("Filtered", { exact: true }).waitFor();
+    await page.goto(`${dashboard.url}/messages/kept`);
+    await timeline.getByText("Delivered", { exact: true }).waitFor();
+  });
+
+  test("a menu is walked by arrow keys, closed with Escape, and gives the focus back", async () => {
+    await page.goto(`${dashboard.url}/destinations/${destinationId}`);
+    const button = page.getByRole("button", { name: "Rule 1" });
+    await button.focus();
+    await page.keyboard.press("ArrowDown");
+    await page.getByRole("menuitem", { name: "Edit" }).waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    await expect.poll(focused).toBe("Edit");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(focused).toBe("Move down");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowUp");
+    await expect.poll(focused).toBe("Remove");
+    await page.keyboard.press("Escape");
+    await page.getByRole("menuitem", { name: "Edit" }).waitFor({ state: "hidden" });
+    expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+  });
+
+  test("a source's rate limit is set and taken away", async () => {
+    await page.goto(`${dashboard.url}/sources/${dashboard.sourceId}`);
+    const settings = page.getByRole("region", { name: "Settings" });
+    const limit = async () =>
+      (await dashboard.api<{ rateLimit?: number }>("GET", `/sources/${dashboard.sourceId}`)).rateLimit;
+    await settings.getByRole("spinbutton", { name: "Rate limit" }).fill("2500.5");
+    await settings.getByRole("button", { name: "Save" }).click();
+    await expect.poll(limit).toBe(2500.5);
+    // What was saved has come back: the form stands on it.
+    await expect.poll(() => settings.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+    await settings.getByRole("spinbutton", { name: "Rate limit" }).fill("");
+    await settings.getByRole("button", { name: "Save" }).click();
+    await expect.poll(limit).toBeUndefined();
   });
 
   test("a disabled destination is told of on the overview", async () => {

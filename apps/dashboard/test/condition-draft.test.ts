@@ -1,12 +1,12 @@
 import { type Condition, validateCondition } from "@sluice/protocol";
 import { expect, test } from "vitest";
+import { comparisonDraftOf, comparisonOf, jsonOf, scalarOf } from "../src/forms/comparison-draft.js";
 import {
   conditionOf,
   draftOf,
   newEvent,
   newGroup,
   newTrait,
-  scalarOf,
   withNode,
 } from "../src/pages/audiences/condition-draft.js";
 import { conditionInWords } from "../src/pages/audiences/condition-words.js";
@@ -20,6 +20,7 @@ const EVENT: Condition = {
     { property: "total", is: "greater", value: 20 },
     { property: "coupon", is: "exists" },
     { property: "sku", is: "in", value: ["a", 7] },
+    { property: "refund", is: "exists", value: false },
   ],
 };
 
@@ -39,6 +40,10 @@ test.each<[string, Condition]>([
     },
   ],
   [
+    "a negated root",
+    { kind: "not", condition: { kind: "or", conditions: [{ kind: "audience", audienceId: "aud_1" }] } },
+  ],
+  [
     "values of every kind",
     {
       kind: "and",
@@ -47,6 +52,8 @@ test.each<[string, Condition]>([
         { kind: "trait", trait: "b", is: "not_equals", value: true },
         { kind: "trait", trait: "c", is: "equals", value: "42" },
         { kind: "trait", trait: "d", is: "contains", value: "7" },
+        { kind: "trait", trait: "e", is: "exists", value: false },
+        { kind: "event", event: "E", times: { atMost: 2 }, withinMs: 5_000 },
       ],
     },
   ],
@@ -57,14 +64,6 @@ test.each<[string, Condition]>([
 
 test("a root that is no group becomes one, which means the same", () => {
   expect(conditionOf(draftOf(EVENT))).toEqual({ kind: "and", conditions: [EVENT] });
-});
-
-test("`exists: false` is shown as the negation", () => {
-  const draft = draftOf({ kind: "trait", trait: "email", is: "exists", value: false });
-  expect(conditionOf(draft)).toEqual({
-    kind: "and",
-    conditions: [{ kind: "not", condition: { kind: "trait", trait: "email", is: "exists" } }],
-  });
 });
 
 test("a node is replaced or taken out wherever it is", () => {
@@ -96,6 +95,34 @@ test.each([
 
 test("a condition in words", () => {
   expect(conditionInWords(EVENT, (id) => id)).toBe(
-    "Did “Order Completed” exactly 3 times within the last 1 d 12 h, where total is greater than 20 and coupon is set and sku is one of a, 7",
+    "Did “Order Completed” exactly 3 times within the last 1 d 12 h, where total is greater than 20 and coupon is set and sku is one of a, 7 and refund is not set",
   );
+});
+
+test.each<[unknown]>([
+  [""],
+  ["42"],
+  ["true"],
+  ['"42"'],
+  ['say "hi", twice'],
+  ["a, b"],
+  [" blank around "],
+  ["back\\slash"],
+  ["{not json"],
+  ["[1]"],
+  ["null"],
+  [0.1],
+  [-3],
+  [1e21],
+  [false],
+  [["a, b", "c", 'd "e"', "", 7, "7", true, " f "]],
+])("%j is the same after having been edited", (value) => {
+  const is = Array.isArray(value) ? "in" : "equals";
+  const draft = comparisonDraftOf({ is, value });
+  expect(comparisonOf(draft, scalarOf)).toEqual({ is, value });
+  expect(comparisonOf(draft, jsonOf)).toEqual({ is, value });
+});
+
+test.each<[unknown]>([[null], [{ a: [1] }]])("a filter also compares with %j", (value) => {
+  expect(comparisonOf(comparisonDraftOf({ is: "equals", value }), jsonOf)).toEqual({ is: "equals", value });
 });

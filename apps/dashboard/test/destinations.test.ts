@@ -5,12 +5,11 @@ import { schemaProperties } from "../src/pages/destinations/schema-fields.js";
 import {
   draftOf,
   emptyDraft,
-  issueAt,
-  issuesOf,
   newHeader,
   newWebhook,
   settingsOf,
 } from "../src/pages/destinations/settings-draft.js";
+import { issueAt, issuesOf } from "../src/words/issues.js";
 
 const WEBHOOKS = new Set(["webhooks", "webhookUrl", "sharedSecret", "payload", "concurrency"]);
 
@@ -30,15 +29,15 @@ test("settings that were read and saved again are the same, and touch no secret"
 
 test("a secret is kept, replaced or removed", () => {
   const draft = draftOf({ webhooks: [{ url: "https://a.example/" }] });
-  expect(settingsOf({ ...draft, secret: { kind: "set", value: "s" } }, WEBHOOKS)).toMatchObject({
+  expect(settingsOf({ ...draft, secret: { kind: "set", value: "s", former: "" } }, WEBHOOKS)).toMatchObject({
     sharedSecret: "s",
   });
   expect(settingsOf({ ...draft, secret: { kind: "remove" } }, WEBHOOKS)).toMatchObject({
     sharedSecret: null,
   });
-  expect(settingsOf({ ...draft, secret: { kind: "set", value: "" } }, WEBHOOKS)).not.toHaveProperty(
-    "sharedSecret",
-  );
+  expect(
+    settingsOf({ ...draft, secret: { kind: "set", value: "", former: "" } }, WEBHOOKS),
+  ).not.toHaveProperty("sharedSecret");
 });
 
 test("rows that were left empty are not sent, but the first is, for the API to ask for it", () => {

@@ -12,7 +12,7 @@ const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-pra
 describeInBrowser("every page", () => {
   let browser: Browser;
   let dashboard: RunningDashboard;
-  const ids = { webhook: "", audience: "" };
+  const ids = { webhook: "", audience: "", trait: "" };
 
   beforeAll(async () => {
     [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
@@ -50,12 +50,13 @@ describeInBrowser("every page", () => {
       destinationIds: [good.id],
     });
     ids.audience = audience.id;
-    await api("POST", "/computed-traits", {
+    const trait = await api<{ id: string }>("POST", "/computed-traits", {
       name: "Lifetime value",
       kind: "sum",
       event: "Order Completed",
       property: "total",
     });
+    ids.trait = trait.id;
     await api("GET", `/wait?messageId=m2&destinationId=${good.id}&state=delivered&timeoutMs=10000`);
   }, 60_000);
   afterAll(async () => {
@@ -79,6 +80,7 @@ describeInBrowser("every page", () => {
     ["new audience", () => "/audiences/new"],
     ["edit audience", () => `/audiences/${ids.audience}/edit`],
     ["computed traits", () => "/computed-traits"],
+    ["computed trait", () => `/computed-traits/${ids.trait}`],
     ["profiles", () => "/profiles"],
     ["profile", () => "/profiles/u1"],
     ["deletions", () => "/deletions"],
@@ -144,6 +146,17 @@ describeInBrowser("every page", () => {
       async () => {
         await page.goto(`${dashboard.url}/computed-traits`);
         await page.getByRole("button", { name: "New computed trait" }).first().click();
+      },
+      async () => {
+        await page.goto(`${dashboard.url}/destinations/${ids.webhook}`);
+        await page.getByRole("button", { name: "New rule" }).click();
+        await page.getByRole("button", { name: "Condition" }).click();
+      },
+      async () => {
+        // Beside the list there is no room: the selected message is a dialog.
+        await page.setViewportSize({ width: 360, height: 740 });
+        await page.goto(`${dashboard.url}/live?q=outcome:rejected`);
+        await page.getByRole("option").first().click();
       },
     ];
     for (const show of open) {

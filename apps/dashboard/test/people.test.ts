@@ -119,12 +119,69 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await dialog.getByRole("combobox", { name: "Value" }).selectOption("sum");
     await dialog.getByRole("textbox", { name: "Property" }).fill("total");
     await dialog.getByRole("textbox", { name: "Event" }).fill("Order Completed");
+    // Before it is made: who would have a value, and which.
+    const preview = dialog.getByRole("region", { name: "Preview" });
+    await preview.getByText("of 2 profiles would have a value now").waitFor();
+    await preview.getByText("65", { exact: true }).waitFor();
     await dialog.getByRole("button", { name: "Create computed trait" }).click();
     await page.getByText("Sum of total over “Order Completed”").waitFor();
     await page.goto(`${dashboard.url}/profiles/bob`);
     const computed = page.getByRole("region", { name: "Computed traits" });
     await computed.getByText("lifetime_value").waitFor();
     await computed.getByText("65").waitFor();
+
+    // Its page: the values, why one is what it is, and changing it.
+    await page.goto(`${dashboard.url}/computed-traits`);
+    await page.getByRole("link", { name: "Lifetime value" }).click();
+    const values = page.getByRole("region", { name: "Values" });
+    await values.getByText("65").waitFor();
+    await values
+      .getByRole("listitem")
+      .filter({ hasText: "bob" })
+      .getByRole("button", { name: "Why?" })
+      .click();
+    const events = page.getByRole("table", { name: "Events of the user, newest first" });
+    await events.getByText("60").waitFor();
+    expect(await events.getByRole("row").count()).toBe(3);
+    await page.getByRole("button", { name: "Edit" }).click();
+    await dialog.getByRole("combobox", { name: "Value" }).selectOption("max");
+    await dialog.getByRole("spinbutton", { name: "Length of the window" }).fill("30");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Greatest total over “Order Completed”, last 30 d").waitFor();
+    await values.getByText("60", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await dialog.getByRole("spinbutton", { name: "Length of the window" }).fill("");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Greatest total over “Order Completed”", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Disable" }).click();
+    await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Delete computed trait" }).click();
+    await dialog.getByRole("button", { name: "Delete computed trait" }).click();
+    await page.getByText("No computed trait yet").waitFor();
+  }, 60_000);
+
+  test("an audience's schedule is set in any unit, and kept when it is edited", async () => {
+    await page.goto(`${dashboard.url}/audiences/new`);
+    await page.getByRole("textbox", { name: "Name" }).fill("Slow ones");
+    await page.getByRole("combobox", { name: "Event", exact: true }).fill("Order Completed");
+    await page.getByRole("spinbutton", { name: /^Wait before/ }).fill("6");
+    await page.getByRole("spinbutton", { name: /^Time between/ }).fill("90");
+    await page.getByRole("combobox", { name: /^Time between.*unit$/ }).selectOption("minutes");
+    await page.getByRole("checkbox", { name: "Also send track events" }).check();
+    await page.getByRole("button", { name: "Create audience" }).click();
+    await page.getByText("First 6 h after it is made; then what has changed, every 1 h 30 min.").waitFor();
+    await page.getByRole("link", { name: "Edit" }).click();
+    expect(await page.getByRole("spinbutton", { name: /^Time between/ }).inputValue()).toBe("90");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "Slow ones" }).waitFor();
+    const { items } = await dashboard.api<{ items: { name: string; sync: object; trackEvents: boolean }[] }>(
+      "GET",
+      "/audiences",
+    );
+    expect(items.find(({ name }) => name === "Slow ones")).toMatchObject({
+      sync: { initialDelayMs: 21_600_000, everyMs: 5_400_000 },
+      trackEvents: true,
+    });
   }, 60_000);
 
   test("a deletion leaves a receipt and nothing of the user", async () => {

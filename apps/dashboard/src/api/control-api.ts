@@ -1,4 +1,5 @@
 import { type AdminClient, adminClient, type LiveItem, type LiveOptions } from "@sluice/admin-client";
+import { type ConnectionWatch, connectionWatch } from "./connection.js";
 
 /** What the pages ask of the collector: the control API, and its counters. */
 export interface ControlApi extends AdminClient {
@@ -6,26 +7,40 @@ export interface ControlApi extends AdminClient {
   live(options?: LiveOptions, onOpen?: () => void): AsyncGenerator<LiveItem>;
   /** The counters that Prometheus reads; they need no token. */
   metrics(): Promise<string>;
+  readonly connection: ConnectionWatch;
 }
 
-export function controlApi(token: string): ControlApi {
+export interface ControlApiOptions {
+  readonly token: string;
+  /** Called when any call is answered that the token is not valid. */
+  readonly onUnauthorized?: () => void;
+}
+
+export function controlApi({ token, onUnauthorized = () => {} }: ControlApiOptions): ControlApi {
   const url = location.origin;
+  const connection = connectionWatch();
+  const watched: typeof fetch = async (...request) => {
+    let response: Response;
+    try {
+      response = await fetch(...request);
+    } catch (error) {
+      // A call that the page itself gave up says nothing about the collector.
+      if (request[1]?.signal?.aborted !== true) connection.notReached(Date.now());
+      throw error;
+    }
+    connection.answered();
+    if (response.status === 401) onUnauthorized();
+    return response;
+  };
   return {
-    ...adminClient({ url, token }),
+    ...adminClient({ url, token, fetch: watched }),
     live: (options, onOpen = () => {}) =>
-      adminClient({
-        url,
-        token,
-        fetch: async (...request) => {
-          const response = await fetch(...request);
-          if (response.ok) onOpen();
-          return response;
-        },
-      }).live(options),
+      adminClient({ url, token, fetch: watched }).live({ ...options, onOpen }),
     async metrics() {
-      const response = await fetch("/metrics");
+      const response = await watched("/metrics");
       if (!response.ok) throw new Error(`/metrics answered ${response.status}`);
       return response.text();
     },
+    connection,
   };
 }

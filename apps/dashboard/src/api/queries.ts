@@ -1,6 +1,9 @@
-import { useQueries, useQuery } from "@tanstack/react-query";
+import type { RateSpan } from "@sluice/protocol";
+import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
+import { setCollectorClock } from "../ui/time.js";
 import { useApi } from "./api-context.js";
 import type { ControlApi } from "./control-api.js";
+import { readTotals } from "./metrics.js";
 
 /** What several pages read. The first word of a key is the resource: a change invalidates by it. */
 
@@ -13,7 +16,38 @@ const BRISK_MS = 2_000;
 
 export function useInfo() {
   const api = useApi();
-  return useQuery({ queryKey: ["info"], queryFn: api.info, refetchInterval: SLOW_MS });
+  return useQuery({
+    queryKey: ["info"],
+    queryFn: async () => {
+      const askedMs = Date.now();
+      const info = await api.info();
+      setCollectorClock(Date.parse(info.now), (askedMs + Date.now()) / 2);
+      return info;
+    },
+    refetchInterval: SLOW_MS,
+  });
+}
+
+/** What was accepted, delivered and failed lately. */
+export function useRates(span: RateSpan) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["rates", span],
+    queryFn: () => api.rates(span),
+    refetchInterval: span === "5m" ? BRISK_MS : 5 * BRISK_MS,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Counts since the collector's start. */
+export function useTotals() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["totals"],
+    queryFn: async () => readTotals(await api.metrics()),
+    refetchInterval: BRISK_MS,
+    structuralSharing: false,
+  });
 }
 
 export function useSources() {
@@ -54,6 +88,23 @@ export function useDestinationStatuses(ids: readonly string[]) {
   return {
     isPending: answers.some((answer) => answer.isPending),
     statuses: answers.flatMap((answer) => answer.data ?? []),
+  };
+}
+
+/** The newest failed delivery of each of several destinations, where there is one, and whether all have answered. */
+export function useLastFailures(ids: readonly string[]) {
+  const api = useApi();
+  const answers = useQueries({
+    queries: ids.map((destinationId) => ({
+      queryKey: ["deliveries", "last-failed", destinationId],
+      queryFn: async () =>
+        (await api.deliveries.list({ destinationId, state: "failed", limit: 1 })).items[0] ?? null,
+      refetchInterval: 5_000,
+    })),
+  });
+  return {
+    isPending: answers.some((answer) => answer.isPending),
+    failures: answers.flatMap((answer) => answer.data ?? []),
   };
 }
 

@@ -9,6 +9,7 @@ import { AudiencePage } from "./audiences/audience-page.js";
 import { AudiencesPage } from "./audiences/audiences-page.js";
 import { CatalogPage } from "./catalog/catalog-page.js";
 import { ConnectPage } from "./catalog/connect-page.js";
+import { ComputedTraitPage } from "./computed-traits/computed-trait-page.js";
 import { ComputedTraitsPage } from "./computed-traits/computed-traits-page.js";
 import { DeletionsPage } from "./deletions/deletions-page.js";
 import { DeliveriesPage } from "./deliveries/deliveries-page.js";
@@ -42,6 +43,7 @@ const PAGES: readonly (readonly [pattern: string, page: (params: Params) => Reac
   ["/audiences/:id", ({ id = "" }) => <AudiencePage key={id} id={id} />],
   ["/audiences/:id/edit", ({ id = "" }) => <AudienceEditPage key={id} id={id} />],
   ["/computed-traits", () => <ComputedTraitsPage />],
+  ["/computed-traits/:id", ({ id = "" }) => <ComputedTraitPage key={id} id={id} />],
   ["/profiles", () => <ProfilesPage />],
   ["/profiles/:id", ({ id = "" }) => <ProfilePage key={id} userId={id} />],
   ["/deletions", () => <DeletionsPage />],

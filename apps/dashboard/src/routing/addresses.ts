@@ -4,7 +4,8 @@ export const addresses = {
   live: (filter?: string) => (filter ? `/live?q=${encodeURIComponent(filter)}` : "/live"),
   message: (messageId: string, sourceId?: string) =>
     `/messages/${encodeURIComponent(messageId)}${sourceId === undefined ? "" : `?source=${encodeURIComponent(sourceId)}`}`,
-  deliveries: (query: { destination?: string; state?: string } = {}) => withQuery("/deliveries", query),
+  deliveries: (query: { destination?: string; state?: string; error?: string; since?: string } = {}) =>
+    withQuery("/deliveries", query),
   sources: () => "/sources",
   source: (id: string) => `/sources/${encodeURIComponent(id)}`,
   catalog: () => "/catalog",
@@ -16,6 +17,7 @@ export const addresses = {
   audience: (id: string) => `/audiences/${encodeURIComponent(id)}`,
   editAudience: (id: string) => `/audiences/${encodeURIComponent(id)}/edit`,
   computedTraits: () => "/computed-traits",
+  computedTrait: (id: string) => `/computed-traits/${encodeURIComponent(id)}`,
   profile: (userId: string) => `/profiles/${encodeURIComponent(userId)}`,
   profiles: () => "/profiles",
   deletions: () => "/deletions",
@@ -24,7 +26,9 @@ export const addresses = {
 
 function withQuery(path: string, query: Record<string, string | undefined>): string {
   const search = new URLSearchParams(
-    Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    Object.entries(query).flatMap(([name, value]) =>
+      value === undefined || value === "" ? [] : [[name, value]],
+    ),
   );
   return search.size === 0 ? path : `${path}?${search}`;
 }

@@ -1,5 +1,5 @@
 import { AdminError, AdminUnreachable } from "@sluice/admin-client";
-import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
 import { ApiContext } from "../api/api-context.js";
 import { controlApi } from "../api/control-api.js";
@@ -29,7 +29,9 @@ export function Session({ children }: { children: ReactNode }) {
   const signOut = useCallback(() => end(false), [end]);
   const session = useMemo(
     () =>
-      token === undefined ? undefined : { api: controlApi(token), queries: queryClient(() => end(true)) },
+      token === undefined
+        ? undefined
+        : { api: controlApi({ token, onUnauthorized: () => end(true) }), queries: queryClient() },
     [token, end],
   );
   if (session === undefined) return <SignInPage wasRefused={wasRefused} onSignIn={signIn} />;
@@ -43,13 +45,8 @@ export function Session({ children }: { children: ReactNode }) {
 }
 
 /** One store of answers for a session: another token never sees what the last one read. */
-function queryClient(onUnauthorized: () => void): QueryClient {
+function queryClient(): QueryClient {
   return new QueryClient({
-    queryCache: new QueryCache({
-      onError: (error) => {
-        if (error instanceof AdminError && error.status === 401) onUnauthorized();
-      },
-    }),
     defaultOptions: {
       queries: {
         staleTime: 1_000,

@@ -22,7 +22,7 @@ export function SignInPage({
     if (given === "") return setError("Paste an admin token first.");
     setBusy(true);
     try {
-      await controlApi(given).info();
+      await controlApi({ token: given }).info();
       onSignIn(given);
     } catch (failure) {
       const isWrong = failure instanceof AdminError && failure.status === 401;

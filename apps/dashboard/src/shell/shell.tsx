@@ -1,5 +1,4 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { useMetricsHistory } from "../api/use-metrics-history.js";
 import { PageFor } from "../pages/page-for.js";
 import { Link } from "../routing/link.js";
 import { useRouter } from "../routing/router.js";
@@ -10,6 +9,7 @@ import { IconButton } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
 import { Icon, Logo } from "../ui/icon.js";
 import { CollectorBadge } from "./collector-badge.js";
+import { ConnectionNotice } from "./connection-notice.js";
 import { Navigation } from "./navigation.js";
 import { Palette } from "./palette.js";
 import { ShortcutHelp } from "./shortcut-help.js";
@@ -33,7 +33,6 @@ export function Shell() {
   useFocusOnNavigation(address.path);
   return (
     <ThemeContext value={theme.isDark ? "dark" : "light"}>
-      <Sampling />
       <a className="skip-link" href="#page">
         Skip to the page
       </a>
@@ -59,6 +58,7 @@ export function Shell() {
           <Navigation />
           <SideFoot isDark={theme.isDark} onTheme={theme.toggle} onHelp={() => setOverlay("help")} />
         </aside>
+        <ConnectionNotice />
         <main id="page" className="main">
           <PageFor path={address.path} />
         </main>
@@ -71,12 +71,6 @@ export function Shell() {
       <ShortcutHelp open={overlay === "help"} onClose={close} />
     </ThemeContext>
   );
-}
-
-/** The overview's charts go on while one is elsewhere. */
-function Sampling() {
-  useMetricsHistory();
-  return null;
 }
 
 function SideFoot({ isDark, onTheme, onHelp }: { isDark: boolean; onTheme: () => void; onHelp: () => void }) {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { clockTime } from "../words/times.js";
@@ -11,14 +11,15 @@ export interface Series {
   readonly fill?: boolean;
 }
 
-/** A chart that has only begun shows an empty minute rather than two seconds drawn large. */
-const SHORTEST_SPAN_S = 60;
+/** Steps between the times of the axis, in seconds. */
+const TIME_STEPS = [30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600];
 
-/** Lines over time. The table that says the same to a screen reader is the caller's. */
+/** Lines over time, with a legend that says the last values, or those under the pointer. */
 export function Chart({
   label,
   timesMs,
   series,
+  spanMs,
   format,
   height = 160,
   themeKey,
@@ -26,6 +27,8 @@ export function Chart({
   label: string;
   timesMs: readonly number[];
   series: readonly Series[];
+  /** How much time is shown, up to the last point: what is not known yet is left blank. */
+  spanMs: number;
   format: (value: number) => string;
   height?: number;
   /** Changes when the colours do. */
@@ -33,11 +36,10 @@ export function Chart({
 }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
+  const [pointed, setPointed] = useState<number | null>(null);
   const shape = series.map((line) => `${line.label}${line.color}`).join();
-  const formatRef = useRef(format);
-  formatRef.current = format;
-  const seriesRef = useRef(series);
-  seriesRef.current = series;
+  const latest = useRef({ format, series, spanMs });
+  latest.current = { format, series, spanMs };
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a chart is made anew only when its lines or colours change
   useEffect(() => {
@@ -49,9 +51,11 @@ export function Chart({
         width: element.clientWidth,
         height,
         legend: { show: false },
-        cursor: { y: false, points: { size: 7 } },
+        cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
+        hooks: { setCursor: [(chart) => setPointed(chart.cursor.idx ?? null)] },
+        padding: [8, 8, 0, 0],
         scales: {
-          x: { time: true, range: (_plot, min, max) => [Math.min(min, max - SHORTEST_SPAN_S), max] },
+          x: { time: true, range: (_plot, _min, max) => [max - latest.current.spanMs / 1_000, max] },
           y: { range: (_plot, _min, max) => [0, Math.max((max ?? 0) * 1.15, 1)] },
         },
         axes: [
@@ -61,22 +65,22 @@ export function Chart({
             grid: { show: false },
             ticks: { show: false },
             size: 24,
-            space: 90,
-            incrs: [15, 30, 60, 120],
-            values: (_plot, ticks) => ticks.map((tick) => clockTime(tick * 1_000)),
+            space: 70,
+            incrs: TIME_STEPS,
+            values: (_plot, ticks) => ticks.map((tick) => clockTime(tick * 1_000, "min")),
           },
           {
             stroke: color("--ink-faint"),
             font: "11px Geist, sans-serif",
             grid: { stroke: color("--line"), width: 1 },
             ticks: { show: false },
-            size: 58,
-            values: (_plot, ticks) => ticks.map((tick) => formatRef.current(tick)),
+            size: 50,
+            values: (_plot, ticks) => ticks.map((tick) => latest.current.format(tick)),
           },
         ],
         series: [
           {},
-          ...seriesRef.current.map((line) => ({
+          ...latest.current.series.map((line) => ({
             label: line.label,
             stroke: color(line.color),
             width: 1.75,
@@ -85,7 +89,7 @@ export function Chart({
           })),
         ],
       },
-      dataOf(timesMs, seriesRef.current),
+      dataOf(timesMs, latest.current.series),
       element,
     );
     plot.current = made;
@@ -100,8 +104,34 @@ export function Chart({
 
   useEffect(() => plot.current?.setData(dataOf(timesMs, series)), [timesMs, series]);
 
-  // The height stands before the chart is drawn, so that nothing moves when it is.
-  return <div ref={box} className={`chart chart-${height}`} role="img" aria-label={label} />;
+  const shown = pointed !== null && timesMs[pointed] !== undefined ? pointed : undefined;
+  return (
+    <>
+      <p className="legend">
+        {series.map((line) => {
+          const value = shown === undefined ? lastOf(line.values) : line.values[shown];
+          return (
+            <span key={line.label}>
+              <span className={`dot dot-series${line.color}`} aria-hidden="true" />
+              {line.label}
+              <span className="legend-value number">
+                {value === undefined || value === null ? "–" : format(value)}
+              </span>
+            </span>
+          );
+        })}
+        <span className="legend-time number">
+          {shown === undefined ? "" : clockTime(timesMs[shown] as number)}
+        </span>
+      </p>
+      {/* The height stands before the chart is drawn, so that nothing moves when it is. */}
+      <div ref={box} className={`chart chart-${height}`} role="img" aria-label={label} />
+    </>
+  );
+}
+
+function lastOf(values: Series["values"]): number | undefined {
+  return values.findLast((value) => value !== null) ?? undefined;
 }
 
 function dataOf(timesMs: readonly number[], series: readonly Series[]): uPlot.AlignedData {

@@ -11,9 +11,24 @@ export function Time({ at }: { at: string }) {
   );
 }
 
+/** Below this a difference may be the network's. */
+const LEAST_SKEW_MS = 1_500;
+
 const listeners = new Set<() => void>();
+let skewMs = 0;
 let nowMs = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
+
+/** Tells what the collector's clock said at a moment of this browser's: "4 min ago" is by its clock, which made the times. */
+export function setCollectorClock(collectorMs: number, hereMs: number): void {
+  const difference = collectorMs - hereMs;
+  skewMs = Number.isFinite(difference) && Math.abs(difference) >= LEAST_SKEW_MS ? difference : 0;
+}
+
+/** How far this browser's clock is behind the collector's, in milliseconds; 0 where it is about right. */
+export function clockSkewMs(): number {
+  return skewMs;
+}
 
 /** The time now, once a second for everybody who asks. */
 export function useNow(): number {
@@ -32,6 +47,6 @@ function watch(listener: () => void): () => void {
 }
 
 function tick(): void {
-  nowMs = Date.now();
+  nowMs = Date.now() + skewMs;
   for (const listener of listeners) listener();
 }

@@ -15,11 +15,13 @@ export function dateOf(atMs: number): string {
   return new Date(atMs).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 }
 
-/** `14:03:27`, or with milliseconds, in the reader's zone. */
-export function clockTime(atMs: number, precision: "s" | "ms" = "s"): string {
+/** `14:03:27`, with milliseconds or only `14:03`, in the reader's zone. */
+export function clockTime(atMs: number, precision: "min" | "s" | "ms" = "s"): string {
   const at = new Date(atMs);
   const two = (part: number) => String(part).padStart(2, "0");
-  const seconds = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  const minutes = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  if (precision === "min") return minutes;
+  const seconds = `${minutes}:${two(at.getSeconds())}`;
   return precision === "s" ? seconds : `${seconds}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 

@@ -3,18 +3,22 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences, useDestinations } from "../../api/queries.js";
+import { DestinationChoice } from "../../forms/destination-choice.js";
+import { DurationFields } from "../../forms/duration-fields.js";
 import { addresses } from "../../routing/addresses.js";
 import { useRouter } from "../../routing/router.js";
 import { Button, ButtonLink } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
-import { Checkbox, SelectField, TextField } from "../../ui/field.js";
+import { Checkbox, TextField } from "../../ui/field.js";
 import { Card, Page } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
+import { ThingPage } from "../../ui/thing-page.js";
 import { visibleText } from "../../words/visible-text.js";
 import { ConditionGroup } from "./condition-builder.js";
 import { conditionOf, draftOf, type GroupDraft, newEvent, newGroup, withNode } from "./condition-draft.js";
 import { LivePreview } from "./live-preview.js";
-import { SYNC_CHOICES, syncOf } from "./sync-choices.js";
+import { type SendingDraft, scheduleInWords, sendingDraftOf, syncOf } from "./sending-draft.js";
+
+const UP = { href: addresses.audiences(), label: "Audiences" };
 
 /** Makes an audience, or with an id changes one. */
 export function AudienceEditPage({ id }: { id?: string }) {
@@ -24,30 +28,25 @@ export function AudienceEditPage({ id }: { id?: string }) {
     queryFn: () => api.audiences.get(id ?? ""),
     enabled: id !== undefined,
   });
-  const up = { href: addresses.audiences(), label: "Audiences" };
   if (id === undefined) {
     return (
       <Page
         title="New audience"
         lead="Users who meet conditions, kept up to date with every message."
-        up={up}
+        up={UP}
       >
         <AudienceForm />
       </Page>
     );
   }
   return (
-    <Page title={audience.data === undefined ? "Audience" : `Edit ${audience.data.name}`} up={up}>
-      {audience.isError ? (
-        <Failure error={audience.error} onRetry={() => void audience.refetch()} />
-      ) : audience.isPending ? (
-        <Card>
-          <Skeleton />
-        </Card>
-      ) : (
-        <AudienceForm key={audience.data.version} audience={audience.data} />
+    <ThingPage kind="Audience" up={UP} query={audience}>
+      {(found) => (
+        <Page title={`Edit ${found.name}`} up={{ href: addresses.audience(id), label: found.name }}>
+          <AudienceForm key={found.version} audience={found} />
+        </Page>
       )}
-    </Page>
+    </ThingPage>
   );
 }
 
@@ -62,21 +61,15 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
   const [root, setRoot] = useState<GroupDraft>(() =>
     audience === undefined ? newGroup([newEvent()]) : draftOf(audience.condition),
   );
-  const [destinationIds, setDestinationIds] = useState<readonly string[]>(audience?.destinationIds ?? []);
-  const [everyMs, setEveryMs] = useState(String(audience?.sync.everyMs ?? 0));
-  const [trackEvents, setTrackEvents] = useState(audience?.trackEvents ?? false);
+  const [sending, setSending] = useState<SendingDraft>(() => sendingDraftOf(audience));
   const [wasTried, setTried] = useState(false);
   const condition = conditionOf(root);
   const issues = validateCondition(condition);
   const save = useMutation({
     mutationFn: () => {
-      const input = {
-        name: name.trim(),
-        condition,
-        destinationIds,
-        sync: syncOf(everyMs, audience?.sync),
-        trackEvents,
-      };
+      const { destinationIds, trackEvents, enabled } = sending;
+      const sync = syncOf(sending);
+      const input = { name: name.trim(), condition, destinationIds, sync, trackEvents, enabled };
       return audience === undefined
         ? api.audiences.create(input)
         : api.audiences.patch(audience.id, { ...input, version: audience.version });
@@ -134,14 +127,7 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
           </datalist>
           {wasTried && root.children.length === 0 && <p className="field-error">Add a condition.</p>}
         </Card>
-        <SendingCard
-          destinationIds={destinationIds}
-          everyMs={everyMs}
-          trackEvents={trackEvents}
-          onDestinations={setDestinationIds}
-          onEvery={setEveryMs}
-          onTrackEvents={setTrackEvents}
-        />
+        <SendingCard draft={sending} onChange={(part) => setSending({ ...sending, ...part })} />
         {save.isError && <Failure error={save.error} />}
         <div className="row">
           <Button look="primary" type="submit" busy={save.isPending}>
@@ -163,58 +149,56 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
 }
 
 function SendingCard({
-  destinationIds,
-  everyMs,
-  trackEvents,
-  onDestinations,
-  onEvery,
-  onTrackEvents,
+  draft,
+  onChange,
 }: {
-  destinationIds: readonly string[];
-  everyMs: string;
-  trackEvents: boolean;
-  onDestinations: (ids: readonly string[]) => void;
-  onEvery: (everyMs: string) => void;
-  onTrackEvents: (trackEvents: boolean) => void;
+  draft: SendingDraft;
+  onChange: (part: Partial<SendingDraft>) => void;
 }) {
-  const destinations = useDestinations().data ?? [];
+  const hasDestinations = (useDestinations().data ?? []).length > 0;
   return (
     <Card title="Sent to" note="Every member once at the beginning, then only changes">
       <div className="stack">
-        {destinations.length === 0 ? (
-          <p className="soft">
-            There is no destination yet: members are counted and listed, nothing is sent.
-          </p>
-        ) : (
-          <fieldset className="stack-tight">
-            <legend className="visually-hidden">Destinations</legend>
-            {destinations.map((one) => (
-              <Checkbox
-                key={one.id}
-                label={one.name}
-                checked={destinationIds.includes(one.id)}
-                onChange={(isChosen) =>
-                  onDestinations(
-                    isChosen
-                      ? [...destinationIds, one.id]
-                      : destinationIds.filter((other) => other !== one.id),
-                  )
-                }
-              />
-            ))}
-          </fieldset>
-        )}
-        <SelectField
-          label="How often"
-          value={everyMs}
-          options={SYNC_CHOICES}
-          onChange={(event) => onEvery(event.target.value)}
+        <DestinationChoice
+          hideLabel
+          chosen={draft.destinationIds}
+          onChange={(destinationIds) => onChange({ destinationIds })}
         />
+        {hasDestinations && (
+          <>
+            <fieldset className="stack-tight">
+              <legend className="field-label">When</legend>
+              <div className="leaf-line">
+                <span className="soft">The first time</span>
+                <DurationFields
+                  label="Wait before the first sending; empty: at once"
+                  placeholder="0"
+                  value={draft.initialDelay}
+                  onChange={(initialDelay) => onChange({ initialDelay })}
+                />
+                <span className="soft">after it is made, then changes every</span>
+                <DurationFields
+                  label="Time between sendings; empty: every change at once"
+                  placeholder="0"
+                  value={draft.every}
+                  onChange={(every) => onChange({ every })}
+                />
+              </div>
+              <p className="field-hint">{scheduleInWords(syncOf(draft))}</p>
+            </fieldset>
+            <Checkbox
+              label="Also send track events"
+              hint="“Audience Entered” and “Audience Exited”, beside the identify message"
+              checked={draft.trackEvents}
+              onChange={(trackEvents) => onChange({ trackEvents })}
+            />
+          </>
+        )}
         <Checkbox
-          label="Also send track events"
-          hint="“Audience Entered” and “Audience Exited”, beside the identify message"
-          checked={trackEvents}
-          onChange={onTrackEvents}
+          label="Enabled"
+          hint="Off: nobody is evaluated and nothing is sent"
+          checked={draft.enabled}
+          onChange={(enabled) => onChange({ enabled })}
         />
       </div>
     </Card>

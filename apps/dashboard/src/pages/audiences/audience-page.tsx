@@ -5,19 +5,20 @@ import { useApi } from "../../api/api-context.js";
 import { useAudiences, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
-import { useRouter } from "../../routing/router.js";
 import { Button, ButtonLink } from "../../ui/button.js";
-import { Confirm } from "../../ui/confirm.js";
 import { Failure } from "../../ui/failure.js";
-import { Menu, MenuItem } from "../../ui/menu.js";
 import { Card, Page } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
+import { RemovalCard } from "../../ui/removal-card.js";
+import { ThingPage } from "../../ui/thing-page.js";
 import { Time } from "../../ui/time.js";
 import { count } from "../../words/numbers.js";
 import { ConditionTree } from "./condition-tree.js";
 import { MembersCard } from "./members-card.js";
+import { scheduleInWords } from "./sending-draft.js";
 import { SyncBadge, SyncProgress } from "./sync-status.js";
 import { WhyCard } from "./why-card.js";
+
+const UP = { href: addresses.audiences(), label: "Audiences" };
 
 export function AudiencePage({ id }: { id: string }) {
   const api = useApi();
@@ -26,44 +27,45 @@ export function AudiencePage({ id }: { id: string }) {
     queryFn: () => api.audiences.get(id),
     refetchInterval: 2_000,
   });
+  return (
+    <ThingPage kind="Audience" up={UP} query={audience}>
+      {(found) => <AudienceBody audience={found} />}
+    </ThingPage>
+  );
+}
+
+function AudienceBody({ audience }: { audience: AudienceView }) {
+  const { id, name, status, condition } = audience;
+  const api = useApi();
   const all = useAudiences().data ?? [];
   const nameOf = (other: string) => all.find((one) => one.id === other)?.name ?? other;
   const [whyUser, setWhyUser] = useState("");
-  const up = { href: addresses.audiences(), label: "Audiences" };
-  if (audience.isError) {
-    return (
-      <Page title="Audience" up={up}>
-        <Failure error={audience.error} onRetry={() => void audience.refetch()} />
-      </Page>
-    );
-  }
-  if (audience.isPending) {
-    return (
-      <Page title="Audience" up={up}>
-        <Card>
-          <Skeleton />
-        </Card>
-      </Page>
-    );
-  }
   return (
     <Page
-      title={audience.data.name}
-      up={up}
-      badge={<SyncBadge status={audience.data.status} />}
-      actions={<AudienceActions audience={audience.data} />}
+      title={name}
+      up={UP}
+      badge={<SyncBadge status={status} />}
+      actions={<AudienceActions audience={audience} />}
     >
-      <SyncProgress status={audience.data.status} />
+      <SyncProgress status={status} />
       <div className="two-columns">
-        <Facts audience={audience.data} />
+        <Facts audience={audience} />
         <Card title="Conditions">
-          <ConditionTree condition={audience.data.condition} nameOf={nameOf} />
+          <ConditionTree condition={condition} nameOf={nameOf} />
         </Card>
       </div>
       <div className="two-columns">
         <MembersCard audienceId={id} onWhy={setWhyUser} />
         <WhyCard key={whyUser} audienceId={id} userId={whyUser} nameOf={nameOf} />
       </div>
+      <RemovalCard
+        text="Its members are forgotten. What destinations were told stays with them."
+        name={name}
+        action="Delete audience"
+        remove={() => api.audiences.delete(id)}
+        resource="audiences"
+        then={addresses.audiences()}
+      />
     </Page>
   );
 }
@@ -88,6 +90,15 @@ function Facts({ audience }: { audience: AudienceView }) {
                 </Link>
               ))}
         </dd>
+        <dt>When</dt>
+        <dd>
+          {scheduleInWords({
+            initialDelayMs: audience.sync.initialDelayMs ?? 0,
+            everyMs: audience.sync.everyMs ?? 0,
+          })}
+        </dd>
+        <dt>Track events</dt>
+        <dd>{audience.trackEvents ? "“Audience Entered” and “Audience Exited” too" : "No"}</dd>
         <dt>Made</dt>
         <dd>
           <Time at={audience.createdAt} />
@@ -100,55 +111,30 @@ function Facts({ audience }: { audience: AudienceView }) {
 function AudienceActions({ audience }: { audience: AudienceView }) {
   const api = useApi();
   const queries = useQueryClient();
-  const { navigate } = useRouter();
-  const [isLeaving, setLeaving] = useState(false);
   const change = useMutation({
     mutationFn: (patch: AudiencePatch) =>
       api.audiences.patch(audience.id, { ...patch, version: audience.version }),
     onSettled: () => queries.invalidateQueries({ queryKey: ["audiences"] }),
-  });
-  const remove = useMutation({
-    mutationFn: () => api.audiences.delete(audience.id),
-    onSuccess: async () => {
-      navigate(addresses.audiences());
-      await queries.invalidateQueries({ queryKey: ["audiences"] });
-    },
   });
   return (
     <>
       <ButtonLink icon="edit" href={addresses.editAudience(audience.id)}>
         Edit
       </ButtonLink>
-      <Button
-        icon={audience.paused ? "play" : "pause"}
-        busy={change.isPending}
-        onClick={() => change.mutate({ paused: !audience.paused })}
-      >
-        {audience.paused ? "Go on" : "Pause"}
-      </Button>
-      <Menu label="More actions" icon="more">
-        <MenuItem
-          icon={audience.enabled ? "minus" : "check"}
-          onSelect={() => change.mutate({ enabled: !audience.enabled })}
+      {audience.enabled ? (
+        <Button
+          icon={audience.paused ? "play" : "pause"}
+          busy={change.isPending}
+          onClick={() => change.mutate({ paused: !audience.paused })}
         >
-          {audience.enabled ? "Disable" : "Enable"}
-        </MenuItem>
-        <MenuItem icon="deletions" danger onSelect={() => setLeaving(true)}>
-          Delete
-        </MenuItem>
-      </Menu>
+          {audience.paused ? "Go on" : "Pause"}
+        </Button>
+      ) : (
+        <Button icon="check" busy={change.isPending} onClick={() => change.mutate({ enabled: true })}>
+          Enable
+        </Button>
+      )}
       {change.isError && <Failure error={change.error} />}
-      <Confirm
-        open={isLeaving}
-        title={`Delete ${audience.name}?`}
-        action="Delete audience"
-        busy={remove.isPending}
-        error={remove.error}
-        onClose={() => setLeaving(false)}
-        onConfirm={() => remove.mutate()}
-      >
-        Its members are forgotten. What destinations were told stays with them.
-      </Confirm>
     </>
   );
 }

@@ -1,4 +1,6 @@
-import { type AudienceView, COMPARISONS, type Comparison, type ConditionIssue } from "@sluice/protocol";
+import type { AudienceView, ConditionIssue } from "@sluice/protocol";
+import { ComparisonFields } from "../../forms/comparison-fields.js";
+import { DurationFields } from "../../forms/duration-fields.js";
 import { Button, IconButton } from "../../ui/button.js";
 import { SelectField, TextField } from "../../ui/field.js";
 import { Icon } from "../../ui/icon.js";
@@ -15,10 +17,7 @@ import {
   newTrait,
   type TestDraft,
   type TraitDraft,
-  WINDOW_UNITS,
-  type WindowUnit,
 } from "./condition-draft.js";
-import { COMPARISON_WORDS } from "./condition-words.js";
 
 interface BuilderContext {
   readonly audiences: readonly AudienceView[];
@@ -27,8 +26,6 @@ interface BuilderContext {
   readonly issues: readonly ConditionIssue[];
   readonly onChange: (node: number, change: DraftNode | undefined) => void;
 }
-
-const COMPARISON_OPTIONS = COMPARISONS.map((is) => [is, COMPARISON_WORDS[is]] as const);
 
 /** A group of conditions, with groups inside it. `path` is the node's place in the tree that the validator names. */
 export function ConditionGroup({
@@ -57,12 +54,8 @@ export function ConditionGroup({
           options={[
             ["all", "all of these hold"],
             ["any", "any of these holds"],
-            ...(depth === 0
-              ? []
-              : ([
-                  ["not-all", "not all of these hold"],
-                  ["not-any", "none of these holds"],
-                ] as const)),
+            ["not-all", "not all of these hold"],
+            ["not-any", "none of these holds"],
           ]}
           onChange={(event) =>
             change({ all: event.target.value.endsWith("all"), negated: event.target.value.startsWith("not") })
@@ -155,6 +148,7 @@ function TraitLeaf({ leaf, context }: { leaf: TraitDraft; context: BuilderContex
       <SelectField
         label="Whether it holds or not"
         hideLabel
+        className="fit-input"
         value={leaf.negated ? "not" : "yes"}
         options={[
           ["yes", "has the trait"],
@@ -182,6 +176,7 @@ function EventLeaf({ leaf, context }: { leaf: EventDraft; context: BuilderContex
         <SelectField
           label="Whether it was done or not"
           hideLabel
+          className="fit-input"
           value={leaf.negated ? "not" : "yes"}
           options={[
             ["yes", "did"],
@@ -201,6 +196,7 @@ function EventLeaf({ leaf, context }: { leaf: EventDraft; context: BuilderContex
         <SelectField
           label="How often"
           hideLabel
+          className="fit-input"
           value={leaf.bound}
           options={[
             ["atLeast", "at least"],
@@ -219,22 +215,11 @@ function EventLeaf({ leaf, context }: { leaf: EventDraft; context: BuilderContex
           onChange={(event) => change({ times: event.target.value })}
         />
         <span className="soft nowrap">times in the last</span>
-        <TextField
+        <DurationFields
           label="Length of the window; empty for ever"
-          hideLabel
-          type="number"
-          min={1}
           placeholder="∞"
-          className="number-input"
           value={leaf.within}
-          onChange={(event) => change({ within: event.target.value })}
-        />
-        <SelectField
-          label="Unit of the window"
-          hideLabel
-          value={leaf.unit}
-          options={Object.keys(WINDOW_UNITS).map((unit) => [unit, unit])}
-          onChange={(event) => change({ unit: event.target.value as WindowUnit })}
+          onChange={(within) => change({ within })}
         />
       </div>
       {leaf.where.map((test) => (
@@ -275,6 +260,7 @@ function AudienceLeaf({ leaf, context }: { leaf: AudienceDraft; context: Builder
       <SelectField
         label="Whether a member or not"
         hideLabel
+        className="fit-input"
         value={leaf.negated ? "not" : "yes"}
         options={[
           ["yes", "is a member of"],
@@ -290,46 +276,5 @@ function AudienceLeaf({ leaf, context }: { leaf: AudienceDraft; context: Builder
         onChange={(event) => change({ audienceId: event.target.value })}
       />
     </div>
-  );
-}
-
-/** Name, comparison and value, for traits and for properties. */
-function ComparisonFields({
-  what,
-  placeholder,
-  test,
-  onChange,
-}: {
-  what: "Trait" | "Property";
-  placeholder: string;
-  test: Pick<TestDraft, "name" | "is" | "value">;
-  onChange: (part: Partial<Pick<TestDraft, "name" | "is" | "value">>) => void;
-}) {
-  return (
-    <>
-      <TextField
-        label={what}
-        hideLabel
-        placeholder={placeholder}
-        value={test.name}
-        onChange={(event) => onChange({ name: event.target.value })}
-      />
-      <SelectField
-        label="Comparison"
-        hideLabel
-        value={test.is}
-        options={COMPARISON_OPTIONS}
-        onChange={(event) => onChange({ is: event.target.value as Comparison })}
-      />
-      {test.is !== "exists" && (
-        <TextField
-          label="Value"
-          hideLabel
-          placeholder={test.is === "in" ? "pro, team" : "pro"}
-          value={test.value}
-          onChange={(event) => onChange({ value: event.target.value })}
-        />
-      )}
-    </>
   );
 }

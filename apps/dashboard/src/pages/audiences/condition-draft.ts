@@ -1,4 +1,12 @@
-import type { Comparison, Condition, PropertyTest, Scalar, Times } from "@sluice/protocol";
+import type { Condition, PropertyTest, Times } from "@sluice/protocol";
+import {
+  type ComparisonDraft,
+  comparisonDraftOf,
+  comparisonOf,
+  newComparison,
+  scalarOf,
+} from "../../forms/comparison-draft.js";
+import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration-draft.js";
 
 /**
  * A condition tree while somebody builds it. Every node has a name of its own, so that React and the focus keep to it
@@ -16,11 +24,9 @@ export interface GroupDraft extends Named {
   readonly all: boolean;
   readonly children: readonly DraftNode[];
 }
-export interface TestDraft {
+export interface TestDraft extends ComparisonDraft {
   readonly node: number;
   readonly name: string;
-  readonly is: Comparison;
-  readonly value: string;
 }
 export interface TraitDraft extends Named, Omit<TestDraft, "node"> {
   readonly kind: "trait";
@@ -31,17 +37,13 @@ export interface EventDraft extends Named {
   readonly bound: "atLeast" | "atMost" | "exactly";
   readonly times: string;
   /** Empty: ever. */
-  readonly within: string;
-  readonly unit: WindowUnit;
+  readonly within: DurationDraft;
   readonly where: readonly TestDraft[];
 }
 export interface AudienceDraft extends Named {
   readonly kind: "audience";
   readonly audienceId: string;
 }
-
-export const WINDOW_UNITS = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
-export type WindowUnit = keyof typeof WINDOW_UNITS;
 
 let lastNode = 0;
 function named(): Named {
@@ -59,19 +61,18 @@ export function newEvent(event = ""): EventDraft {
     event,
     bound: "atLeast",
     times: "1",
-    within: "7",
-    unit: "days",
+    within: { text: "7", unit: "days" },
     where: [],
   };
 }
 export function newTrait(name = ""): TraitDraft {
-  return { ...named(), kind: "trait", name, is: "equals", value: "" };
+  return { ...named(), kind: "trait", name, ...newComparison() };
 }
 export function newAudience(audienceId: string): AudienceDraft {
   return { ...named(), kind: "audience", audienceId };
 }
 export function newTest(): TestDraft {
-  return { node: named().node, name: "", is: "equals", value: "" };
+  return { node: named().node, name: "", ...newComparison() };
 }
 
 /** The tree with one node replaced; with undefined, taken out. */
@@ -95,19 +96,19 @@ function plainCondition(draft: DraftNode): Condition {
     case "group":
       return { kind: draft.all ? "and" : "or", conditions: draft.children.map(conditionOf) };
     case "trait":
-      return { kind: "trait", trait: draft.name.trim(), ...comparisonOf(draft) };
+      return { kind: "trait", trait: draft.name.trim(), ...comparisonOf(draft, scalarOf) };
     case "event": {
-      const within = Number(draft.within);
+      const withinMs = durationMs(draft.within);
       return {
         kind: "event",
         event: draft.event.trim(),
         times: { [draft.bound]: Number(draft.times) } as unknown as Times,
-        ...(draft.within.trim() === "" ? {} : { withinMs: Math.round(within * WINDOW_UNITS[draft.unit]) }),
+        ...(withinMs === undefined ? {} : { withinMs }),
         ...(draft.where.length === 0
           ? {}
           : {
               where: draft.where.map(
-                (test): PropertyTest => ({ property: test.name.trim(), ...comparisonOf(test) }),
+                (test): PropertyTest => ({ property: test.name.trim(), ...comparisonOf(test, scalarOf) }),
               ),
             }),
       };
@@ -119,47 +120,10 @@ function plainCondition(draft: DraftNode): Condition {
   }
 }
 
-function comparisonOf({ is, value }: Pick<TestDraft, "is" | "value">): Pick<PropertyTest, "is" | "value"> {
-  if (is === "exists") return { is };
-  if (is === "in") return { is, value: listOf(value) };
-  if (is === "contains") return { is, value };
-  return value === "" ? { is } : { is, value: scalarOf(value) };
-}
-
-/** `42` is a number and `true` a truth; in quotation marks they are text. */
-export function scalarOf(text: string): Scalar {
-  const trimmed = text.trim();
-  if (trimmed === "true") return true;
-  if (trimmed === "false") return false;
-  if (/^-?(0|[1-9]\d*)(\.\d+)?$/.test(trimmed)) return Number(trimmed);
-  if (/^".*"$/s.test(trimmed)) return trimmed.slice(1, -1);
-  return text;
-}
-
-function listOf(text: string): readonly Scalar[] {
-  return text
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "")
-    .map(scalarOf);
-}
-
-/** The value as somebody would type it; `contains` takes text as it stands. */
-function typedOf({ is, value }: { readonly is: Comparison; readonly value?: unknown }): string {
-  if (is === "exists") return "";
-  return is === "contains" ? String(value) : textOf(value);
-}
-
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.map(textOf).join(", ");
-  if (typeof value === "string") return typeof scalarOf(value) === "string" ? value : `"${value}"`;
-  return value === undefined ? "" : String(value);
-}
-
 /** A stored condition as a draft; the root is always a group. */
 export function draftOf(condition: Condition): GroupDraft {
   const node = draftNode(condition, false);
-  return node.kind === "group" && !node.negated ? node : newGroup([node]);
+  return node.kind === "group" ? node : newGroup([node]);
 }
 
 function draftNode(condition: Condition, negated: boolean): DraftNode {
@@ -176,13 +140,7 @@ function draftNode(condition: Condition, negated: boolean): DraftNode {
         negated,
       };
     case "trait":
-      // `exists: false` is the negation of `exists`.
-      return {
-        ...newTrait(condition.trait),
-        is: condition.is,
-        value: typedOf(condition),
-        negated: condition.is === "exists" && condition.value === false ? !negated : negated,
-      };
+      return { ...newTrait(condition.trait), ...comparisonDraftOf(condition), negated };
     case "event": {
       const [bound = "atLeast", times = 1] = Object.entries(condition.times)[0] ?? [];
       return {
@@ -190,12 +148,11 @@ function draftNode(condition: Condition, negated: boolean): DraftNode {
         negated,
         bound: bound as EventDraft["bound"],
         times: String(times),
-        ...windowOf(condition.withinMs),
+        within: durationDraft(condition.withinMs),
         where: (condition.where ?? []).map((test) => ({
           ...newTest(),
           name: test.property,
-          is: test.is,
-          value: typedOf(test),
+          ...comparisonDraftOf(test),
         })),
       };
     }
@@ -204,10 +161,4 @@ function draftNode(condition: Condition, negated: boolean): DraftNode {
     default:
       return condition satisfies never;
   }
-}
-
-function windowOf(withinMs: number | undefined): Pick<EventDraft, "within" | "unit"> {
-  if (withinMs === undefined) return { within: "", unit: "days" };
-  const unit = (["days", "hours"] as const).find((one) => withinMs % WINDOW_UNITS[one] === 0) ?? "minutes";
-  return { within: String(withinMs / WINDOW_UNITS[unit]), unit };
 }

@@ -1,16 +1,7 @@
-import type { Comparison, Condition, Explanation, PropertyTest, Times } from "@sluice/protocol";
+import type { Condition, Explanation, PropertyTest, Times } from "@sluice/protocol";
+import { comparisonInWords } from "../../forms/comparison-words.js";
 import { duration } from "../../words/numbers.js";
-import { visibleText, visibleValue } from "../../words/visible-text.js";
-
-export const COMPARISON_WORDS: Readonly<Record<Comparison, string>> = {
-  equals: "is",
-  not_equals: "is not",
-  exists: "is set",
-  contains: "contains",
-  less: "is less than",
-  greater: "is greater than",
-  in: "is one of",
-};
+import { visibleText } from "../../words/visible-text.js";
 
 /** One condition in words, without those inside it. `nameOf` knows audiences by id. */
 export function conditionInWords(
@@ -38,12 +29,6 @@ export function conditionInWords(
     default:
       return condition satisfies never;
   }
-}
-
-function comparisonInWords(name: string, is: Comparison, value: unknown): string {
-  if (is === "exists") return `${visibleText(name)} ${value === false ? "is not set" : "is set"}`;
-  const shown = Array.isArray(value) ? value.map((one) => visibleValue(one)).join(", ") : visibleValue(value);
-  return `${visibleText(name)} ${COMPARISON_WORDS[is]} ${shown}`;
 }
 
 function timesInWords(times: Times): string {

@@ -1,16 +1,13 @@
 import type { Condition } from "@sluice/protocol";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { useApi } from "../../api/api-context.js";
+import { useSettled } from "../../forms/use-settled.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { Failure } from "../../ui/failure.js";
 import { Card } from "../../ui/page.js";
 import { count, counted, duration, percent } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
-
-/** How long after the last change the tree is evaluated. */
-const SETTLE_MS = 400;
 
 /** Who would be in now, while the conditions are being built. */
 export function LivePreview({ condition }: { condition: Condition | undefined }) {
@@ -60,15 +57,4 @@ export function LivePreview({ condition }: { condition: Condition | undefined })
       </div>
     </Card>
   );
-}
-
-function useSettled<T>(value: T): T {
-  const [settled, setSettled] = useState(value);
-  const text = JSON.stringify(value);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the same tree made anew is the same tree
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
 }

@@ -8,11 +8,12 @@ import { useRouter } from "../../routing/router.js";
 import { Button, ButtonLink } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";
-import { TextField } from "../../ui/field.js";
+import { Checkbox, TextField } from "../../ui/field.js";
 import { Card, Page } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
+import { issueAt, issuesOf } from "../../words/issues.js";
 import { schemaProperties } from "../destinations/schema-fields.js";
-import { emptyDraft, issueAt, issuesOf, settingsOf } from "../destinations/settings-draft.js";
+import { emptyDraft, settingsOf } from "../destinations/settings-draft.js";
 import { SettingsForm } from "../destinations/settings-form.js";
 import { SourceChoice } from "../destinations/source-choice.js";
 import { catalogWords } from "./catalog-words.js";
@@ -74,6 +75,7 @@ function ConnectForm({
   const { navigate } = useRouter();
   const [name, setName] = useState(suggestedName);
   const [draft, setDraft] = useState(emptyDraft);
+  const [enabled, setEnabled] = useState(true);
   const fitting = sources.filter((source) => entry.sources.includes(source.kind));
   const [chosen, setChosen] = useState<readonly string[]>(
     fitting.length <= 3 ? fitting.map(({ id }) => id) : [],
@@ -86,11 +88,11 @@ function ConnectForm({
         name: name.trim(),
         sourceIds: chosen,
         settings: settingsOf(draft, properties),
-        enabled: true,
+        enabled,
       }),
     onSuccess: async (destination) => {
       await queries.invalidateQueries({ queryKey: ["destinations"] });
-      navigate(`${addresses.destination(destination.id)}?test=now`);
+      navigate(`${addresses.destination(destination.id)}${enabled ? "?test=now" : ""}`);
     },
   });
   const issues = issuesOf(connect.error);
@@ -121,12 +123,18 @@ function ConnectForm({
             value={name}
             onChange={(event) => setName(event.target.value)}
           />
+          <Checkbox
+            label="Enabled"
+            hint="Off: it can be set up first. Messages that come meanwhile are skipped, not kept for it."
+            checked={enabled}
+            onChange={setEnabled}
+          />
         </div>
       </Card>
       {connect.isError && <Failure error={connect.error} />}
       <div className="row">
         <Button look="primary" type="submit" busy={connect.isPending}>
-          Connect and send a test
+          {enabled ? "Connect and send a test" : "Connect"}
         </Button>
         <ButtonLink look="quiet" href={addresses.catalog()}>
           Cancel

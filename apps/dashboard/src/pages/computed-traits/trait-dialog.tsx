@@ -1,44 +1,51 @@
-import { audienceKey, COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "@sluice/protocol";
+import {
+  audienceKey,
+  COMPUTED_TRAIT_KINDS,
+  type ComputedTraitKind,
+  type ComputedTraitView,
+} from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { useDestinations } from "../../api/queries.js";
+import { DestinationChoice } from "../../forms/destination-choice.js";
+import { DurationFields } from "../../forms/duration-fields.js";
 import { Button } from "../../ui/button.js";
 import { Dialog } from "../../ui/dialog.js";
 import { Failure } from "../../ui/failure.js";
 import { Checkbox, SelectField, TextField } from "../../ui/field.js";
+import { definitionOf, traitDraftOf, traitOf, traitPatchOf } from "./trait-draft.js";
+import { TraitPreview } from "./trait-preview.js";
 import { TRAIT_KINDS } from "./trait-words.js";
 
-const DAY_MS = 86_400_000;
+interface TraitFormProps {
+  /** Undefined: a new one. */
+  readonly trait?: ComputedTraitView;
+  readonly onClose: () => void;
+}
 
-export function NewTrait({ open, onClose }: { open: boolean; onClose: () => void }) {
+/** Makes a computed trait, or changes one, with what it would be for some users. */
+export function TraitDialog({ open, ...form }: TraitFormProps & { open: boolean }) {
   return (
-    <Dialog open={open} onClose={onClose} title="New computed trait">
-      <NewTraitForm onClose={onClose} />
+    <Dialog
+      open={open}
+      onClose={form.onClose}
+      title={form.trait === undefined ? "New computed trait" : `Edit ${form.trait.name}`}
+    >
+      <TraitForm {...form} />
     </Dialog>
   );
 }
 
-function NewTraitForm({ onClose }: { onClose: () => void }) {
+function TraitForm({ trait, onClose }: TraitFormProps) {
   const api = useApi();
   const queries = useQueryClient();
-  const destinations = useDestinations().data ?? [];
-  const [name, setName] = useState("");
-  const [kind, setKind] = useState<ComputedTraitKind>("count");
-  const [event, setEvent] = useState("");
-  const [property, setProperty] = useState("");
-  const [days, setDays] = useState("");
-  const [destinationIds, setDestinationIds] = useState<readonly string[]>([]);
-  const create = useMutation({
+  const [draft, setDraft] = useState(() => traitDraftOf(trait));
+  const change = (part: Partial<typeof draft>) => setDraft({ ...draft, ...part });
+  const save = useMutation({
     mutationFn: () =>
-      api.computedTraits.create({
-        name: name.trim(),
-        kind,
-        event: event.trim(),
-        ...(kind === "count" ? {} : { property: property.trim() }),
-        ...(days === "" ? {} : { withinMs: Math.round(Number(days) * DAY_MS) }),
-        destinationIds,
-      }),
+      trait === undefined
+        ? api.computedTraits.create(traitOf(draft))
+        : api.computedTraits.patch(trait.id, { ...traitPatchOf(draft), version: trait.version }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ["computed-traits"] });
       onClose();
@@ -46,82 +53,82 @@ function NewTraitForm({ onClose }: { onClose: () => void }) {
   });
   const submit = (submitted: FormEvent) => {
     submitted.preventDefault();
-    create.mutate();
+    save.mutate();
   };
-  const key = audienceKey(name);
+  const key = trait?.key ?? audienceKey(draft.name);
   return (
     <form className="stack" onSubmit={submit}>
       <TextField
         label="Name"
         placeholder="Lifetime value"
         required
-        value={name}
+        maxLength={200}
+        value={draft.name}
         hint={
           key === "" ? (
             "Sent as a trait of this name."
           ) : (
             <>
-              Sent as the trait <code>{key}</code>.
+              Sent as the trait <code>{key}</code>
+              {trait !== undefined && ", whatever it is called"}.
             </>
           )
         }
-        onChange={(change) => setName(change.target.value)}
+        onChange={(event) => change({ name: event.target.value })}
       />
       <div className="field-grid">
         <SelectField
           label="Value"
-          value={kind}
+          value={draft.kind}
           options={COMPUTED_TRAIT_KINDS.map((one) => [one, TRAIT_KINDS[one]])}
-          onChange={(change) => setKind(change.target.value as ComputedTraitKind)}
+          onChange={(event) => change({ kind: event.target.value as ComputedTraitKind })}
         />
-        {kind !== "count" && (
+        {draft.kind !== "count" && (
           <TextField
             label="Property"
             placeholder="total"
             required
-            value={property}
-            onChange={(change) => setProperty(change.target.value)}
+            value={draft.property}
+            onChange={(event) => change({ property: event.target.value })}
           />
         )}
         <TextField
           label="Event"
           placeholder="Order Completed"
           required
-          value={event}
-          onChange={(change) => setEvent(change.target.value)}
+          value={draft.event}
+          onChange={(event) => change({ event: event.target.value })}
         />
-        <TextField
-          label="Of the last days"
-          optional
-          type="number"
-          min={1}
-          placeholder="ever"
-          value={days}
-          onChange={(change) => setDays(change.target.value)}
-        />
-      </div>
-      {destinations.length > 0 && (
-        <fieldset className="stack-tight">
-          <legend className="field-label">Sent to</legend>
-          {destinations.map((one) => (
-            <Checkbox
-              key={one.id}
-              label={one.name}
-              checked={destinationIds.includes(one.id)}
-              onChange={(isChosen) =>
-                setDestinationIds(
-                  isChosen ? [...destinationIds, one.id] : destinationIds.filter((other) => other !== one.id),
-                )
-              }
+        <fieldset className="field">
+          <legend className="field-label">
+            Of the last <span className="field-optional">optional</span>
+          </legend>
+          <div className="leaf-line">
+            <DurationFields
+              label="Length of the window; empty for ever"
+              placeholder="ever"
+              value={draft.within}
+              onChange={(within) => change({ within })}
             />
-          ))}
+          </div>
         </fieldset>
-      )}
-      {create.isError && <Failure error={create.error} />}
+      </div>
+      <TraitPreview definition={definitionOf(draft)} />
+      <DestinationChoice
+        chosen={draft.destinationIds}
+        onChange={(destinationIds) => change({ destinationIds })}
+      />
+      <Checkbox
+        label="Enabled"
+        hint="Off: it is not worked out and nothing is sent"
+        checked={draft.enabled}
+        onChange={(enabled) => change({ enabled })}
+      />
+      {save.isError && <Failure error={save.error} />}
       <div className="row dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" busy={create.isPending}>
-          Create computed trait
+        <Button look="primary" type="submit" busy={save.isPending}>
+          {trait === undefined ? "Create computed trait" : "Save"}
         </Button>
       </div>
     </form>

@@ -1,5 +1,5 @@
 import type { DeliveryStateView, DeliveryView } from "@sluice/protocol";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useDestinations } from "../../api/queries.js";
@@ -8,7 +8,7 @@ import { useRouter } from "../../routing/router.js";
 import { Button } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";
-import { SelectField } from "../../ui/field.js";
+import { SelectField, TextField } from "../../ui/field.js";
 import { Card, Page } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
 import { STATE_ORDER, STATES } from "../../words/states.js";
@@ -19,6 +19,17 @@ import { useRetry } from "./use-retry.js";
 
 const PAGE = 50;
 
+const SINCE = {
+  "15m": { label: "Last 15 minutes", ms: 900_000 },
+  "1h": { label: "Last hour", ms: 3_600_000 },
+  "24h": { label: "Last 24 hours", ms: 86_400_000 },
+  "7d": { label: "Last 7 days", ms: 604_800_000 },
+} as const;
+
+function sinceOf(text: string | null): keyof typeof SINCE | "" {
+  return text !== null && Object.hasOwn(SINCE, text) ? (text as keyof typeof SINCE) : "";
+}
+
 export function DeliveriesPage() {
   const api = useApi();
   const { address, navigate } = useRouter();
@@ -28,27 +39,26 @@ export function DeliveriesPage() {
   const [isReplaying, setReplaying] = useState(false);
   const destination = address.query.get("destination") ?? "";
   const state = (address.query.get("state") ?? "") as DeliveryStateView | "";
+  const error = address.query.get("error") ?? "";
+  const since = sinceOf(address.query.get("since"));
   const deliveries = useInfiniteQuery({
-    queryKey: ["deliveries", destination, state],
+    queryKey: ["deliveries", destination, state, error, since],
     queryFn: ({ pageParam }) =>
       api.deliveries.list({
         destinationId: destination || undefined,
         state: state || undefined,
+        error: error || undefined,
+        from: since === "" ? undefined : new Date(Date.now() - SINCE[since].ms).toISOString(),
         limit: PAGE,
         cursor: pageParam,
       }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor,
     refetchInterval: 3_000,
+    placeholderData: keepPreviousData,
   });
-  const choose = (change: { destination?: string; state?: string }) => {
-    const next = { destination, state, ...change };
-    const href = addresses.deliveries({
-      ...(next.destination === "" ? {} : { destination: next.destination }),
-      ...(next.state === "" ? {} : { state: next.state }),
-    });
-    navigate(href, "replace");
-  };
+  const choose = (change: { destination?: string; state?: string; error?: string; since?: string }) =>
+    navigate(addresses.deliveries({ destination, state, error, since, ...change }), "replace");
   const items = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Page
@@ -79,6 +89,17 @@ export function DeliveriesPage() {
             ]}
             onChange={(event) => choose({ state: event.target.value })}
           />
+          <SelectField
+            label="Since"
+            hideLabel
+            value={since}
+            options={[
+              ["", "At any time"],
+              ...Object.entries(SINCE).map(([key, { label }]) => [key, label] as const),
+            ]}
+            onChange={(event) => choose({ since: event.target.value })}
+          />
+          <ReasonField key={error} value={error} onChange={(next) => choose({ error: next })} />
           <p className="small faint list-order">Newest first</p>
         </div>
         {deliveries.isError ? (
@@ -86,10 +107,7 @@ export function DeliveriesPage() {
         ) : deliveries.isPending ? (
           <Skeleton lines={6} />
         ) : items.length === 0 ? (
-          <EmptyState
-            icon="check"
-            title={state === "" ? "Nothing failed, nothing waits" : "No delivery in this state"}
-          >
+          <EmptyState icon="check" title={emptyTitle(state, error !== "" || since !== "")}>
             <p>
               {state === ""
                 ? "Failed deliveries stay here with all their attempts until you replay them."
@@ -116,5 +134,32 @@ export function DeliveriesPage() {
         onClose={() => setReplaying(false)}
       />
     </Page>
+  );
+}
+
+function emptyTitle(state: DeliveryStateView | "", isNarrowed: boolean): string {
+  if (isNarrowed) return "No delivery fits";
+  return state === "" ? "Nothing failed, nothing waits" : "No delivery in this state";
+}
+
+/** Part of the reason, applied with Enter or on leaving the field. */
+function ReasonField({ value, onChange }: { value: string; onChange: (text: string) => void }) {
+  const [text, setText] = useState(value);
+  const apply = () => {
+    if (text.trim() !== value) onChange(text.trim());
+  };
+  return (
+    <TextField
+      label="Reason contains"
+      hideLabel
+      type="search"
+      placeholder="Reason contains"
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={apply}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") apply();
+      }}
+    />
   );
 }

@@ -1,4 +1,9 @@
-import type { DeliveryStateView, DestinationView, ReplayFilter } from "@sluice/protocol";
+import {
+  type DeliveryStateView,
+  type DestinationView,
+  MESSAGE_KINDS,
+  type ReplayFilter,
+} from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
@@ -14,6 +19,7 @@ interface ReplayDraft {
   readonly destinationId: string;
   readonly state: DeliveryStateView | "";
   readonly type: string;
+  readonly messageId: string;
   readonly event: string;
   readonly userId: string;
   readonly from: string;
@@ -55,6 +61,7 @@ function ReplayForm({
     destinationId: destinationId ?? destinations[0]?.id ?? "",
     state: "failed",
     type: "",
+    messageId: "",
     event: "",
     userId: "",
     from: "",
@@ -102,6 +109,12 @@ function ReplayForm({
         onChange={(event) => change({ state: event.target.value as ReplayDraft["state"] })}
       />
       <div className="field-grid">
+        <SelectField
+          label="Kind"
+          value={draft.type}
+          options={[["", "every kind"], ...[...MESSAGE_KINDS, "delete"].map((kind) => [kind, kind] as const)]}
+          onChange={(event) => change({ type: event.target.value })}
+        />
         <TextField
           label="Event"
           optional
@@ -113,6 +126,12 @@ function ReplayForm({
           optional
           value={draft.userId}
           onChange={(event) => change({ userId: event.target.value })}
+        />
+        <TextField
+          label="Message id"
+          optional
+          value={draft.messageId}
+          onChange={(event) => change({ messageId: event.target.value })}
         />
         <TextField
           label="From"
@@ -156,11 +175,12 @@ function ReplayForm({
 
 /** Fields that were left empty ask nothing; a local time becomes UTC. */
 function filterOf(draft: ReplayDraft): ReplayFilter {
-  const { destinationId, state, type, event, userId, from, to } = draft;
+  const { destinationId, state, type, messageId, event, userId, from, to } = draft;
   return {
     destinationId,
     ...(state === "" ? {} : { state }),
     ...(type === "" ? {} : { type }),
+    ...(messageId.trim() === "" ? {} : { messageId: messageId.trim() }),
     ...(event.trim() === "" ? {} : { event: event.trim() }),
     ...(userId.trim() === "" ? {} : { userId: userId.trim() }),
     ...(from === "" ? {} : { from: new Date(from).toISOString() }),

@@ -1,7 +1,8 @@
 import type { DestinationStatusView } from "@sluice/protocol";
 import { useDestinationStatus } from "../../api/queries.js";
 import { Badge } from "../../ui/badge.js";
-import { count } from "../../words/numbers.js";
+import { Count } from "../../ui/count.js";
+import { lagOf } from "../../words/lag.js";
 import type { Tone } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
 
@@ -38,18 +39,14 @@ export function DestinationHealth({ id }: { id: string }) {
   );
 }
 
-/** Messages that wait: those it has not come to, and those that are to be tried again. */
+/** How many messages wait for it now, and on hover what they are. */
 export function DestinationLag({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
   if (data === undefined) return <>…</>;
-  // What is behind a disabled destination is skipped, not waited for.
-  if (data.state === "disabled")
-    return <span title="waiting from before it was disabled">{count(data.retries)}</span>;
+  const { waiting, note } = lagOf(data);
   return (
-    <span
-      title={`${count(data.behind)} not looked at yet, ${count(data.retries)} waiting for another attempt`}
-    >
-      {count(data.behind + data.retries)}
+    <span title={note}>
+      <Count value={waiting} />
     </span>
   );
 }

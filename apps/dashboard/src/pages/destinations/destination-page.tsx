@@ -2,18 +2,21 @@ import type { CatalogEntryView, DestinationView } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { useCatalog, useDestinationStatus, useSources } from "../../api/queries.js";
+import { useCatalog, useDestinationStatus, useSources, useTotals } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useRouter } from "../../routing/router.js";
 import { Badge } from "../../ui/badge.js";
-import { Button, ButtonLink } from "../../ui/button.js";
-import { Confirm } from "../../ui/confirm.js";
+import { Button } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
 import { Switch, TextField } from "../../ui/field.js";
 import { useNotify } from "../../ui/notice.js";
 import { Card, Page } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
+import { RemovalCard } from "../../ui/removal-card.js";
+import { Stat } from "../../ui/stat.js";
+import { ThingPage } from "../../ui/thing-page.js";
 import { Time } from "../../ui/time.js";
+import { issueAt, issuesOf } from "../../words/issues.js";
+import { lagOf } from "../../words/lag.js";
 import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { catalogWords } from "../catalog/catalog-words.js";
@@ -21,10 +24,12 @@ import { RecentDeliveries } from "../deliveries/recent-deliveries.js";
 import { DestinationHealth, HEALTH } from "./destination-health.js";
 import { FilterRules } from "./filter-rules.js";
 import { schemaProperties } from "./schema-fields.js";
-import { draftOf, issueAt, issuesOf, settingsOf } from "./settings-draft.js";
+import { draftOf, settingsOf } from "./settings-draft.js";
 import { SettingsForm } from "./settings-form.js";
 import { SourceChoice } from "./source-choice.js";
 import { TestSend } from "./test-send.js";
+
+const UP = { href: addresses.destinations(), label: "Destinations" };
 
 const NAME_HINT = (
   <>
@@ -34,46 +39,46 @@ const NAME_HINT = (
 
 export function DestinationPage({ id }: { id: string }) {
   const api = useApi();
-  const { address } = useRouter();
   const catalog = useCatalog();
   const destination = useQuery({ queryKey: ["destinations", id], queryFn: () => api.destinations.get(id) });
-  const up = { href: addresses.destinations(), label: "Destinations" };
-  const failed = [destination, catalog].find((query) => query.isError);
-  if (failed !== undefined) {
-    return (
-      <Page title="Destination" up={up}>
-        <Failure error={failed.error} onRetry={() => void failed.refetch()} />
-      </Page>
-    );
-  }
   const entry = catalog.data?.find((one) => one.type === destination.data?.type);
-  if (destination.data === undefined || entry === undefined) {
-    return (
-      <Page title="Destination" up={up}>
-        <Card>
-          <Skeleton />
-        </Card>
-      </Page>
-    );
-  }
+  const both = destination.data && entry && { destination: destination.data, entry };
+  return (
+    <ThingPage
+      kind="Destination"
+      up={UP}
+      query={{
+        data: both,
+        error: destination.error ?? catalog.error,
+        refetch: destination.refetch,
+      }}
+    >
+      {(found) => <DestinationBody {...found} />}
+    </ThingPage>
+  );
+}
+
+function DestinationBody({ destination, entry }: { destination: DestinationView; entry: CatalogEntryView }) {
+  const { address } = useRouter();
+  const { id } = destination;
   return (
     <Page
-      title={destination.data.name}
-      up={up}
+      title={destination.name}
+      up={UP}
       badge={
         <>
           <Badge tone="quiet">{entry.name}</Badge>
           <DestinationHealth id={id} />
         </>
       }
-      actions={<EnabledSwitch destination={destination.data} />}
+      actions={<EnabledSwitch destination={destination} />}
     >
       <Status id={id} />
       <TestSend id={id} atOnce={address.query.get("test") === "now"} />
       <RecentDeliveries destinationId={id} />
-      <EditSettings key={destination.data.version} destination={destination.data} entry={entry} />
-      <FilterRules destination={destination.data} />
-      <Removal destination={destination.data} />
+      <EditSettings key={destination.version} destination={destination} entry={entry} />
+      <FilterRules destination={destination} />
+      <Removal destination={destination} />
     </Page>
   );
 }
@@ -105,14 +110,14 @@ function EnabledSwitch({ destination }: { destination: DestinationView }) {
 
 function Status({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
+  const totals = useTotals().data;
+  const lag = data && lagOf(data);
+  const countOf = (state: string) => totals && count(totals.deliveries.get(id)?.get(state) ?? 0);
   return (
     <div className="stats">
-      <Stat label="Behind" value={data && count(data.behind)} note="messages it has not come to yet, now" />
-      <Stat
-        label="To be tried again"
-        value={data && count(data.retries)}
-        note="messages that failed and wait, now"
-      />
+      <Stat label="Waiting" value={lag && count(lag.waiting)} note={lag && `now: ${lag.note}`} />
+      <Stat label="Delivered" value={countOf("delivered")} note="since the collector's start" />
+      <Stat label="Failed" value={countOf("failed")} note="given up, since the collector's start" />
       <Stat
         label="Now"
         value={data && HEALTH[data.state].label}
@@ -126,16 +131,6 @@ function Status({ id }: { id: string }) {
           )
         }
       />
-    </div>
-  );
-}
-
-function Stat({ label, value, note }: { label: string; value: React.ReactNode; note: React.ReactNode }) {
-  return (
-    <div className="stat">
-      <span className="stat-label">{label}</span>
-      <span className="stat-value">{value ?? "…"}</span>
-      <span className="stat-note">{note}</span>
     </div>
   );
 }
@@ -198,41 +193,14 @@ function EditSettings({ destination, entry }: { destination: DestinationView; en
 
 function Removal({ destination }: { destination: DestinationView }) {
   const api = useApi();
-  const queries = useQueryClient();
-  const { navigate } = useRouter();
-  const [isLeaving, setLeaving] = useState(false);
-  const remove = useMutation({
-    mutationFn: () => api.destinations.delete(destination.id),
-    onSuccess: async () => {
-      navigate(addresses.destinations());
-      await queries.invalidateQueries({ queryKey: ["destinations"] });
-    },
-  });
   return (
-    <Card title="Removal">
-      <div className="row-apart">
-        <p className="soft">Disabling keeps what is queued. Deleting forgets it, with all attempts.</p>
-        <div className="row">
-          <ButtonLink look="quiet" href={addresses.deliveries({ destination: destination.id })}>
-            Its deliveries
-          </ButtonLink>
-          <Button look="quiet" icon="deletions" onClick={() => setLeaving(true)}>
-            Delete
-          </Button>
-        </div>
-      </div>
-      <Confirm
-        open={isLeaving}
-        title={`Delete ${destination.name}?`}
-        action="Delete destination"
-        busy={remove.isPending}
-        error={remove.error}
-        onClose={() => setLeaving(false)}
-        onConfirm={() => remove.mutate()}
-      >
-        Messages that wait for it are not sent any more, and its attempts and outcomes are forgotten. The
-        messages themselves stay.
-      </Confirm>
-    </Card>
+    <RemovalCard
+      text="Messages that wait for it are not sent any more, and its attempts and outcomes are forgotten. The messages themselves stay. Disabling it keeps what is queued."
+      name={destination.name}
+      action="Delete destination"
+      remove={() => api.destinations.delete(destination.id)}
+      resource="destinations"
+      then={addresses.destinations()}
+    />
   );
 }

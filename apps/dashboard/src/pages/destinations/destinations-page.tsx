@@ -1,18 +1,16 @@
-import type { DestinationView } from "@sluice/protocol";
 import { useDestinations, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { ButtonLink } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";
 import { Card, Page } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
-import { Table } from "../../ui/table.js";
 import { Time } from "../../ui/time.js";
-import { DestinationHealth, DestinationLag } from "./destination-health.js";
+import { DestinationTable } from "./destination-table.js";
 
 export function DestinationsPage() {
   const destinations = useDestinations();
+  const names = useNames();
   return (
     <Page
       title="Destinations"
@@ -48,36 +46,16 @@ export function DestinationsPage() {
               </p>
             </EmptyState>
           ) : (
-            <DestinationTable destinations={destinations.data} />
+            <DestinationTable
+              destinations={destinations.data}
+              more={[
+                { head: "Sources", cell: (one) => one.sourceIds.map(names.source).join(", ") || "None" },
+                { head: "Made", align: "end", cell: (one) => <Time at={one.createdAt} /> },
+              ]}
+            />
           )}
         </Card>
       )}
     </Page>
-  );
-}
-
-function DestinationTable({ destinations }: { destinations: readonly DestinationView[] }) {
-  const names = useNames();
-  return (
-    <Table
-      label="Destinations, oldest first"
-      items={destinations}
-      keyOf={(one) => one.id}
-      columns={[
-        {
-          head: "Name",
-          lead: true,
-          cell: (one) => (
-            <Link className="strong-link" href={addresses.destination(one.id)}>
-              {one.name}
-            </Link>
-          ),
-        },
-        { head: "State", cell: (one) => <DestinationHealth id={one.id} /> },
-        { head: "Behind", align: "end", cell: (one) => <DestinationLag id={one.id} /> },
-        { head: "Sources", cell: (one) => one.sourceIds.map(names.source).join(", ") || "None" },
-        { head: "Made", align: "end", cell: (one) => <Time at={one.createdAt} /> },
-      ]}
-    />
   );
 }

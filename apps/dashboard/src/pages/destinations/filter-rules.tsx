@@ -1,136 +1,108 @@
 import type { DestinationView, FilterRuleView } from "@sluice/protocol";
-import { MESSAGE_KINDS } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { Button, IconButton } from "../../ui/button.js";
+import { Button } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
-import { SelectField, TextField } from "../../ui/field.js";
+import { Menu, MenuItem } from "../../ui/menu.js";
 import { Card } from "../../ui/page.js";
+import { RuleDialog } from "./rule-dialog.js";
+import { moved } from "./rule-draft.js";
 import { ruleInWords } from "./rule-words.js";
+
+type Editing =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "new"; readonly of: DestinationView }
+  /** `of` is the destination as it was when editing began: if somebody changed it since, saving says so. */
+  | { readonly kind: "rule"; readonly of: DestinationView; readonly index: number };
 
 /** Rules that drop, sample or thin out what this destination is sent. */
 export function FilterRules({ destination }: { destination: DestinationView }) {
   const api = useApi();
   const queries = useQueryClient();
+  const [editing, setEditing] = useState<Editing>({ kind: "nothing" });
   const save = useMutation({
-    mutationFn: (filters: readonly FilterRuleView[]) =>
-      api.destinations.patch(destination.id, { filters, version: destination.version }),
+    mutationFn: ({ of, filters }: { of: DestinationView; filters: readonly FilterRuleView[] }) =>
+      api.destinations.patch(of.id, { filters, version: of.version }),
+    onSuccess: () => setEditing({ kind: "nothing" }),
     onSettled: () => queries.invalidateQueries({ queryKey: ["destinations"] }),
   });
   const rules = destination.filters;
+  const change = (filters: readonly FilterRuleView[]) => save.mutate({ of: destination, filters });
+  const isOpen = editing.kind !== "nothing";
+  const edit = (next: Editing) => {
+    save.reset();
+    setEditing(next);
+  };
   return (
     <Card
       title="Filter"
-      note="Asked from top to bottom, the first rule that matches acts. What is filtered stays stored and counted."
+      note="From top to bottom. The first rule that drops or keeps a share decides; rules that remove fields add up. What is filtered stays stored and counted."
+      actions={
+        <Button size="small" icon="plus" onClick={() => edit({ kind: "new", of: destination })}>
+          New rule
+        </Button>
+      }
     >
       <div className="stack">
-        {rules.length > 0 && (
+        {rules.length === 0 ? (
+          <p className="soft">No rule: every message of its sources is sent as it is.</p>
+        ) : (
           <ol className="lines">
             {rules.map((rule, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: rules have no other name than their place
               <li key={index}>
-                <span className="grow">{ruleInWords(rule)}</span>
-                <IconButton
-                  icon="close"
-                  label={`Remove rule ${index + 1}`}
-                  onClick={() => save.mutate(rules.filter((_, at) => at !== index))}
-                />
+                <span className="faint number">{index + 1}</span>
+                <button
+                  type="button"
+                  className="text-button grow rule-text"
+                  onClick={() => edit({ kind: "rule", of: destination, index })}
+                >
+                  {ruleInWords(rule)}
+                  <span className="visually-hidden">, edit it</span>
+                </button>
+                <Menu label={`Rule ${index + 1}`} icon="more">
+                  <MenuItem icon="edit" onSelect={() => edit({ kind: "rule", of: destination, index })}>
+                    Edit
+                  </MenuItem>
+                  {index > 0 && (
+                    <MenuItem icon="up" onSelect={() => change(moved(rules, index, -1))}>
+                      Move up
+                    </MenuItem>
+                  )}
+                  {index < rules.length - 1 && (
+                    <MenuItem icon="down" onSelect={() => change(moved(rules, index, 1))}>
+                      Move down
+                    </MenuItem>
+                  )}
+                  <MenuItem
+                    icon="deletions"
+                    danger
+                    onSelect={() => change(rules.filter((_, at) => at !== index))}
+                  >
+                    Remove
+                  </MenuItem>
+                </Menu>
               </li>
             ))}
           </ol>
         )}
-        <NewRule busy={save.isPending} onAdd={(rule) => save.mutate([...rules, rule])} />
-        {save.isError && <Failure error={save.error} />}
+        {save.isError && !isOpen && <Failure error={save.error} />}
       </div>
+      <RuleDialog
+        open={isOpen}
+        rule={editing.kind === "rule" ? editing.of.filters[editing.index] : undefined}
+        busy={save.isPending}
+        error={isOpen ? save.error : undefined}
+        onClose={() => edit({ kind: "nothing" })}
+        onSave={(rule) => {
+          if (editing.kind === "nothing") return;
+          const { of } = editing;
+          const filters =
+            editing.kind === "new" ? [...of.filters, rule] : of.filters.with(editing.index, rule);
+          save.mutate({ of, filters });
+        }}
+      />
     </Card>
   );
-}
-
-type Action = "drop" | "sample" | "remove";
-
-function NewRule({ busy, onAdd }: { busy: boolean; onAdd: (rule: FilterRuleView) => void }) {
-  const [action, setAction] = useState<Action>("drop");
-  const [kind, setKind] = useState("");
-  const [event, setEvent] = useState("");
-  const [detail, setDetail] = useState("");
-  const submit = (submitted: FormEvent) => {
-    submitted.preventDefault();
-    onAdd({
-      ...(kind === "" ? {} : { kinds: [kind] }),
-      ...(event.trim() === "" ? {} : { events: [event.trim()] }),
-      action: actionOf(action, detail),
-    });
-    setEvent("");
-    setDetail("");
-  };
-  return (
-    <form className="rule-form" onSubmit={submit}>
-      <SelectField
-        label="What to do"
-        value={action}
-        options={[
-          ["drop", "Drop"],
-          ["sample", "Keep a share of"],
-          ["remove", "Remove fields of"],
-        ]}
-        onChange={(change) => setAction(change.target.value as Action)}
-      />
-      <SelectField
-        label="Kind"
-        value={kind}
-        options={[["", "Every kind"], ...MESSAGE_KINDS.map((name) => [name, name] as const)]}
-        onChange={(change) => setKind(change.target.value)}
-      />
-      <TextField
-        label="Event"
-        optional
-        placeholder="Any event"
-        value={event}
-        onChange={(change) => setEvent(change.target.value)}
-      />
-      {action === "sample" && (
-        <TextField
-          label="Share kept, in %"
-          type="number"
-          min={0}
-          max={100}
-          required
-          value={detail}
-          onChange={(change) => setDetail(change.target.value)}
-        />
-      )}
-      {action === "remove" && (
-        <TextField
-          label="Fields"
-          placeholder="properties.email, context.ip"
-          required
-          value={detail}
-          onChange={(change) => setDetail(change.target.value)}
-        />
-      )}
-      <Button type="submit" busy={busy}>
-        Add rule
-      </Button>
-    </form>
-  );
-}
-
-function actionOf(action: Action, detail: string): FilterRuleView["action"] {
-  switch (action) {
-    case "drop":
-      return { kind: "drop" };
-    case "sample":
-      return { kind: "sample", share: Number(detail) / 100 };
-    case "remove":
-      return {
-        kind: "remove",
-        paths: detail
-          .split(",")
-          .map((path) => path.trim())
-          .filter(Boolean),
-      };
-    default:
-      return action satisfies never;
-  }
 }

@@ -1,16 +1,7 @@
 import type { FilterRuleView } from "@sluice/protocol";
+import { comparisonInWords } from "../../forms/comparison-words.js";
 import { percent } from "../../words/numbers.js";
-import { visibleText, visibleValue } from "../../words/visible-text.js";
-
-const COMPARISON_WORDS = {
-  equals: "is",
-  not_equals: "is not",
-  exists: "is there",
-  contains: "contains",
-  less: "is less than",
-  greater: "is greater than",
-  in: "is one of",
-} as const;
+import { visibleText } from "../../words/visible-text.js";
 
 /** `Drop track “Cart Viewed” where properties.total is less than 5`. */
 export function ruleInWords({ action, kinds, events, where }: FilterRuleView): string {
@@ -25,8 +16,6 @@ export function ruleInWords({ action, kinds, events, where }: FilterRuleView): s
     events === undefined || events.length === 0
       ? ""
       : ` ${events.map((name) => `“${visibleText(name)}”`).join(", ")}`;
-  const asked = (where ?? []).map(({ path, is, value }) =>
-    `${visibleText(path)} ${COMPARISON_WORDS[is]} ${value === undefined ? "" : visibleValue(value)}`.trim(),
-  );
+  const asked = (where ?? []).map(({ path, is, value }) => comparisonInWords(path, is, value));
   return `${does} ${which}${named}${asked.length === 0 ? "" : ` where ${asked.join(" and ")}`}`;
 }

@@ -1,5 +1,5 @@
 import { Checkbox, SelectField, TextField } from "../../ui/field.js";
-import { issueAt, type SettingsIssue } from "./settings-draft.js";
+import { type FieldIssue, issueAt } from "../../words/issues.js";
 
 /** One setting of a JSON Schema, as far as a form can draw it. */
 export interface SchemaProperty {
@@ -43,7 +43,7 @@ export function SchemaFields({
 }: {
   properties: readonly SchemaProperty[];
   values: Readonly<Record<string, unknown>>;
-  issues: readonly SettingsIssue[];
+  issues: readonly FieldIssue[];
   onChange: (values: Readonly<Record<string, unknown>>) => void;
 }) {
   return (

@@ -20,7 +20,8 @@ export interface HeaderDraft {
 /** The secret is never read back: it is kept, replaced or removed. */
 export type SecretDraft =
   | { readonly kind: "keep" }
-  | { readonly kind: "set"; readonly value: string }
+  /** `former` is what receivers still know during a rotation; empty: none. */
+  | { readonly kind: "set"; readonly value: string; readonly former: string }
   | { readonly kind: "remove" };
 
 export interface SettingsDraft {
@@ -94,7 +95,10 @@ export function settingsOf(
       });
   }
   if (properties.has("sharedSecret")) {
-    if (draft.secret.kind === "set" && draft.secret.value !== "") settings.sharedSecret = draft.secret.value;
+    if (draft.secret.kind === "set" && draft.secret.value !== "") {
+      const { value, former } = draft.secret;
+      settings.sharedSecret = former === "" ? value : [value, former];
+    }
     if (draft.secret.kind === "remove") settings.sharedSecret = null;
   }
   return settings;
@@ -104,19 +108,4 @@ export function settingsOf(
 export function newSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-export interface SettingsIssue {
-  readonly path: string;
-  readonly message: string;
-}
-
-/** What the API found wrong, by field (`settings.webhooks[0].url`). */
-export function issuesOf(error: unknown): readonly SettingsIssue[] {
-  const details = (error as { details?: { issues?: unknown } } | null)?.details;
-  return Array.isArray(details?.issues) ? (details.issues as SettingsIssue[]) : [];
-}
-
-export function issueAt(issues: readonly SettingsIssue[], path: string): string | undefined {
-  return issues.find((issue) => issue.path === path || issue.path === `settings.${path}`)?.message;
 }

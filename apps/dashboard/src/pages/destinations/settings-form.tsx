@@ -1,17 +1,10 @@
 import { Button, IconButton } from "../../ui/button.js";
 import { CopyButton } from "../../ui/copy-button.js";
 import { Field, TextField } from "../../ui/field.js";
+import { type FieldIssue, issueAt } from "../../words/issues.js";
 import { visibleText } from "../../words/visible-text.js";
 import { SchemaFields, schemaProperties } from "./schema-fields.js";
-import {
-  issueAt,
-  newHeader,
-  newSecret,
-  newWebhook,
-  type SettingsDraft,
-  type SettingsIssue,
-  type WebhookDraft,
-} from "./settings-draft.js";
+import { newHeader, newSecret, newWebhook, type SettingsDraft, type WebhookDraft } from "./settings-draft.js";
 
 const MOST_WEBHOOKS = 5;
 
@@ -25,7 +18,7 @@ export function SettingsForm({
 }: {
   schema: object;
   draft: SettingsDraft;
-  issues: readonly SettingsIssue[];
+  issues: readonly FieldIssue[];
   /** Whether a secret is kept already. */
   hasSecret: boolean;
   onChange: (draft: SettingsDraft) => void;
@@ -82,7 +75,7 @@ function Webhooks({
   onChange,
 }: {
   webhooks: readonly WebhookDraft[];
-  issues: readonly SettingsIssue[];
+  issues: readonly FieldIssue[];
   onChange: (webhooks: readonly WebhookDraft[]) => void;
 }) {
   const replace = (row: number, change: Partial<WebhookDraft>) =>
@@ -180,6 +173,8 @@ function Webhooks({
   );
 }
 
+const NEW_SECRET = { kind: "set", value: "", former: "" } as const;
+
 function Secret({
   draft,
   hasSecret,
@@ -197,7 +192,7 @@ function Secret({
         <span className="field-label">Shared secret</span>
         <p className="row">
           <span className="soft grow">One is set. Requests are signed; it cannot be shown again.</span>
-          <Button size="small" onClick={() => onChange({ kind: "set", value: "" })}>
+          <Button size="small" onClick={() => onChange(NEW_SECRET)}>
             Replace
           </Button>
           <Button size="small" look="quiet" onClick={() => onChange({ kind: "remove" })}>
@@ -220,33 +215,51 @@ function Secret({
       </div>
     );
   }
-  const value = draft.kind === "set" ? draft.value : "";
+  const { value, former } = draft.kind === "set" ? draft : NEW_SECRET;
   return (
-    <Field
-      label="Shared secret"
-      optional
-      error={error}
-      hint="Signs each request: X-Signature is the HMAC-SHA1 of the body. Copy it now, it is not shown again."
-    >
-      {(wiring) => (
-        <div className="with-button">
-          <input
-            {...wiring}
-            className="input mono"
-            autoComplete="off"
+    <div className="stack">
+      <Field
+        label="Shared secret"
+        optional
+        error={error}
+        hint="Signs each request: X-Signature is the HMAC-SHA1 of the body. Copy it now, it is not shown again."
+      >
+        {(wiring) => (
+          <div className="with-button">
+            <input
+              {...wiring}
+              className="input mono"
+              autoComplete="off"
+              spellCheck={false}
+              value={value}
+              onChange={(event) => onChange({ kind: "set", value: event.target.value, former })}
+            />
+            {value === "" ? (
+              <Button icon="key" onClick={() => onChange({ kind: "set", value: newSecret(), former })}>
+                Make one
+              </Button>
+            ) : (
+              <CopyButton text={value} label="Copy the secret" />
+            )}
+          </div>
+        )}
+      </Field>
+      {hasSecret && (
+        <div className="row-apart">
+          <TextField
+            label="Former secret"
+            optional
+            className="mono"
             spellCheck={false}
-            value={value}
-            onChange={(event) => onChange({ kind: "set", value: event.target.value })}
+            hint="During a rotation: receivers that still verify with it go on. The new one signs first."
+            value={former}
+            onChange={(event) => onChange({ kind: "set", value, former: event.target.value })}
           />
-          {value === "" ? (
-            <Button icon="key" onClick={() => onChange({ kind: "set", value: newSecret() })}>
-              Make one
-            </Button>
-          ) : (
-            <CopyButton text={value} label="Copy the secret" />
-          )}
+          <Button look="quiet" size="small" onClick={() => onChange({ kind: "keep" })}>
+            Keep the one that is set
+          </Button>
         </div>
       )}
-    </Field>
+    </div>
   );
 }

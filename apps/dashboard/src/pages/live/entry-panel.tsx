@@ -3,7 +3,9 @@ import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { KindTag, StateBadge } from "../../ui/badge.js";
 import { ButtonLink, IconButton } from "../../ui/button.js";
+import { Dialog } from "../../ui/dialog.js";
 import { JsonTree } from "../../ui/json-tree.js";
+import { SIDE_PANEL, useMedia } from "../../ui/use-media.js";
 import { messageTitle } from "../../words/messages.js";
 import { exactTime, localTime } from "../../words/times.js";
 import { visibleText } from "../../words/visible-text.js";
@@ -11,64 +13,75 @@ import { CopyAs } from "../message/copy-as.js";
 import { IssueList } from "../message/issue-list.js";
 import type { LogEntry } from "./live-log.js";
 
-/** The selected message beside the list: what it is, what became of it, all of its JSON. */
+/** The selected message: beside the list where there is room, else in a dialog over it. */
 export function EntryPanel({ entry, onClose }: { entry: LogEntry; onClose: () => void }) {
-  const names = useNames();
+  const isBeside = useMedia(SIDE_PANEL);
+  const title = messageTitle(entry.message);
+  if (!isBeside) {
+    return (
+      <Dialog open onClose={onClose} title={title}>
+        <EntryBody entry={entry} />
+      </Dialog>
+    );
+  }
   return (
     <section className="entry" aria-label="Selected message">
       <header className="entry-head">
         <KindTag kind={String(entry.message.type ?? "?")} />
-        <h2 className="grow">{messageTitle(entry.message)}</h2>
+        <h2 className="grow">{title}</h2>
         <IconButton icon="close" label="Close" onClick={onClose} />
       </header>
-      <div className="entry-body">
-        <dl className="facts small">
-          <dt>Received</dt>
-          <dd title={exactTime(entry.receivedAt)}>{localTime(entry.receivedAt)}</dd>
-          <dt>Source</dt>
-          <dd>
-            <Link href={addresses.source(entry.sourceId)}>{names.source(entry.sourceId)}</Link>
-          </dd>
-          <dt>Message id</dt>
-          <dd className="mono">
-            {entry.messageId === undefined ? "none" : visibleText(entry.messageId, 100)}
-          </dd>
-        </dl>
-        {entry.kind === "rejected" ? (
-          <IssueList issues={entry.issues} />
-        ) : (
-          <ul className="stack-tight">
-            {entry.outcomes.length === 0 && (
-              <li className="small faint">Stored. No destination is connected to this source.</li>
-            )}
-            {entry.outcomes.map((outcome) => (
-              <li key={outcome.destinationId} className="entry-outcome">
-                <StateBadge state={outcome.state} />
-                <Link href={addresses.destination(outcome.destinationId)}>
-                  {names.destination(outcome.destinationId)}
-                </Link>
-                <span className="small faint grow">{visibleText(outcome.reason, 200)}</span>
-              </li>
-            ))}
-          </ul>
-        )}
-        <div className="row">
-          {entry.messageId !== undefined && (
-            <ButtonLink look="primary" size="small" href={addresses.message(entry.messageId, entry.sourceId)}>
-              Open the timeline
-            </ButtonLink>
-          )}
-          {entry.kind === "accepted" && <CopyAs message={entry.message} sourceId={entry.sourceId} />}
-        </div>
-        <JsonTree
-          value={
-            entry.kind === "rejected" && Object.keys(entry.message).length === 0
-              ? entry.excerpt
-              : entry.message
-          }
-          label="The message as JSON"
-        />
-      </div>
+      <EntryBody entry={entry} />
     </section>
+  );
+}
+
+function EntryBody({ entry }: { entry: LogEntry }) {
+  const names = useNames();
+  return (
+    <div className="entry-body">
+      <dl className="facts small">
+        <dt>Received</dt>
+        <dd title={exactTime(entry.receivedAt)}>{localTime(entry.receivedAt)}</dd>
+        <dt>Source</dt>
+        <dd>
+          <Link href={addresses.source(entry.sourceId)}>{names.source(entry.sourceId)}</Link>
+        </dd>
+        <dt>Message id</dt>
+        <dd className="mono">{entry.messageId === undefined ? "none" : visibleText(entry.messageId, 100)}</dd>
+      </dl>
+      {entry.kind === "rejected" ? (
+        <IssueList issues={entry.issues} />
+      ) : (
+        <ul className="stack-tight">
+          {entry.outcomes.length === 0 && (
+            <li className="small faint">Stored. No destination is connected to this source.</li>
+          )}
+          {entry.outcomes.map((outcome) => (
+            <li key={outcome.destinationId} className="entry-outcome">
+              <StateBadge state={outcome.state} />
+              <Link href={addresses.destination(outcome.destinationId)}>
+                {names.destination(outcome.destinationId)}
+              </Link>
+              <span className="small faint grow">{visibleText(outcome.reason, 200)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="row">
+        {entry.messageId !== undefined && (
+          <ButtonLink look="primary" size="small" href={addresses.message(entry.messageId, entry.sourceId)}>
+            Open the timeline
+          </ButtonLink>
+        )}
+        {entry.kind === "accepted" && <CopyAs message={entry.message} sourceId={entry.sourceId} />}
+      </div>
+      <JsonTree
+        value={
+          entry.kind === "rejected" && Object.keys(entry.message).length === 0 ? entry.excerpt : entry.message
+        }
+        label="The message as JSON"
+      />
+    </div>
   );
 }

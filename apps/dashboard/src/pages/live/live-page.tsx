@@ -7,6 +7,7 @@ import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";
 import { Page } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
+import { SIDE_PANEL } from "../../ui/use-media.js";
 import { count, counted } from "../../words/numbers.js";
 import { FirstMessage } from "../sources/first-message.js";
 import { EntryPanel } from "./entry-panel.js";
@@ -14,9 +15,6 @@ import { FilterField } from "./filter-field.js";
 import type { LogEntry } from "./live-log.js";
 import { LogList } from "./log-list.js";
 import { type LiveView, useLiveLog } from "./use-live-log.js";
-
-/** From this width on a selected message is shown beside the list; below, it is opened, or laid over the list. */
-const SIDE_PANEL = "(min-width: 1100px)";
 
 export function LivePage() {
   const { address, navigate } = useRouter();

@@ -1,12 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useEffect, useId, useRef, useSyncExternalStore } from "react";
+import { type KeyboardEvent, useEffect, useId, useRef } from "react";
 import { KindTag } from "../../ui/badge.js";
+import { NARROW, useMedia } from "../../ui/use-media.js";
 import { messageTitle, messageUser } from "../../words/messages.js";
 import { clockTime, exactTime } from "../../words/times.js";
 import { verdictOf } from "../../words/verdict.js";
 import type { LiveLog, LogEntry } from "./live-log.js";
-
-const NARROW = "(max-width: 700px)";
 
 /** The rows, of which only those in sight are in the page. Arrows walk, Enter opens. */
 export function LogList({
@@ -127,16 +126,5 @@ function LogRow({ entry }: { entry: LogEntry }) {
         {verdict.label}
       </span>
     </>
-  );
-}
-
-function useMedia(query: string): boolean {
-  return useSyncExternalStore(
-    (onChange) => {
-      const media = matchMedia(query);
-      media.addEventListener("change", onChange);
-      return () => media.removeEventListener("change", onChange);
-    },
-    () => matchMedia(query).matches,
   );
 }

@@ -1,19 +1,28 @@
-import type { CollectorInfo, DestinationStatusView, DestinationView } from "@sluice/protocol";
+import type { CollectorInfo, DeliveryView, DestinationStatusView, DestinationView } from "@sluice/protocol";
+import type { Totals } from "../../api/metrics.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { Icon } from "../../ui/icon.js";
-import { Time } from "../../ui/time.js";
+import { Time, useNow } from "../../ui/time.js";
+import { lagOf } from "../../words/lag.js";
 import { counted } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 
-/** What needs somebody: the disk, destinations that fail, destinations that are off. Nothing when all is well. */
+/** A message that was given up is a matter for this long; it stays in the list of deliveries. */
+const RECENT_MS = 15 * 60_000;
+
+/** What needs somebody: the disk, destinations that are down, refuse messages or are off. Nothing when all is well. */
 export function Alerts({
   destinations,
   statuses,
+  lastFailures,
+  totals,
   storage,
 }: {
   destinations: readonly DestinationView[];
   statuses: readonly DestinationStatusView[];
+  lastFailures: readonly DeliveryView[];
+  totals: Totals | undefined;
   storage: CollectorInfo["storage"] | undefined;
 }) {
   return (
@@ -29,8 +38,14 @@ export function Alerts({
       )}
       {destinations.map((destination) => {
         const status = statuses.find((one) => one.destinationId === destination.id);
-        if (status === undefined || status.state === "delivering") return null;
-        return <DestinationAlert key={destination.id} destination={destination} status={status} />;
+        if (status === undefined) return null;
+        if (status.state !== "delivering")
+          return <DestinationAlert key={destination.id} destination={destination} status={status} />;
+        const last = lastFailures.find((one) => one.destinationId === destination.id);
+        const failed = totals?.deliveries.get(destination.id)?.get("failed") ?? 0;
+        return last === undefined || failed === 0 ? null : (
+          <RefusalAlert key={destination.id} destination={destination} last={last} failed={failed} />
+        );
       })}
     </div>
   );
@@ -59,8 +74,7 @@ function DestinationAlert({
     <div className="alert tone-bad">
       <Icon name="alert" />
       <p>
-        {name} does not take messages; {counted(status.behind + status.retries, "message")} wait and nothing
-        is lost.
+        {name} does not take messages; {counted(lagOf(status).waiting, "message")} wait and nothing is lost.
         {status.nextAttemptAt && (
           <>
             {" "}
@@ -68,6 +82,33 @@ function DestinationAlert({
           </>
         )}
         {status.lastError && <span className="soft"> {visibleText(status.lastError, 200)}</span>}
+      </p>
+    </div>
+  );
+}
+
+/** It answers, but refuses: nothing waits, and what was given up comes back only by a replay. */
+function RefusalAlert({
+  destination,
+  last,
+  failed,
+}: {
+  destination: DestinationView;
+  last: DeliveryView;
+  failed: number;
+}) {
+  const nowMs = useNow();
+  if (nowMs - Date.parse(last.at) > RECENT_MS) return null;
+  return (
+    <div className="alert tone-bad">
+      <Icon name="alert" />
+      <p>
+        <Link href={addresses.destination(destination.id)}>{destination.name}</Link> refused{" "}
+        <Link href={addresses.deliveries({ destination: destination.id, state: "failed" })}>
+          {counted(failed, "message")}
+        </Link>{" "}
+        since the collector's start, the last <Time at={last.at} />: {visibleText(last.reason, 200)}. They are
+        not sent again unless you replay them.
       </p>
     </div>
   );

@@ -1,42 +1,48 @@
 import type { DestinationView } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
-import type { MetricsSample } from "../../api/metrics.js";
-import { useDestinationStatuses, useDestinations, useInfo, useSources } from "../../api/queries.js";
-import { useMetricsHistory } from "../../api/use-metrics-history.js";
+import type { Totals } from "../../api/metrics.js";
+import {
+  useDestinationStatuses,
+  useDestinations,
+  useInfo,
+  useLastFailures,
+  useSources,
+  useTotals,
+} from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { ButtonLink } from "../../ui/button.js";
+import { Count } from "../../ui/count.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";
 import { Card, Page } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
-import { Table } from "../../ui/table.js";
 import { Time } from "../../ui/time.js";
 import { count } from "../../words/numbers.js";
-import { DestinationHealth, DestinationLag } from "../destinations/destination-health.js";
+import { DestinationTable } from "../destinations/destination-table.js";
 import { FirstMessage } from "../sources/first-message.js";
 import { Alerts } from "./alerts.js";
 import { Rates } from "./rates.js";
 
 export function OverviewPage() {
   const api = useApi();
-  const info = useInfo().data;
+  const info = useInfo();
   const sources = useSources();
   const destinations = useDestinations();
-  const metrics = useMetricsHistory();
-  const { statuses, isPending: statusesPending } = useDestinationStatuses(
-    (destinations.data ?? []).map((one) => one.id),
-  );
+  const totals = useTotals().data;
+  const destinationIds = (destinations.data ?? []).map((one) => one.id);
+  const { statuses, isPending: statusesPending } = useDestinationStatuses(destinationIds);
+  const { failures, isPending: failuresPending } = useLastFailures(destinationIds);
   const anyMessage = useQuery({
     queryKey: ["any-message"],
     queryFn: async () => (await api.messages.list({ limit: 1 })).items.length > 0,
     // Once there was a first message there will not be a first one again.
     refetchInterval: ({ state }) => (state.data === true ? false : 1_000),
   });
-  const lead = info && (
+  const lead = info.data && (
     <>
-      Counted since the collector's start, <Time at={info.startedAt} />.
+      Counted since the collector's start, <Time at={info.data.startedAt} />.
     </>
   );
   if (anyMessage.isError || sources.isError) {
@@ -47,7 +53,14 @@ export function OverviewPage() {
     );
   }
   // What needs somebody stands at the top: the page waits for it rather than moving down later.
-  if (anyMessage.isPending || sources.isPending || destinations.isPending || statusesPending) {
+  if (
+    anyMessage.isPending ||
+    sources.isPending ||
+    destinations.isPending ||
+    info.isPending ||
+    statusesPending ||
+    failuresPending
+  ) {
     return (
       <Page title="Overview" lead={lead}>
         <Card>
@@ -67,11 +80,17 @@ export function OverviewPage() {
   }
   return (
     <Page title="Overview" lead={lead}>
-      <Alerts destinations={destinations.data ?? []} statuses={statuses} storage={info?.storage} />
-      <Rates samples={metrics.data ?? []} />
+      <Alerts
+        destinations={destinations.data ?? []}
+        statuses={statuses}
+        lastFailures={failures}
+        totals={totals}
+        storage={info.data?.storage}
+      />
+      <Rates totals={totals} startedAtMs={Date.parse(info.data?.startedAt ?? "")} />
       <Card
         title="Destinations"
-        note="Oldest first. Behind: messages that wait, now; the rest counts since the collector's start"
+        note="Oldest first. Waiting: messages that are still to be sent, now; the rest counts since the collector's start"
         flush
         actions={
           <ButtonLink size="small" icon="plus" href={addresses.catalog()}>
@@ -94,7 +113,7 @@ export function OverviewPage() {
             <p>Connect a URL of yours: every message is posted to it, signed, and retried for four hours.</p>
           </EmptyState>
         ) : (
-          <DestinationLines destinations={destinations.data} last={metrics.data?.at(-1)} />
+          <DestinationLines destinations={destinations.data} totals={totals} />
         )}
       </Card>
     </Page>
@@ -103,40 +122,31 @@ export function OverviewPage() {
 
 function DestinationLines({
   destinations,
-  last,
+  totals,
 }: {
   destinations: readonly DestinationView[];
-  last: MetricsSample | undefined;
+  totals: Totals | undefined;
 }) {
-  const countOf = (id: string, state: string) =>
-    last === undefined ? "…" : count(last.deliveries.get(id)?.get(state) ?? 0);
+  const countOf = (id: string, state: string) => totals && (totals.deliveries.get(id)?.get(state) ?? 0);
   return (
-    <Table
-      label="Destinations, oldest first"
-      items={destinations}
-      keyOf={(one) => one.id}
-      columns={[
-        {
-          head: "Name",
-          lead: true,
-          cell: (one) => (
-            <Link className="strong-link" href={addresses.destination(one.id)}>
-              {one.name}
-            </Link>
-          ),
-        },
-        { head: "State", cell: (one) => <DestinationHealth id={one.id} /> },
-        { head: "Behind", align: "end", cell: (one) => <DestinationLag id={one.id} /> },
-        { head: "Delivered", align: "end", cell: (one) => countOf(one.id, "delivered") },
-        { head: "Filtered", align: "end", cell: (one) => countOf(one.id, "filtered") },
+    <DestinationTable
+      destinations={destinations}
+      more={[
+        { head: "Delivered", align: "end", cell: (one) => <Count value={countOf(one.id, "delivered")} /> },
+        { head: "Filtered", align: "end", cell: (one) => <Count value={countOf(one.id, "filtered")} /> },
         {
           head: "Failed",
           align: "end",
-          cell: (one) => (
-            <Link href={addresses.deliveries({ destination: one.id, state: "failed" })}>
-              {countOf(one.id, "failed")}
-            </Link>
-          ),
+          cell: (one) => {
+            const failed = countOf(one.id, "failed");
+            return failed === undefined || failed === 0 ? (
+              <Count value={failed} />
+            ) : (
+              <Link href={addresses.deliveries({ destination: one.id, state: "failed" })}>
+                {count(failed)}
+              </Link>
+            );
+          },
         },
       ]}
     />

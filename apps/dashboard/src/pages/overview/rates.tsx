@@ -1,118 +1,151 @@
-import type { ReactNode } from "react";
-import { deliveriesIn, latencyQuantile, type MetricsSample, rate } from "../../api/metrics.js";
+import type { RatePointView, RateSpan } from "@sluice/protocol";
+import { useState } from "react";
+import { deliveriesIn, type Totals } from "../../api/metrics.js";
+import { useRates } from "../../api/queries.js";
 import { useShownTheme } from "../../theme/theme-context.js";
 import { Chart, type Series } from "../../ui/chart.js";
 import { Card } from "../../ui/page.js";
+import { Segments } from "../../ui/segments.js";
+import { Stat } from "../../ui/stat.js";
 import { count, duration, percent, perSecond } from "../../words/numbers.js";
 
-const accepted = (sample: MetricsSample) => sample.accepted;
-const delivered = (sample: MetricsSample) => deliveriesIn(sample, "delivered");
+/** Shown at the top: the finest points of so long. */
+const NOW_MS = 10_000;
+/** A collector that is younger is looked at closely first. */
+const YOUNG_MS = 15 * 60_000;
 
-/** Rates and latency of the last minutes, made of the counters' differences since this tab was opened. */
-export function Rates({ samples }: { samples: readonly MetricsSample[] }) {
-  const theme = useShownTheme();
-  const last = samples.at(-1);
-  const recent = samples.at(-Math.min(samples.length, 6));
-  const timesMs = samples.slice(1).map((sample) => sample.atMs);
-  const pairs = samples.slice(1).map((after, index) => [samples[index] as MetricsSample, after] as const);
-  const series = (read: (sample: MetricsSample) => number): (number | null)[] =>
-    pairs.map(([before, after]) => rate(before, after, read) ?? null);
-  const throughput: readonly Series[] = [
-    { label: "Accepted", color: "--accent", values: series(accepted), fill: true },
-    { label: "Delivered", color: "--good", values: series(delivered) },
-  ];
-  const quantile = (share: number) =>
-    pairs.map(([before, after]) => latencyQuantile(before, after, share) ?? null);
-  const latency: readonly Series[] = [
-    { label: "Half within", color: "--accent", values: quantile(0.5), fill: true },
-    { label: "99 % within", color: "--wait", values: quantile(0.99) },
-  ];
+const SPANS: Readonly<
+  Record<RateSpan, { readonly label: string; readonly ms: number; readonly every: string }>
+> = {
+  "5m": { label: "5 min", ms: 300_000, every: "2 s" },
+  "1h": { label: "1 hour", ms: 3_600_000, every: "20 s" },
+  "24h": { label: "24 hours", ms: 86_400_000, every: "5 min" },
+};
+
+/** Rates and latency: now, and over the time that the collector remembers. */
+export function Rates({ totals, startedAtMs }: { totals: Totals | undefined; startedAtMs: number }) {
+  const [span, setSpan] = useState<RateSpan>(() => (Date.now() - startedAtMs < YOUNG_MS ? "5m" : "1h"));
+  const finest = useRates("5m").data?.points;
+  const now = finest === undefined ? undefined : lastPoints(finest, NOW_MS);
   return (
     <>
       <div className="stats">
         <Stat
           label="Accepted"
-          value={last && recent ? perSecond(rate(recent, last, accepted) ?? 0) : "…"}
-          note={last ? `last 10 s · ${count(last.accepted)} since start` : "last 10 s"}
+          value={now && perSecond(rateOf(now, ({ accepted }) => accepted))}
+          note={`last 10 s · ${totals ? count(totals.accepted) : "…"} since start`}
         />
         <Stat
           label="Delivered"
-          value={last && recent ? perSecond(rate(recent, last, delivered) ?? 0) : "…"}
-          note={last ? `last 10 s · ${count(delivered(last))} since start` : "last 10 s"}
+          value={now && perSecond(rateOf(now, ({ delivered }) => delivered))}
+          note={`last 10 s · ${totals ? count(deliveriesIn(totals, "delivered")) : "…"} since start`}
         />
         <Stat
           label="Success"
-          value={last ? successOf(last) : "…"}
-          note="delivered of delivered and failed, since start"
+          value={totals && successOf(totals)}
+          note={`of deliveries that ended, since start · ${totals ? count(deliveriesIn(totals, "failed")) : "…"} failed`}
         />
         <Stat
           label="Rejected"
-          value={last ? count(last.rejected) : "…"}
-          note={last ? `since start · ${count(last.duplicates)} duplicates left out` : "since start"}
+          value={totals && count(totals.rejected)}
+          note={`since start · ${totals ? count(totals.duplicates) : "…"} duplicates left out`}
         />
       </div>
-      <div className="two-columns">
-        <Card
-          title="Messages a second"
-          note="Since this tab was opened, five minutes at most, a point every 2 s"
-        >
-          <Legend series={throughput} />
-          <Chart
-            label={`Messages a second: ${throughput.map((line) => `${line.label} ${perSecond(line.values.at(-1) ?? 0)}`).join(", ")}`}
-            timesMs={timesMs}
-            series={throughput}
-            format={perSecond}
-            themeKey={theme}
-          />
-        </Card>
-        <Card
-          title="From receipt to delivery"
-          note="All destinations together, of what was delivered in each 2 s"
-        >
-          <Legend series={latency} />
-          <Chart
-            label={`Latency: ${latency.map((line) => `${line.label} ${latencyWords(line.values)}`).join(", ")}`}
-            timesMs={timesMs}
-            series={latency}
-            format={duration}
-            themeKey={theme}
-          />
-        </Card>
-      </div>
+      <Charts span={span} onSpan={setSpan} />
     </>
   );
 }
 
-function Stat({ label, value, note }: { label: string; value: ReactNode; note: string }) {
+function Charts({ span, onSpan }: { span: RateSpan; onSpan: (span: RateSpan) => void }) {
+  const theme = useShownTheme();
+  const { data } = useRates(span);
+  const points = data?.points ?? [];
+  const { ms, every } = SPANS[span];
+  const timesMs = points.map(({ at }) => Date.parse(at));
+  const rates = (read: (point: RatePointView) => number) =>
+    points.map((point) => (read(point) * 1_000) / point.overMs);
+  const throughput: readonly Series[] = [
+    { label: "Accepted", color: "--accent", values: rates(({ accepted }) => accepted), fill: true },
+    { label: "Delivered", color: "--good", values: rates(({ delivered }) => delivered) },
+    { label: "Failed", color: "--bad", values: rates(({ failed }) => failed) },
+  ];
+  const latency: readonly Series[] = [
+    {
+      label: "Half within",
+      color: "--accent",
+      values: points.map(({ latencyP50Ms }) => latencyP50Ms ?? null),
+      fill: true,
+    },
+    {
+      label: "99 % within",
+      color: "--wait",
+      values: points.map(({ latencyP99Ms }) => latencyP99Ms ?? null),
+    },
+  ];
+  const common = { timesMs, spanMs: ms, themeKey: theme };
   return (
-    <div className="stat">
-      <span className="stat-label">{label}</span>
-      <span className="stat-value number">{value}</span>
-      <span className="stat-note">{note}</span>
+    <div className="two-columns">
+      <Card
+        title="Messages a second"
+        note={`All sources and destinations, a point every ${every}`}
+        actions={
+          <Segments
+            label="Time shown"
+            value={span}
+            options={Object.entries(SPANS).map(([value, { label }]) => [value as RateSpan, label] as const)}
+            onChange={onSpan}
+          />
+        }
+      >
+        <Chart
+          {...common}
+          label={`Messages a second over ${SPANS[span].label}: ${inWords(throughput, perSecond)}`}
+          series={throughput}
+          format={perSecond}
+        />
+      </Card>
+      <Card
+        title="From receipt to delivery"
+        note={`Of what was delivered in each ${every}, retries included`}
+      >
+        <Chart
+          {...common}
+          label={`Latency over ${SPANS[span].label}: ${inWords(latency, duration)}`}
+          series={latency}
+          format={duration}
+        />
+      </Card>
     </div>
   );
 }
 
-function Legend({ series }: { series: readonly Series[] }) {
-  return (
-    <p className="legend">
-      {series.map((line) => (
-        <span key={line.label}>
-          <span className={`dot dot-series${line.color}`} aria-hidden="true" />
-          {line.label}
-        </span>
-      ))}
-    </p>
-  );
+/** The points that together are about so long, up to the newest. */
+function lastPoints(points: readonly RatePointView[], ms: number): readonly RatePointView[] {
+  let lengthMs = 0;
+  const from = points.findLastIndex(({ overMs }) => {
+    lengthMs += overMs;
+    return lengthMs >= ms;
+  });
+  return points.slice(Math.max(0, from));
 }
 
-function successOf(sample: MetricsSample): string {
-  const good = delivered(sample);
-  const all = good + deliveriesIn(sample, "failed");
+function rateOf(points: readonly RatePointView[], read: (point: RatePointView) => number): number {
+  const ms = points.reduce((sum, { overMs }) => sum + overMs, 0);
+  return ms === 0 ? 0 : (points.reduce((sum, point) => sum + read(point), 0) * 1_000) / ms;
+}
+
+function successOf(totals: Totals): string {
+  const good = deliveriesIn(totals, "delivered");
+  const all = good + deliveriesIn(totals, "failed");
   return all === 0 ? "–" : percent(good / all);
 }
 
-function latencyWords(values: readonly (number | null)[]): string {
-  const last = values.findLast((value) => value !== null);
-  return last === undefined || last === null ? "nothing delivered yet" : duration(last);
+/** The last values, for whoever does not see the lines. */
+function inWords(series: readonly Series[], format: (value: number) => string): string {
+  return series
+    .map(({ label, values }) => {
+      const last = values.findLast((value) => value !== null);
+      return `${label} ${last === undefined || last === null ? "not known" : format(last)}`;
+    })
+    .join(", ");
 }

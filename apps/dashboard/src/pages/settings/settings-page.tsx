@@ -1,11 +1,17 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useApi } from "../../api/api-context.js";
 import { useInfo } from "../../api/queries.js";
 import { useSignOut } from "../../session/session.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
+import { Confirm } from "../../ui/confirm.js";
 import { Failure } from "../../ui/failure.js";
+import { useNotify } from "../../ui/notice.js";
 import { Card, Page } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
-import { Time } from "../../ui/time.js";
+import { clockSkewMs, Time } from "../../ui/time.js";
+import { duration } from "../../words/numbers.js";
 import { AuditCard } from "./audit-card.js";
 import { TokensCard } from "./tokens-card.js";
 
@@ -21,6 +27,7 @@ export function SettingsPage() {
       }
     >
       <CollectorCard />
+      <ResetCard />
       <TokensCard />
       <AuditCard />
     </Page>
@@ -49,6 +56,8 @@ function CollectorCard() {
           <dd>
             <Time at={info.data.startedAt} />
           </dd>
+          <dt>Its clock</dt>
+          <dd>{skewInWords(clockSkewMs())}</dd>
           <dt>Storage</dt>
           <dd>
             {info.data.storage.kind === "ready" ? (
@@ -71,6 +80,54 @@ function CollectorCard() {
           </dd>
         </dl>
       )}
+    </Card>
+  );
+}
+
+/** Times are shown by the collector's clock; who compares them with their own has to know. */
+function skewInWords(skewMs: number): string {
+  if (skewMs === 0) return "As this browser's";
+  return `${duration(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} this browser's; times here are by the collector's`;
+}
+
+/** A collector in development can begin anew. */
+function ResetCard() {
+  const api = useApi();
+  const queries = useQueryClient();
+  const notify = useNotify();
+  const mode = useInfo().data?.mode;
+  const [isAsking, setAsking] = useState(false);
+  const reset = useMutation({
+    mutationFn: () => api.reset(),
+    onSuccess: async () => {
+      setAsking(false);
+      notify("Every message is forgotten");
+      await queries.invalidateQueries();
+    },
+  });
+  if (mode !== "dev") return null;
+  return (
+    <Card title="Begin anew" note="Only in development">
+      <div className="row-apart">
+        <p className="soft grow">
+          Forgets every message and profile and what became of them. Sources, destinations, tokens and
+          audiences stay.
+        </p>
+        <Button icon="deletions" onClick={() => setAsking(true)}>
+          Forget all messages
+        </Button>
+      </div>
+      <Confirm
+        open={isAsking}
+        title="Forget all messages?"
+        action="Forget all messages"
+        busy={reset.isPending}
+        error={reset.error}
+        onClose={() => setAsking(false)}
+        onConfirm={() => reset.mutate()}
+      >
+        Deliveries that wait are not sent any more, and nothing can be replayed.
+      </Confirm>
     </Card>
   );
 }

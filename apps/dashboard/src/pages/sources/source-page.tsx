@@ -5,7 +5,6 @@ import { useApi } from "../../api/api-context.js";
 import { useDestinations } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
-import { useRouter } from "../../routing/router.js";
 import { Badge } from "../../ui/badge.js";
 import { Button, ButtonLink, IconButton } from "../../ui/button.js";
 import { Confirm } from "../../ui/confirm.js";
@@ -15,8 +14,11 @@ import { TextField } from "../../ui/field.js";
 import { Icon } from "../../ui/icon.js";
 import { useNotify } from "../../ui/notice.js";
 import { Card, Page } from "../../ui/page.js";
+import { RemovalCard } from "../../ui/removal-card.js";
 import { Skeleton } from "../../ui/skeleton.js";
+import { ThingPage } from "../../ui/thing-page.js";
 import { Time } from "../../ui/time.js";
+import { issueAt, issuesOf } from "../../words/issues.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
 import { UsageCard } from "./usage-card.js";
@@ -24,28 +26,19 @@ import { UsageCard } from "./usage-card.js";
 export function SourcePage({ id }: { id: string }) {
   const api = useApi();
   const source = useQuery({ queryKey: ["sources", id], queryFn: () => api.sources.get(id) });
-  const up = { href: addresses.sources(), label: "Sources" };
-  if (source.isError) {
-    return (
-      <Page title="Source" up={up}>
-        <Failure error={source.error} onRetry={() => void source.refetch()} />
-      </Page>
-    );
-  }
-  if (source.isPending) {
-    return (
-      <Page title="Source" up={up}>
-        <Card>
-          <Skeleton />
-        </Card>
-      </Page>
-    );
-  }
-  const { name, kind, writeKeys } = source.data;
+  return (
+    <ThingPage kind="Source" up={{ href: addresses.sources(), label: "Sources" }} query={source}>
+      {(found) => <SourceBody source={found} />}
+    </ThingPage>
+  );
+}
+
+function SourceBody({ source }: { source: SourceView }) {
+  const { id, name, kind, writeKeys } = source;
   return (
     <Page
       title={name}
-      up={up}
+      up={{ href: addresses.sources(), label: "Sources" }}
       badge={<Badge tone="quiet">{SOURCE_KINDS[kind].label}</Badge>}
       actions={
         <ButtonLink icon="live" href={addresses.live(`source:${id}`)}>
@@ -57,12 +50,13 @@ export function SourcePage({ id }: { id: string }) {
         <SnippetTabs writeKey={writeKeys.at(-1)?.key ?? "WRITE_KEY"} />
       </Card>
       <div className="two-columns">
-        <WriteKeys source={source.data} />
+        <WriteKeys source={source} />
         <Connections sourceId={id} />
       </div>
       <UsageCard sourceId={id} />
-      <BlockedEvents source={source.data} />
-      <SourceSettings source={source.data} />
+      <BlockedEvents source={source} />
+      <SourceSettings key={source.version} source={source} />
+      <Removal source={source} />
     </Page>
   );
 }
@@ -217,64 +211,73 @@ function SourceSettings({ source }: { source: SourceView }) {
   const api = useApi();
   const queries = useQueryClient();
   const notify = useNotify();
-  const { navigate } = useRouter();
   const [name, setName] = useState(source.name);
-  const [isLeaving, setLeaving] = useState(false);
-  const rename = useMutation({
-    mutationFn: () => api.sources.patch(source.id, { name: name.trim(), version: source.version }),
-    onSuccess: () => notify("Renamed"),
+  const [limit, setLimit] = useState(source.rateLimit === undefined ? "" : String(source.rateLimit));
+  const rateLimit = limit.trim() === "" ? null : Number(limit);
+  const isChanged = name.trim() !== source.name || rateLimit !== (source.rateLimit ?? null);
+  const save = useMutation({
+    mutationFn: () => api.sources.patch(source.id, { name: name.trim(), rateLimit, version: source.version }),
+    onSuccess: () => notify("Saved"),
     onSettled: () => queries.invalidateQueries({ queryKey: ["sources"] }),
   });
-  const remove = useMutation({
-    mutationFn: () => api.sources.delete(source.id),
-    onSuccess: async () => {
-      navigate(addresses.sources());
-      await queries.invalidateQueries({ queryKey: ["sources"] });
-    },
-  });
+  const issues = issuesOf(save.error);
   return (
-    <Card title="Name and removal">
-      <div className="stack">
-        <form
-          className="row inline-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            rename.mutate();
-          }}
-        >
+    <Card title="Settings">
+      <form
+        className="stack"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <div className="field-grid">
           <TextField
             label="Name"
-            hideLabel
-            required
+            maxLength={200}
+            error={name.trim() === "" ? "It needs a name." : issueAt(issues, "name")}
             value={name}
             onChange={(event) => setName(event.target.value)}
           />
-          <Button
-            type="submit"
-            busy={rename.isPending}
-            disabled={name.trim() === source.name || name.trim() === ""}
-          >
-            Rename
-          </Button>
-        </form>
-        {rename.isError && <Failure error={rename.error} />}
+          <TextField
+            label="Rate limit"
+            optional
+            type="number"
+            min={0}
+            step="any"
+            placeholder="no limit of its own"
+            hint="Messages a second. What is above is answered 429, and SDKs send it again later."
+            error={issueAt(issues, "rateLimit")}
+            value={limit}
+            onChange={(event) => setLimit(event.target.value)}
+          />
+        </div>
+        {save.isError && <Failure error={save.error} />}
         <div>
-          <Button look="quiet" icon="deletions" onClick={() => setLeaving(true)}>
-            Delete this source
+          <Button
+            look="primary"
+            type="submit"
+            busy={save.isPending}
+            disabled={!isChanged || name.trim() === ""}
+          >
+            Save
           </Button>
         </div>
-      </div>
-      <Confirm
-        open={isLeaving}
-        title={`Delete ${source.name}?`}
-        action="Delete source"
-        busy={remove.isPending}
-        error={remove.error}
-        onClose={() => setLeaving(false)}
-        onConfirm={() => remove.mutate()}
-      >
-        Its write keys stop working at once. Messages that it sent stay until retention drops them.
-      </Confirm>
+      </form>
     </Card>
+  );
+}
+
+function Removal({ source }: { source: SourceView }) {
+  const api = useApi();
+  return (
+    <RemovalCard
+      text="Its write keys stop working at once. Messages that it sent stay until retention drops them."
+      name={source.name}
+      action="Delete source"
+      remove={() => api.sources.delete(source.id)}
+      resource="sources"
+      then={addresses.sources()}
+    />
   );
 }

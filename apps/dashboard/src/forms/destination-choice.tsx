@@ -1,0 +1,34 @@
+import { useDestinations } from "../api/queries.js";
+import { Checkbox } from "../ui/field.js";
+
+/** To which destinations something is sent. */
+export function DestinationChoice({
+  chosen,
+  hideLabel = false,
+  onChange,
+}: {
+  chosen: readonly string[];
+  hideLabel?: boolean;
+  onChange: (ids: readonly string[]) => void;
+}) {
+  const destinations = useDestinations().data ?? [];
+  if (destinations.length === 0) {
+    return <p className="soft">There is no destination yet: it is worked out and listed, nothing is sent.</p>;
+  }
+  return (
+    <fieldset className="stack-tight">
+      <legend className={hideLabel ? "visually-hidden" : "field-label"}>Sent to</legend>
+      {destinations.map((one) => (
+        <Checkbox
+          key={one.id}
+          label={one.name}
+          {...(one.enabled ? {} : { hint: "Disabled now" })}
+          checked={chosen.includes(one.id)}
+          onChange={(isChosen) =>
+            onChange(isChosen ? [...chosen, one.id] : chosen.filter((other) => other !== one.id))
+          }
+        />
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,72 @@
+import type {
+  ComputedTraitInput,
+  ComputedTraitKind,
+  ComputedTraitPatch,
+  ComputedTraitView,
+  Condition,
+} from "@sluice/protocol";
+import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration-draft.js";
+
+/** A computed trait while somebody writes it. */
+export interface TraitDraft {
+  readonly name: string;
+  readonly kind: ComputedTraitKind;
+  readonly event: string;
+  readonly property: string;
+  /** Empty: ever. */
+  readonly within: DurationDraft;
+  readonly destinationIds: readonly string[];
+  readonly enabled: boolean;
+}
+
+/** What a trait is worked out of. */
+export type TraitDefinition = Pick<ComputedTraitView, "kind" | "event" | "property" | "withinMs">;
+
+export function traitDraftOf(trait: ComputedTraitView | undefined): TraitDraft {
+  return {
+    name: trait?.name ?? "",
+    kind: trait?.kind ?? "count",
+    event: trait?.event ?? "",
+    property: trait?.property ?? "",
+    within: durationDraft(trait?.withinMs),
+    destinationIds: trait?.destinationIds ?? [],
+    enabled: trait?.enabled ?? true,
+  };
+}
+
+export function traitOf(draft: TraitDraft): ComputedTraitInput {
+  const { name, kind, destinationIds, enabled } = draft;
+  return { name: name.trim(), ...definitionOf(draft), kind, destinationIds, enabled };
+}
+
+/** What was emptied is taken out by name. */
+export function traitPatchOf(draft: TraitDraft): ComputedTraitPatch {
+  return { property: null, withinMs: null, ...traitOf(draft) };
+}
+
+export function definitionOf({ kind, event, property, within }: TraitDraft): TraitDefinition {
+  const withinMs = durationMs(within);
+  return {
+    kind,
+    event: event.trim(),
+    ...(kind === "count" || property.trim() === "" ? {} : { property: property.trim() }),
+    ...(withinMs === undefined ? {} : { withinMs }),
+  };
+}
+
+/** Whether there is enough of it to be worked out. */
+export function isComplete({ kind, event, property, withinMs }: TraitDefinition): boolean {
+  const isWindow = withinMs === undefined || (Number.isInteger(withinMs) && withinMs >= 1_000);
+  return event !== "" && (kind === "count" || property !== undefined) && isWindow;
+}
+
+/** Who has a value: those with at least one event that it is made of. */
+export function usersWithValue({ kind, event, property, withinMs }: TraitDefinition): Condition {
+  return {
+    kind: "event",
+    event,
+    times: { atLeast: 1 },
+    ...(withinMs === undefined ? {} : { withinMs }),
+    ...(kind === "count" || property === undefined ? {} : { where: [{ property, is: "exists" }] }),
+  };
+}

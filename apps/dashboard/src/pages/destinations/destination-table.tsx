@@ -1,0 +1,36 @@
+import type { DestinationView } from "@sluice/protocol";
+import { addresses } from "../../routing/addresses.js";
+import { Link } from "../../routing/link.js";
+import { type Column, Table } from "../../ui/table.js";
+import { DestinationHealth, DestinationLag } from "./destination-health.js";
+
+/** Destinations with how they do now; what else a page tells of them comes after. */
+export function DestinationTable({
+  destinations,
+  more,
+}: {
+  destinations: readonly DestinationView[];
+  more: readonly Column<DestinationView>[];
+}) {
+  return (
+    <Table
+      label="Destinations, oldest first"
+      items={destinations}
+      keyOf={(one) => one.id}
+      columns={[
+        {
+          head: "Name",
+          lead: true,
+          cell: (one) => (
+            <Link className="strong-link" href={addresses.destination(one.id)}>
+              {one.name}
+            </Link>
+          ),
+        },
+        { head: "State", cell: (one) => <DestinationHealth id={one.id} /> },
+        { head: "Waiting", align: "end", cell: (one) => <DestinationLag id={one.id} /> },
+        ...more,
+      ]}
+    />
+  );
+}

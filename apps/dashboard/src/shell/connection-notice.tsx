@@ -1,0 +1,44 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useApi } from "../api/api-context.js";
+import { Icon } from "../ui/icon.js";
+import { useNotify } from "../ui/notice.js";
+import { clockSkewMs, Time } from "../ui/time.js";
+
+/** How often a collector that is away is asked whether it is there again. */
+const PROBE_MS = 1_000;
+
+/** Says when the collector does not answer, asks until it does, then reads everything anew. It covers nothing that stands. */
+export function ConnectionNotice() {
+  const { connection, info } = useApi();
+  const queries = useQueryClient();
+  const notify = useNotify();
+  const state = useSyncExternalStore(connection.watch, connection.get);
+  const wasLost = useRef(false);
+  useQuery({
+    queryKey: ["probe"],
+    queryFn: info,
+    enabled: state.kind === "lost",
+    refetchInterval: PROBE_MS,
+    retry: false,
+    gcTime: 0,
+  });
+  useEffect(() => {
+    if (wasLost.current && state.kind === "answers") {
+      notify("The collector answers again");
+      void queries.invalidateQueries();
+    }
+    wasLost.current = state.kind === "lost";
+  }, [state.kind, queries, notify]);
+  if (state.kind === "answers") return null;
+  return (
+    <div className="connection-notice" role="alert">
+      <Icon name="alert" />
+      <p>
+        The collector does not answer since{" "}
+        <Time at={new Date(state.sinceMs + clockSkewMs()).toISOString()} />. What you see is from before; the
+        page asks again every second.
+      </p>
+    </div>
+  );
+}
