@@ -38,6 +38,8 @@ describeInBrowser("every page", () => {
       { type: "page", messageId: "m3", userId: "u1", name: "Pricing" },
       { type: "track", messageId: "m4", userId: "u1" },
     );
+    // Refused and without an id: it has no page of its own.
+    await dashboard.send({ type: "track", userId: "u2" });
     const audience = await api<{ id: string }>("POST", "/audiences", {
       name: "VIP customers",
       condition: {

@@ -193,34 +193,39 @@ function EventLeaf({ leaf, context }: { leaf: EventDraft; context: BuilderContex
           value={leaf.event}
           onChange={(event) => change({ event: event.target.value })}
         />
-        <SelectField
-          label="How often"
-          hideLabel
-          className="fit-input"
-          value={leaf.bound}
-          options={[
-            ["atLeast", "at least"],
-            ["atMost", "at most"],
-            ["exactly", "exactly"],
-          ]}
-          onChange={(event) => change({ bound: event.target.value as EventDraft["bound"] })}
-        />
-        <TextField
-          label="Times"
-          hideLabel
-          type="number"
-          min={0}
-          className="number-input"
-          value={leaf.times}
-          onChange={(event) => change({ times: event.target.value })}
-        />
-        <span className="soft nowrap">times in the last</span>
-        <DurationFields
-          label="Length of the window; empty for ever"
-          placeholder="∞"
-          value={leaf.within}
-          onChange={(within) => change({ within })}
-        />
+        <span className="leaf-part">
+          <SelectField
+            label="How often"
+            hideLabel
+            className="fit-input"
+            value={leaf.bound}
+            options={[
+              ["atLeast", "at least"],
+              ["atMost", "at most"],
+              ["exactly", "exactly"],
+            ]}
+            onChange={(event) => change({ bound: event.target.value as EventDraft["bound"] })}
+          />
+          <TextField
+            label="Times"
+            hideLabel
+            type="number"
+            min={0}
+            className="number-input"
+            value={leaf.times}
+            onChange={(event) => change({ times: event.target.value })}
+          />
+          <span className="soft">times</span>
+        </span>
+        <span className="leaf-part">
+          <span className="soft">in the last</span>
+          <DurationFields
+            label="Length of the window; empty for ever"
+            placeholder="∞"
+            value={leaf.within}
+            onChange={(within) => change({ within })}
+          />
+        </span>
       </div>
       {leaf.where.map((test) => (
         <div key={test.node} className="leaf-line leaf-where">

@@ -156,7 +156,7 @@ function ValuesCard({ trait, onWhy }: { trait: ComputedTraitView; onWhy: (userId
     retry: false,
   });
   return (
-    <Card title="Values" note="Users who have one now; ten of them, by id">
+    <Card title="Values" note="Users who have one now, and ten of them">
       {values.isError ? (
         <Failure error={values.error} />
       ) : values.isPending ? (

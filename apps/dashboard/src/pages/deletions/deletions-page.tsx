@@ -87,7 +87,14 @@ export function DeletionsPage() {
                     </Badge>
                   ),
                 },
-                { head: "Step", cell: (one) => <span className="soft">{visibleText(one.step, 80)}</span> },
+                {
+                  head: "Step",
+                  cell: (one) => (
+                    <span className="soft">
+                      {one.status === "finished" ? "All done" : visibleText(one.step, 80)}
+                    </span>
+                  ),
+                },
                 { head: "Later messages", cell: (one) => (one.suppress ? "Refused" : "Accepted") },
                 { head: "Asked", align: "end", cell: (one) => <Time at={one.createdAt} /> },
               ]}

@@ -5,7 +5,7 @@ import { Link } from "../../routing/link.js";
 import { StateBadge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { type Column, Table } from "../../ui/table.js";
-import { Time } from "../../ui/time.js";
+import { Time, useNow } from "../../ui/time.js";
 import { visibleText } from "../../words/visible-text.js";
 
 export function DeliveryTable({
@@ -58,8 +58,7 @@ export function DeliveryTable({
         {
           head: "When",
           align: "end",
-          cell: (one) =>
-            one.nextAttemptAt === undefined ? <Time at={one.at} /> : <Time at={one.nextAttemptAt} />,
+          cell: (one) => <When delivery={one} />,
         },
         {
           head: "Again",
@@ -76,4 +75,14 @@ export function DeliveryTable({
       ]}
     />
   );
+}
+
+/** When it ended, or when it is tried next. One that is due waits until its destination takes messages again. */
+function When({ delivery: { at, nextAttemptAt } }: { delivery: DeliveryView }) {
+  const nowMs = useNow();
+  if (nextAttemptAt === undefined) return <Time at={at} />;
+  if (Date.parse(nextAttemptAt) <= nowMs) {
+    return <span title="It is sent as soon as the destination takes messages again">due now</span>;
+  }
+  return <Time at={nextAttemptAt} />;
 }

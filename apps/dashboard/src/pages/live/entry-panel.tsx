@@ -70,7 +70,7 @@ function EntryBody({ entry }: { entry: LogEntry }) {
       )}
       <div className="row">
         {entry.messageId !== undefined && (
-          <ButtonLink look="primary" size="small" href={addresses.message(entry.messageId, entry.sourceId)}>
+          <ButtonLink look="primary" href={addresses.message(entry.messageId, entry.sourceId)}>
             Open the timeline
           </ButtonLink>
         )}

@@ -128,8 +128,10 @@ function Step({
     <li className={`step tone-${tone}`}>
       <span className="step-mark" aria-hidden="true" />
       <div className="step-head">
-        <strong>{title}</strong>
-        {note && <span className="soft">{note}</span>}
+        <span className="step-words">
+          <strong>{title}</strong>
+          {note && <span className="soft">{note}</span>}
+        </span>
         {at && (
           <time className="step-time number" dateTime={at} title={exactTime(at)}>
             {clockTime(Date.parse(at), "ms")}
@@ -146,7 +148,7 @@ export function AttemptDetails({ attempt }: { attempt: AttemptView }) {
   const headers = Object.entries(attempt.requestHeaders ?? {});
   return (
     <div className="attempt">
-      <p className="row small">
+      <p className="attempt-head small">
         <span className={`badge tone-${attemptTone(attempt)}`}>
           {attempt.status ?? attempt.error?.code ?? "done"}
         </span>

@@ -27,9 +27,9 @@ export function SettingsPage() {
       }
     >
       <CollectorCard />
-      <ResetCard />
       <TokensCard />
       <AuditCard />
+      <ResetCard />
     </Page>
   );
 }
@@ -41,7 +41,7 @@ function CollectorCard() {
       {info.isError ? (
         <Failure error={info.error} />
       ) : info.isPending ? (
-        <Skeleton of="facts" lines={7} />
+        <Skeleton of="facts" lines={8} />
       ) : (
         <dl className="facts">
           <dt>Version</dt>

@@ -1,0 +1,153 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeInBrowser, openBrowser, openPage } from "./browser.js";
+import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
+
+/**
+ * Every field that the control API takes in a body, and the file of the form that sets it. A field that is new in the
+ * API fails this test until somebody has said where the dashboard sets it.
+ */
+const FORMS: Readonly<Record<string, string>> = {
+  "sources.create name": "sources/sources-page.tsx",
+  "sources.create kind": "sources/sources-page.tsx",
+  "sources.create blockedEvents": "sources/source-page.tsx",
+  "sources.create rateLimit": "sources/source-page.tsx",
+  "sources.patch name": "sources/source-page.tsx",
+  "sources.patch blockedEvents": "sources/source-page.tsx",
+  "sources.patch rateLimit": "sources/source-page.tsx",
+  "destinations.create type": "catalog/connect-page.tsx",
+  "destinations.create name": "catalog/connect-page.tsx",
+  "destinations.create sourceIds": "catalog/connect-page.tsx",
+  "destinations.create settings": "catalog/connect-page.tsx",
+  "destinations.create enabled": "catalog/connect-page.tsx",
+  "destinations.create filters": "destinations/filter-rules.tsx",
+  "destinations.patch name": "destinations/destination-page.tsx",
+  "destinations.patch sourceIds": "destinations/destination-page.tsx",
+  "destinations.patch settings": "destinations/destination-page.tsx",
+  "destinations.patch enabled": "destinations/destination-page.tsx",
+  "destinations.patch filters": "destinations/filter-rules.tsx",
+  "filters kinds": "destinations/rule-draft.ts",
+  "filters events": "destinations/rule-draft.ts",
+  "filters where": "destinations/rule-draft.ts",
+  "filters action": "destinations/rule-draft.ts",
+  "replays.create filter": "deliveries/replay-dialog.tsx",
+  "replays.create dryRun": "deliveries/replay-dialog.tsx",
+  "replay destinationId": "deliveries/replay-dialog.tsx",
+  "replay messageId": "deliveries/replay-dialog.tsx",
+  "replay type": "deliveries/replay-dialog.tsx",
+  "replay event": "deliveries/replay-dialog.tsx",
+  "replay userId": "deliveries/replay-dialog.tsx",
+  "replay state": "deliveries/replay-dialog.tsx",
+  "replay from": "deliveries/replay-dialog.tsx",
+  "replay to": "deliveries/replay-dialog.tsx",
+  "tokens.create name": "settings/tokens-card.tsx",
+  "tokens.create access": "settings/tokens-card.tsx",
+  "audiences.create name": "audiences/audience-edit-page.tsx",
+  "audiences.create condition": "audiences/audience-edit-page.tsx",
+  "audiences.create destinationIds": "audiences/sending-draft.ts",
+  "audiences.create sync": "audiences/audience-edit-page.tsx",
+  "audiences.create trackEvents": "audiences/sending-draft.ts",
+  "audiences.create enabled": "audiences/sending-draft.ts",
+  "audiences.patch name": "audiences/audience-edit-page.tsx",
+  "audiences.patch condition": "audiences/audience-edit-page.tsx",
+  "audiences.patch destinationIds": "audiences/sending-draft.ts",
+  "audiences.patch sync": "audiences/audience-edit-page.tsx",
+  "audiences.patch trackEvents": "audiences/sending-draft.ts",
+  "audiences.patch enabled": "audiences/audience-page.tsx",
+  "audiences.patch paused": "audiences/audience-page.tsx",
+  "sync initialDelayMs": "audiences/sending-draft.ts",
+  "sync everyMs": "audiences/sending-draft.ts",
+  "audiences.preview condition": "audiences/live-preview.tsx",
+  "computed_traits.create name": "computed-traits/trait-draft.ts",
+  "computed_traits.create kind": "computed-traits/trait-draft.ts",
+  "computed_traits.create event": "computed-traits/trait-draft.ts",
+  "computed_traits.create property": "computed-traits/trait-draft.ts",
+  "computed_traits.create withinMs": "computed-traits/trait-draft.ts",
+  "computed_traits.create destinationIds": "computed-traits/trait-draft.ts",
+  "computed_traits.create enabled": "computed-traits/trait-draft.ts",
+  "computed_traits.patch name": "computed-traits/trait-draft.ts",
+  "computed_traits.patch kind": "computed-traits/trait-draft.ts",
+  "computed_traits.patch event": "computed-traits/trait-draft.ts",
+  "computed_traits.patch property": "computed-traits/trait-draft.ts",
+  "computed_traits.patch withinMs": "computed-traits/trait-draft.ts",
+  "computed_traits.patch destinationIds": "computed-traits/trait-draft.ts",
+  "computed_traits.patch enabled": "computed-traits/trait-draft.ts",
+  "deletions.create userIds": "deletions/new-deletion.tsx",
+  "deletions.create suppress": "deletions/new-deletion.tsx",
+};
+
+/** Fields that stand inside another: they are listed under the name of what they belong to. */
+const INSIDE: Readonly<Record<string, string>> = { filters: "filters", filter: "replay", sync: "sync" };
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+describeInBrowser("what the API can set", () => {
+  let browser: Browser;
+  let dashboard: RunningDashboard;
+  beforeAll(async () => {
+    [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await dashboard?.close();
+  });
+
+  test("every field of every body has a form in the dashboard, and nothing else is listed", async () => {
+    const answer = await fetch(`${dashboard.url}/api/v1/openapi.json`);
+    const { paths } = (await answer.json()) as {
+      paths: Record<
+        string,
+        Record<
+          string,
+          { operationId: string; requestBody?: { content: { "application/json": { schema: Schema } } } }
+        >
+      >;
+    };
+    const fields = new Set<string>();
+    for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+      const schema = operation.requestBody?.content["application/json"].schema;
+      for (const [name, property] of Object.entries(schema?.properties ?? {})) {
+        // What is compared before a change is no setting.
+        if (name === "version") continue;
+        fields.add(`${operation.operationId} ${name}`);
+        const inside = property.properties ?? property.items?.properties ?? {};
+        for (const inner of Object.keys(inside)) fields.add(`${INSIDE[name] ?? name} ${inner}`);
+      }
+    }
+    expect([...fields].sort()).toEqual(Object.keys(FORMS).sort());
+    for (const [field, file] of Object.entries(FORMS)) {
+      const source = await readFile(fileURLToPath(new URL(`../src/pages/${file}`, import.meta.url)), "utf8");
+      expect(source, `${file} sets ${field}`).toContain(field.split(" ")[1]);
+    }
+  });
+
+  test("every setting of every type in the catalog is in its form", async () => {
+    const { items } = await dashboard.api<{
+      items: {
+        type: string;
+        settingsSchema: { properties?: Record<string, { title?: string; deprecated?: boolean }> };
+      }[];
+    }>("GET", "/catalog");
+    const { page, context, problems } = await openPage(browser);
+    await page.goto(dashboard.signInUrl);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    for (const { type, settingsSchema } of items) {
+      await page.goto(`${dashboard.url}/catalog/${type}`);
+      await page.getByRole("button", { name: /^Connect/ }).waitFor();
+      const more = page.getByText("More settings");
+      if (await more.isVisible()) await more.click();
+      for (const [name, { title = name, deprecated }] of Object.entries(settingsSchema.properties ?? {})) {
+        if (deprecated) continue;
+        const label = name === "webhooks" ? "URL 1" : title;
+        await page.getByLabel(label, { exact: false }).first().waitFor();
+      }
+    }
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});
