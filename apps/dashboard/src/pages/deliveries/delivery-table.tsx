@@ -37,7 +37,7 @@ export function DeliveryTable({
           head: "Message",
           lead: true,
           cell: (one) => (
-            <Link className="strong-link mono" href={addresses.message(one.messageId)}>
+            <Link className="strong-link mono" href={addresses.message(one.messageId, one.sourceId)}>
               {visibleText(one.messageId, 40)}
             </Link>
           ),

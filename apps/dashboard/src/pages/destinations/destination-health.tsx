@@ -2,7 +2,7 @@ import type { DestinationStatusView } from "@sluice/protocol";
 import { useDestinationStatus } from "../../api/queries.js";
 import { Badge } from "../../ui/badge.js";
 import { Count } from "../../ui/count.js";
-import { lagOf } from "../../words/lag.js";
+import { lagNote } from "../../words/lag.js";
 import type { Tone } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
 
@@ -43,10 +43,9 @@ export function DestinationHealth({ id }: { id: string }) {
 export function DestinationLag({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
   if (data === undefined) return <>…</>;
-  const { waiting, note } = lagOf(data);
   return (
-    <span title={note}>
-      <Count value={waiting} />
+    <span title={lagNote(data)}>
+      <Count value={data.waiting} />
     </span>
   );
 }

@@ -16,7 +16,7 @@ import { Stat } from "../../ui/stat.js";
 import { ThingPage } from "../../ui/thing-page.js";
 import { Time } from "../../ui/time.js";
 import { issueAt, issuesOf } from "../../words/issues.js";
-import { lagOf } from "../../words/lag.js";
+import { lagNote } from "../../words/lag.js";
 import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { catalogWords } from "../catalog/catalog-words.js";
@@ -111,11 +111,10 @@ function EnabledSwitch({ destination }: { destination: DestinationView }) {
 function Status({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
   const totals = useTotals().data;
-  const lag = data && lagOf(data);
   const countOf = (state: string) => totals && count(totals.deliveries.get(id)?.get(state) ?? 0);
   return (
     <div className="stats">
-      <Stat label="Waiting" value={lag && count(lag.waiting)} note={lag && `now: ${lag.note}`} />
+      <Stat label="Waiting" value={data && count(data.waiting)} note={data && `now: ${lagNote(data)}`} />
       <Stat label="Delivered" value={countOf("delivered")} note="since the collector's start" />
       <Stat label="Failed" value={countOf("failed")} note="given up, since the collector's start" />
       <Stat

@@ -4,7 +4,6 @@ import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { Icon } from "../../ui/icon.js";
 import { Time, useNow } from "../../ui/time.js";
-import { lagOf } from "../../words/lag.js";
 import { counted } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 
@@ -74,7 +73,7 @@ function DestinationAlert({
     <div className="alert tone-bad">
       <Icon name="alert" />
       <p>
-        {name} does not take messages; {counted(lagOf(status).waiting, "message")} wait and nothing is lost.
+        {name} does not take messages; {counted(status.waiting, "message")} wait and nothing is lost.
         {status.nextAttemptAt && (
           <>
             {" "}
