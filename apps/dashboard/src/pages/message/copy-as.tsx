@@ -4,12 +4,13 @@ import { copyText } from "../../ui/copy-button.js";
 import { Menu, MenuItem } from "../../ui/menu.js";
 import { useNotify } from "../../ui/notice.js";
 import { escapeHidden } from "../../words/visible-text.js";
+import { newestKey } from "../sources/write-key.js";
 import { asCurl, asSdkCall, asTest } from "./copy-text.js";
 
 export function CopyAs({ message, sourceId }: { message: JsonObject; sourceId: string }) {
   const notify = useNotify();
   const source = useSources().data?.find((one) => one.id === sourceId);
-  const writeKey = source?.writeKeys.at(-1)?.key ?? "WRITE_KEY";
+  const writeKey = newestKey(source);
   const copy = (what: string, text: string) => () =>
     void copyText(text).then((worked) =>
       notify(worked ? `Copied as ${what}` : "The browser refused to copy"),

@@ -3,12 +3,12 @@ import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { SnippetTabs } from "./snippet-tabs.js";
+import { newestKey } from "./write-key.js";
 
 /** What stands where messages will be, until the first one comes: the way to send it. */
 export function FirstMessage({ sources }: { sources: readonly SourceView[] }) {
   const source = sources[0];
-  const writeKey = source?.writeKeys.at(-1)?.key;
-  if (source === undefined || writeKey === undefined) {
+  if (source === undefined) {
     return (
       <EmptyState
         icon="sources"
@@ -38,7 +38,7 @@ export function FirstMessage({ sources }: { sources: readonly SourceView[] }) {
           </p>
         </div>
       </div>
-      <SnippetTabs writeKey={writeKey} />
+      <SnippetTabs writeKey={newestKey(source)} />
       <p className="small faint">
         These use the write key of source “{source.name}”. Segment's own SDKs work unchanged: they only need
         this host.

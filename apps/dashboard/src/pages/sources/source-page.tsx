@@ -22,6 +22,7 @@ import { issueAt, issuesOf } from "../../words/issues.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
 import { UsageCard } from "./usage-card.js";
+import { newestKey } from "./write-key.js";
 
 export function SourcePage({ id }: { id: string }) {
   const api = useApi();
@@ -34,7 +35,7 @@ export function SourcePage({ id }: { id: string }) {
 }
 
 function SourceBody({ source }: { source: SourceView }) {
-  const { id, name, kind, writeKeys } = source;
+  const { id, name, kind } = source;
   return (
     <Page
       title={name}
@@ -47,7 +48,7 @@ function SourceBody({ source }: { source: SourceView }) {
       }
     >
       <Card title="Send messages" note="With the newest write key of this source">
-        <SnippetTabs writeKey={writeKeys.at(-1)?.key ?? "WRITE_KEY"} />
+        <SnippetTabs writeKey={newestKey(source)} />
       </Card>
       <div className="two-columns">
         <WriteKeys source={source} />
@@ -92,14 +93,19 @@ function WriteKeys({ source }: { source: SourceView }) {
       }
     >
       <ul className="lines">
-        {source.writeKeys.map(({ key, createdAt }) => (
+        {source.writeKeys.map(({ key, createdAt, isMasked = false }) => (
           <li key={key}>
-            <code className="grow">{key}</code>
+            <code
+              className="grow"
+              title={isMasked ? "This token may only read: keys are not shown whole" : undefined}
+            >
+              {key}
+            </code>
             <span className="small faint">
               <Time at={createdAt} />
             </span>
-            <CopyButton text={key} label="Copy the write key" />
-            {source.writeKeys.length > 1 && (
+            {!isMasked && <CopyButton text={key} label="Copy the write key" />}
+            {!isMasked && source.writeKeys.length > 1 && (
               <IconButton icon="deletions" label="Remove this write key" onClick={() => setLeaving(key)} />
             )}
           </li>
