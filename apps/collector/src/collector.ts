@@ -166,7 +166,10 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       // A store that was given keeps its data elsewhere, or nowhere: so do the profiles.
       engine:
         options.store === undefined
-          ? startEngineThread({ directory: dataDirectory })
+          ? startEngineThread(
+              { directory: dataDirectory },
+              { logger: logger.with({ stage: "audiences" }), metrics },
+            )
           : new AudienceEngine(memoryProfileStore()),
       clock,
       logger: logger.with({ stage: "audiences" }),

@@ -7,6 +7,7 @@ import type {
   WhyView,
 } from "@sluice/protocol";
 import { formatTime } from "@sluice/protocol";
+import { StorageUnavailable } from "../errors.js";
 import { lastMessageIndex } from "../store/last-message.js";
 import type { OwedMessage, ProfileStore } from "../store/profiles.js";
 import {
@@ -320,16 +321,22 @@ export class AudienceEngine {
   }
 
   async previewHistory(preview: number, batches: readonly StoredBatch[]): Promise<Offset> {
-    return this.#inTurn(async () => (await this.#previews.get(preview)?.history(batches)) ?? BEFORE_FIRST);
+    return this.#inTurn(() => this.#preview(preview).history(batches));
   }
 
   /** The result, once all profiles are evaluated. */
   async previewScan(preview: number): Promise<Omit<AudiencePreview, "tookMs"> | undefined> {
     return this.#inTurn(async () => {
-      const one = this.#previews.get(preview);
-      if (one === undefined || !(await one.scan())) return undefined;
-      return one.result();
+      const one = this.#preview(preview);
+      return (await one.scan()) ? one.result() : undefined;
     });
+  }
+
+  /** Throws when it is not known: the engine in which it was begun is gone. */
+  #preview(preview: number): Previewer {
+    const one = this.#previews.get(preview);
+    if (one === undefined) throw new StorageUnavailable("the preview was interrupted; ask again");
+    return one;
   }
 
   previewEnd(preview: number): void {

@@ -1,5 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { CollectorError, StorageUnavailable } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import type { Metrics } from "../../metrics.js";
 import type { StoredBatch } from "../../store/store.js";
 import type { AudienceEngine } from "../engine.js";
 import type { Engine } from "../start-audiences.js";
@@ -29,7 +31,7 @@ function resolveSources(): string {
   `)}`;
 }
 
-function startWorker(options: EngineThreadOptions): Worker {
+export function startWorker(options: EngineThreadOptions): Worker {
   const isSource = import.meta.url.endsWith(".ts");
   return new Worker(new URL(isSource ? "./worker.ts" : "./audience-worker.js", import.meta.url), {
     name: "sluice-audiences",
@@ -48,27 +50,56 @@ type State =
   | { readonly kind: "running"; readonly worker: Worker; readonly waiting: Map<number, Waiting> }
   | { readonly kind: "closed" };
 
-/** The engine in a thread of its own. A thread that dies fails the calls that wait for it; the next call starts another. */
-export function startEngineThread(options: EngineThreadOptions): Engine {
+export interface EngineThreadParts {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Default: a thread of this process. */
+  readonly startThread?: (options: EngineThreadOptions) => Worker;
+}
+
+/**
+ * The engine in a thread of its own. A thread that dies fails the calls that wait for it, and nothing else: the next call starts
+ * another, which goes on from what was committed.
+ */
+export function startEngineThread(
+  options: EngineThreadOptions,
+  { logger, metrics, startThread = startWorker }: EngineThreadParts,
+): Engine {
   let state: State = { kind: "stopped" };
   let nextId = 1;
+  let isClosing = false;
+  /** What the engine does not remember by itself. */
+  let suppressed: Parameters<Engine["suppress"]> | undefined;
+  const deaths = metrics.counter(
+    "sluice_audience_engine_deaths_total",
+    "How often the thread of audiences ended by itself; it is started again",
+  );
 
   const start = (): Extract<State, { kind: "running" }> => {
-    const worker = startWorker(options);
+    const worker = startThread(options);
     const running = { kind: "running", worker, waiting: new Map<number, Waiting>() } as const;
-    const end = (error: Error): void => {
-      if (state === running) state = { kind: "stopped" };
-      for (const one of running.waiting.values()) one.reject(error);
-      running.waiting.clear();
-    };
+    let cause: unknown;
     worker.on("message", (answer: Answer) => {
       const one = running.waiting.get(answer.id);
       running.waiting.delete(answer.id);
       if ("result" in answer) one?.resolve(answer.result);
       else one?.reject(asError(answer.error));
     });
-    worker.on("error", (error) => end(new StorageUnavailable("the audiences' thread ended", error)));
-    worker.on("exit", () => end(new StorageUnavailable("the audiences' thread ended")));
+    worker.on("error", (error) => {
+      cause = error;
+    });
+    // Only then its hold on the file has ended, and another can be started.
+    worker.on("exit", () => {
+      if (state === running) state = { kind: "stopped" };
+      for (const one of running.waiting.values())
+        one.reject(new StorageUnavailable("the audiences' thread ended", cause));
+      running.waiting.clear();
+      if (isClosing) return;
+      deaths.inc();
+      logger.error("the thread of audiences ended; it is started again", { error: cause });
+    });
+    if (suppressed !== undefined)
+      worker.postMessage({ id: nextId++, method: "suppress", args: suppressed } satisfies Call);
     state = running;
     return running;
   };
@@ -100,7 +131,10 @@ export function startEngineThread(options: EngineThreadOptions): Engine {
     };
 
   return {
-    suppress: notice("suppress"),
+    suppress: (...args) => {
+      suppressed = args;
+      notice("suppress")(...args);
+    },
     define: method("define"),
     owed: method("owed"),
     paid: notice("paid"),
@@ -123,6 +157,7 @@ export function startEngineThread(options: EngineThreadOptions): Engine {
     forgetSome: method("forgetSome"),
     compact: method("compact"),
     async close() {
+      isClosing = true;
       if (state.kind !== "running") {
         state = { kind: "closed" };
         return;

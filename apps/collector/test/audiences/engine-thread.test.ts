@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
+import { systemClock } from "@sluice/resilience";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { AUDIENCE } from "../../src/audiences/definitions.js";
+import { startEngineThread, startWorker } from "../../src/audiences/engine-thread/start-engine-thread.js";
+import { AUDIENCE_SOURCE_ID } from "../../src/audiences/owed-message.js";
+import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
+import { createLogger } from "../../src/logger.js";
+import { createMetrics } from "../../src/metrics.js";
+import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import type { Store } from "../../src/store/store.js";
+import { digestOf, SUPPRESSION } from "../../src/store/suppressions.js";
+import { audience } from "./definitions.js";
+
+let directory: string;
+let store: Store;
+let audiences: Audiences;
+const metrics = createMetrics();
+const threads: Worker[] = [];
+let sent = 0;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "sluice-engine-"));
+  store = openMemoryStore({ clock: systemClock });
+  const pros = audience("pros", { kind: "trait", trait: "plan", is: "equals", value: "pro" });
+  await store.config.put(AUDIENCE, "pros", pros.document);
+  await store.config.put(SUPPRESSION, digestOf("sue"), { spans: [{ after: -1 }] });
+  const logger = createLogger({ write() {} });
+  audiences = await startAudiences({
+    store,
+    engine: startEngineThread(
+      { directory },
+      {
+        logger,
+        metrics,
+        startThread: (options) => {
+          const thread = startWorker(options);
+          threads.push(thread);
+          return thread;
+        },
+      },
+    ),
+    clock: systemClock,
+    logger,
+    metrics,
+    nonce: "test",
+  });
+});
+afterEach(async () => {
+  await audiences.close();
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+async function identify(userId: string, plan: string): Promise<void> {
+  sent += 1;
+  const message = { type: "identify", messageId: `m${sent}`, userId, traits: { plan } };
+  await store.log.append({
+    sourceId: "src",
+    receivedAtMs: Date.now(),
+    body: Buffer.from(JSON.stringify({ batch: [message] })),
+    itemCount: 1,
+    skipped: [],
+    madeIds: [],
+    keys: [{ index: 0, messageId: message.messageId, userId, type: "identify" }],
+  });
+}
+
+/** Waits until so many messages of audiences are in the log; answers what they tell, oldest first. */
+async function told(count: number): Promise<string[]> {
+  for (;;) {
+    const { items } = await store.log.find({ sourceId: AUDIENCE_SOURCE_ID }, { limit: 100 });
+    if (items.length >= count)
+      return items
+        .toReversed()
+        .map(({ message }) => `${message.userId}:${(message.traits as Record<string, unknown>).pros}`);
+    await new Promise<void>((resolve) => {
+      const stop = store.log.onAppend(() => {
+        stop();
+        resolve();
+      });
+    });
+  }
+}
+
+const deaths = (): number =>
+  Number(/^sluice_audience_engine_deaths_total (\d+)$/m.exec(metrics.render())?.[1]);
+
+/** Ends the thread in which the engine is now. */
+async function kill(how: "terminated" | "uncaught error"): Promise<void> {
+  const thread = threads.at(-1);
+  if (thread === undefined) throw new Error("no thread was started");
+  const ended = new Promise((resolve) => thread.once("exit", resolve));
+  // What is no call cannot be taken apart: nothing catches that error.
+  if (how === "terminated") await thread.terminate();
+  else thread.postMessage(null);
+  await ended;
+}
+
+test("a thread that dies is started again and goes on where it was; messages are taken all the while", async () => {
+  await identify("ann", "pro");
+  expect(await told(1)).toEqual(["ann:true"]);
+  await kill("terminated");
+  await identify("bob", "pro");
+  // Suppressed before: the new thread knows it too.
+  await identify("sue", "pro");
+  expect(await told(2)).toEqual(["ann:true", "bob:true"]);
+  await kill("uncaught error");
+  await Promise.all([identify("ann", "free"), identify("cid", "pro")]);
+  expect(await told(4)).toEqual(["ann:true", "bob:true", "ann:false", "cid:true"]);
+  expect(await audiences.profile("cid")).toMatchObject({ traits: { plan: "pro" } });
+  expect(await audiences.profile("sue")).toBeUndefined();
+  expect(deaths()).toBe(2);
+
+  // In the middle of something.
+  for (let user = 0; user < 200; user++) await identify(`user-${user}`, "pro");
+  const interrupted = kill("uncaught error");
+  for (let user = 200; user < 300; user++) await identify(`user-${user}`, "pro");
+  await interrupted;
+  const all = await store.log.find({ sourceId: "src" }, { limit: 1 });
+  expect(all.items[0]?.message.userId).toBe("user-299");
+  while ((await audiences.profile("user-299").catch(() => undefined)) === undefined);
+  expect(await audiences.figures("pros")).toMatchObject({ size: 302 });
+  expect(deaths()).toBe(3);
+});
