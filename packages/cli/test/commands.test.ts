@@ -263,33 +263,6 @@ describe("import and export", () => {
     await expect(readFile(`${file}.sluice-import.json`)).rejects.toThrow("ENOENT");
   });
 
-  it("goes on where it was interrupted, with nothing twice and nothing missing", async () => {
-    const file = join(at.directory, "long.jsonl");
-    await writeFile(file, lines(20_000, "Resumed").join("\n"));
-    const interrupted = at.start(["import", file, "--json"]);
-    const isSomeIn = async () =>
-      (await json(["messages", "list", "event:Resumed", "-n", "1"])).items.length > 0;
-    while (!(await isSomeIn())) await new Promise((resolve) => setImmediate(resolve));
-    interrupted.interrupt();
-    expect(await interrupted.code).toBe(130);
-    const checkpoint = JSON.parse(await readFile(`${file}.sluice-import.json`, "utf8"));
-    expect(checkpoint.line).toBeGreaterThan(0);
-    expect(checkpoint.line).toBeLessThan(20_000);
-    const resumed = at.start(["import", file, "--json"]);
-    expect(await resumed.code).toBe(0);
-    expect(resumed.err()).toContain(`going on after line ${checkpoint.line}`);
-    const totals = JSON.parse(resumed.out());
-    expect(totals.accepted).toBe(20_000);
-    const out = join(at.directory, "resumed.jsonl");
-    await at.sluice(["export", "event:Resumed", "-o", out]);
-    const ids = (await readFile(out, "utf8"))
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line).messageId);
-    expect(ids).toHaveLength(20_000);
-    expect(new Set(ids).size).toBe(20_000);
-  });
-
   it("tells people what is new and what was known already", async () => {
     const file = join(at.directory, "told.jsonl");
     await writeFile(file, lines(3, "Told").join("\n"));

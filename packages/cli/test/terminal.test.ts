@@ -100,6 +100,20 @@ describe("in a terminal", () => {
     expect(tail.text.replaceAll(/\^C|[\r\n]/g, "")).not.toMatch(/[\p{Cc}\u202e]/u);
   });
 
+  it("listen prints a webhook with nothing of it obeyed, and ends at Ctrl-C", async () => {
+    const listen = new Terminal(["listen", "--port", "0", "--connect"], { NO_COLOR: "1" });
+    await listen.shows(/listening on/);
+    const hostile = "Evil \u001b[2J\u001b]52;c;aGk=\u0007 \u009b31m \u202e";
+    const properties = JSON.stringify({ [hostile]: hostile });
+    const sent = new Terminal(["send", "track", "--event", hostile, "--properties", properties]);
+    expect(await sent.ended).toBe(0);
+    await listen.shows(/signed/);
+    await listen.shows(/"Evil \\u001b\[2J/);
+    listen.type(CTRL_C);
+    expect(await listen.ended).toBe(0);
+    expect(listen.text.replaceAll(/\^C|[\r\n]/g, "")).not.toMatch(/[\p{Cc}\u202e]/u);
+  });
+
   it("refuses with an exit code that a script can tell", async () => {
     const wrong = new Terminal(["tail", "colour:red"]);
     expect(await wrong.ended).toBe(2);

@@ -1,0 +1,43 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface BetweenOptions {
+  /** Called with each request before it goes on, and awaited. */
+  readonly onRequest?: (path: string) => Promise<void> | void;
+  /** Changes an answer's text. */
+  readonly change?: (path: string, text: string) => string;
+}
+
+/** A server between a command and a collector: it hands everything on, when and as the test wants. */
+export async function between(collectorUrl: string, { onRequest, change }: BetweenOptions) {
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? "/";
+    const body = await bodyOf(request);
+    await onRequest?.(path);
+    const { authorization = "", "content-type": type = "application/json" } = request.headers;
+    const answer = await fetch(`${collectorUrl}${path}`, {
+      method: request.method ?? "GET",
+      headers: { authorization, "content-type": type },
+      ...(body.length === 0 ? {} : { body: new Uint8Array(body) }),
+    });
+    const text = await answer.text();
+    response.writeHead(answer.status, { "content-type": "application/json" });
+    response.end(change?.(path, text) ?? text);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
