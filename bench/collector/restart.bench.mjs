@@ -129,7 +129,7 @@ try {
       `${collector.url}/api/v1/destinations/${destinationId}`,
       `Bearer ${ADMIN_TOKEN}`,
     );
-    console.log(`round ${round + 1}: queued ${JSON.stringify(queued ?? backlog ?? "?")}`);
+    console.log(`round ${round + 1}: ${JSON.stringify({ backlog, queued })}`);
     await collector.end("SIGTERM");
   }
   for (const [name, ms] of Object.entries(times)) {
