@@ -4,6 +4,10 @@ import { asNumber, lookUp } from "./compare.js";
 
 /** Values of a list, and different values that are counted, at most so many a user: the first seen stay. */
 export const MOST_VALUES = 1_000;
+/** A value whose JSON has more bytes is taken for none: it cannot be sent beside others. */
+export const MOST_VALUE_BYTES = 4_096;
+/** Bytes of a list's JSON, at most: the message that sends it stays under the 32 KB of any message. The first seen stay. */
+export const MOST_LIST_BYTES = 24_576;
 /** Events within a window that a computed trait is made of, at most so many a user: the latest stay. */
 export const MOST_EVENTS = 10_000;
 
@@ -141,7 +145,7 @@ function contributionOf(aspect: AccumulationAspect, properties: unknown): unknow
     case "last":
     case "most_frequent":
     case "unique_list":
-      return value;
+      return bytesOf(value) > MOST_VALUE_BYTES ? undefined : value;
     default:
       return aspect.of satisfies never;
   }
@@ -173,7 +177,16 @@ function mergeValues(one: readonly Entry[], other: readonly Entry[]): readonly E
     }
   }
   const values = [...byValue.values()].sort((a, b) => (isSeenBefore(a, b) ? -1 : 1));
-  return values.slice(0, MOST_VALUES);
+  let bytes = 2;
+  const tooMany = values.findIndex((entry, at) => {
+    bytes += bytesOf(entry[0]) + 1;
+    return at >= MOST_VALUES || bytes > MOST_LIST_BYTES;
+  });
+  return tooMany < 0 ? values : values.slice(0, tooMany);
+}
+
+function bytesOf(value: unknown): number {
+  return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
 }
 
 function isSeenBefore(one: Entry, other: Entry): boolean {

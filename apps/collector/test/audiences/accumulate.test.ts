@@ -4,6 +4,8 @@ import {
   type Accumulation,
   add,
   MOST_EVENTS,
+  MOST_LIST_BYTES,
+  MOST_VALUE_BYTES,
   MOST_VALUES,
   merge,
   valueNow,
@@ -74,6 +76,21 @@ describe("what is kept is bounded", () => {
     const list = aspect("unique_list");
     const values = Array.from({ length: MOST_VALUES + 5 }, (_, value) => value);
     expect(valueNow(list, after(list, values), 0)).toEqual(values.slice(0, MOST_VALUES));
+  });
+
+  test("of a list no more than a message can carry, and nothing that is large by itself", () => {
+    const list = aspect("unique_list");
+    const values = Array.from({ length: 100 }, (_, index) => `${index}${"é".repeat(500)}`);
+    const kept = valueNow(list, after(list, values), 0) as string[];
+    expect(kept).toEqual(values.slice(0, kept.length));
+    const bytes = (some: readonly string[]): number => Buffer.byteLength(JSON.stringify(some));
+    expect(bytes(kept)).toBeLessThanOrEqual(MOST_LIST_BYTES);
+    expect(bytes(values.slice(0, kept.length + 1))).toBeGreaterThan(MOST_LIST_BYTES);
+    for (const of of ["unique_list", "first", "last", "most_frequent"] as const) {
+      const large = aspect(of);
+      expect(valueNow(large, after(large, ["x".repeat(MOST_VALUE_BYTES)]), 0)).toBeUndefined();
+      expect(valueNow(large, after(large, ["x".repeat(MOST_VALUE_BYTES - 2)]), 0)).toBeDefined();
+    }
   });
 
   test("of a window the latest events", () => {
