@@ -218,6 +218,8 @@ export interface RejectedMessageView {
   readonly sourceId: string;
   readonly receivedAt: string;
   readonly state: "rejected";
+  /** Absent for a request that was refused whole, and where the message names none. */
+  readonly type?: string;
   readonly issues: readonly { readonly code: string; readonly path: string; readonly message: string }[];
   /** Its JSON, cut at 4 KB. */
   readonly excerpt: string;

@@ -29,7 +29,8 @@ function parseCanonical(text: string): number | undefined {
   const [mo, d, h] = [number(text, 5, 7), number(text, 8, 10), number(text, 11, 13)];
   const [mi, s] = [number(text, 14, 16), number(text, 17, 19)];
   // Years before 100 mean others to `Date.UTC`.
-  if (y < 100 || mo < 1 || mo > 12 || d < 1 || d > daysIn(y, mo) || h > 23 || mi > 59 || s > 59) return undefined;
+  if (y < 100 || mo < 1 || mo > 12 || d < 1 || d > daysIn(y, mo) || h > 23 || mi > 59 || s > 59)
+    return undefined;
   return Date.UTC(y, mo - 1, d, h, mi, s, number(text, 20, 23));
 }
 

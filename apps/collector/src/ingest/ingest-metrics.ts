@@ -1,4 +1,5 @@
 import type { Clock } from "@sluice/resilience";
+import type { ErrorCode } from "../errors.js";
 import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../metrics.js";
 import type { Refusal } from "./judge.js";
 
@@ -7,6 +8,8 @@ export interface IngestMetrics {
   /** `duplicates` of these messages were known before. */
   accepted(messages: number, duplicates: number): void;
   rejected(refusals: readonly Refusal[]): void;
+  /** A request was refused whole. */
+  refused(code: ErrorCode): void;
   /** Called when a batch goes to the log; the function it answers, when that has ended. */
   appending(): () => void;
 }
@@ -20,6 +23,11 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
   const rejected = metrics.counter("sluice_ingest_rejected_total", "Refused messages by the first reason", [
     "code",
   ]);
+  const refused = metrics.counter(
+    "sluice_ingest_refused_requests_total",
+    "Requests that were refused whole, by code",
+    ["code"],
+  );
   const seconds = metrics.histogram(
     "sluice_ingest_append_seconds",
     "From handing a batch to the log to its being on disk",
@@ -36,6 +44,7 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
       messages.inc(["rejected"], refusals.length);
       for (const { issues } of refusals) rejected.inc([issues[0]?.code ?? "unknown"]);
     },
+    refused: (code) => refused.inc([code]),
     appending() {
       underWay++;
       const startedMs = clock.now();

@@ -5,14 +5,14 @@ import { CollectorError, StorageUnavailable } from "../errors.js";
 import type { HttpRequest } from "../http/route.js";
 import type { LiveEvents } from "../live-events.js";
 import { type SkimmedRequest, skimRequest } from "../messages/skim-request.js";
-import type { NewBatch, Store } from "../store/store.js";
+import type { NewBatch, Rejection, Store } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
 import { type Credentials, rememberedCredentials } from "./credentials.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { judge, type Refusal } from "./judge.js";
 import { MAX_UNFOLDED_BYTES, openRequest } from "./open-request.js";
 import { rateLimiter } from "./rate-limit.js";
-import { rejectionsOf } from "./rejections.js";
+import { rejectionsOf, wholeRejection } from "./rejections.js";
 import type { Source, SourceDirectory } from "./source-directory.js";
 import { suppressedItems, withoutContents } from "./suppressed.js";
 import { invalidMessage, success } from "./verdict.js";
@@ -119,6 +119,27 @@ export function createIngest(options: IngestOptions): Ingest {
     return foreign;
   };
 
+  /** For the debugger. */
+  const remember = (rejections: readonly Rejection[]): void => {
+    store.rejections.add(rejections);
+    if (live.watched) for (const rejection of rejections) live.publish({ kind: "rejected", rejection });
+  };
+
+  /** Counts a request of which nothing was taken, and remembers it for its source, if the header has told that. */
+  const refuseWhole = (
+    error: unknown,
+    header: Credentials | undefined,
+    body: Uint8Array | undefined,
+  ): void => {
+    if (!(error instanceof CollectorError)) return;
+    metrics.refused(error.code);
+    if (header === undefined) return;
+    const { source, writeKey } = header;
+    const from = { sourceId: source.id, receivedAtMs: clock.now(), writeKey, body };
+    const rejection = wholeRejection(error, from);
+    if (rejection !== undefined) remember([rejection]);
+  };
+
   /** What is known of a body without parsing it; undefined where it has to be parsed. */
   const skim = (body: Uint8Array, kind: MessageKind | undefined): SkimmedRequest | undefined => {
     const skimmed = skimRequest(body, kind);
@@ -174,11 +195,8 @@ export function createIngest(options: IngestOptions): Ingest {
     const receivedAtMs = clock.now();
     if (refusals.length > 0) {
       metrics.rejected(refusals);
-      const rejections = rejectionsOf(opened, refusals, { sourceId: source.id, receivedAtMs, writeKey });
-      store.rejections.add(rejections);
-      if (live.watched) for (const rejection of rejections) live.publish({ kind: "rejected", rejection });
+      remember(rejectionsOf(opened, refusals, { sourceId: source.id, receivedAtMs, writeKey }));
     }
-    if (!opened.isBatch && refusals.length > 0) throw invalidMessage(refusals[0] as Refusal);
     if (keys.length === 0) return { batch: undefined, refusals };
 
     const suppressed = suppressedItems(keys, options.suppressions);
@@ -202,10 +220,25 @@ export function createIngest(options: IngestOptions): Ingest {
     async take(request, kind, readBody) {
       const { authorization } = request.headers;
       // What can be refused without the body is: it is neither held nor parsed then.
-      const header = remembered.find(authorization) ?? (await credentials(authorization));
+      const header =
+        remembered.find(authorization) ??
+        (await credentials(authorization).catch((error: unknown) => {
+          refuseWhole(error, undefined, undefined);
+          throw error;
+        }));
       assertStoring();
       if (header !== undefined) admit(header.source, 0);
-      const { batch, refusals } = await admitBody(await readBody(), kind, header, request);
+      let body: Uint8Array | undefined;
+      let admitted: Admitted;
+      try {
+        body = await readBody();
+        admitted = await admitBody(body, kind, header, request);
+      } catch (error) {
+        refuseWhole(error, header, body);
+        throw error;
+      }
+      const { batch, refusals } = admitted;
+      if (kind !== undefined && refusals[0] !== undefined) throw invalidMessage(refusals[0]);
       if (batch === undefined) return success(0, refusals);
       const endTimer = metrics.appending();
       const { duplicates } = await store.log.append(batch).finally(endTimer);

@@ -1,4 +1,5 @@
-import { KB } from "@sluice/protocol";
+import { isPlainObject, KB, kindOf, type MessageKind } from "@sluice/protocol";
+import type { CollectorError, ErrorCode } from "../errors.js";
 import type { Rejection } from "../store/store.js";
 import type { Refusal } from "./judge.js";
 import type { OpenedRequest } from "./open-request.js";
@@ -7,6 +8,39 @@ import type { OpenedRequest } from "./open-request.js";
 const EXCERPT_BYTES = 4 * KB;
 
 const lenient = new TextDecoder();
+
+/** Codes of requests that are refused whole and remembered: what their sender did wrong, not what we are short of. */
+const REMEMBERED: ReadonlySet<ErrorCode> = new Set([
+  "malformed_json",
+  "invalid_message",
+  "payload_too_large",
+  "unsupported_encoding",
+  "invalid_write_key",
+]);
+
+/**
+ * What is remembered of a request that was refused whole; undefined where there is nothing for its source's owner to mend.
+ * A body that names another source's key is not kept: it may be that source's.
+ */
+export function wholeRejection(
+  error: CollectorError,
+  from: {
+    readonly sourceId: string;
+    readonly receivedAtMs: number;
+    readonly writeKey: string;
+    readonly body: Uint8Array | undefined;
+  },
+): Rejection | undefined {
+  const { code } = error;
+  if (!REMEMBERED.has(code)) return undefined;
+  const body = code === "invalid_write_key" ? undefined : from.body?.subarray(0, EXCERPT_BYTES);
+  return {
+    sourceId: from.sourceId,
+    receivedAtMs: from.receivedAtMs,
+    issues: [{ code, path: "", message: error.message }],
+    excerpt: body === undefined ? "" : withoutKey(lenient.decode(body), from.writeKey),
+  };
+}
 
 /** What is remembered of refused messages. */
 export function rejectionsOf(
@@ -18,9 +52,16 @@ export function rejectionsOf(
     sourceId: from.sourceId,
     receivedAtMs: from.receivedAtMs,
     ...(messageId === undefined ? {} : { messageId }),
+    ...typeOf(request.items[index]),
     issues,
     excerpt: withoutKey(excerptOf(request, index), from.writeKey),
   }));
+}
+
+/** The kind, if it is one: anything else may be long, and stands in the excerpt. */
+function typeOf(item: unknown): { readonly type?: MessageKind } {
+  const kind = isPlainObject(item) ? kindOf(item) : undefined;
+  return kind === undefined ? {} : { type: kind };
 }
 
 /** The beginning of a message as it arrived. */

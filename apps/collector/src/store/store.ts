@@ -377,8 +377,10 @@ export interface Rejection {
   readonly sourceId: string;
   readonly receivedAtMs: number;
   readonly messageId?: string;
+  /** What kind of message it was to be, by the request's path or by itself; absent for a request that was refused whole. */
+  readonly type?: string;
   readonly issues: readonly { readonly code: string; readonly path: string; readonly message: string }[];
-  /** The refused message's JSON, cut at 4 KB. */
+  /** The refused message's JSON, cut at 4 KB; of a request that was refused whole, its beginning, as far as it was read. */
   readonly excerpt: string;
 }
 

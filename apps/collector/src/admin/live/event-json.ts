@@ -49,7 +49,10 @@ export function rejectedSubject(rejection: Rejection): FilterSubject {
   return {
     messageId: rejection.messageId ?? "",
     sourceId: rejection.sourceId,
-    message: readExcerpt(rejection.excerpt),
+    message: {
+      ...readExcerpt(rejection.excerpt),
+      ...(rejection.type === undefined ? {} : { type: rejection.type }),
+    },
     outcomes: [{ destinationId: "", state: "rejected" }],
   };
 }

@@ -63,6 +63,7 @@ export const RejectedMessageSchema = Type.Object({
   sourceId: Type.String(),
   receivedAt: Type.String(),
   state: Type.Literal("rejected"),
+  type: Type.Optional(Type.String()),
   issues: IssuesSchema,
   excerpt: Type.String({ description: "The refused message's JSON, cut at 4 KB" }),
 });
@@ -80,6 +81,7 @@ export function rejectedView(rejection: Rejection): RejectedMessageView {
     sourceId: rejection.sourceId,
     receivedAt: formatTime(rejection.receivedAtMs),
     state: "rejected",
+    ...(rejection.type === undefined ? {} : { type: rejection.type }),
     issues: rejection.issues,
     excerpt: rejection.excerpt,
   };

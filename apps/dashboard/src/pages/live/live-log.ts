@@ -175,14 +175,14 @@ export function acceptedEntry(summary: MessageSummary): LogEntry {
 
 /** A refused message has no id of its own to be known by: `place` tells two alike apart. */
 export function rejectedEntry(rejected: Omit<RejectedMessageView, "state">, place: string): LogEntry {
-  const { messageId, sourceId, receivedAt, issues, excerpt } = rejected;
+  const { messageId, sourceId, receivedAt, type, issues, excerpt } = rejected;
   return {
     kind: "rejected",
     key: `rejected ${place}`,
     ...(messageId === undefined ? {} : { messageId }),
     sourceId,
     receivedAt,
-    message: readExcerpt(excerpt),
+    message: { ...readExcerpt(excerpt), ...(type === undefined ? {} : { type }) },
     issues,
     excerpt,
   };

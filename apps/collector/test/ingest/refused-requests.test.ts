@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { LiveEvent } from "../../src/live-events.js";
+import type { Rejection } from "../../src/store/store.js";
+import { basic, type IngestServer, SOURCE_ID, startIngestServer, WRITE_KEY } from "./ingest-server.js";
+
+let server: IngestServer;
+beforeEach(async () => {
+  server = await startIngestServer();
+});
+afterEach(() => server.close());
+
+async function kept(): Promise<readonly Rejection[]> {
+  return (await server.store.rejections.find({}, { limit: 10 })).items;
+}
+
+test.each<[string, string, string | Uint8Array, number, string, string]>([
+  [
+    "broken JSON",
+    "/v1/batch",
+    `{"batch":[{"writeKey":"${WRITE_KEY}"`,
+    400,
+    "malformed_json",
+    '{"batch":[{"writeKey":"WRITE_KEY"',
+  ],
+  ["what is no batch", "/v1/batch", '{"events":[]}', 400, "invalid_message", '{"events":[]}'],
+  ["a message over 32 KB", "/v1/track", `{"a":"${"x".repeat(33_000)}"}`, 413, "payload_too_large", ""],
+  [
+    "bytes that are not UTF-8",
+    "/v1/batch",
+    Buffer.from([0x7b, 0xff, 0x7d]),
+    400,
+    "malformed_json",
+    "{\ufffd}",
+  ],
+])(
+  "a request that is refused whole is kept for the debugger: %s",
+  async (_name, path, body, status, code, excerpt) => {
+    const heard: LiveEvent[] = [];
+    server.live.subscribe((event) => heard.push(event));
+    const answer = await server.post(path, body);
+    expect(answer.status).toBe(status);
+    const [rejection, ...others] = await kept();
+    expect(others).toEqual([]);
+    expect(rejection).toMatchObject({ sourceId: SOURCE_ID, issues: [{ code, path: "" }], excerpt });
+    expect(rejection?.issues[0]?.message).toBe(answer.body.message);
+    expect(heard).toEqual([{ kind: "rejected", rejection }]);
+  },
+);
+
+test("no more than 4 KB of it are kept", async () => {
+  await server.post("/v1/batch", `{"batch":${"[".repeat(100_000)}`);
+  expect((await kept())[0]?.excerpt).toHaveLength(4_096);
+});
+
+test("of a request with a wrong key nothing is kept; it is counted", async () => {
+  const body = '{"batch":[{"secret":"of somebody else"}]}';
+  const answer = await server.post("/v1/batch", body, { authorization: basic(`${WRITE_KEY.slice(0, -1)}0`) });
+  expect(answer.status).toBe(401);
+  expect((await server.post("/v1/batch", body, {})).status).toBe(401);
+  expect(await kept()).toEqual([]);
+  expect(server.metrics.render()).toContain(
+    'sluice_ingest_refused_requests_total{code="invalid_write_key"} 2',
+  );
+});
+
+test("of a body that names another source's key only the fact is kept", async () => {
+  await server.putSource("other");
+  const answer = await server.post("/v1/batch", { writeKey: "wk_of_other", batch: [{ secret: "of other" }] });
+  expect(answer.status).toBe(401);
+  expect(await kept()).toMatchObject([{ issues: [{ code: "invalid_write_key" }], excerpt: "" }]);
+});
+
+test("a single message that is refused is kept once, with the kind that the path named", async () => {
+  expect((await server.post("/v1/t", { userId: "u1", messageId: "m1" })).status).toBe(400);
+  expect(await kept()).toMatchObject([
+    { messageId: "m1", type: "track", issues: [{ code: "event_not_defined" }] },
+  ]);
+});
+
+test("a refused message of a batch has its own kind, if it is one", async () => {
+  await server.post("/v1/batch", {
+    batch: [
+      { type: "group", userId: "u1" },
+      { type: "purchase", userId: "u1" },
+    ],
+  });
+  expect((await kept()).map(({ type }) => type)).toEqual([undefined, "group"]);
+});
