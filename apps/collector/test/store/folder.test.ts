@@ -283,6 +283,7 @@ describe("a row that was damaged on disk", () => {
     const directory = await withDamagedRow(2, tuning);
     const store = await open(directory, { tuning });
     await expect(store.log.get(2 as Offset)).rejects.toThrow(/row at offset 2 is damaged/);
+    expect(await idsIn(store)).toEqual(["m0", "m1"]);
     expect((await store.log.get(5 as Offset))?.messageId).toBe("m5");
     expect(await store.log.append(idsBatch(["new"]))).toEqual({ duplicates: [] });
     expect(store.health()).toEqual({ kind: "ready" });

@@ -213,7 +213,11 @@ export class Log {
     if (gotMessages < messages && gotBytes < bytes) {
       for (const raw of this.#rowsAfter.iterate(begun?.row.first ?? from - 1)) {
         const row = raw as unknown as LogRow;
-        checkRow(row);
+        // What comes before a damaged row can be read; the next reading, which begins with it, says that it is damaged.
+        if (!isSound(row)) {
+          if (rows.length > 0) break;
+          throw new DamagedRow(row.first);
+        }
         take(row, decodeRow(row));
         if (gotMessages >= messages || gotBytes >= bytes) break;
       }
@@ -278,6 +282,15 @@ export class Log {
       offset = row.first - 1;
     }
     return rows;
+  }
+}
+
+function isSound(row: LogRow): boolean {
+  try {
+    checkRow(row);
+    return true;
+  } catch {
+    return false;
   }
 }
 
