@@ -11,6 +11,7 @@ import { vi } from "vitest";
 interface CollectorModule {
   startCollector(options: object): Promise<{
     readonly url: string;
+    readonly port: number;
     readonly firstRun: { readonly sourceId: string; readonly writeKey: string; readonly adminToken: string };
     close(graceMs: number): Promise<void>;
   }>;
@@ -46,6 +47,9 @@ export interface RunningDashboard {
   api<T>(method: string, path: string, body?: unknown): Promise<T>;
   /** Sends messages in one batch, as a client does. */
   send(...messages: readonly object[]): Promise<void>;
+  /** Ends the collector; `start` begins it again at the same address with the same data. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,15 +59,17 @@ export async function runDashboard(): Promise<RunningDashboard> {
   const dashboardDirectory = await buildDashboard(join(directory, "dashboard"));
   const { startCollector, createLogger } = (await import(/* @vite-ignore */ COLLECTOR)) as CollectorModule;
   const receiver = await startReceiver();
-  const collector = await startCollector({
-    mode: "dev",
-    host: "127.0.0.1",
-    port: 0,
-    dataDirectory: join(directory, "data"),
-    dashboardDirectory,
-    logger: createLogger({ level: "error" }),
-    allowTargets: ["127.0.0.0/8"],
-  });
+  const begin = (port: number) =>
+    startCollector({
+      mode: "dev",
+      host: "127.0.0.1",
+      port,
+      dataDirectory: join(directory, "data"),
+      dashboardDirectory,
+      logger: createLogger({ level: "error" }),
+      allowTargets: ["127.0.0.0/8"],
+    });
+  let collector = await begin(0);
   const { adminToken, writeKey, sourceId } = collector.firstRun;
   return {
     url: collector.url,
@@ -89,6 +95,10 @@ export async function runDashboard(): Promise<RunningDashboard> {
         body: JSON.stringify({ batch: messages }),
       });
       if (response.status !== 200) throw new Error(await response.text());
+    },
+    stop: () => collector.close(0),
+    async start() {
+      collector = await begin(collector.port);
     },
     async close() {
       await collector.close(1_000);
