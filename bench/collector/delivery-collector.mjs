@@ -1,5 +1,5 @@
 /**
- * A whole collector; it tells `{port, writeKey}` when it is ready, and is told by messages: `{destinations: [url], settings}` → `{ids}`; `{append: n}` → appends n messages
+ * A whole collector; it tells `{port, url, writeKey}` when it is ready, and is told by messages: `{destinations: [url], settings}` → `{ids}`; `{append: n}` → appends n messages
  * and answers when they are synced; `{mark: true}` → notes CPU time; `{cpu: true}` → CPU since then, memory and store size;
  * `{wake: id}`; `{send: n, sentAtMs}` appends without answering.
  */
@@ -93,4 +93,4 @@ process.on("SIGTERM", async () => {
   rmSync(dataDirectory, { recursive: true, force: true });
   process.exit(0);
 });
-process.send({ ready: true, port: collector.port, writeKey });
+process.send({ ready: true, port: collector.port, url: collector.url, writeKey });
