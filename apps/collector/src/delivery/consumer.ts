@@ -11,6 +11,7 @@ import { Ledger } from "./ledger.js";
 import { LogFeed } from "./log-feed.js";
 import { LogWindow } from "./log-window.js";
 import type { Routing } from "./match.js";
+import type { MessageLoader } from "./message-loader.js";
 import { MessageRound, outgoing, type RoundListener } from "./message-round.js";
 import { OpenDestination } from "./open-destination.js";
 import { RetryFeed } from "./retry-feed.js";
@@ -25,6 +26,7 @@ export interface ConsumerOptions {
   readonly destinationId: string;
   readonly store: Store;
   readonly reader: SharedReader;
+  readonly loader: MessageLoader;
   /** For due times, windows and waiting. */
   readonly steady: Clock;
   /** For times that are stored and shown. */
@@ -88,7 +90,7 @@ export class Consumer {
   constructor(options: ConsumerOptions, stored: ConsumerState, routing: Routing) {
     const { destinationId, store, reader, steady, clock, policy, events } = options;
     const consumerId = destinationId;
-    const { consumers, log } = store;
+    const { consumers } = store;
     const onFailure = (error: unknown): void => this.#storeFailed(error);
     this.#options = options;
     this.#routing = routing;
@@ -145,7 +147,7 @@ export class Consumer {
       isFull: () => this.#settler.full,
     });
     this.#retryFeed = new RetryFeed({
-      log,
+      loader: options.loader,
       feed: this.#feed,
       lines: this.#lines,
       ledger,

@@ -1,13 +1,14 @@
 import type { Clock } from "@sluice/resilience";
-import type { EventLog, Retry, StoredMessage } from "../store/store.js";
+import type { Retry, StoredMessage } from "../store/store.js";
 import type { Ledger } from "./ledger.js";
 import type { LogFeed } from "./log-feed.js";
+import type { MessageLoader } from "./message-loader.js";
 import { isOver, type RetryPolicy, windowText } from "./retry-schedule.js";
 import type { UserLines } from "./user-lines.js";
 import type { Work } from "./work.js";
 
 export interface RetryFeedOptions {
-  readonly log: Pick<EventLog, "get">;
+  readonly loader: MessageLoader;
   readonly feed: LogFeed;
   readonly lines: UserLines;
   readonly ledger: Ledger;
@@ -24,7 +25,7 @@ export class RetryFeed {
   }
 
   load(retry: Retry): Promise<StoredMessage | undefined> {
-    return this.#options.log.get(retry.offset);
+    return this.#options.loader.load(retry.offset);
   }
 
   /** Undefined: it is not to be sent, or not now; that is written down already. */

@@ -35,7 +35,7 @@ type State = "idle" | "storing" | "failed" | "stopped";
  * after the other, more CPU went into commits than into all of sending. The price is that after a kill up to so much more
  * is sent twice.
  */
-const GATHER_MS = 25;
+const GATHER_MS = 50;
 const FULL_AT = 5_000;
 const STORE_RETRY_MS = 1_000;
 

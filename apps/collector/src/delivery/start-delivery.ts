@@ -13,6 +13,7 @@ import { type DeliveryEvents, deliveryEvents } from "./delivery-events.js";
 import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-policy.js";
 import { disableTarget } from "./disable-target.js";
 import { routingOf } from "./match.js";
+import { type MessageLoader, messageLoader } from "./message-loader.js";
 import { recallLines } from "./recall-lines.js";
 import { type SharedReader, sharedReader } from "./shared-reader.js";
 import { type SteadyClock, steadyClock } from "./steady-clock.js";
@@ -70,6 +71,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     policy,
     events: deliveryEvents(logger, metrics, live),
     reader: sharedReader(store.log),
+    loader: messageLoader(store.log, clock),
     sources: new Map(),
     suppressions: deps.suppressions,
   };
@@ -150,6 +152,7 @@ interface Stage {
   readonly policy: DeliveryPolicy;
   readonly events: DeliveryEvents;
   readonly reader: SharedReader;
+  readonly loader: MessageLoader;
   readonly suppressions: Pick<Suppressions, "covers"> | undefined;
   sources: ReadonlyMap<string, SourceDocument>;
 }
@@ -244,7 +247,7 @@ class DestinationDelivery {
     document: DestinationDocument,
     routing: ReturnType<typeof routingOf>,
   ): Promise<Consumer> {
-    const { store, reader, steady, clock, policy, events, catalog } = this.#stage;
+    const { store, reader, loader, steady, clock, policy, events, catalog } = this.#stage;
     const head = store.log.head();
     const startAfter = Math.min(head, ...document.connections.map(({ since }) => since)) as Offset;
     const state = await store.consumers.open(this.#id, startAfter);
@@ -255,7 +258,7 @@ class DestinationDelivery {
       );
     };
     const consumer = new Consumer(
-      { destinationId: this.#id, store, reader, steady, clock, policy, events, onGone },
+      { destinationId: this.#id, store, reader, loader, steady, clock, policy, events, onGone },
       state,
       routing,
     );

@@ -436,16 +436,19 @@ describe("a destination that is disabled while a retry is loaded", () => {
     await fixture.append([{ messageId: "m1" }]);
     await advance(100);
     const before = webhooks.requests.length;
-    const { get } = fixture.store.log;
+    const { read } = fixture.store.log;
     let letGo = (): void => {};
     const held = new Promise<void>((resolve) => {
       letGo = resolve;
     });
-    fixture.store.log.get = async (offset) => {
+    let loading = false;
+    fixture.store.log.read = async (after, max) => {
+      loading = true;
       await held;
-      return get.call(fixture.store.log, offset);
+      return read.call(fixture.store.log, after, max);
     };
     await advance(60_000);
+    expect(loading).toBe(true);
     await fixture.change(id, { enabled: false });
     await advance(0);
     letGo();
