@@ -34,8 +34,7 @@ export type DefinitionChange<Document> =
   | { readonly kind: "changed"; readonly definition: Versioned<Document> }
   | { readonly kind: "invalid"; readonly issues: readonly DefinitionIssue[] }
   /** Another audience or computed trait has the key already. */
-  | { readonly kind: "key_taken"; readonly key: string; readonly by: string }
-  | { readonly kind: "not_found" };
+  | { readonly kind: "key_taken"; readonly key: string; readonly by: string };
 
 export type Removal =
   | { readonly kind: "removed" }
@@ -98,13 +97,13 @@ async function makeAudience(
   return { kind: "changed", definition: await store.config.put(AUDIENCE, id, document, 0) };
 }
 
+/** Rejects with `VersionConflict` when it was changed since it was read. */
 export async function patchAudience(
   store: Pick<Store, "config">,
-  id: string,
+  known: Versioned<AudienceDocument>,
   patch: AudiencePatch,
 ): Promise<DefinitionChange<AudienceDocument>> {
-  const known = await store.config.get<AudienceDocument>(AUDIENCE, id);
-  if (known === undefined) return { kind: "not_found" };
+  const { id } = known;
   const { version: _, sync, ...fields } = patch;
   const document: AudienceDocument = {
     ...known.value,
@@ -154,13 +153,13 @@ async function makeComputedTrait(
   return { kind: "changed", definition: await store.config.put(COMPUTED_TRAIT, id, document, 0) };
 }
 
+/** Rejects with `VersionConflict` when it was changed since it was read. */
 export async function patchComputedTrait(
   store: Pick<Store, "config">,
-  id: string,
+  known: Versioned<ComputedTraitDocument>,
   patch: ComputedTraitPatch,
 ): Promise<DefinitionChange<ComputedTraitDocument>> {
-  const known = await store.config.get<ComputedTraitDocument>(COMPUTED_TRAIT, id);
-  if (known === undefined) return { kind: "not_found" };
+  const { id } = known;
   const { version: _, property, withinMs, ...fields } = patch;
   const { property: oldProperty, withinMs: oldWithinMs, ...rest } = known.value;
   const document: ComputedTraitDocument = {

@@ -13,8 +13,6 @@ export function acceptDefinition<Document>(change: DefinitionChange<Document>): 
       throw new CollectorError("conflict", `the key ${change.key} belongs to ${change.by}`, {
         details: { key: change.key, id: change.by },
       });
-    case "not_found":
-      throw new CollectorError("not_found", "nothing has this id");
     default:
       return change satisfies never;
   }

@@ -25,7 +25,7 @@ export const SyncSchema = Type.Object({
   startedAt: Type.String(),
   finishedAt: Type.Optional(Type.String()),
   nextSyncAt: Type.Optional(Type.String()),
-  behind: Type.Optional(Type.Integer()),
+  behind: Type.Optional(Type.Integer({ description: "Messages of the log that are not evaluated yet" })),
 });
 
 export const AudienceSchema = Type.Object({

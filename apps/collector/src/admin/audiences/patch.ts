@@ -1,8 +1,8 @@
 import type { AudiencePatch } from "@sluice/protocol";
 import { patchAudience as patch } from "../../audiences/change-definitions.js";
 import type { Audiences } from "../../audiences/start-audiences.js";
-import { checkVersion } from "../check-version.js";
 import { endpoint } from "../endpoint.js";
+import { findToChange } from "../find-to-change.js";
 import { acceptDefinition } from "./accept-definition.js";
 import { AudiencePatchSchema, AudienceSchema, audienceView } from "./audience-schema.js";
 import { findAudience } from "./find-audience.js";
@@ -17,10 +17,9 @@ export const patchAudience = (audiences: Audiences) =>
     body: AudiencePatchSchema,
     answers: { status: 200, description: "The audience as it is now", schema: AudienceSchema },
     errors: ["not_found", "conflict", "precondition_failed"],
-    async handle({ params, body, ifMatch }, { store }) {
-      const known = await findAudience(store.config, params.id);
-      checkVersion(known.version, { ifMatch, version: body.version });
-      const audience = acceptDefinition(await patch(store, known.id, body as AudiencePatch));
+    async handle(request, { store }) {
+      const known = await findToChange(findAudience, store.config, request);
+      const audience = acceptDefinition(await patch(store, known, request.body as AudiencePatch));
       await audiences.takeUp();
       return { status: 200, body: await audienceView(audience, audiences) };
     },

@@ -1,8 +1,8 @@
 import { patchComputedTrait as patch } from "../../audiences/change-definitions.js";
 import type { Audiences } from "../../audiences/start-audiences.js";
 import { acceptDefinition } from "../audiences/accept-definition.js";
-import { checkVersion } from "../check-version.js";
 import { endpoint } from "../endpoint.js";
+import { findToChange } from "../find-to-change.js";
 import { ComputedTraitPatchSchema, ComputedTraitSchema, computedTraitView } from "./computed-trait-schema.js";
 import { findComputedTrait } from "./find-computed-trait.js";
 
@@ -16,10 +16,9 @@ export const patchComputedTrait = (audiences: Audiences) =>
     body: ComputedTraitPatchSchema,
     answers: { status: 200, description: "The computed trait as it is now", schema: ComputedTraitSchema },
     errors: ["not_found", "conflict", "precondition_failed"],
-    async handle({ params, body, ifMatch }, { store }) {
-      const known = await findComputedTrait(store.config, params.id);
-      checkVersion(known.version, { ifMatch, version: body.version });
-      const computed = acceptDefinition(await patch(store, known.id, body));
+    async handle(request, { store }) {
+      const known = await findToChange(findComputedTrait, store.config, request);
+      const computed = acceptDefinition(await patch(store, known, request.body));
       await audiences.takeUp();
       return { status: 200, body: await computedTraitView(computed, audiences) };
     },

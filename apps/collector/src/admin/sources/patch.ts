@@ -1,6 +1,6 @@
 import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
-import { checkVersion } from "../check-version.js";
 import { endpoint } from "../endpoint.js";
+import { findToChange } from "../find-to-change.js";
 import { findSource } from "./find-source.js";
 import { SourcePatchSchema, SourceSchema, sourceView } from "./source-schema.js";
 
@@ -13,9 +13,9 @@ export const patchSource = endpoint({
   body: SourcePatchSchema,
   answers: { status: 200, description: "The source as it is now", schema: SourceSchema },
   errors: ["not_found", "conflict", "precondition_failed"],
-  async handle({ params, body, ifMatch, token }, { store }) {
-    const source = await findSource(store.config, params.id);
-    checkVersion(source.version, { ifMatch, version: body.version });
+  async handle(request, { store }) {
+    const { body, token } = request;
+    const source = await findToChange(findSource, store.config, request);
     const { rateLimit: oldLimit, ...rest } = source.value;
     const rateLimit = body.rateLimit === undefined ? oldLimit : (body.rateLimit ?? undefined);
     const changed: SourceDocument = {
