@@ -523,6 +523,38 @@ test("no message is missed after a batch that ends in refused items, nor when hi
   expect(world.told("exactly")).toEqual(["ann:true", "bob:true"]);
 });
 
+test("knows when users were first and last seen, whatever their messages were needed for, over restarts", async () => {
+  const started = world.nowMs;
+  const seen = (event: string, ids: object, ageMs = 0) =>
+    world.append({
+      type: "track",
+      event,
+      ...ids,
+      timestamp: new Date(world.nowMs - ageMs).toISOString(),
+    });
+  const span = async (userId: string) => {
+    const profile = await world.engine.profile(userId);
+    return [profile?.firstSeenAt, profile?.lastSeenAt].map((time) => Date.parse(time ?? "") - started);
+  };
+  // More users than are remembered, so that most are widened in the store alone.
+  for (const user of ["u1", "u2", "u3", "u4", "u5"])
+    seen("Unasked", { userId: user, anonymousId: `of ${user}` });
+  await world.consume();
+  await world.advance(10_000);
+  for (const user of ["u1", "u2", "u3", "u4", "u5"]) seen("Unasked", { userId: user });
+  seen("Unasked", { anonymousId: "of u2" }, 30_000);
+  seen("Unasked", { userId: "u3", anonymousId: "of u3" }, 20_000);
+  await world.consume();
+  await world.restart();
+  expect(await span("u1")).toEqual([0, 10_000]);
+  expect(await span("u2")).toEqual([-20_000, 10_000]);
+  expect(await span("u3")).toEqual([-10_000, 10_000]);
+  // Both become one: so do the times.
+  world.append({ type: "alias", userId: "u1", previousId: "u2" });
+  await world.settle();
+  expect(await span("u1")).toEqual([-20_000, 10_000]);
+});
+
 test("a commit that fails leaves nothing behind: the step is made again", async () => {
   const store = memoryProfileStore();
   let isFailing = false;

@@ -231,6 +231,34 @@ describe("while ingestion is busy", () => {
     expect(await started.figures("pros")).toMatchObject({ size: 995, status: { behind: 0 } });
   });
 
+  test("the log is told how far it need not keep messages only after that is on disk", async () => {
+    const happened: string[] = [];
+    const opened = store;
+    const { settle } = opened.consumers;
+    store = {
+      ...opened,
+      consumers: {
+        ...opened.consumers,
+        open: (...args) => opened.consumers.open(...args),
+        settle: (id, settlement) => {
+          if (id === AUDIENCE_SOURCE_ID) happened.push(`told ${settlement.cursor}`);
+          return settle.call(opened.consumers, id, settlement);
+        },
+      },
+    };
+    const engine = new AudienceEngine(profiles);
+    const sync = engine.sync.bind(engine);
+    engine.sync = async () => {
+      happened.push("synced");
+      await sync();
+    };
+    await start(engine);
+    for (let batch = 0; batch < 11; batch++) await appendMany(2_000, "pro");
+    await clock.advance(0);
+    expect(happened.slice(0, 2)).toEqual(["synced", expect.stringMatching(/^told 2\d{4}$/)]);
+    expect(happened.filter((one) => one === "synced")).toHaveLength(happened.length / 2);
+  });
+
   test("it does not rest while the main thread has time", async () => {
     utilization = 0.2;
     await makePros();
