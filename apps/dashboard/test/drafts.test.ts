@@ -1,0 +1,117 @@
+import { COMPUTED_TRAIT_KINDS, type FilterRuleView } from "@sluice/protocol";
+import { expect, test } from "vitest";
+import { durationDraft, durationMs } from "../src/forms/duration-draft.js";
+import { scheduleInWords } from "../src/pages/audiences/sending-draft.js";
+import { previewValue } from "../src/pages/computed-traits/preview-value.js";
+import { traitDraftOf, traitOf, traitPatchOf } from "../src/pages/computed-traits/trait-draft.js";
+import {
+  moved,
+  newRule,
+  newRuleTest,
+  ruleDraftOf,
+  ruleIssues,
+  ruleOf,
+} from "../src/pages/destinations/rule-draft.js";
+
+test.each<[string, FilterRuleView]>([
+  ["drops everything", { action: { kind: "drop" } }],
+  [
+    "names kinds, events and conditions",
+    {
+      kinds: ["track", "something new"],
+      events: ["Order, Completed", "Cart"],
+      where: [
+        { path: "properties.total", is: "less", value: 5 },
+        { path: "properties.plan", is: "in", value: ["a, b", 3, true] },
+        { path: "context.ip", is: "exists" },
+        { path: "traits.email", is: "exists", value: false },
+        { path: "properties.coupon", is: "equals", value: null },
+        { path: "properties.code", is: "equals", value: "42" },
+      ],
+      action: { kind: "sample", share: 0.07 },
+    },
+  ],
+  [
+    "takes fields out",
+    { kinds: ["page"], action: { kind: "remove", paths: ["context.ip", "traits.email"] } },
+  ],
+])("a rule that %s is the same after having been edited", (_, rule) => {
+  const draft = ruleDraftOf(rule);
+  expect(ruleIssues(draft)).toEqual({});
+  expect(ruleOf(draft)).toEqual(rule);
+});
+
+test("what is missing in a rule is named before it is sent", () => {
+  expect(ruleIssues({ ...newRule(), action: "sample", share: "120" })).toHaveProperty("share");
+  expect(ruleIssues({ ...newRule(), action: "sample", share: "" })).toHaveProperty("share");
+  expect(ruleIssues({ ...newRule(), action: "remove", paths: " \n" })).toHaveProperty("paths");
+  expect(ruleIssues({ ...newRule(), where: [newRuleTest()] })).toHaveProperty("where");
+  expect(ruleIssues({ ...newRule(), where: [{ ...newRuleTest(), name: "a", is: "not_exists" }] })).toEqual(
+    {},
+  );
+});
+
+test("a rule is moved by one place, and not beyond the ends", () => {
+  expect(moved(["a", "b", "c"], 2, -1)).toEqual(["a", "c", "b"]);
+  expect(moved(["a", "b", "c"], 0, 1)).toEqual(["b", "a", "c"]);
+  expect(moved(["a", "b"], 0, -1)).toEqual(["a", "b"]);
+  expect(moved(["a", "b"], 1, 1)).toEqual(["a", "b"]);
+});
+
+test.each([[1_000], [90_000], [5_400_000], [21_600_000], [86_400_000 * 30], [1_500]])(
+  "%i ms is the same after having been edited",
+  (ms) => expect(durationMs(durationDraft(ms))).toBe(ms),
+);
+
+test("no duration is none, and what is no number is left for the validator", () => {
+  expect(durationMs(durationDraft(undefined))).toBeUndefined();
+  expect(durationMs({ text: "soon", unit: "days" })).toBeNaN();
+});
+
+test("a schedule in words", () => {
+  expect(scheduleInWords({ initialDelayMs: 0, everyMs: 0 })).toBe(
+    "First at once; then every change the moment it happens.",
+  );
+});
+
+const NOW = Date.parse("2026-03-01T00:00:00Z");
+const EVENTS = [
+  { atMs: NOW - 3_000, properties: { total: 5, item: { sku: "b" } } },
+  { atMs: NOW - 9_000_000, properties: { total: "20", item: { sku: "a" } } },
+  { atMs: NOW - 2_000, properties: { total: 2, item: { sku: "b" } } },
+  { atMs: NOW - 1_000, properties: {} },
+];
+
+test.each([
+  ["count", undefined, 4],
+  ["sum", "total", 27],
+  ["average", "total", 9],
+  ["min", "total", 2],
+  ["max", "total", 20],
+  ["first", "item.sku", "a"],
+  ["last", "item.sku", "b"],
+  ["most_frequent", "item.sku", "b"],
+  ["unique_list", "item.sku", ["a", "b"]],
+] as const)("%s of %s", (kind, property, value) => {
+  expect(previewValue({ kind, event: "E", ...(property && { property }) }, EVENTS, NOW)).toEqual(value);
+});
+
+test("only what is within the window counts, and of nothing comes nothing", () => {
+  const definition = { kind: "sum", event: "E", property: "total" } as const;
+  expect(previewValue({ ...definition, withinMs: 10_000 }, EVENTS, NOW)).toBe(7);
+  for (const kind of COMPUTED_TRAIT_KINDS)
+    expect(previewValue({ ...definition, kind }, [], NOW), kind).toBeUndefined();
+  expect(previewValue({ ...definition, property: "toString" }, EVENTS, NOW)).toBeUndefined();
+});
+
+test("an emptied window and property of a computed trait are taken out by name", () => {
+  const draft = { ...traitDraftOf(undefined), name: " Orders ", event: "Order" };
+  expect(traitOf(draft)).toEqual({
+    name: "Orders",
+    kind: "count",
+    event: "Order",
+    destinationIds: [],
+    enabled: true,
+  });
+  expect(traitPatchOf(draft)).toMatchObject({ property: null, withinMs: null });
+});
