@@ -321,6 +321,68 @@ describe("apply", () => {
     });
   });
 
+  it("makes what others refer to first, deletes it last, and changes nothing on a dry run", async () => {
+    // It deletes whatever is not declared: a collector of its own.
+    await using own = await collectorForCli();
+    const file = join(own.directory, "pruned.config.json");
+    const first = (await own.sluice(["sources", "get", own.sourceId, "--json"])).out;
+    const config = (source: string) => ({
+      sources: [{ name: source }],
+      destinations: [{ name: "Desk", type: "console", sources: [source] }],
+      audiences: [
+        {
+          name: "Everybody",
+          condition: { kind: "trait", trait: "plan", is: "exists" },
+          destinations: ["Desk"],
+        },
+      ],
+    });
+    const apply = (...more: string[]) => ["apply", file, "--prune", ...more];
+    const changed = async (args: string[], code = 0) =>
+      JSON.parse((await own.sluice([...args, "--json"], code)).out).changes.map(
+        ({ action, section, name }: Record<string, string>) => `${action} ${section} ${name}`,
+      );
+    await writeFile(file, JSON.stringify(config("Before")));
+    expect(await changed(apply())).toEqual([
+      "create sources Before",
+      "create destinations Desk",
+      "create audiences Everybody",
+      `delete sources ${JSON.parse(first).name}`,
+    ]);
+    expect((await own.sluice(apply("--dry-run"))).out).toBe("nothing to change\n");
+    expect((await own.sluice(apply())).out).toBe("nothing to change\n");
+
+    // A new name is a new thing: what was under the old one goes, after what pointed at it was changed.
+    await writeFile(file, JSON.stringify(config("After")));
+    const planned = ["create sources After", "update destinations Desk", "delete sources Before"];
+    expect(await changed(apply("--dry-run"), 6)).toEqual(planned);
+    expect(await changed(apply("--dry-run"), 6)).toEqual(planned);
+    expect(await changed(apply())).toEqual(planned);
+    expect(await changed(apply("--dry-run"))).toEqual([]);
+
+    await writeFile(
+      file,
+      JSON.stringify({ ...config("After"), sources: [], destinations: [], audiences: [] }),
+    );
+    expect(await changed(apply())).toEqual([
+      "delete audiences Everybody",
+      "delete destinations Desk",
+      "delete sources After",
+    ]);
+  });
+
+  it("refuses what refers to nothing, before it has changed anything", async () => {
+    const file = join(at.directory, "dangling.config.json");
+    const destinations = [{ name: "Dangling", type: "console", sources: ["Nowhere"] }];
+    await writeFile(file, JSON.stringify({ sources: [{ name: "Never made" }], destinations }));
+    for (const more of [["--dry-run"], []]) {
+      const { err } = await at.sluice(["apply", file, ...more], 2);
+      expect(err).toContain("destinations: Dangling names the source Nowhere, which there is not");
+    }
+    const { items } = await json(["sources", "list"]);
+    expect(items.map(({ name }: { name: string }) => name)).not.toContain("Never made");
+  });
+
   it("takes a TypeScript file", async () => {
     const file = join(at.directory, "other.config.ts");
     await writeFile(file, 'const name: string = "Declared";\nexport default { sources: [{ name }] };\n');

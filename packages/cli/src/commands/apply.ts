@@ -17,6 +17,7 @@ import { examples, newCommand } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import type { Io } from "../io.js";
+import { plural } from "../plural.js";
 import type { Style } from "../style.js";
 import { terminalJson, terminalText } from "../terminal-text.js";
 
@@ -47,6 +48,8 @@ File: { "sources": [{ "name": "Shop", "kind": "web" }],
         "destinations": [{ "name": "Orders", "type": "webhooks", "sources": ["Shop"],
           "settings": { "webhooks": [{ "url": "https://example.com/hook" }], "sharedSecret": "\${HOOK_SECRET}" } }],
         "audiences": [{ "name": "Big spenders", "condition": { … }, "destinations": ["Orders"] }] }
+Things are known by their names: a new name in the file makes a new thing, and --prune deletes the old one. To rename one and
+keep its keys and history, do so first: sluice sources update Shop --name Store.
 A .ts file exports the same as its default. \${NAME} is replaced by the environment variable.
 `,
     )
@@ -66,6 +69,7 @@ async function apply(file: string | undefined, options: ApplyOptions, io: Io): P
   const plan: PlanOptions = { prune: options.prune === true, setSecrets: options.setSecrets === true };
   const before = await readCurrent(client, declared);
   const changes = planAll(declared, before, plan);
+  checkChanges(changes, before);
   if (options.dryRun) {
     if (options.json) await io.out(`${terminalJson({ changes: changes.map(shown) })}\n`);
     else
@@ -74,7 +78,8 @@ async function apply(file: string | undefined, options: ApplyOptions, io: Io): P
           ? "nothing to change\n"
           : changes.map((change) => lines(change, io.style)).join(""),
       );
-    if (changes.length > 0) throw new CommandFailure("partly", `${changes.length} changes would be made`);
+    if (changes.length > 0)
+      throw new CommandFailure("partly", `${plural(changes.length, "change", "changes")} would be made`);
     return;
   }
   const ids: Ids = {
@@ -86,7 +91,10 @@ async function apply(file: string | undefined, options: ApplyOptions, io: Io): P
     if (!options.json) await io.out(lines(change, io.style));
   }
   if (options.json) await io.out(`${terminalJson({ changes: changes.map(shown) })}\n`);
-  else await io.out(changes.length === 0 ? "nothing to change\n" : `${changes.length} changes made\n`);
+  else
+    await io.out(
+      changes.length === 0 ? "nothing to change\n" : `${plural(changes.length, "change", "changes")} made\n`,
+    );
 }
 
 async function loadFile(given: string | undefined, io: Io): Promise<unknown> {
@@ -166,6 +174,36 @@ function planAll(declared: DeclaredConfig, current: Current, options: PlanOption
   return [...changes.filter((change) => !isDelete(change)), ...changes.filter(isDelete).reverse()];
 }
 
+/** What cannot be done is said before anything is done, on a dry run too. */
+function checkChanges(changes: readonly Change[], current: Current): void {
+  const gone = (section: Change["section"]) =>
+    changes.filter((one) => one.section === section && one.action === "delete").map(({ name }) => name);
+  const there = (section: "sources" | "destinations") => {
+    const made = changes.filter((one) => one.section === section && one.action === "create");
+    const removed = gone(section);
+    return [...current[section], ...made].map(({ name }) => name).filter((name) => !removed.includes(name));
+  };
+  for (const change of changes) {
+    if (change.action === "delete") continue;
+    const { section, name, fields } = change;
+    if (change.action === "update" && section === "sources" && "kind" in fields)
+      throw new CommandFailure(
+        "usage",
+        `The source ${name} has another kind, which cannot be changed: delete it first`,
+      );
+    const refers =
+      section === "destinations" ? "sources" : section === "audiences" ? "destinations" : undefined;
+    if (refers === undefined || !Array.isArray(fields[refers])) continue;
+    const known = there(refers);
+    const missing = fields[refers].find((wanted) => !known.includes(wanted));
+    if (missing !== undefined)
+      throw new CommandFailure(
+        "usage",
+        `${section}: ${name} names the ${ONE[refers]} ${missing}, which there is not`,
+      );
+  }
+}
+
 interface Ids {
   readonly sources: Map<string, string>;
   readonly destinations: Map<string, string>;
@@ -179,11 +217,6 @@ async function carryOut(client: AdminClient, change: Change, ids: Ids): Promise<
   }
   const body = withIds(section, change.fields, ids);
   if (change.action === "update") {
-    if ("kind" in change.fields && section === "sources")
-      throw new CommandFailure(
-        "usage",
-        `The source ${change.name} has another kind, which cannot be changed: delete it first`,
-      );
     await client[section].patch(change.id, { ...body, version: change.version });
     return;
   }
