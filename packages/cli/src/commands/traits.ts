@@ -1,7 +1,7 @@
 import { allPages } from "@sluice/admin-client";
 import { COMPUTED_TRAIT_KINDS, type ComputedTraitKind, type ComputedTraitView } from "@sluice/protocol";
 import { type Command, Option } from "commander";
-import { examples, newCommand, newGroup } from "../command.js";
+import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
@@ -137,6 +137,15 @@ export function traitsCommand(io: Io): Command {
         await show(io, options.json, { deleted: trait.id }, () => `deleted ${trait.id}\n`);
       }),
   );
+  exampleOfEach(command, {
+    list: "sluice traits list",
+    get: 'sluice traits get "Orders placed"',
+    create: 'sluice traits create "Orders placed" --kind count --event "Order Completed"',
+    update: 'sluice traits update "Orders placed" --name "Orders"',
+    enable: 'sluice traits enable "Orders placed"',
+    disable: 'sluice traits disable "Orders placed"',
+    delete: 'sluice traits delete "Orders placed" --yes',
+  });
   return examples(command, [
     [
       "What each user spent within 30 days",
