@@ -19,7 +19,10 @@ import {
 
 /** What the door has to know of a request all of whose messages are ordinary. */
 export interface SkimmedRequest {
-  /** One for each message: none is refused, and each came with an id. */
+  /**
+   * One for each message: none is refused, and each came with an id. Their texts are slices of the whole request's: who keeps one for
+   * longer than the request copies it.
+   */
   readonly keys: readonly MessageKey[];
   /** The write key of the envelope, or of the single message. */
   readonly writeKey: string | undefined;

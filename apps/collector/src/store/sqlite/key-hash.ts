@@ -125,7 +125,8 @@ export class ClassCodes {
     let known = this.#events.get(event);
     if (known === undefined) {
       known = eventCode(this.#seed, event);
-      if (this.#events.size < MOST_REMEMBERED) this.#events.set(event, known);
+      // A copy: the name may be a slice of a whole request's text, which would be kept with it.
+      if (this.#events.size < MOST_REMEMBERED) this.#events.set(Buffer.from(event).toString(), known);
     }
     return code | known;
   }
