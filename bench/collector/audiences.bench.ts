@@ -99,7 +99,7 @@ try {
   });
 
   startedMs = performance.now();
-  const { preview } = await engine.previewBegin(condition, Date.now());
+  const { preview } = await engine.previewBegin({ kind: "audience", condition }, Date.now());
   let found: Awaited<ReturnType<typeof engine.previewScan>>;
   do found = await engine.previewScan(preview);
   while (found === undefined);

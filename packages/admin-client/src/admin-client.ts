@@ -6,8 +6,10 @@ import type {
   AuditEntryView,
   CatalogEntryView,
   CollectorInfo,
+  ComputedTraitDefinition,
   ComputedTraitInput,
   ComputedTraitPatch,
+  ComputedTraitPreview,
   ComputedTraitView,
   Condition,
   CreatedTokenView,
@@ -38,6 +40,7 @@ import type {
   TokenAccess,
   TokenView,
   UsageView,
+  UserValueView,
   WhyView,
 } from "@sluice/protocol";
 import { type LiveItem, type LiveOptions, liveStream } from "./live-stream.js";
@@ -144,6 +147,10 @@ export interface AdminClient {
     create(input: ComputedTraitInput): Promise<ComputedTraitView>;
     patch(id: string, patch: ComputedTraitPatch): Promise<ComputedTraitView>;
     delete(id: string): Promise<void>;
+    /** Who would have a value now, and which, without making anything. */
+    preview(definition: ComputedTraitDefinition, signal?: AbortSignal): Promise<ComputedTraitPreview>;
+    /** Users who have a value now. A page may be short, or empty, and have a next one. */
+    values(id: string, page?: PageOptions): Promise<ListAnswer<UserValueView>>;
   };
   readonly profiles: { get(userId: string): Promise<ProfileView> };
   readonly deletions: {
@@ -227,6 +234,13 @@ export function adminClient(options: AdminClientOptions): AdminClient {
       create: (body) => request("POST", "/computed-traits", { body }),
       patch: (id, body) => request("PATCH", at("/computed-traits", id), { body }),
       delete: (id) => request("DELETE", at("/computed-traits", id)),
+      preview: (body, signal) =>
+        request("POST", "/computed-traits/preview", {
+          body,
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      values: (id, page = {}) =>
+        request("GET", at("/computed-traits", id, "/values"), { query: { ...page } }),
     },
     profiles: { get: (userId) => request("GET", at("/profiles", userId)) },
     deletions: {

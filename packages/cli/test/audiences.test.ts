@@ -65,6 +65,14 @@ describe("computed traits", () => {
         "--properties",
         JSON.stringify({ total }),
       ]);
+    const asked = ["--kind", "sum", "--event", "Paid", "--property", "total", "--within", "30d"];
+    expect(await json(["traits", "preview", ...asked])).toMatchObject({
+      size: 1,
+      sample: [{ userId: "user-paying", value: 7 }],
+    });
+    expect((await at.sluice(["traits", "preview", ...asked])).out).toMatch(
+      /^1 of \d+ users would have a value \(found in \d+ ms\)\nUSER +VALUE\nuser-paying +7\n$/,
+    );
     const { id } = await json([
       ...["traits", "create", "Total Spent", "--kind", "sum", "--event", "Paid"],
       ...["--property", "total", "--within", "30d"],
@@ -78,6 +86,10 @@ describe("computed traits", () => {
     expect((await at.sluice(["traits", "list"])).out).toContain("sum of total");
     while ((await json(["traits", "get", id])).status.state !== "live");
     expect((await at.sluice(["profiles", "get", "user-paying"])).out).toMatch(/computed total_spent\s+7/);
+    expect(await json(["traits", "values", "Total Spent"])).toEqual({
+      items: [{ userId: "user-paying", value: 7 }],
+    });
+    expect((await at.sluice(["traits", "values", id, "-n", "1"])).out).toMatch(/user-paying +7/);
     expect(await json(["traits", "update", id, "--kind", "max", "--name", "Dearest"])).toMatchObject({
       kind: "max",
       name: "Dearest",

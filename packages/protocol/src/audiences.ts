@@ -170,6 +170,28 @@ export interface ComputedTraitView {
   readonly version: number;
 }
 
+/** What a computed trait is made of: the body of `POST /api/v1/computed-traits/preview`. */
+export type ComputedTraitDefinition = Pick<ComputedTraitInput, "kind" | "event" | "property" | "withinMs">;
+
+/** A user with a value of a computed trait. */
+export interface UserValueView {
+  /** Absent while the user is anonymous. */
+  readonly userId?: string;
+  readonly anonymousId?: string;
+  readonly value: unknown;
+}
+
+/** Answer of `POST /api/v1/computed-traits/preview`. */
+export interface ComputedTraitPreview {
+  /** Users who would have a value now. */
+  readonly size: number;
+  /** Profiles that were looked at. */
+  readonly evaluated: number;
+  /** The first ten of them, those first whom the collector has known longest. */
+  readonly sample: readonly UserValueView[];
+  readonly tookMs: number;
+}
+
 /** Answer of `GET /api/v1/profiles/:userId`. */
 export interface ProfileView {
   readonly userId?: string;

@@ -44,15 +44,18 @@ export {
   type AudiencePreview,
   type AudienceView,
   COMPUTED_TRAIT_KINDS,
+  type ComputedTraitDefinition,
   type ComputedTraitInput,
   type ComputedTraitKind,
   type ComputedTraitPatch,
+  type ComputedTraitPreview,
   type ComputedTraitView,
   type Explanation,
   type MemberView,
   type ProfileView,
   type SyncSchedule,
   type SyncView,
+  type UserValueView,
   type WhyView,
 } from "./audiences.js";
 export { coerce, isPlainObject, kindOf, type Surroundings } from "./coerce.js";

@@ -3,6 +3,7 @@ import {
   type AudiencePatch,
   audienceKey,
   COMPUTED_TRAIT_KINDS,
+  type ComputedTraitDefinition,
   type ComputedTraitInput,
   type ComputedTraitPatch,
   type Condition,
@@ -259,7 +260,8 @@ function scheduleIssues(sync: SyncSchedule | undefined): readonly DefinitionIssu
   );
 }
 
-function computedIssues(input: ComputedTraitInput): readonly DefinitionIssue[] {
+/** What is wrong with what a computed trait is made of. */
+export function computedIssues(input: ComputedTraitDefinition): readonly DefinitionIssue[] {
   const issues: DefinitionIssue[] = [];
   if (!COMPUTED_TRAIT_KINDS.includes(input.kind))
     issues.push({

@@ -1,6 +1,7 @@
-import { type Aspect, aspectKey, tallyOf } from "./aspect.js";
+import type { ComputedTraitDefinition } from "@sluice/protocol";
+import { type AccumulationAspect, type Aspect, aspectKey, tallyOf } from "./aspect.js";
 import type { AspectProgress, DefinitionState } from "./definition-state.js";
-import { AUDIENCE, type COMPUTED_TRAIT, type Definition } from "./definitions.js";
+import { AUDIENCE, type Definition } from "./definitions.js";
 import type { EngineState } from "./engine-state.js";
 import { audiencesNamed, eventConditions, traitsNamed } from "./evaluate.js";
 import { makePlan, type Plan } from "./plan.js";
@@ -60,17 +61,23 @@ export function aspectsOf(definitions: readonly Definition[]): Aspect[] {
   return definitions.flatMap((definition): Aspect[] =>
     definition.kind === AUDIENCE
       ? eventConditions(definition.document.condition).map(tallyOf)
-      : [accumulationOf(definition)],
+      : [accumulationOf(definition.document)],
   );
 }
 
-function accumulationOf({ document }: Extract<Definition, { readonly kind: typeof COMPUTED_TRAIT }>): Aspect {
+/** The aspect that a computed trait needs. */
+export function accumulationOf({
+  kind,
+  event,
+  property,
+  withinMs,
+}: ComputedTraitDefinition): AccumulationAspect {
   return {
     kind: "accumulation",
-    of: document.kind,
-    event: document.event,
-    ...(document.property === undefined ? {} : { property: document.property }),
-    ...(document.withinMs === undefined ? {} : { withinMs: document.withinMs }),
+    of: kind,
+    event,
+    ...(property === undefined ? {} : { property }),
+    ...(withinMs === undefined ? {} : { withinMs }),
   };
 }
 
@@ -86,7 +93,7 @@ export function planOf(
     if (definition.kind === AUDIENCE)
       for (const event of eventConditions(definition.document.condition))
         aspectOf.set(event, numberOf(tallyOf(event)));
-    else aspectOf.set(definition.document, numberOf(accumulationOf(definition)));
+    else aspectOf.set(definition.document, numberOf(accumulationOf(definition.document)));
   }
   return makePlan(
     definitions,

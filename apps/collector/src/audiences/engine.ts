@@ -1,11 +1,4 @@
-import type {
-  AudiencePreview,
-  Condition,
-  MemberView,
-  ProfileView,
-  SyncView,
-  WhyView,
-} from "@sluice/protocol";
+import type { MemberView, ProfileView, SyncView, UserValueView, WhyView } from "@sluice/protocol";
 import { formatTime } from "@sluice/protocol";
 import { StorageUnavailable } from "../errors.js";
 import { lastMessageIndex } from "../store/last-message.js";
@@ -40,14 +33,14 @@ import {
   nextWakeMs,
   syncView,
 } from "./definition-state.js";
-import { AUDIENCE, type Definition } from "./definitions.js";
+import { AUDIENCE, COMPUTED_TRAIT, type Definition } from "./definitions.js";
 import type { EngineState } from "./engine-state.js";
 import { explain } from "./evaluate.js";
 import { anonymousIdentity, identificationOf, userIdentity } from "./identities.js";
 import { inTurn } from "./in-turn.js";
 import { keepUpWith, readingOf, release, setDue, tellAdded } from "./keep-up.js";
 import { AUDIENCE_SOURCE_ID } from "./owed-message.js";
-import { type Previewer, previewer } from "./preview.js";
+import { type Previewed, type Previewer, type PreviewQuestion, previewer } from "./preview.js";
 import { decodeProfile, type Profile, userFields } from "./profile.js";
 import { namesOf, viewOf } from "./profile-view.js";
 import { type IsNeeded, type LogMessage, readMessages } from "./read-messages.js";
@@ -58,6 +51,8 @@ import { eventsOf } from "./track-events.js";
 
 /** Profiles of one step of a sync. */
 const STEP_PROFILES = 500;
+/** Profiles in which one reading looks for values. */
+const READ_PROFILES = 2_000;
 
 /** What there is to do, as far as the engine knows. */
 export interface EngineStatus {
@@ -264,6 +259,30 @@ export class AudienceEngine {
     });
   }
 
+  /**
+   * Users with a value of a computed trait, by their profiles' age; undefined when there is no such trait. Values are looked for
+   * in a bounded number of profiles, so a page may be short, or empty, and have a next one.
+   */
+  values(traitId: string, { limit, cursor }: PageRequest): Promise<Page<UserValueView> | undefined> {
+    return this.#inTurn(async () => {
+      const { plan } = await this.#load();
+      if (plan.definitions.get(traitId)?.kind !== COMPUTED_TRAIT) return undefined;
+      const records = await this.#store.scan(cursor === undefined ? -1 : Number(cursor), READ_PROFILES);
+      const items: UserValueView[] = [];
+      for (const record of records) {
+        const profile = decodeProfile(record);
+        const value = profile.computed.get(traitId)?.value;
+        if (value === undefined) continue;
+        items.push({ ...userFields(profile), value });
+        if (items.length === limit) return { items, nextCursor: String(record.number) };
+      }
+      const last = records.at(-1);
+      return last !== undefined && records.length === READ_PROFILES
+        ? { items, nextCursor: String(last.number) }
+        : { items };
+    });
+  }
+
   /** Why a user is in or out; undefined when there is no such audience or profile. */
   why(audienceId: string, userId: string, nowMs: number): Promise<WhyView | undefined> {
     return this.#inTurn(async () => {
@@ -305,7 +324,7 @@ export class AudienceEngine {
 
   /** Begins a preview; `previewHistory` and `previewScan` go on with it, `previewEnd` forgets it. */
   previewBegin(
-    condition: Condition,
+    question: PreviewQuestion,
     nowMs: number,
   ): Promise<{ readonly preview: number; readonly needsHistory: boolean; readonly upTo: Offset }> {
     return this.#inTurn(async () => {
@@ -313,7 +332,7 @@ export class AudienceEngine {
       const counted = new Map<string, number>();
       for (const [number, progress] of aspects)
         if (progress.cursor >= progress.upTo) counted.set(aspectKey(progress.aspect), number);
-      const one = previewer(condition, { store: this.#store, plan, counted, upTo: cursor, nowMs });
+      const one = previewer(question, { store: this.#store, plan, counted, upTo: cursor, nowMs });
       const preview = this.#nextPreview++;
       this.#previews.set(preview, one);
       return { preview, needsHistory: one.needsHistory && cursor > BEFORE_FIRST, upTo: cursor };
@@ -325,7 +344,7 @@ export class AudienceEngine {
   }
 
   /** The result, once all profiles are evaluated. */
-  async previewScan(preview: number): Promise<Omit<AudiencePreview, "tookMs"> | undefined> {
+  async previewScan(preview: number): Promise<Previewed | undefined> {
     return this.#inTurn(async () => {
       const one = this.#preview(preview);
       return (await one.scan()) ? one.result() : undefined;

@@ -1,14 +1,16 @@
-import { type AudiencePreview, type Condition, formatTime, type MemberView } from "@sluice/protocol";
+import { type ComputedTraitDefinition, type Condition, formatTime, type MemberView } from "@sluice/protocol";
 import { lastMessageIndex } from "../store/last-message.js";
 import type { ProfileStore } from "../store/profiles.js";
 import { type Offset, offsetAt, type StoredBatch } from "../store/store.js";
+import { type Accumulation, valueNow } from "./accumulate.js";
 import { type Aspect, type AspectState, aspectKey, tallyOf, withOccurrence } from "./aspect.js";
-import { AUDIENCE } from "./definitions.js";
+import { accumulationOf } from "./definition-phases.js";
+import { AUDIENCE, type COMPUTED_TRAIT } from "./definitions.js";
 import { eventConditions, holds } from "./evaluate.js";
 import { identificationOf } from "./identities.js";
 import { readingOf } from "./keep-up.js";
 import { makePlan, type Plan } from "./plan.js";
-import { decodeProfile, userFields } from "./profile.js";
+import { decodeProfile, type Profile, userFields } from "./profile.js";
 import { eventsOf } from "./track-events.js";
 
 /** Profiles looked at in one go. */
@@ -16,9 +18,27 @@ const SCANNED = 2_000;
 /** Users that a preview shows. */
 const SHOWN = 10;
 
+export type PreviewQuestion =
+  /** Who would be in an audience? */
+  | { readonly kind: typeof AUDIENCE; readonly condition: Condition }
+  /** Who would have a value of a computed trait, and which? */
+  | { readonly kind: typeof COMPUTED_TRAIT; readonly definition: ComputedTraitDefinition };
+
+export interface Previewed {
+  /** Users who would be in, or have a value. */
+  readonly size: number;
+  /** Profiles that were looked at. */
+  readonly evaluated: number;
+  /** The first ten of those users; `value`: of a computed trait. */
+  readonly sample: readonly PreviewedUser[];
+}
+
+type PreviewedUser = MemberView & { readonly value?: unknown };
+
 /**
- * Finds out who would be in an audience that does not exist: first the log is read for events that nothing counts yet
- * (`history`, unless `needsHistory` is false), then all profiles are evaluated (`scan`). It changes nothing; what it counts is in memory.
+ * Finds out what an audience or a computed trait would be that does not exist: first the log is read for events that nothing
+ * counts yet (`history`, unless `needsHistory` is false), then all profiles are evaluated (`scan`). It changes nothing; what it
+ * counts is in memory.
  */
 export interface Previewer {
   readonly needsHistory: boolean;
@@ -28,11 +48,11 @@ export interface Previewer {
   history(batches: readonly StoredBatch[]): Promise<Offset>;
   /** Evaluates the next profiles; answers whether all are done. */
   scan(): Promise<boolean>;
-  result(): Omit<AudiencePreview, "tookMs">;
+  result(): Previewed;
 }
 
 export function previewer(
-  condition: Condition,
+  question: PreviewQuestion,
   parts: {
     readonly store: ProfileStore;
     readonly plan: Plan;
@@ -44,43 +64,28 @@ export function previewer(
 ): Previewer {
   const { store, plan, counted, upTo, nowMs } = parts;
   const aspects = new Map<number, Aspect>(plan.aspects);
-  const aspectOf = new Map(plan.aspectOf);
   const uncounted = new Map<string, { readonly number: number; readonly aspect: Aspect }>();
-  for (const event of eventConditions(condition)) {
-    const aspect = tallyOf(event);
+  const numberOf = (aspect: Aspect): number => {
     const key = aspectKey(aspect);
-    let number = counted.get(key) ?? uncounted.get(key)?.number;
-    if (number === undefined) {
-      // Below zero: no aspect that is kept has such a number.
-      number = -1 - uncounted.size;
-      uncounted.set(key, { number, aspect });
-      aspects.set(number, aspect);
-    }
-    aspectOf.set(event, number);
-  }
-  const document = {
-    name: "",
-    key: "",
-    condition,
-    destinationIds: [],
-    sync: { initialDelayMs: 0, everyMs: 0 },
-    trackEvents: false,
-    enabled: true,
-    paused: false,
-    createdAt: formatTime(nowMs),
+    const known = counted.get(key) ?? uncounted.get(key)?.number;
+    if (known !== undefined) return known;
+    // Below zero: no aspect that is kept has such a number.
+    const number = -1 - uncounted.size;
+    uncounted.set(key, { number, aspect });
+    aspects.set(number, aspect);
+    return number;
   };
-  const previewPlan = makePlan(
-    [...plan.computedTraits, { id: "preview", kind: AUDIENCE, document }],
-    aspectOf,
-    aspects,
-  );
+  const look =
+    question.kind === AUDIENCE
+      ? memberFor(question.condition, { plan, aspects, numberOf, nowMs })
+      : valueFor(question.definition, { numberOf, nowMs });
   const events = new Set(Array.from(uncounted.values(), ({ aspect }) => aspect.event));
   const states = new Map<number, Map<number, AspectState>>();
   let cursor = -1 as Offset;
   let scannedTo = -1;
   let evaluated = 0;
   let size = 0;
-  const sample: MemberView[] = [];
+  const sample: PreviewedUser[] = [];
 
   return {
     needsHistory: uncounted.size > 0,
@@ -112,14 +117,63 @@ export function previewer(
         const profile = decodeProfile(record);
         for (const [aspect, state] of states.get(record.number) ?? []) profile.aspects.set(aspect, state);
         evaluated += 1;
-        if (holds(condition, readingOf(profile, previewPlan, nowMs))) {
-          size += 1;
-          if (sample.length < SHOWN) sample.push(userFields(profile));
-        }
+        const found = look(profile);
+        if (found === undefined) continue;
+        size += 1;
+        if (sample.length < SHOWN) sample.push(found);
       }
       scannedTo = records.at(-1)?.number ?? scannedTo;
       return records.length < SCANNED;
     },
     result: () => ({ size, evaluated, sample }),
+  };
+}
+
+/** Answers the user of a profile that counts; undefined for any other. */
+type Look = (profile: Profile) => PreviewedUser | undefined;
+
+interface LookParts {
+  /** The number of an aspect; one that nothing counts is counted from now on. */
+  readonly numberOf: (aspect: Aspect) => number;
+  readonly nowMs: number;
+}
+
+function memberFor(
+  condition: Condition,
+  {
+    plan,
+    aspects,
+    numberOf,
+    nowMs,
+  }: LookParts & { readonly plan: Plan; readonly aspects: ReadonlyMap<number, Aspect> },
+): Look {
+  const aspectOf = new Map(plan.aspectOf);
+  for (const event of eventConditions(condition)) aspectOf.set(event, numberOf(tallyOf(event)));
+  const document = {
+    name: "",
+    key: "",
+    condition,
+    destinationIds: [],
+    sync: { initialDelayMs: 0, everyMs: 0 },
+    trackEvents: false,
+    enabled: true,
+    paused: false,
+    createdAt: formatTime(nowMs),
+  };
+  const previewPlan = makePlan(
+    [...plan.computedTraits, { id: "preview", kind: AUDIENCE, document }],
+    aspectOf,
+    aspects,
+  );
+  return (profile) =>
+    holds(condition, readingOf(profile, previewPlan, nowMs)) ? userFields(profile) : undefined;
+}
+
+function valueFor(definition: ComputedTraitDefinition, { numberOf, nowMs }: LookParts): Look {
+  const aspect = accumulationOf(definition);
+  const number = numberOf(aspect);
+  return (profile) => {
+    const value = valueNow(aspect, profile.aspects.get(number) as Accumulation | undefined, nowMs);
+    return value === undefined ? undefined : { ...userFields(profile), value };
   };
 }

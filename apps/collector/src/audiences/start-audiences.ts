@@ -1,9 +1,12 @@
 import type {
   AudiencePreview,
+  ComputedTraitDefinition,
+  ComputedTraitPreview,
   Condition,
   MemberView,
   ProfileView,
   SyncView,
+  UserValueView,
   WhyView,
 } from "@sluice/protocol";
 import type { CancelTimer, Clock } from "@sluice/resilience";
@@ -24,6 +27,7 @@ import type { AudienceEngine, EngineStatus, Forgotten, StepResult } from "./engi
 import { inTurn } from "./in-turn.js";
 import { AUDIENCE_SOURCE_ID, owedBatches } from "./owed-message.js";
 import { pressureGauge, restMs } from "./pace.js";
+import type { Previewed, PreviewQuestion } from "./preview.js";
 
 /** The engine as others call it: in this thread or, behind the same names, in another. */
 export type Engine = Pick<AudienceEngine, keyof AudienceEngine>;
@@ -48,6 +52,13 @@ export interface Audiences {
   profile(userId: string): Promise<ProfileView | undefined>;
   /** Who would be in now. The condition is valid, and the audiences that it names exist. */
   preview(condition: Condition, signal: AbortSignal): Promise<AudiencePreview>;
+  /** Who would have a value now, and which. The definition is valid. */
+  previewTrait(definition: ComputedTraitDefinition, signal: AbortSignal): Promise<ComputedTraitPreview>;
+  /**
+   * Users with a value of a computed trait; undefined while it is not taken up. Where they are rare a page is what was found
+   * within a second: it may be short, or empty, and have a next one.
+   */
+  values(traitId: string, page: PageRequest): Promise<Page<UserValueView> | undefined>;
   /** Resolves when the definitions are taken up as they were at the call. */
   takeUp(): Promise<void>;
   /** The ids that a user's profile answers to, the given one included. */
@@ -67,6 +78,8 @@ const READ_LIMITS = { messages: 4_000, bytes: 4 * 1_024 * 1_024 } as const;
 const HURRIED_MS = 10_000;
 /** The same for answers about many, for which nothing is hurried. */
 const FRESH_MS = 1_000;
+/** How long values are looked for to fill a page. */
+const SOUGHT_MS = 1_000;
 /** How often the log is told how far the audiences are, in messages: retention keeps what they have not stored for good. */
 const REPORTED_MESSAGES = 20_000;
 /** After so many, the profiles' files are made as small as they can be, once there is nothing else to do. */
@@ -267,6 +280,29 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     }
   };
 
+  const preview = async (
+    question: PreviewQuestion,
+    signal: AbortSignal,
+  ): Promise<Previewed & { readonly tookMs: number }> => {
+    await fresh({ isHurried: true });
+    const startedMs = clock.now();
+    const { preview: id, needsHistory, upTo } = await engine.previewBegin(question, knownUpToMs());
+    try {
+      let cursor: Offset = BEFORE_FIRST;
+      while (needsHistory && cursor < upTo) {
+        signal.throwIfAborted();
+        cursor = await engine.previewHistory(id, await log.read(cursor, READ_LIMITS));
+      }
+      for (;;) {
+        signal.throwIfAborted();
+        const found = await engine.previewScan(id);
+        if (found !== undefined) return { ...found, tookMs: clock.now() - startedMs };
+      }
+    } finally {
+      engine.previewEnd(id);
+    }
+  };
+
   await turn(takeUp);
   gauge.read({ nowMs: clock.now(), head: log.head(), ownMessages });
   reported = (await store.consumers.open(AUDIENCE_SOURCE_ID, status.cursor)).cursor;
@@ -291,23 +327,23 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       await fresh({ isHurried: true });
       return engine.profile(userId);
     },
-    preview: async (condition, signal) => {
-      await fresh({ isHurried: true });
-      const startedMs = clock.now();
-      const { preview, needsHistory, upTo } = await engine.previewBegin(condition, knownUpToMs());
-      try {
-        let cursor: Offset = BEFORE_FIRST;
-        while (needsHistory && cursor < upTo) {
-          signal.throwIfAborted();
-          cursor = await engine.previewHistory(preview, await log.read(cursor, READ_LIMITS));
-        }
-        for (;;) {
-          signal.throwIfAborted();
-          const found = await engine.previewScan(preview);
-          if (found !== undefined) return { ...found, tookMs: clock.now() - startedMs };
-        }
-      } finally {
-        engine.previewEnd(preview);
+    preview: (condition, signal) => preview({ kind: AUDIENCE, condition }, signal),
+    previewTrait: async (definition, signal) => {
+      const { sample, ...figures } = await preview({ kind: COMPUTED_TRAIT, definition }, signal);
+      return { ...figures, sample: sample.map((user) => ({ ...user, value: user.value })) };
+    },
+    values: async (traitId, { limit, cursor }) => {
+      await fresh({ isHurried: false });
+      const untilMs = clock.now() + SOUGHT_MS;
+      const items: UserValueView[] = [];
+      for (let after = cursor; ; ) {
+        const wanted = { limit: limit - items.length, ...(after === undefined ? {} : { cursor: after }) };
+        const page = await engine.values(traitId, wanted);
+        if (page === undefined) return undefined;
+        items.push(...page.items);
+        after = page.nextCursor;
+        if (after === undefined) return { items };
+        if (items.length === limit || clock.now() >= untilMs) return { items, nextCursor: after };
       }
     },
     takeUp: () => {

@@ -166,4 +166,57 @@ describe("a computed trait", () => {
       await world.api("POST", "/computed-traits", { name: "Sum", kind: "sum", event: "Order" }),
     ).toMatchObject({ status: 400, body: { issues: [{ path: "property" }] } });
   });
+
+  test("is previewed over history before there is one, and its values are listed once there is", async () => {
+    const order = (userId: string, price: number) => ({
+      type: "track",
+      userId,
+      event: "Order",
+      properties: { price },
+    });
+    await world.send([
+      order("ann", 2),
+      order("ann", 3),
+      order("bob", 4),
+      { type: "identify", userId: "cyd" },
+    ]);
+    const definition = { kind: "sum", event: "Order", property: "price" };
+    const { body: preview } = await world.api("POST", "/computed-traits/preview", definition);
+    const values = [
+      { userId: "ann", value: 5 },
+      { userId: "bob", value: 4 },
+    ];
+    expect(preview).toEqual({ size: 2, evaluated: 3, sample: values, tookMs: expect.any(Number) });
+    expect((await world.api("GET", "/computed-traits")).body).toEqual({ items: [] });
+    const { body } = await world.api("POST", "/computed-traits", {
+      ...definition,
+      name: "Spent",
+      destinationIds: [destinationId],
+    });
+    await receiver.until((got) => got.length === 2);
+    const { id } = body as { readonly id: string };
+    expect((await world.api("GET", `/computed-traits/${id}/values`)).body).toEqual({ items: values });
+    const first = (await world.api("GET", `/computed-traits/${id}/values?limit=1`)).body as {
+      readonly items: unknown;
+      readonly nextCursor: string;
+    };
+    expect(first.items).toEqual(values.slice(0, 1));
+    const rest = await world.api("GET", `/computed-traits/${id}/values?limit=1&cursor=${first.nextCursor}`);
+    expect(rest.body).toMatchObject({ items: values.slice(1) });
+  });
+
+  test("is not previewed where it makes no sense, nor listed where there is none", async () => {
+    for (const [wrong, path] of [
+      [{ kind: "sum", event: "Order" }, "property"],
+      [{ kind: "count", event: "Order", withinMs: 400 * 86_400_000 * 1_000 }, "withinMs"],
+    ] as const)
+      expect(await world.api("POST", "/computed-traits/preview", wrong)).toMatchObject({
+        status: 400,
+        body: { code: "invalid_request", issues: [{ path }] },
+      });
+    expect(await world.api("POST", "/computed-traits/preview", { kind: "sums", event: "x" })).toMatchObject({
+      status: 400,
+    });
+    expect(await world.api("GET", "/computed-traits/ctr_none/values")).toMatchObject({ status: 404 });
+  });
 });

@@ -462,7 +462,10 @@ describe("previewing", () => {
     for (let user = 0; user < 40; user++)
       world.append(order(`u${user}`), ...(user < 15 ? [order(`u${user}`)] : []));
     await world.consume();
-    const { preview, needsHistory, upTo } = await world.engine.previewBegin(ordered(2), world.nowMs);
+    const { preview, needsHistory, upTo } = await world.engine.previewBegin(
+      { kind: "audience", condition: ordered(2) },
+      world.nowMs,
+    );
     expect(needsHistory).toBe(true);
     for (let cursor = -1; cursor < upTo; )
       cursor = await world.engine.previewHistory(preview, world.after(cursor as typeof upTo, 3));
@@ -478,11 +481,115 @@ describe("previewing", () => {
     world.append(order("ann"), order("ann"), order("bob"));
     await world.consume();
     const { preview, needsHistory } = await world.engine.previewBegin(
-      { kind: "not", condition: ordered(2) },
+      { kind: "audience", condition: { kind: "not", condition: ordered(2) } },
       world.nowMs,
     );
     expect(needsHistory).toBe(false);
     expect(await world.engine.previewScan(preview)).toMatchObject({ size: 1, sample: [{ userId: "bob" }] });
+  });
+
+  test.each([
+    [
+      "count",
+      { kind: "count" },
+      [
+        ["ann", 3],
+        ["cyd", 1],
+        ["bob", 1],
+      ],
+    ],
+    [
+      "sum",
+      { kind: "sum", property: "price" },
+      [
+        ["ann", 9],
+        ["bob", 5],
+      ],
+    ],
+    [
+      "most_frequent",
+      { kind: "most_frequent", property: "price" },
+      [
+        ["ann", 2],
+        ["bob", 5],
+      ],
+    ],
+    [
+      "unique_list",
+      { kind: "unique_list", property: "price" },
+      [
+        ["ann", [2, 5]],
+        ["bob", [5]],
+      ],
+    ],
+    ["last, within a window", { kind: "last", property: "price", withinMs: 1_500 }, [["bob", 5]]],
+    ["count of an event that nobody did", { kind: "count", event: "Other" }, []],
+  ] as const)(
+    "works out a computed trait over history as one that is made does: %s",
+    async (_name, fields, expected) => {
+      const definition = { event: "Order", ...fields };
+      world.append(order("ann", 2), order("ann", 2), order("ann", 5));
+      world.append({ type: "track", userId: "cyd", event: "Order" });
+      await world.consume();
+      world.nowMs += 2_000;
+      world.append(order("bob", 5));
+      await world.consume();
+      const question = { kind: "computed_trait", definition } as const;
+      const { preview, needsHistory, upTo } = await world.engine.previewBegin(question, world.nowMs);
+      expect(needsHistory).toBe(true);
+      for (let cursor = -1; cursor < upTo; )
+        cursor = await world.engine.previewHistory(preview, world.after(cursor as typeof upTo, 2));
+      const sample = expected.map(([userId, value]) => ({ userId, value }));
+      expect(await world.engine.previewScan(preview)).toEqual({ size: sample.length, evaluated: 3, sample });
+
+      const { kind, ...rest } = definition;
+      await world.define([computedTrait("made", kind, rest)]);
+      await world.settle();
+      expect(await world.engine.values("made", { limit: 10 })).toEqual({ items: sample });
+      const again = await world.engine.previewBegin(question, world.nowMs);
+      expect(again.needsHistory).toBe(false);
+      expect(await world.engine.previewScan(again.preview)).toMatchObject({ size: sample.length, sample });
+    },
+  );
+});
+
+describe("values of a computed trait", () => {
+  test("are paged by the profiles' age; who has none is left out", async () => {
+    await world.define([computedTrait("spent", "sum"), audience("pros", PRO)]);
+    world.append(order("ann", 1), pro("bob"), order("cyd", 3), order("dan", 4));
+    await world.consume();
+    const first = await world.engine.values("spent", { limit: 2 });
+    expect(first?.items).toEqual([
+      { userId: "ann", value: 1 },
+      { userId: "cyd", value: 3 },
+    ]);
+    const cursor = first?.nextCursor ?? "";
+    expect(await world.engine.values("spent", { limit: 2, cursor })).toEqual({
+      items: [{ userId: "dan", value: 4 }],
+    });
+    expect(await world.engine.values("pros", { limit: 2 })).toBeUndefined();
+    expect(await world.engine.values("none", { limit: 2 })).toBeUndefined();
+  });
+
+  test("end when the last event left the window", async () => {
+    await world.define([computedTrait("recent", "count", { withinMs: 60_000 })]);
+    world.append(order("ann"));
+    await world.consume();
+    expect((await world.engine.values("recent", { limit: 2 }))?.items).toEqual([{ userId: "ann", value: 1 }]);
+    await world.advance(60_000);
+    expect((await world.engine.values("recent", { limit: 2 }))?.items).toEqual([]);
+  });
+
+  test("are looked for in so many profiles at once, and the page says where to go on", async () => {
+    await world.define([computedTrait("spent", "sum")]);
+    world.append(...Array.from({ length: 2_000 }, (_, user) => pro(`u${user}`)), order("ann", 7));
+    await world.consume();
+    const first = await world.engine.values("spent", { limit: 5 });
+    expect(first?.items).toEqual([]);
+    const cursor = first?.nextCursor ?? "";
+    expect(await world.engine.values("spent", { limit: 5, cursor })).toEqual({
+      items: [{ userId: "ann", value: 7 }],
+    });
   });
 });
 

@@ -1,14 +1,20 @@
 import { allPages } from "@sluice/admin-client";
-import { COMPUTED_TRAIT_KINDS, type ComputedTraitKind, type ComputedTraitView } from "@sluice/protocol";
+import {
+  COMPUTED_TRAIT_KINDS,
+  type ComputedTraitKind,
+  type ComputedTraitView,
+  type UserValueView,
+} from "@sluice/protocol";
 import { type Command, Option } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
-import { readDuration } from "../numbers.js";
+import { readDuration, readInteger } from "../numbers.js";
 import { show } from "../show.js";
 import { table } from "../table.js";
+import { clip, terminalJson } from "../terminal-text.js";
 
 interface Options extends ConnectionOptions {
   readonly json?: boolean;
@@ -24,7 +30,7 @@ interface Given extends Options {
 }
 
 export function traitsCommand(io: Io): Command {
-  const command = newGroup("traits", "list, make and change computed traits");
+  const command = newGroup("traits", "list, make, preview and change computed traits");
   const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
   const find = async (wanted: string, options: Options) => {
     const client = await connect(options, io);
@@ -48,11 +54,12 @@ export function traitsCommand(io: Io): Command {
   };
   const kindOption = (): Option =>
     new Option("--kind <kind>", "what is made of the events").choices(COMPUTED_TRAIT_KINDS);
-  const withFields = (to: Command): Command =>
+  const withEvents = (to: Command): Command =>
     to
       .option("--property <property>", "of which property; every kind but count needs one")
-      .option("--within <duration>", "only events of the last so long, such as 30d")
-      .option("--destination <destination...>", "destinations that are told: ids or names");
+      .option("--within <duration>", "only events of the last so long, such as 30d");
+  const withFields = (to: Command): Command =>
+    withEvents(to).option("--destination <destination...>", "destinations that are told: ids or names");
 
   command.addCommand(
     sub("list", "all computed traits, oldest first").action(async (options: Options) => {
@@ -122,6 +129,50 @@ export function traitsCommand(io: Io): Command {
     );
   }
   command.addCommand(
+    withEvents(
+      sub("preview", "what a computed trait would be, before there is one")
+        .addOption(kindOption().makeOptionMandatory())
+        .requiredOption("--event <event>", "the track event that it is made of"),
+    ).action(async (options: Given & { readonly kind: ComputedTraitKind; readonly event: string }) => {
+      const client = await connect(options, io);
+      const { kind, event, property, within } = options;
+      const preview = await client.computedTraits.preview({
+        kind,
+        event,
+        ...(property === undefined ? {} : { property }),
+        ...(within === undefined ? {} : { withinMs: readDuration("--within", within) }),
+      });
+      await show(io, options.json, preview, () =>
+        [
+          `${preview.size} of ${preview.evaluated} users would have a value (found in ${Math.round(preview.tookMs)} ms)\n`,
+          valuesTable(preview.sample, io),
+        ].join(""),
+      );
+    }),
+  );
+  command.addCommand(
+    sub("values", "users who have a value, and what it is")
+      .argument("<trait>", "its id or name")
+      .option("-n, --limit <n>", "at most so many", "50")
+      .action(async (wanted: string, options: Options & { limit: string }) => {
+        const limit = readInteger("--limit", options.limit, 1, 500);
+        const { client, trait } = await find(wanted, options);
+        const items: UserValueView[] = [];
+        let nextCursor: string | undefined;
+        // Where values are rare a page may be short and have a next one.
+        do {
+          const page = await client.computedTraits.values(trait.id, {
+            limit: limit - items.length,
+            cursor: nextCursor,
+          });
+          items.push(...page.items);
+          nextCursor = page.nextCursor;
+        } while (nextCursor !== undefined && items.length < limit);
+        const values = { items, ...(nextCursor === undefined ? {} : { nextCursor }) };
+        await show(io, options.json, values, () => valuesTable(items, io));
+      }),
+  );
+  command.addCommand(
     sub("delete", "delete a computed trait: nothing more is sent")
       .argument("<trait>", "its id or name")
       .option("--yes", "do not ask")
@@ -142,6 +193,8 @@ export function traitsCommand(io: Io): Command {
     get: 'sluice traits get "Orders placed"',
     create: 'sluice traits create "Orders placed" --kind count --event "Order Completed"',
     update: 'sluice traits update "Orders placed" --name "Orders"',
+    preview: 'sluice traits preview --kind sum --event "Order Completed" --property total --within 30d',
+    values: 'sluice traits values "Orders placed" --limit 100',
     enable: 'sluice traits enable "Orders placed"',
     disable: 'sluice traits disable "Orders placed"',
     delete: 'sluice traits delete "Orders placed" --yes',
@@ -153,6 +206,20 @@ export function traitsCommand(io: Io): Command {
     ],
     ["A user's values", "sluice profiles get user-42"],
   ]);
+}
+
+/** Characters of a value that the table shows. */
+const SHOWN_CHARACTERS = 80;
+
+function valuesTable(values: readonly UserValueView[], io: Io): string {
+  return table(
+    ["USER", "VALUE"],
+    values.map(({ userId, anonymousId, value }) => [
+      userId ?? `anonymous ${anonymousId ?? ""}`,
+      clip(terminalJson(value), SHOWN_CHARACTERS),
+    ]),
+    io.style.bold,
+  );
 }
 
 function traitsTable(traits: readonly ComputedTraitView[], io: Io): string {

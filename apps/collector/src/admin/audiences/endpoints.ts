@@ -4,6 +4,8 @@ import { deleteComputedTrait } from "../computed-traits/delete.js";
 import { getComputedTrait } from "../computed-traits/get.js";
 import { listComputedTraits } from "../computed-traits/list.js";
 import { patchComputedTrait } from "../computed-traits/patch.js";
+import { previewComputedTrait } from "../computed-traits/preview.js";
+import { listValues } from "../computed-traits/values.js";
 import type { Endpoint } from "../endpoint.js";
 import { getProfile } from "../profiles/get.js";
 import { createAudience } from "./create.js";
@@ -28,9 +30,11 @@ export function audienceEndpoints(audiences: Audiences): Endpoint[] {
     whyInAudience,
     createComputedTrait,
     listComputedTraits,
+    previewComputedTrait,
     getComputedTrait,
     patchComputedTrait,
     deleteComputedTrait,
+    listValues,
     getProfile,
   ].map((make) => make(audiences));
 }

@@ -46,6 +46,29 @@ export const ComputedTraitInputSchema = Type.Object(
   { additionalProperties: false },
 );
 
+export const ComputedTraitDefinitionSchema = Type.Object(
+  {
+    kind: Kind,
+    event: Event,
+    property: Type.Optional(Property),
+    withinMs: Type.Optional(WithinMs),
+  },
+  { additionalProperties: false },
+);
+
+export const UserValueSchema = Type.Object({
+  userId: Type.Optional(Type.String({ description: "Absent while the user is anonymous" })),
+  anonymousId: Type.Optional(Type.String()),
+  value: Type.Unknown(),
+});
+
+export const ComputedTraitPreviewSchema = Type.Object({
+  size: Type.Integer({ description: "Users who would have a value now" }),
+  evaluated: Type.Integer({ description: "Profiles that were looked at" }),
+  sample: Type.Array(UserValueSchema),
+  tookMs: Type.Number(),
+});
+
 export const ComputedTraitPatchSchema = Type.Object(
   {
     name: Type.Optional(Name),

@@ -146,6 +146,7 @@ export function startEngineThread(
     work: method("work"),
     figures: method("figures"),
     members: method("members"),
+    values: method("values"),
     why: method("why"),
     profile: method("profile"),
     previewBegin: method("previewBegin"),
