@@ -1,8 +1,8 @@
-import { COMPUTED_TRAIT_KINDS, type FilterRuleView } from "@sluice/protocol";
+import type { FilterRuleView } from "@sluice/protocol";
 import { expect, test } from "vitest";
 import { durationDraft, durationMs } from "../src/forms/duration-draft.js";
 import { scheduleInWords } from "../src/pages/audiences/sending-draft.js";
-import { previewValue } from "../src/pages/computed-traits/preview-value.js";
+import { propertyAt } from "../src/pages/computed-traits/property-at.js";
 import { traitDraftOf, traitOf, traitPatchOf } from "../src/pages/computed-traits/trait-draft.js";
 import {
   moved,
@@ -74,34 +74,24 @@ test("a schedule in words", () => {
   );
 });
 
-const NOW = Date.parse("2026-03-01T00:00:00Z");
-const EVENTS = [
-  { atMs: NOW - 3_000, properties: { total: 5, item: { sku: "b" } } },
-  { atMs: NOW - 9_000_000, properties: { total: "20", item: { sku: "a" } } },
-  { atMs: NOW - 2_000, properties: { total: 2, item: { sku: "b" } } },
-  { atMs: NOW - 1_000, properties: {} },
-];
-
 test.each([
-  ["count", undefined, 4],
-  ["sum", "total", 27],
-  ["average", "total", 9],
-  ["min", "total", 2],
-  ["max", "total", 20],
-  ["first", "item.sku", "a"],
-  ["last", "item.sku", "b"],
-  ["most_frequent", "item.sku", "b"],
-  ["unique_list", "item.sku", ["a", "b"]],
-] as const)("%s of %s", (kind, property, value) => {
-  expect(previewValue({ kind, event: "E", ...(property && { property }) }, EVENTS, NOW)).toEqual(value);
-});
-
-test("only what is within the window counts, and of nothing comes nothing", () => {
-  const definition = { kind: "sum", event: "E", property: "total" } as const;
-  expect(previewValue({ ...definition, withinMs: 10_000 }, EVENTS, NOW)).toBe(7);
-  for (const kind of COMPUTED_TRAIT_KINDS)
-    expect(previewValue({ ...definition, kind }, [], NOW), kind).toBeUndefined();
-  expect(previewValue({ ...definition, property: "toString" }, EVENTS, NOW)).toBeUndefined();
+  ["total", 5],
+  ["item.sku", "b"],
+  ["a.b", "named so"],
+  ["item.none", undefined],
+  ["nothing", undefined],
+  ["toString", undefined],
+  ["list.length", undefined],
+])("the property %s of an event is %s", (path, value) => {
+  const properties = {
+    total: 5,
+    item: { sku: "b" },
+    a: { b: 1 },
+    "a.b": "named so",
+    nothing: null,
+    list: [1],
+  };
+  expect(propertyAt(properties, path)).toEqual(value);
 });
 
 test("an emptied window and property of a computed trait are taken out by name", () => {

@@ -1,6 +1,6 @@
 import type { ComputedTraitView } from "@sluice/protocol";
 import { formatFilter } from "@sluice/protocol";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useNames } from "../../api/queries.js";
@@ -18,9 +18,8 @@ import { Time } from "../../ui/time.js";
 import { count, duration } from "../../words/numbers.js";
 import { visibleText, visibleValue } from "../../words/visible-text.js";
 import { SyncBadge, SyncProgress } from "../audiences/sync-status.js";
-import { previewValue } from "./preview-value.js";
+import { propertyAt } from "./property-at.js";
 import { TraitDialog } from "./trait-dialog.js";
-import { usersWithValue } from "./trait-draft.js";
 import { ValueList } from "./trait-preview.js";
 import { traitInWords } from "./trait-words.js";
 
@@ -135,45 +134,57 @@ function Facts({ trait }: { trait: ComputedTraitView }) {
   );
 }
 
-/** How many have a value, and the values of some, as their profiles have them. */
+/** How many have a value, and who. */
 function ValuesCard({ trait, onWhy }: { trait: ComputedTraitView; onWhy: (userId: string) => void }) {
   const api = useApi();
-  const values = useQuery({
+  const values = useInfiniteQuery({
     queryKey: ["computed-trait-values", trait.id, trait.version],
-    queryFn: async ({ signal }) => {
-      const { size, sample } = await api.audiences.preview(usersWithValue(trait), signal);
-      const users = sample.flatMap((one) => one.userId ?? one.anonymousId ?? []);
-      const profiles = await Promise.all(users.map((userId) => api.profiles.get(userId)));
-      return {
-        size,
-        sample: users.map((userId, index) => ({
-          userId,
-          value: profiles[index]?.computedTraits[trait.key],
-        })),
-      };
-    },
+    queryFn: ({ pageParam }) => api.computedTraits.values(trait.id, { limit: 10, cursor: pageParam }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor,
     refetchInterval: 10_000,
-    retry: false,
   });
+  const { kind, event, property, withinMs } = trait;
+  // Counting looks at every profile.
+  const total = useQuery({
+    queryKey: ["computed-trait-values", trait.id, trait.version, "size"],
+    queryFn: ({ signal }) =>
+      api.computedTraits.preview(
+        {
+          kind,
+          event,
+          ...(property === undefined ? {} : { property }),
+          ...(withinMs === undefined ? {} : { withinMs }),
+        },
+        signal,
+      ),
+    refetchInterval: 30_000,
+  });
+  const items = values.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <Card title="Values" note="Users who have one now, and ten of them">
+    <Card title="Values" note="Users who have one now, by how long they are known">
       {values.isError ? (
         <Failure error={values.error} />
       ) : values.isPending ? (
         <Skeleton lines={4} />
-      ) : values.data.size === 0 ? (
+      ) : items.length === 0 && !values.hasNextPage ? (
         <p className="soft">Nobody has done the event yet.</p>
       ) : (
         <>
-          <p className="preview-size number">{count(values.data.size)}</p>
+          <p className="preview-size number">{total.data === undefined ? "…" : count(total.data.size)}</p>
           <ValueList
-            values={values.data.sample}
+            values={items}
             onUser={(userId) => (
               <Button size="small" look="quiet" onClick={() => onWhy(userId)}>
                 Why?
               </Button>
             )}
           />
+          {values.hasNextPage && (
+            <Button size="small" busy={values.isFetchingNextPage} onClick={() => void values.fetchNextPage()}>
+              Show more
+            </Button>
+          )}
         </>
       )}
     </Card>
@@ -234,17 +245,6 @@ function WhyValue({ trait, userId }: { trait: ComputedTraitView; userId: string 
       { kind: "field", field: "event", negated: false, isPrefix: false, value: trait.event },
     ],
   });
-  const partOf = (message: { readonly [field: string]: unknown }, receivedAt: string) =>
-    previewValue(
-      {
-        kind: trait.kind === "count" ? "count" : "first",
-        event: trait.event,
-        ...(trait.property === undefined ? {} : { property: trait.property }),
-        ...(trait.withinMs === undefined ? {} : { withinMs: trait.withinMs }),
-      },
-      [{ atMs: Date.parse(String(message.timestamp ?? receivedAt)), properties: message.properties }],
-      Date.now(),
-    );
   return (
     <div className="stack-tight">
       <p className="row">
@@ -273,14 +273,7 @@ function WhyValue({ trait, userId }: { trait: ComputedTraitView; userId: string 
             {
               head: trait.kind === "count" ? "Counts" : (trait.property ?? "Value"),
               align: "end",
-              cell: (one) => {
-                const part = partOf(one.message, one.receivedAt);
-                return part === undefined ? (
-                  <span className="faint">does not count</span>
-                ) : (
-                  visibleValue(part, 80)
-                );
-              },
+              cell: ({ message, receivedAt }) => <Part trait={trait} message={message} at={receivedAt} />,
             },
             {
               head: "When",
@@ -299,4 +292,21 @@ function WhyValue({ trait, userId }: { trait: ComputedTraitView; userId: string 
       )}
     </div>
   );
+}
+
+/** What an event has of what the trait is made of. */
+function Part({
+  trait: { kind, property, withinMs },
+  message,
+  at,
+}: {
+  trait: ComputedTraitView;
+  message: { readonly [field: string]: unknown };
+  at: string;
+}) {
+  if (withinMs !== undefined && Date.parse(String(message.timestamp ?? at)) <= Date.now() - withinMs)
+    return <span className="faint">before the window</span>;
+  if (kind === "count") return "1";
+  const value = propertyAt(message.properties, property ?? "");
+  return value === undefined ? <span className="faint">has none</span> : visibleValue(value, 80);
 }

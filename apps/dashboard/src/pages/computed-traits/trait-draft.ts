@@ -1,9 +1,9 @@
 import type {
+  ComputedTraitDefinition,
   ComputedTraitInput,
   ComputedTraitKind,
   ComputedTraitPatch,
   ComputedTraitView,
-  Condition,
 } from "@sluice/protocol";
 import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration-draft.js";
 
@@ -18,9 +18,6 @@ export interface TraitDraft {
   readonly destinationIds: readonly string[];
   readonly enabled: boolean;
 }
-
-/** What a trait is worked out of. */
-export type TraitDefinition = Pick<ComputedTraitView, "kind" | "event" | "property" | "withinMs">;
 
 export function traitDraftOf(trait: ComputedTraitView | undefined): TraitDraft {
   return {
@@ -44,7 +41,7 @@ export function traitPatchOf(draft: TraitDraft): ComputedTraitPatch {
   return { property: null, withinMs: null, ...traitOf(draft) };
 }
 
-export function definitionOf({ kind, event, property, within }: TraitDraft): TraitDefinition {
+export function definitionOf({ kind, event, property, within }: TraitDraft): ComputedTraitDefinition {
   const withinMs = durationMs(within);
   return {
     kind,
@@ -55,18 +52,7 @@ export function definitionOf({ kind, event, property, within }: TraitDraft): Tra
 }
 
 /** Whether there is enough of it to be worked out. */
-export function isComplete({ kind, event, property, withinMs }: TraitDefinition): boolean {
+export function isComplete({ kind, event, property, withinMs }: ComputedTraitDefinition): boolean {
   const isWindow = withinMs === undefined || (Number.isInteger(withinMs) && withinMs >= 1_000);
   return event !== "" && (kind === "count" || property !== undefined) && isWindow;
-}
-
-/** Who has a value: those with at least one event that it is made of. */
-export function usersWithValue({ kind, event, property, withinMs }: TraitDefinition): Condition {
-  return {
-    kind: "event",
-    event,
-    times: { atLeast: 1 },
-    ...(withinMs === undefined ? {} : { withinMs }),
-    ...(kind === "count" || property === undefined ? {} : { where: [{ property, is: "exists" }] }),
-  };
 }
