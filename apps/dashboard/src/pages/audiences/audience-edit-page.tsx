@@ -3,12 +3,13 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences, useDestinations } from "../../api/queries.js";
+import { SaveTrouble } from "../../forms/changed-elsewhere.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";
 import { DurationFields } from "../../forms/duration-fields.js";
+import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { useRouter } from "../../routing/router.js";
 import { Button, ButtonLink } from "../../ui/button.js";
-import { Failure } from "../../ui/failure.js";
 import { Checkbox, TextField } from "../../ui/field.js";
 import { Card, Page } from "../../ui/page.js";
 import { ThingPage } from "../../ui/thing-page.js";
@@ -27,6 +28,7 @@ export function AudienceEditPage({ id }: { id?: string }) {
     queryKey: ["audiences", id],
     queryFn: () => api.audiences.get(id ?? ""),
     enabled: id !== undefined,
+    refetchInterval: 5_000,
   });
   if (id === undefined) {
     return (
@@ -43,12 +45,33 @@ export function AudienceEditPage({ id }: { id?: string }) {
     <ThingPage kind="Audience" up={UP} query={audience}>
       {(found) => (
         <Page title={`Edit ${found.name}`} up={{ href: addresses.audience(id), label: found.name }}>
-          <AudienceForm key={found.version} audience={found} />
+          <AudienceForm audience={found} />
         </Page>
       )}
     </ThingPage>
   );
 }
+
+interface AudienceDraft {
+  readonly name: string;
+  readonly root: GroupDraft;
+  readonly sending: SendingDraft;
+}
+
+/** What the form edits of an audience. */
+const EDITED = {
+  draftOf: (audience: AudienceView | undefined): AudienceDraft => ({
+    name: audience?.name ?? "",
+    root: audience === undefined ? newGroup([newEvent()]) : draftOf(audience.condition),
+    sending: sendingDraftOf(audience),
+  }),
+  partsOf: ({ name, condition, destinationIds, sync, trackEvents, enabled }: AudienceView) => ({
+    "the name": name,
+    "the conditions": condition,
+    "where and when it is sent": [destinationIds, sync, trackEvents],
+    "whether it is enabled": enabled,
+  }),
+};
 
 function AudienceForm({ audience }: { audience?: AudienceView }) {
   const api = useApi();
@@ -57,32 +80,27 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
   const eventListId = useId();
   const audiences = (useAudiences().data ?? []).filter((one) => one.id !== audience?.id);
   const events = useRecentEvents();
-  const [name, setName] = useState(audience?.name ?? "");
-  const [root, setRoot] = useState<GroupDraft>(() =>
-    audience === undefined ? newGroup([newEvent()]) : draftOf(audience.condition),
-  );
-  const [sending, setSending] = useState<SendingDraft>(() => sendingDraftOf(audience));
+  const { draft, change, version, theirs, begin } = useDraft(audience, EDITED);
+  const { name, root, sending } = draft;
   const [wasTried, setTried] = useState(false);
   const condition = conditionOf(root);
   const issues = validateCondition(condition);
   const save = useMutation({
-    mutationFn: () => {
+    mutationFn: (upon: number | undefined) => {
       const { destinationIds, trackEvents, enabled } = sending;
       const sync = syncOf(sending);
       const input = { name: name.trim(), condition, destinationIds, sync, trackEvents, enabled };
       return audience === undefined
         ? api.audiences.create(input)
-        : api.audiences.patch(audience.id, { ...input, version: audience.version });
+        : api.audiences.patch(audience.id, { ...input, ...(upon === undefined ? {} : { version: upon }) });
     },
-    onSuccess: async (saved) => {
-      await queries.invalidateQueries({ queryKey: ["audiences"] });
-      navigate(addresses.audience(saved.id));
-    },
+    onSuccess: (saved) => navigate(addresses.audience(saved.id)),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["audiences"] }),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
-    if (issues.length === 0) save.mutate();
+    if (issues.length === 0) save.mutate(version);
   };
   const key = audience?.key ?? audienceKey(name);
   return (
@@ -105,7 +123,7 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
               )
             }
             error={wasTried && name.trim() === "" ? "It needs a name." : undefined}
-            onChange={(event) => setName(event.target.value)}
+            onChange={(event) => change({ name: event.target.value })}
           />
         </Card>
         <Card title="Conditions" note="Windows end by themselves, to the second">
@@ -117,7 +135,7 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
               audiences,
               eventListId,
               issues: wasTried ? issues : [],
-              onChange: (node, change) => setRoot(withNode(root, node, change)),
+              onChange: (node, part) => change({ root: withNode(root, node, part) }),
             }}
           />
           <datalist id={eventListId}>
@@ -127,8 +145,17 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
           </datalist>
           {wasTried && root.children.length === 0 && <p className="field-error">Add a condition.</p>}
         </Card>
-        <SendingCard draft={sending} onChange={(part) => setSending({ ...sending, ...part })} />
-        {save.isError && <Failure error={save.error} />}
+        <SendingCard draft={sending} onChange={(part) => change({ sending: { ...sending, ...part } })} />
+        <SaveTrouble
+          error={save.error}
+          theirs={theirs}
+          busy={save.isPending}
+          onTheirs={(thing) => {
+            save.reset();
+            begin(thing);
+          }}
+          onMine={(thing) => save.mutate(thing.version)}
+        />
         <div className="row">
           <Button look="primary" type="submit" busy={save.isPending}>
             {audience === undefined ? "Create audience" : "Save"}

@@ -5,13 +5,14 @@ import {
   type ComputedTraitView,
 } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import type { FormEvent } from "react";
 import { useApi } from "../../api/api-context.js";
+import { SaveTrouble } from "../../forms/changed-elsewhere.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";
 import { DurationFields } from "../../forms/duration-fields.js";
+import { useDraft } from "../../forms/use-draft.js";
 import { Button } from "../../ui/button.js";
 import { Dialog } from "../../ui/dialog.js";
-import { Failure } from "../../ui/failure.js";
 import { Checkbox, SelectField, TextField } from "../../ui/field.js";
 import { definitionOf, traitDraftOf, traitOf, traitPatchOf } from "./trait-draft.js";
 import { TraitPreview } from "./trait-preview.js";
@@ -36,24 +37,35 @@ export function TraitDialog({ open, ...form }: TraitFormProps & { open: boolean 
   );
 }
 
+/** What the form edits of a computed trait. */
+const EDITED = {
+  draftOf: traitDraftOf,
+  partsOf: ({ name, kind, event, property, withinMs, destinationIds, enabled }: ComputedTraitView) => ({
+    "the name": name,
+    "what it is made of": [kind, event, property, withinMs],
+    "where it is sent": destinationIds,
+    "whether it is enabled": enabled,
+  }),
+};
+
 function TraitForm({ trait, onClose }: TraitFormProps) {
   const api = useApi();
   const queries = useQueryClient();
-  const [draft, setDraft] = useState(() => traitDraftOf(trait));
-  const change = (part: Partial<typeof draft>) => setDraft({ ...draft, ...part });
+  const { draft, change, version, theirs, begin } = useDraft(trait, EDITED);
   const save = useMutation({
-    mutationFn: () =>
+    mutationFn: (upon: number | undefined) =>
       trait === undefined
         ? api.computedTraits.create(traitOf(draft))
-        : api.computedTraits.patch(trait.id, { ...traitPatchOf(draft), version: trait.version }),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ["computed-traits"] });
-      onClose();
-    },
+        : api.computedTraits.patch(trait.id, {
+            ...traitPatchOf(draft),
+            ...(upon === undefined ? {} : { version: upon }),
+          }),
+    onSuccess: onClose,
+    onSettled: () => queries.invalidateQueries({ queryKey: ["computed-traits"] }),
   });
   const submit = (submitted: FormEvent) => {
     submitted.preventDefault();
-    save.mutate();
+    save.mutate(version);
   };
   const key = trait?.key ?? audienceKey(draft.name);
   return (
@@ -124,7 +136,16 @@ function TraitForm({ trait, onClose }: TraitFormProps) {
         checked={draft.enabled}
         onChange={(enabled) => change({ enabled })}
       />
-      {save.isError && <Failure error={save.error} />}
+      <SaveTrouble
+        error={save.error}
+        theirs={theirs}
+        busy={save.isPending}
+        onTheirs={(thing) => {
+          save.reset();
+          begin(thing);
+        }}
+        onMine={(thing) => save.mutate(thing.version)}
+      />
       <div className="row dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button look="primary" type="submit" busy={save.isPending}>

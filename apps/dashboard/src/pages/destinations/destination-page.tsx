@@ -1,13 +1,14 @@
 import type { CatalogEntryView, DestinationView } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import type { FormEvent } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinationStatus, useSources, useTotals } from "../../api/queries.js";
+import { SaveTrouble } from "../../forms/changed-elsewhere.js";
+import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { useRouter } from "../../routing/router.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
-import { Failure } from "../../ui/failure.js";
 import { Switch, TextField } from "../../ui/field.js";
 import { useNotify } from "../../ui/notice.js";
 import { Card, Page } from "../../ui/page.js";
@@ -29,6 +30,9 @@ import { SettingsForm } from "./settings-form.js";
 import { SourceChoice } from "./source-choice.js";
 import { TestSend } from "./test-send.js";
 
+/** How often a page looks whether somebody else changed what its forms show. */
+const CHANGES_MS = 5_000;
+
 const UP = { href: addresses.destinations(), label: "Destinations" };
 
 const NAME_HINT = (
@@ -40,7 +44,11 @@ const NAME_HINT = (
 export function DestinationPage({ id }: { id: string }) {
   const api = useApi();
   const catalog = useCatalog();
-  const destination = useQuery({ queryKey: ["destinations", id], queryFn: () => api.destinations.get(id) });
+  const destination = useQuery({
+    queryKey: ["destinations", id],
+    queryFn: () => api.destinations.get(id),
+    refetchInterval: CHANGES_MS,
+  });
   const entry = catalog.data?.find((one) => one.type === destination.data?.type);
   const both = destination.data && entry && { destination: destination.data, entry };
   return (
@@ -76,7 +84,7 @@ function DestinationBody({ destination, entry }: { destination: DestinationView;
       <Status id={id} />
       <TestSend id={id} atOnce={address.query.get("test") === "now"} />
       <RecentDeliveries destinationId={id} />
-      <EditSettings key={destination.version} destination={destination} entry={entry} />
+      <EditSettings destination={destination} entry={entry} />
       <FilterRules destination={destination} />
       <Removal destination={destination} />
     </Page>
@@ -134,52 +142,79 @@ function Status({ id }: { id: string }) {
   );
 }
 
+/** What the form edits of a destination. */
+const EDITED = {
+  draftOf: (destination: DestinationView | undefined) => ({
+    name: destination?.name ?? "",
+    sourceIds: destination?.sourceIds ?? [],
+    settings: draftOf(destination?.settings ?? {}),
+  }),
+  partsOf: ({ name, sourceIds, settings }: DestinationView) => ({
+    "the name": name,
+    "its sources": sourceIds,
+    "its settings": settings,
+  }),
+};
+
 function EditSettings({ destination, entry }: { destination: DestinationView; entry: CatalogEntryView }) {
   const api = useApi();
   const queries = useQueryClient();
   const notify = useNotify();
   const sources = useSources().data ?? [];
-  const [name, setName] = useState(destination.name);
-  const [chosen, setChosen] = useState(destination.sourceIds);
-  const [draft, setDraft] = useState(() => draftOf(destination.settings));
+  const { draft, change, version, theirs, begin } = useDraft(destination, EDITED);
   const properties = new Set(schemaProperties(entry.settingsSchema).map((one) => one.name));
   const save = useMutation({
-    mutationFn: () =>
+    mutationFn: (upon: number | undefined) =>
       api.destinations.patch(destination.id, {
-        name: name.trim(),
-        sourceIds: chosen,
-        settings: settingsOf(draft, properties),
-        version: destination.version,
+        name: draft.name.trim(),
+        sourceIds: draft.sourceIds,
+        settings: settingsOf(draft.settings, properties),
+        ...(upon === undefined ? {} : { version: upon }),
       }),
-    onSuccess: async () => {
+    onSuccess: (saved) => {
+      begin(saved);
       notify("Saved");
-      await queries.invalidateQueries({ queryKey: ["destinations"] });
     },
+    onSettled: () => queries.invalidateQueries({ queryKey: ["destinations"] }),
   });
   const issues = issuesOf(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    save.mutate();
+    save.mutate(version);
   };
   return (
     <Card title="Settings" note={catalogWords(destination.type).lead}>
       <form className="stack-wide" onSubmit={submit} noValidate>
         <SettingsForm
           schema={entry.settingsSchema}
-          draft={draft}
+          draft={draft.settings}
           issues={issues}
           hasSecret={destination.settings.sharedSecretSet === true}
-          onChange={setDraft}
+          onChange={(settings) => change({ settings })}
         />
-        <SourceChoice sources={sources} kinds={entry.sources} chosen={chosen} onChange={setChosen} />
+        <SourceChoice
+          sources={sources}
+          kinds={entry.sources}
+          chosen={draft.sourceIds}
+          onChange={(sourceIds) => change({ sourceIds })}
+        />
         <TextField
           label="Name"
           hint={NAME_HINT}
           error={issueAt(issues, "name")}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
+          value={draft.name}
+          onChange={(event) => change({ name: event.target.value })}
         />
-        {save.isError && <Failure error={save.error} />}
+        <SaveTrouble
+          error={save.error}
+          theirs={theirs}
+          busy={save.isPending}
+          onTheirs={(thing) => {
+            save.reset();
+            begin(thing);
+          }}
+          onMine={(thing) => save.mutate(thing.version)}
+        />
         <div>
           <Button look="primary" type="submit" busy={save.isPending}>
             Save

@@ -2,12 +2,13 @@ import type { DestinationView, FilterRuleView } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
+import { newerOf } from "../../forms/use-draft.js";
 import { Button } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
 import { Menu, MenuItem } from "../../ui/menu.js";
 import { Card } from "../../ui/page.js";
 import { RuleDialog } from "./rule-dialog.js";
-import { moved } from "./rule-draft.js";
+import { moved, withRule } from "./rule-draft.js";
 import { ruleInWords } from "./rule-words.js";
 
 type Editing =
@@ -94,15 +95,25 @@ export function FilterRules({ destination }: { destination: DestinationView }) {
         rule={editing.kind === "rule" ? editing.of.filters[editing.index] : undefined}
         busy={save.isPending}
         error={isOpen ? save.error : undefined}
+        theirs={
+          editing.kind === "nothing"
+            ? undefined
+            : newerOf(editing.of, destination, ({ filters }) => ({ "the rules": filters }))
+        }
+        onTheirs={() => edit({ kind: "nothing" })}
         onClose={() => edit({ kind: "nothing" })}
-        onSave={(rule) => {
+        onSave={(rule, upon) => {
           if (editing.kind === "nothing") return;
-          const { of } = editing;
-          const filters =
-            editing.kind === "new" ? [...of.filters, rule] : of.filters.with(editing.index, rule);
-          save.mutate({ of, filters });
+          const of = upon ?? latestWithRules(editing.of, destination);
+          const edited = editing.kind === "rule" ? editing.of.filters[editing.index] : undefined;
+          save.mutate({ of, filters: withRule(of.filters, edited, rule) });
         }}
       />
     </Card>
   );
+}
+
+/** The destination to save upon: as it was when editing began if its rules were changed since, else as it is now. */
+function latestWithRules(begun: DestinationView, latest: DestinationView): DestinationView {
+  return JSON.stringify(begun.filters) === JSON.stringify(latest.filters) ? latest : begun;
 }

@@ -1,9 +1,10 @@
-import { type FilterRuleView, MESSAGE_KINDS } from "@sluice/protocol";
+import { type DestinationView, type FilterRuleView, MESSAGE_KINDS } from "@sluice/protocol";
 import { type FormEvent, useState } from "react";
+import { SaveTrouble } from "../../forms/changed-elsewhere.js";
 import { ComparisonFields } from "../../forms/comparison-fields.js";
+import type { Theirs } from "../../forms/use-draft.js";
 import { Button, IconButton } from "../../ui/button.js";
 import { Dialog } from "../../ui/dialog.js";
-import { Failure } from "../../ui/failure.js";
 import { Checkbox, Field, SelectField, TextField } from "../../ui/field.js";
 import { newRule, newRuleTest, type RuleAction, ruleDraftOf, ruleIssues, ruleOf } from "./rule-draft.js";
 import { ruleInWords } from "./rule-words.js";
@@ -13,7 +14,11 @@ interface RuleFormProps {
   readonly rule: FilterRuleView | undefined;
   readonly busy: boolean;
   readonly error: unknown;
-  readonly onSave: (rule: FilterRuleView) => void;
+  /** The destination, if somebody changed its rules since this form was opened. */
+  readonly theirs: Theirs<DestinationView> | undefined;
+  readonly onTheirs: () => void;
+  /** `upon`: what somebody else made of the destination meanwhile. */
+  readonly onSave: (rule: FilterRuleView, upon?: DestinationView) => void;
   readonly onClose: () => void;
 }
 
@@ -25,17 +30,20 @@ export function RuleDialog({ open, ...form }: RuleFormProps & { open: boolean })
   );
 }
 
-function RuleForm({ rule, busy, error, onSave, onClose }: RuleFormProps) {
+function RuleForm({ rule, busy, error, theirs, onTheirs, onSave, onClose }: RuleFormProps) {
   const [draft, setDraft] = useState(() => (rule === undefined ? newRule() : ruleDraftOf(rule)));
   const [wasTried, setTried] = useState(false);
   const change = (part: Partial<typeof draft>) => setDraft({ ...draft, ...part });
   const issues = ruleIssues(draft);
   const isComplete = Object.keys(issues).length === 0;
   const shown = wasTried ? issues : {};
+  const save = (upon?: DestinationView) => {
+    setTried(true);
+    if (isComplete) onSave(ruleOf(draft), upon);
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    setTried(true);
-    if (isComplete) onSave(ruleOf(draft));
+    save();
   };
   // A rule that was made elsewhere may name kinds that this list does not.
   const kinds = [...new Set<string>([...MESSAGE_KINDS, ...draft.kinds])];
@@ -141,7 +149,7 @@ function RuleForm({ rule, busy, error, onSave, onClose }: RuleFormProps) {
           {ruleInWords(ruleOf(draft))}
         </p>
       )}
-      {error ? <Failure error={error} /> : null}
+      <SaveTrouble error={error} theirs={theirs} busy={busy} onTheirs={onTheirs} onMine={save} />
       <div className="row dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button look="primary" type="submit" busy={busy}>

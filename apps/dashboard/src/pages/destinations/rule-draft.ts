@@ -111,3 +111,14 @@ export function moved<T>(list: readonly T[], from: number, by: -1 | 1): readonly
   if (one === undefined || other === undefined) return list;
   return list.with(from, other).with(target, one);
 }
+
+/** The rules with one in the place of `former`; at the end where that is new, or gone meanwhile. */
+export function withRule(
+  rules: readonly FilterRuleView[],
+  former: FilterRuleView | undefined,
+  rule: FilterRuleView,
+): readonly FilterRuleView[] {
+  const text = JSON.stringify(former);
+  const place = rules.findIndex((one) => JSON.stringify(one) === text);
+  return place < 0 ? [...rules, rule] : rules.with(place, rule);
+}

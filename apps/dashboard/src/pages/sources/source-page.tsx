@@ -3,6 +3,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useDestinations } from "../../api/queries.js";
+import { SaveTrouble } from "../../forms/changed-elsewhere.js";
+import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { Badge } from "../../ui/badge.js";
@@ -24,9 +26,16 @@ import { SOURCE_KINDS } from "./source-kinds.js";
 import { UsageCard } from "./usage-card.js";
 import { newestKey } from "./write-key.js";
 
+/** How often the page looks whether somebody else changed what its forms show. */
+const CHANGES_MS = 5_000;
+
 export function SourcePage({ id }: { id: string }) {
   const api = useApi();
-  const source = useQuery({ queryKey: ["sources", id], queryFn: () => api.sources.get(id) });
+  const source = useQuery({
+    queryKey: ["sources", id],
+    queryFn: () => api.sources.get(id),
+    refetchInterval: CHANGES_MS,
+  });
   return (
     <ThingPage kind="Source" up={{ href: addresses.sources(), label: "Sources" }} query={source}>
       {(found) => <SourceBody source={found} />}
@@ -56,7 +65,7 @@ function SourceBody({ source }: { source: SourceView }) {
       </div>
       <UsageCard sourceId={id} />
       <BlockedEvents source={source} />
-      <SourceSettings key={source.version} source={source} />
+      <SourceSettings source={source} />
       <Removal source={source} />
     </Page>
   );
@@ -213,17 +222,34 @@ function BlockedEvents({ source }: { source: SourceView }) {
   );
 }
 
+/** What the form edits of a source. */
+const EDITED = {
+  draftOf: (source: SourceView | undefined) => ({
+    name: source?.name ?? "",
+    limit: source?.rateLimit === undefined ? "" : String(source.rateLimit),
+  }),
+  partsOf: ({ name, rateLimit }: SourceView) => ({ "the name": name, "the rate limit": rateLimit }),
+};
+
 function SourceSettings({ source }: { source: SourceView }) {
   const api = useApi();
   const queries = useQueryClient();
   const notify = useNotify();
-  const [name, setName] = useState(source.name);
-  const [limit, setLimit] = useState(source.rateLimit === undefined ? "" : String(source.rateLimit));
+  const { draft, change, version, theirs, begin } = useDraft(source, EDITED);
+  const { name, limit } = draft;
   const rateLimit = limit.trim() === "" ? null : Number(limit);
   const isChanged = name.trim() !== source.name || rateLimit !== (source.rateLimit ?? null);
   const save = useMutation({
-    mutationFn: () => api.sources.patch(source.id, { name: name.trim(), rateLimit, version: source.version }),
-    onSuccess: () => notify("Saved"),
+    mutationFn: (upon: number | undefined) =>
+      api.sources.patch(source.id, {
+        name: name.trim(),
+        rateLimit,
+        ...(upon === undefined ? {} : { version: upon }),
+      }),
+    onSuccess: (saved) => {
+      begin(saved);
+      notify("Saved");
+    },
     onSettled: () => queries.invalidateQueries({ queryKey: ["sources"] }),
   });
   const issues = issuesOf(save.error);
@@ -234,7 +260,7 @@ function SourceSettings({ source }: { source: SourceView }) {
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          save.mutate();
+          save.mutate(version);
         }}
       >
         <div className="field-grid">
@@ -243,7 +269,7 @@ function SourceSettings({ source }: { source: SourceView }) {
             maxLength={200}
             error={name.trim() === "" ? "It needs a name." : issueAt(issues, "name")}
             value={name}
-            onChange={(event) => setName(event.target.value)}
+            onChange={(event) => change({ name: event.target.value })}
           />
           <TextField
             label="Rate limit"
@@ -255,10 +281,19 @@ function SourceSettings({ source }: { source: SourceView }) {
             hint="Messages a second. What is above is answered 429, and SDKs send it again later."
             error={issueAt(issues, "rateLimit")}
             value={limit}
-            onChange={(event) => setLimit(event.target.value)}
+            onChange={(event) => change({ limit: event.target.value })}
           />
         </div>
-        {save.isError && <Failure error={save.error} />}
+        <SaveTrouble
+          error={save.error}
+          theirs={theirs}
+          busy={save.isPending}
+          onTheirs={(thing) => {
+            save.reset();
+            begin(thing);
+          }}
+          onMine={(thing) => save.mutate(thing.version)}
+        />
         <div>
           <Button
             look="primary"

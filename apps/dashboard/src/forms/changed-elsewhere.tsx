@@ -1,0 +1,60 @@
+import { AdminError } from "@sluice/admin-client";
+import { Button } from "../ui/button.js";
+import { Failure } from "../ui/failure.js";
+import { Icon } from "../ui/icon.js";
+import type { Theirs } from "./use-draft.js";
+
+/** How a save went wrong, or that somebody else changed the thing meanwhile: then whoever fills in the form chooses. */
+export function SaveTrouble<Thing>({
+  error,
+  theirs,
+  busy,
+  onTheirs,
+  onMine,
+}: {
+  /** Of the last save; null: none. */
+  error: unknown;
+  theirs: Theirs<Thing> | undefined;
+  busy: boolean;
+  /** What was typed is given up for theirs. */
+  onTheirs: (thing: Thing) => void;
+  /** What was typed is saved upon theirs. */
+  onMine: (thing: Thing) => void;
+}) {
+  const isRefused = error instanceof AdminError && error.status === 409;
+  const isOther = Boolean(error) && !(isRefused && theirs !== undefined);
+  return (
+    <>
+      {isOther && <Failure error={error} />}
+      {theirs !== undefined && (
+        <div className="changed-elsewhere" role="alert">
+          <Icon name="alert" />
+          <div className="grow stack-tight">
+            <div>
+              <strong>
+                {isRefused ? "Not saved: somebody changed this meanwhile" : "Somebody changed this meanwhile"}
+              </strong>
+              <p>
+                They changed {listed(theirs.changed)}. What you wrote is still here; saving it replaces what
+                they wrote.
+              </p>
+            </div>
+            <div className="row">
+              <Button size="small" onClick={() => onTheirs(theirs.thing)}>
+                Take theirs
+              </Button>
+              <Button size="small" busy={busy} onClick={() => onMine(theirs.thing)}>
+                Save mine on top
+              </Button>
+            </div>
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+function listed(words: readonly string[]): string {
+  const [last, ...others] = words.toReversed();
+  return others.length === 0 ? (last ?? "") : `${others.toReversed().join(", ")} and ${last}`;
+}
