@@ -1,4 +1,5 @@
 import { createContext, useContext } from "react";
+import type { Places } from "./places.js";
 
 /** Where the browser is. */
 export interface Address {
@@ -10,6 +11,7 @@ export interface Router {
   readonly address: Address;
   /** `replace` leaves no step in the history: for filters typed into the address. */
   navigate(href: string, how?: "push" | "replace"): void;
+  readonly places: Places;
 }
 
 /** The parameters of `path` when it fits `pattern` (`/sources/:id`), percent-decoded; undefined when it does not. */

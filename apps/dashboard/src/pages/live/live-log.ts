@@ -85,6 +85,15 @@ export class LiveLog {
     return -1;
   }
 
+  /** Where a row is; where it is not known by its key any more, the first row that came no later. -1: further down than was read. */
+  placeOf({ key, receivedAt }: Pick<LogEntry, "key" | "receivedAt">): number {
+    const exact = this.#byKey.has(key) ? this.indexOf(key) : -1;
+    if (exact >= 0) return exact;
+    for (let index = 0; index < this.size; index++)
+      if ((this.at(index)?.receivedAt ?? "") < receivedAt) return index;
+    return -1;
+  }
+
   hold(isHolding: boolean): void {
     this.#isHolding = isHolding;
     if (isHolding) return;

@@ -13,11 +13,11 @@ import { FirstMessage } from "../sources/first-message.js";
 import { EntryPanel } from "./entry-panel.js";
 import { FilterField } from "./filter-field.js";
 import type { LogEntry } from "./live-log.js";
-import { LogList } from "./log-list.js";
+import { LogList, type LogPlace } from "./log-list.js";
 import { type LiveView, useLiveLog } from "./use-live-log.js";
 
 export function LivePage() {
-  const { address, navigate } = useRouter();
+  const { address, navigate, places } = useRouter();
   const filter = address.query.get("q") ?? "";
   const view = useLiveLog(filter);
   const [isPaused, setPaused] = useState(false);
@@ -88,6 +88,8 @@ export function LivePage() {
               onOpen={open}
               onAway={setAway}
               onClearFilter={() => setFilter("")}
+              place={places.recall(`live ${filter}`) as LogPlace | undefined}
+              onPlace={(place) => places.keep(`live ${filter}`, place)}
             />
           </div>
           {entry && <EntryPanel key={entry.key} entry={entry} onClose={() => setSelected(undefined)} />}
@@ -105,6 +107,8 @@ function LogContent({
   onOpen,
   onAway,
   onClearFilter,
+  place,
+  onPlace,
 }: {
   view: LiveView;
   filter: string;
@@ -113,6 +117,8 @@ function LogContent({
   onOpen: (entry: LogEntry) => void;
   onAway: (isAway: boolean) => void;
   onClearFilter: () => void;
+  place: LogPlace | undefined;
+  onPlace: (place: LogPlace | undefined) => void;
 }) {
   const sources = useSources().data;
   if (view.history === "failed" && view.log.size === 0) {
@@ -129,6 +135,8 @@ function LogContent({
         onOpen={onOpen}
         onReadOlder={view.readOlder}
         onScrolledAway={onAway}
+        place={place}
+        onPlace={onPlace}
       />
     );
   }

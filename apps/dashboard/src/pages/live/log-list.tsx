@@ -1,11 +1,17 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useEffect, useId, useRef } from "react";
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef } from "react";
 import { KindTag } from "../../ui/badge.js";
 import { NARROW, useMedia } from "../../ui/use-media.js";
 import { messageTitle, messageUser } from "../../words/messages.js";
 import { clockTime, exactTime } from "../../words/times.js";
 import { verdictOf } from "../../words/verdict.js";
 import type { LiveLog, LogEntry } from "./live-log.js";
+
+/** The row that is on top, and by how much of it is out of sight. */
+export interface LogPlace {
+  readonly row: Pick<LogEntry, "key" | "receivedAt">;
+  readonly hiddenPx: number;
+}
 
 /** The rows, of which only those in sight are in the page. Arrows walk, Enter opens. */
 export function LogList({
@@ -17,6 +23,8 @@ export function LogList({
   onOpen,
   onReadOlder,
   onScrolledAway,
+  place,
+  onPlace,
 }: {
   log: LiveLog;
   version: number;
@@ -27,6 +35,9 @@ export function LogList({
   onReadOlder: () => void;
   /** Whether the top is out of sight: then new rows must not push what one reads. */
   onScrolledAway: (isAway: boolean) => void;
+  /** Where to begin: older rows are read until it is there. */
+  place: LogPlace | undefined;
+  onPlace: (place: LogPlace | undefined) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -49,7 +60,28 @@ export function LogList({
     if (canReadOlder && last >= log.size - 30) onReadOlder();
   }, [canReadOlder, last, log, version]);
 
+  const sought = useRef(place);
+  const stopSeeking = () => {
+    sought.current = undefined;
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looked for again after every change of the log
+  useLayoutEffect(() => {
+    if (sought.current === undefined) return;
+    const { row, hiddenPx } = sought.current;
+    const index = log.placeOf(row);
+    if (index < 0) return canReadOlder ? onReadOlder() : undefined;
+    stopSeeking();
+    rows.scrollToOffset(index * rowHeight + hiddenPx);
+  }, [canReadOlder, log, version]);
+  const scrolled = (top: number) => {
+    onScrolledAway(top > rowHeight);
+    if (sought.current !== undefined) return;
+    const row = log.at(Math.floor(top / rowHeight));
+    onPlace(top === 0 || row === undefined ? undefined : { row, hiddenPx: top % rowHeight });
+  };
+
   const walk = (event: KeyboardEvent) => {
+    stopSeeking();
     const at = selected === undefined ? -1 : log.indexOf(selected);
     const entry = log.at(at);
     if (event.key === "Enter" && entry !== undefined) return onOpen(entry);
@@ -80,7 +112,9 @@ export function LogList({
       tabIndex={0}
       aria-activedescendant={active === undefined ? undefined : `${id}-${active.index}`}
       onKeyDown={walk}
-      onScroll={(event) => onScrolledAway(event.currentTarget.scrollTop > rowHeight)}
+      onWheel={stopSeeking}
+      onPointerDown={stopSeeking}
+      onScroll={(event) => scrolled(event.currentTarget.scrollTop)}
     >
       <div role="none" className="log-rows" style={{ height: rows.getTotalSize() }}>
         {shown.map((item) => {
