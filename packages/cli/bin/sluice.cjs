@@ -17,7 +17,11 @@ function becomeServer() {
     return;
   if (/semi.space.size/.test(chosen)) return;
   var args = [process.execPath].concat(process.execArgv, "--max-semi-space-size=32", process.argv.slice(1));
-  process.execve(process.execPath, args, process.env);
+  try {
+    process.execve(process.execPath, args, process.env);
+  } catch (_error) {
+    // There on Windows too, where it only throws; and not allowed under Node.js's permission model. It goes on as it is.
+  }
 }
 
 if (found[0] < needed[0] || (found[0] === needed[0] && found[1] < needed[1])) {

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -23,8 +23,9 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function dev(dataDir: string) {
-  const child = spawn(process.execPath, [SLUICE, "dev", "--json", "--port", "0", "--data-dir", dataDir], {
+async function dev(dataDir: string, nodeOptions: readonly string[] = []) {
+  const args = [...nodeOptions, SLUICE, "dev", "--json", "--port", "0", "--data-dir", dataDir];
+  const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -53,6 +54,15 @@ describe("sluice dev --json", () => {
       expect(await ended).toBe(0);
     },
   );
+
+  it("starts where the system cannot make one process another: there the function is, and throws", async () => {
+    const asOnWindows = join(folder, "as-on-windows.cjs");
+    writeFileSync(asOnWindows, "process.execve = () => { throw new Error('not on this platform') };");
+    const { ready, child, ended } = await dev("as-on-windows", ["--require", asOnWindows]);
+    expect((await fetch(`${ready.url}/readyz`)).status).toBe(200);
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
 
   it("prints exactly one line, and ends at SIGTERM with nothing lost", async () => {
     const { ready, lines, child, ended } = await dev("first");

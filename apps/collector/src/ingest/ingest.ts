@@ -135,7 +135,8 @@ export function createIngest(options: IngestOptions): Ingest {
     metrics.refused(error.code);
     if (header === undefined) return;
     const { source, writeKey } = header;
-    const from = { sourceId: source.id, receivedAtMs: clock.now(), writeKey, body };
+    const { suppressions } = options;
+    const from = { sourceId: source.id, receivedAtMs: clock.now(), writeKey, body, suppressions };
     const rejection = wholeRejection(error, from);
     if (rejection !== undefined) remember([rejection]);
   };
@@ -195,7 +196,8 @@ export function createIngest(options: IngestOptions): Ingest {
     const receivedAtMs = clock.now();
     if (refusals.length > 0) {
       metrics.rejected(refusals);
-      remember(rejectionsOf(opened, refusals, { sourceId: source.id, receivedAtMs, writeKey }));
+      const { suppressions } = options;
+      remember(rejectionsOf(opened, refusals, { sourceId: source.id, receivedAtMs, writeKey, suppressions }));
     }
     if (keys.length === 0) return { batch: undefined, refusals };
 

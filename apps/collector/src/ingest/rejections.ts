@@ -1,11 +1,15 @@
-import { isPlainObject, KB, kindOf, type MessageKind } from "@sluice/protocol";
+import { isPlainObject, KB, kindOf, LIMITS, type MessageKind } from "@sluice/protocol";
 import type { CollectorError, ErrorCode } from "../errors.js";
+import { namedUsers, usersOf } from "../messages/named-users.js";
 import type { Rejection } from "../store/store.js";
+import type { Suppressions } from "../store/suppressions.js";
 import type { Refusal } from "./judge.js";
 import type { OpenedRequest } from "./open-request.js";
 
 /** How much of a refused message is kept for the debugger. */
 const EXCERPT_BYTES = 4 * KB;
+/** How far users are looked for in what cannot be parsed: to the end of a message that the excerpt shows the beginning of. */
+const SEARCHED_BYTES = EXCERPT_BYTES + LIMITS.messageBytes;
 
 const lenient = new TextDecoder();
 
@@ -18,35 +22,55 @@ const REMEMBERED: ReadonlySet<ErrorCode> = new Set([
   "invalid_write_key",
 ]);
 
+/** Where something refused came from, and of whom nothing may be kept. */
+export interface RefusedFrom {
+  readonly sourceId: string;
+  readonly receivedAtMs: number;
+  readonly writeKey: string | undefined;
+  readonly suppressions: Pick<Suppressions, "isSuppressed"> | undefined;
+}
+
 /**
  * What is remembered of a request that was refused whole; undefined where there is nothing for its source's owner to mend.
  * A body that names another source's key is not kept: it may be that source's.
  */
 export function wholeRejection(
   error: CollectorError,
-  from: {
-    readonly sourceId: string;
-    readonly receivedAtMs: number;
-    readonly writeKey: string;
-    readonly body: Uint8Array | undefined;
-  },
+  from: RefusedFrom & { readonly body: Uint8Array | undefined },
 ): Rejection | undefined {
   const { code } = error;
   if (!REMEMBERED.has(code)) return undefined;
-  const body = code === "invalid_write_key" ? undefined : from.body?.subarray(0, EXCERPT_BYTES);
+  const body = code === "invalid_write_key" ? undefined : from.body;
   return {
     sourceId: from.sourceId,
     receivedAtMs: from.receivedAtMs,
     issues: [{ code, path: "", message: error.message }],
-    excerpt: body === undefined ? "" : withoutKey(lenient.decode(body), from.writeKey),
+    ...(body === undefined
+      ? { excerpt: "" }
+      : contents(
+          lenient.decode(body.subarray(0, EXCERPT_BYTES)),
+          namedUsers(lenient.decode(body.subarray(0, SEARCHED_BYTES))),
+          from,
+        )),
   };
+}
+
+/** The excerpt, with the users whose deletion removes it; empty where one of them is suppressed. */
+function contents(
+  text: string,
+  users: readonly string[],
+  { writeKey, suppressions }: RefusedFrom,
+): Pick<Rejection, "excerpt" | "users"> {
+  if (users.some((user) => suppressions?.isSuppressed(user))) return { excerpt: "" };
+  const excerpt = withoutKeys(text, writeKey);
+  return users.length === 0 ? { excerpt } : { excerpt, users };
 }
 
 /** What is remembered of refused messages. */
 export function rejectionsOf(
   request: OpenedRequest,
   refusals: readonly Refusal[],
-  from: { readonly sourceId: string; readonly receivedAtMs: number; readonly writeKey: string | undefined },
+  from: RefusedFrom,
 ): Rejection[] {
   return refusals.map(({ index, messageId, issues }) => ({
     sourceId: from.sourceId,
@@ -54,8 +78,21 @@ export function rejectionsOf(
     ...(messageId === undefined ? {} : { messageId }),
     ...typeOf(request.items[index]),
     issues,
-    excerpt: withoutKey(excerptOf(request, index), from.writeKey),
+    ...(isForeign(issues)
+      ? { excerpt: "" }
+      : contents(excerptOf(request, index), usersIn(request, index), from)),
   }));
+}
+
+/** What names another source's key may be that source's. */
+function isForeign(issues: Refusal["issues"]): boolean {
+  return issues.some(({ code }) => code === "invalid_write_key");
+}
+
+function usersIn(request: OpenedRequest, index: number): string[] {
+  const item = request.items[index];
+  if (isPlainObject(item)) return usersOf(item);
+  return namedUsers(lenient.decode(request.bytesOf(index).subarray(0, SEARCHED_BYTES)));
 }
 
 /** The kind, if it is one: anything else may be long, and stands in the excerpt. */
@@ -71,6 +108,10 @@ function excerptOf(request: OpenedRequest, index: number): string {
   return lenient.decode(bytes, { stream: false }).replace(/\ufffd$/, "");
 }
 
-function withoutKey(text: string, writeKey: string | undefined): string {
-  return writeKey === undefined ? text : text.replaceAll(writeKey, "WRITE_KEY");
+/** Values of write keys, whosoever they are; the last one may be cut. */
+const KEYS = /("writeKey"\s*:\s*")(?:[^"\\]|\\.)*(\\?$|")/gs;
+
+function withoutKeys(text: string, writeKey: string | undefined): string {
+  const shown = text.replace(KEYS, "$1WRITE_KEY$2");
+  return writeKey === undefined ? shown : shown.replaceAll(writeKey, "WRITE_KEY");
 }

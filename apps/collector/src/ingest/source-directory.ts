@@ -75,7 +75,8 @@ export async function openSourceDirectory(config: ConfigStore): Promise<SourceDi
     find(writeKey) {
       const keyHash = hashOf(writeKey);
       if (!isStale && refreshing === undefined) return byHash.get(keyHash);
-      return refresh().then(() => byHash.get(keyHash));
+      // Not begun anew for each request: under load there would be one in every reading, and none would be the last.
+      return (refreshing ?? refresh()).then(() => byHash.get(keyHash));
     },
     get version() {
       return version;

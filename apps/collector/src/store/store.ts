@@ -382,6 +382,8 @@ export interface Rejection {
   readonly issues: readonly { readonly code: string; readonly path: string; readonly message: string }[];
   /** The refused message's JSON, cut at 4 KB; of a request that was refused whole, its beginning, as far as it was read. */
   readonly excerpt: string;
+  /** The ids of the users that it is or may be of: the deletion of one of them removes it. Absent: none that is known of. */
+  readonly users?: readonly string[];
 }
 
 /** Refused messages for the debugger: the newest are kept, at most as many as the store was told (default 10,000). */

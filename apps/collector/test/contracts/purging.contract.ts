@@ -188,10 +188,15 @@ export function purgingContract(name: string, open: OpenStore): void {
         issues: [],
         excerpt: JSON.stringify({ userId, event: "" }),
       });
-      store.rejections.add([rejection("ann"), rejection("annabel")]);
+      store.rejections.add([
+        rejection("ann"),
+        rejection("annabel"),
+        { ...rejection("not shown"), users: ["bob", "ann"] },
+        { ...rejection("bob"), users: ["bob"] },
+      ]);
       await store.purge({ userId: "ann" });
       const { items } = await store.rejections.find({}, { limit: 10 });
-      expect(items.map((item) => JSON.parse(item.excerpt).userId)).toEqual(["annabel"]);
+      expect(items.map((item) => JSON.parse(item.excerpt).userId)).toEqual(["bob", "annabel"]);
     });
   });
 }

@@ -48,6 +48,8 @@ export interface IngestServerOptions<S extends Store> {
   readonly region?: Region;
   readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
   readonly messagesPerSecond?: number;
+  /** Users of whom nothing may be kept. */
+  readonly suppressed?: readonly string[];
 }
 
 export const basic = (key: string): string => `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
@@ -93,6 +95,7 @@ export async function startIngestServer<S extends Store = MemoryStore>(
         live,
         region,
         regionUrls,
+        suppressions: { isSuppressed: (userId) => options.suppressed?.includes(userId) ?? false },
         ...(options.messagesPerSecond === undefined
           ? {}
           : { limits: { messagesPerSecond: options.messagesPerSecond } }),

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { LiveEvent } from "../../src/live-events.js";
 import type { Rejection } from "../../src/store/store.js";
 import { basic, type IngestServer, SOURCE_ID, startIngestServer, WRITE_KEY } from "./ingest-server.js";
@@ -85,4 +85,67 @@ test("a refused message of a batch has its own kind, if it is one", async () => 
     ],
   });
   expect((await kept()).map(({ type }) => type)).toEqual([undefined, "group"]);
+});
+
+test("other sources' write keys are not shown, nor what they came with", async () => {
+  await server.putSource("other");
+  await server.post("/v1/batch", {
+    batch: [{ type: "track", event: "E", userId: "u1", writeKey: "wk_of_other" }],
+  });
+  await server.post("/v1/batch", '{"batch":[{"writeKey" : "wk_of_other","a":1}');
+  await server.post("/v1/batch", `{"batch":[{"a":"${"x".repeat(4_060)}","writeKey":"wk_of_other"`);
+  const excerpts = (await kept()).map(({ excerpt }) => excerpt);
+  expect(excerpts).toHaveLength(3);
+  expect(excerpts.join()).not.toContain("wk_of");
+  expect(excerpts[1]).toBe('{"batch":[{"writeKey" : "WRITE_KEY","a":1}');
+  expect(excerpts[2]).toBe("");
+});
+
+describe("a user's deletion removes what is kept of refused messages", () => {
+  const long = "x".repeat(5_000);
+  test.each<[string, unknown]>([
+    ["that name the user", { batch: [{ type: "track", userId: "u-1" }] }],
+    [
+      "that name the user after what is kept of them",
+      { batch: [{ type: "track", email: long, userId: "u-1" }] },
+    ],
+    ["by an anonymous id", { batch: [{ type: "track", email: long, anonymousId: "u-1" }] }],
+    ["with an escape in the id", '{"batch":[{"type":"track","userId":"u\\u002d1"}]}'],
+    [
+      "nested too deep",
+      `{"batch":[{"email":"${long}","userId":"u-1","a":${"[".repeat(1_500)}${"]".repeat(1_500)}}]}`,
+    ],
+    ["in broken JSON", '{"batch":[{"email":"a@example.com","userId":"u-1"}'],
+    ["in broken JSON, with an escape", '{"batch":[{"email":"a@example.com","userId" : "u\\u002d1"}'],
+    ["in broken JSON, behind what is kept", `{"batch":[{"email":"${long}","userId":"u-1"}`],
+  ])("%s", async (_name, body) => {
+    await server.post("/v1/batch", body);
+    await server.post("/v1/batch", { batch: [{ type: "track", userId: "u-2" }] });
+    expect(await kept()).toHaveLength(2);
+    await server.store.purge({ userId: "u-1" });
+    expect(await kept()).toMatchObject([{ excerpt: '{"type":"track","userId":"u-2"}' }]);
+  });
+
+  test("whose id is a number", async () => {
+    await server.post("/v1/batch", { batch: [{ type: "track", userId: 17 }] });
+    await server.post("/v1/batch", '{"batch":[{"userId":17,"email":"a@example.com"}');
+    await server.store.purge({ userId: "17" });
+    expect(await kept()).toEqual([]);
+  });
+});
+
+test.each<[string, string, unknown]>([
+  ["a message", "/v1/batch", { batch: [{ type: "track", userId: "gone", email: "a@example.com" }] }],
+  ["a single message", "/v1/track", { anonymousId: "gone", email: "a@example.com" }],
+  ["a request", "/v1/batch", '{"batch":[{"userId":"gone","email":"a@example.com"}'],
+])("of %s of a suppressed user that is refused only the fact is kept", async (_name, path, body) => {
+  const strict = await startIngestServer({ suppressed: ["gone"] });
+  try {
+    await strict.post(path, body);
+    const { items } = await strict.store.rejections.find({}, { limit: 10 });
+    expect(items).toMatchObject([{ excerpt: "" }]);
+    expect(JSON.stringify(items)).not.toContain("example.com");
+  } finally {
+    await strict.close();
+  }
 });

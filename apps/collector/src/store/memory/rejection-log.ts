@@ -1,3 +1,4 @@
+import { isOfUser } from "../is-of-user.js";
 import { readCursor, writeCursor } from "../page-cursor.js";
 import type { Rejection, RejectionLog } from "../store.js";
 
@@ -12,9 +13,7 @@ export function memoryRejectionLog(kept: number): MemoryRejectionLog {
   let next = 0;
   return {
     purge(userId) {
-      const others = rejections.filter(
-        ({ rejection }) => !rejection.excerpt.includes(JSON.stringify(userId)),
-      );
+      const others = rejections.filter(({ rejection }) => !isOfUser(rejection, userId));
       rejections.splice(0, rejections.length, ...others);
     },
     clear() {

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { isOfUser } from "../../is-of-user.js";
 import type { Rejection } from "../../store.js";
 import type { RejectionOperations } from "../operations.js";
 
@@ -37,10 +38,8 @@ export class Rejections {
 
   /** Removes those of a user's messages. Within a transaction. */
   purge(userId: string): void {
-    const named = JSON.stringify(userId);
     for (const { no, json } of this.#all.all()) {
-      const { excerpt } = JSON.parse(json as string) as Rejection;
-      if (excerpt.includes(named)) this.#drop.run(no as number);
+      if (isOfUser(JSON.parse(json as string) as Rejection, userId)) this.#drop.run(no as number);
     }
   }
 
