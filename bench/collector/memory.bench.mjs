@@ -14,7 +14,8 @@ const IN_FLIGHT = 8;
 const here = (name) => new URL(name, import.meta.url);
 
 const receiver = forked(here("delivery-receiver.mjs"));
-const collector = forked(here("delivery-collector.mjs"));
+// As `sluice collector` starts itself.
+const collector = forked(here("delivery-collector.mjs"), [], ["--max-semi-space-size=32"]);
 const { url, writeKey } = await collector.ask({});
 const { ports } = await receiver.ask({ listen: 10 });
 for (const port of ports) receiver.tell({ port, mode });

@@ -72,8 +72,11 @@ export interface Audiences {
   close(): Promise<void>;
 }
 
-/** One reading of the log. Large, so that what several messages change of one user is written once; a backlog is worked off in few steps. */
-const READ_LIMITS = { messages: 4_000, bytes: 4 * 1_024 * 1_024 } as const;
+/**
+ * One reading of the log. Many messages, so that what several of them change of one user is written once; yet no more than the store reads
+ * in a few milliseconds, for which commits wait.
+ */
+const READ_LIMITS = { messages: 4_000, bytes: 1_024 * 1_024 } as const;
 /** How long an answer about one user waits for the messages before it to be counted, while they are hurried; then it tells what there is. */
 const HURRIED_MS = 10_000;
 /** The same for answers about many, for which nothing is hurried. */

@@ -3,9 +3,13 @@ import { CollectorError, StorageUnavailable } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import type { Metrics } from "../../metrics.js";
 import type { StoredBatch } from "../../store/store.js";
+import { type ThreadRoom, threadLimits } from "../../store/thread-limits.js";
 import type { AudienceEngine } from "../engine.js";
 import type { Engine } from "../start-audiences.js";
 import type { Answer, Call, EngineThreadOptions } from "./calls.js";
+
+/** Of a step's messages hardly anything stays; the profiles that are kept in memory are bounded by number. */
+const ROOM: ThreadRoom = { youngMb: 24, oldMb: 512 };
 
 /**
  * Lets Node.js run the thread from its sources: it strips the types by itself, but our imports name the `.js` files that the build
@@ -35,6 +39,7 @@ export function startWorker(options: EngineThreadOptions): Worker {
   const isSource = import.meta.url.endsWith(".ts");
   return new Worker(new URL(isSource ? "./worker.ts" : "./audience-worker.js", import.meta.url), {
     name: "sluice-audiences",
+    resourceLimits: threadLimits(ROOM),
     workerData: options,
     ...(isSource ? { execArgv: ["--no-warnings", "--import", resolveSources()] } : {}),
   });

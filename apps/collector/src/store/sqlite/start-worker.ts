@@ -1,5 +1,9 @@
 import { Worker } from "node:worker_threads";
+import { type ThreadRoom, threadLimits } from "../thread-limits.js";
 import type { WorkerOptions } from "./tuning.js";
+
+/** What it keeps (indexes, filters, SQLite's pages) is outside of the heap; a long answer to a search is what takes most within. */
+const ROOM: ThreadRoom = { youngMb: 24, oldMb: 512 };
 
 /**
  * Lets Node.js run the worker from its sources: it strips the types by itself, but our imports name the `.js` files that
@@ -20,6 +24,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const isSource = import.meta.url.endsWith(".ts");
   return new Worker(new URL(isSource ? "./worker/worker.ts" : "./store-worker.js", import.meta.url), {
     name: "sluice-store",
+    resourceLimits: threadLimits(ROOM),
     workerData: options,
     // Node.js 22 says of its SQLite, and of stripping types, that they are experimental.
     execArgv: ["--disable-warning=ExperimentalWarning", ...(isSource ? ["--import", RESOLVE_SOURCES] : [])],
