@@ -1,8 +1,11 @@
 // `npm start`: brings the build up to date and becomes `sluice dev`, in this process, so that a signal to it ends it.
 // What stands behind `--` is passed on: `npm start -- --port 9000`.
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 
+if (!existsSync("packages/cli/dist/main.js"))
+  process.stderr.write("Building it first, once: up to a minute …\n");
 const build = spawnSync("turbo", ["run", "build", "--output-logs=errors-only", "--log-prefix=none"], {
   encoding: "utf8",
   shell: process.platform === "win32",
