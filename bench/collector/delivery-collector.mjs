@@ -72,7 +72,8 @@ process.on("message", async (message) => {
       },
     );
     const [pending] = (await messages.json()).items;
-    await call(`/api/v1/deliveries/${encodeURIComponent(pending.id)}/retry`, `Bearer ${adminToken}`, {});
+    if (pending !== undefined)
+      await call(`/api/v1/deliveries/${encodeURIComponent(pending.id)}/retry`, `Bearer ${adminToken}`, {});
     process.send({ woken: true });
   } else if (message.mark) {
     cpuBefore = process.cpuUsage();

@@ -1,27 +1,30 @@
 /**
  * What a broken destination costs the others: ten destinations, 100 messages a second to each (1,000 deliveries a second in
- * all), latency from the client's call to the receipt at the destinations that are well, with one or five of the ten broken.
+ * all), latency from the client's call to the receipt at the destinations that stay well. Short phases in which all are well
+ * and in which one or five are broken take turns (well, broken, broken, well, …), so that what the machine does by itself
+ * falls on both alike; of each kind the same destinations are compared.
  *
- *   npm run build && node bench/collector/isolation.bench.mjs [seconds a phase]
+ *   npm run build && node bench/collector/isolation.bench.mjs [hang|drip|dead|none] [how many are broken] [pairs] [seconds a phase]
+ *
+ * `none` breaks nothing: how far two halves of the same differ.
  */
 import { forked } from "./forked.mjs";
 
-const seconds = Number(process.argv[2] ?? 8);
+const [mode = "hang", brokenText = "1", pairsText = "6", secondsText = "5"] = process.argv.slice(2);
+const broken = Number(brokenText);
+const pairs = Number(pairsText);
+const seconds = Number(secondsText);
+/** The start of a phase that is not counted: connections end, breakers open or close, what waited is delivered. */
+const SETTLE_SECONDS = 1;
+/** Code is compiled, and files grow to the size they have from then on. */
+const WARM_UP_SECONDS = 10;
 const here = (name) => new URL(name, import.meta.url);
-const PHASES = [
-  ["all are well", "ok", 0],
-  ["one hangs", "hang", 1],
-  ["one drips", "drip", 1],
-  ["one is dead", "dead", 1],
-  ["five are dead", "dead", 5],
-  ["five hang", "hang", 5],
-];
 
 const receiver = forked(here("delivery-receiver.mjs"));
 const collector = forked(here("delivery-collector.mjs"));
 await collector.ask({});
 const { ports } = await receiver.ask({ listen: 10 });
-await collector.ask({ destinations: ports.map((port) => `http://127.0.0.1:${port}/hook`) });
+const { ids } = await collector.ask({ destinations: ports.map((port) => `http://127.0.0.1:${port}/hook`) });
 
 async function load(durationMs) {
   const startedMs = performance.now();
@@ -32,38 +35,64 @@ async function load(durationMs) {
   }
 }
 
-const percentile = (sorted, share) =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+function percentile(latencies, share) {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
 
-await load(3_000);
-const rows = [];
-for (const [name, mode, broken] of PHASES) {
-  for (const port of ports) receiver.tell({ port, mode: ports.indexOf(port) < broken ? mode : "ok" });
-  // Whatever the former phase left behind comes to its end.
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
+function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
+}
+
+async function phase(kind) {
+  const now = kind === "broken" && mode !== "none" ? mode : "ok";
+  for (const port of ports.slice(0, broken)) receiver.tell({ port, mode: now });
+  // Else a breaker that opened in the phase before would let the backlog come in the middle of this one.
+  if (now === "ok") for (const id of ids.slice(0, broken)) await collector.ask({ wake: id });
+  await load(SETTLE_SECONDS * 1_000);
   await receiver.ask({ report: true });
   await load(seconds * 1_000);
-  await new Promise((resolve) => setTimeout(resolve, 500));
   const { report } = await receiver.ask({ report: true });
-  const well = ports.slice(broken).flatMap((port) => report[port].latencies);
-  const latencies = well.sort((a, b) => a - b);
-  const requests = ports.slice(0, broken).map((port) => report[port].count);
-  const { rssBytes } = await collector.ask({ cpu: true });
-  rows.push([
-    name,
-    latencies.length,
-    percentile(latencies, 0.5).toFixed(1),
-    percentile(latencies, 0.99).toFixed(1),
-    requests.length === 0 ? "" : Math.round(requests.reduce((a, b) => a + b, 0) / requests.length),
-    Math.round(rssBytes / 1e6),
-  ]);
+  return {
+    latencies: ports.slice(broken).flatMap((port) => report[port].latencies),
+    requests: ports.slice(0, broken).reduce((sum, port) => sum + report[port].count, 0) / broken,
+  };
+}
+
+await load(WARM_UP_SECONDS * 1_000);
+const phases = { well: [], broken: [] };
+for (let pair = 0; pair < pairs; pair++) {
+  for (const kind of pair % 2 === 0 ? ["well", "broken"] : ["broken", "well"]) {
+    phases[kind].push(await phase(kind));
+  }
 }
 await collector.end();
 await receiver.end();
 
-for (const row of [
-  ["", "messages", "p50 ms", "p99 ms", "requests to each broken one", "memory MB"],
-  ...rows,
+const pooled = (kind) => phases[kind].flatMap(({ latencies }) => latencies);
+const figures = (kind) => ({
+  messages: pooled(kind).length,
+  p50: percentile(pooled(kind), 0.5),
+  p99: percentile(pooled(kind), 0.99),
+  p99s: phases[kind].map(({ latencies }) => percentile(latencies, 0.99)),
+});
+const well = figures("well");
+const hurt = figures("broken");
+const ms = (value) => `${value.toFixed(1)} ms`;
+console.log(`${broken} of ten: ${mode}; ${pairs} pairs of ${seconds} s`);
+for (const [name, { messages, p50, p99, p99s }] of [
+  ["all well", well],
+  ["broken", hurt],
 ]) {
-  console.log(row.map((cell, index) => String(cell).padEnd(index === 0 ? 18 : 12)).join(""));
+  const each = p99s.map((value) => value.toFixed(1)).join(" ");
+  console.log(`  ${name.padEnd(9)} ${messages} messages, p50 ${ms(p50)}, p99 ${ms(p99)} (phases: ${each})`);
 }
+const requests = phases.broken.map(({ requests }) => requests);
+const pairwise = hurt.p99s.map((value, pair) => value / (well.p99s[pair] ?? Number.NaN));
+console.log(
+  `  p99 of all: ratio ${(hurt.p99 / well.p99).toFixed(3)}, difference ${ms(hurt.p99 - well.p99)}; ` +
+    `median of the pairs' ratios ${median(pairwise).toFixed(3)}; ` +
+    `requests to each broken one, a phase: ${median(requests).toFixed(0)}`,
+);

@@ -38,7 +38,7 @@ export function deadlineQueue(clock: Clock, timeoutMs: number): DeadlineQueue {
   /** Entries from `first` on are live, or done and not yet dropped. */
   let entries: Entry[] = [];
   let first = 0;
-  let timer: { readonly dueMs: number; readonly cancel: CancelTimer } | undefined;
+  let timer: { readonly cancel: CancelTimer } | undefined;
 
   const dropDone = (): Entry | undefined => {
     while (entries[first] !== undefined && entries[first]?.onMissed === undefined) first += 1;
@@ -49,17 +49,22 @@ export function deadlineQueue(clock: Clock, timeoutMs: number): DeadlineQueue {
     }
     return entries[first];
   };
-  const arm = (dueMs: number, nowMs: number): void => {
-    timer = { dueMs, cancel: clock.after(Math.max(0, dueMs - nowMs), () => reached(dueMs)) };
+  const arm = (dueMs: number, waitMs: number): void => {
+    timer = { cancel: clock.after(Math.max(0, waitMs), () => reached(dueMs)) };
+  };
+  /** What is left of a deadline when the timer of another has ended. */
+  const leftMs = (dueMs: number, reachedMs: number): number => {
+    const byClock = dueMs - clock.now();
+    if (byClock >= -CLOCK_JUMP_MS && byClock <= timeoutMs) return byClock;
+    // The clock was set since the request began: the time between the two counts, where it was not set between them.
+    return Math.min(dueMs - reachedMs, timeoutMs);
   };
   const reached = (dueMs: number): void => {
     timer = undefined;
-    // The timer measured the time; a clock that says something quite different was set meanwhile.
-    const isSet = Math.abs(clock.now() - dueMs) > CLOCK_JUMP_MS;
-    const nowMs = isSet ? dueMs : Math.max(dueMs, clock.now());
     for (let next = dropDone(); next !== undefined; next = dropDone()) {
-      if (next.dueMs > nowMs) {
-        arm(next.dueMs, nowMs);
+      const waitMs = leftMs(next.dueMs, dueMs);
+      if (waitMs > 0) {
+        arm(next.dueMs, waitMs);
         return;
       }
       const { onMissed } = next;
@@ -80,7 +85,7 @@ export function deadlineQueue(clock: Clock, timeoutMs: number): DeadlineQueue {
       }
       const entry = new Entry(dueMs, onMissed);
       entries.push(entry);
-      if (timer === undefined) arm(dueMs, nowMs);
+      if (timer === undefined) arm(dueMs, dueMs - nowMs);
       return entry;
     },
     stop() {

@@ -55,12 +55,17 @@ export function hostResolver({ clock, lookup = fromSystem }: HostResolverOptions
   };
 
   const ask = async (host: string, name: Name): Promise<Addresses> => {
-    const { lane } = name;
+    let { lane } = name;
     const turn = enter(lane);
     if (turn !== undefined) await turn;
     const startedAtMs = clock.now();
     const markSlow = clock.after(SLOW_MS, () => {
       name.lane = "slow";
+      if (lane === "slow" || free.slow === 0) return;
+      // It moves over, so that two names nobody knew to be slow do not hold both of the others' places.
+      free.slow -= 1;
+      leave(lane);
+      lane = "slow";
     });
     try {
       const addresses = await lookup(host);

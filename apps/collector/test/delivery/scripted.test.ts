@@ -192,6 +192,96 @@ describe("success: each", () => {
   });
 });
 
+describe("success: each, of a message whose retries wait, when a URL goes", () => {
+  const later = ({ attempt }: ScriptedRequest) => (attempt < 2 ? { status: 503, retryAfter: "1800" } : 200);
+
+  it("keeps the retries of the others", async () => {
+    const id = await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }, { url: C }] });
+    collector.webhooks.script(A, 503);
+    collector.webhooks.script(B, later);
+    await collector.send(track("m1"));
+    await collector.advance(1_000);
+    await collector.api("PATCH", `/destinations/${id}`, {
+      settings: { webhooks: [{ url: B }, { url: C }] },
+    });
+    await collector.advance(10 * MINUTE);
+    expect(await outcomes("m1")).toMatchObject([{ state: "pending" }]);
+    await collector.advance(HOUR);
+    expect([ids(B).length, ids(C).length]).toEqual([2, 1]);
+    expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it("keeps them when it answered 410 to another message, which fails for that", async () => {
+    await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }] });
+    collector.webhooks.script(A, ({ messageId }) => (messageId === "m1" ? 503 : 410));
+    collector.webhooks.script(B, later);
+    await collector.send(track("m1"));
+    await collector.send(track("m2"));
+    await collector.advance(HOUR);
+    expect(ids(B).sort()).toEqual(["m1", "m1", "m2", "m2"]);
+    expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
+    expect(await outcomes("m2")).toMatchObject([{ state: "failed" }]);
+  });
+
+  it("is delivered when those that are left have taken it, and failed when one of them never did", async () => {
+    const id = await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }, { url: C }] });
+    collector.webhooks.script(A, 503);
+    collector.webhooks.script(B, ({ messageId }) => (messageId === "m1" ? 200 : 400));
+    await collector.send(track("m1"), track("m2"));
+    await collector.advance(100);
+    await collector.api("PATCH", `/destinations/${id}`, {
+      settings: { webhooks: [{ url: B }, { url: C }] },
+    });
+    await collector.advance(HOUR);
+    expect(await outcomes("m1")).toMatchObject([
+      { state: "delivered", reason: "every URL that is left has taken it" },
+    ]);
+    expect(await outcomes("m2")).toMatchObject([{ state: "failed", reason: "no URL is left to try" }]);
+  });
+});
+
+describe("what a token that may only read sees of a URL's query", () => {
+  it("is nothing: in settings, traces, reasons, the audit log and waits", async () => {
+    const [one, two] = [`${A}?token=hush-1`, `${B}?token=hush-2;more=hush-3`];
+    const id = await collector.connect({ webhooks: [{ url: one }, { url: two }] });
+    for (const url of [one, two]) collector.webhooks.script(url, { status: 400, body: `no ${url}` });
+    await collector.send({ ...track("m1"), properties: { link: `${C}?q=1` } });
+    await collector.advance(1_000);
+    const { token } = (await collector.api("POST", "/tokens", { name: "ci", access: "read" })) as {
+      token: string;
+    };
+    const paths = [
+      "destinations",
+      `destinations/${id}`,
+      `destinations/${id}/status`,
+      "messages",
+      "messages/m1",
+      "wait?messageId=m1&state=failed",
+      "deliveries",
+      "audit",
+    ];
+    const [delivery] = ((await collector.api("GET", "/deliveries")) as { items: { id: string }[] }).items;
+    for (const path of [...paths, `deliveries/${delivery?.id}`]) {
+      const ask = async (bearer: string): Promise<string> => {
+        const answer = await fetch(`${collector.url}/api/v1/${path}`, {
+          headers: { authorization: `Bearer ${bearer}` },
+        });
+        expect(answer.status).toBe(200);
+        return answer.text();
+      };
+      expect(await ask(token), path).not.toContain("hush");
+      if (!path.endsWith("status"))
+        expect(await ask(collector.adminToken), path).toContain("hush-2;more=hush-3");
+    }
+    const shown = (await (
+      await fetch(`${collector.url}/api/v1/messages/m1`, { headers: { authorization: `Bearer ${token}` } })
+    ).json()) as { message: object; outcomes: { reason: string }[] };
+    // What was received is not the destination's.
+    expect(shown.message).toMatchObject({ properties: { link: `${C}?q=1` } });
+    expect(shown.outcomes[0]?.reason).toBe(`${A}?…: HTTP 400; ${B}?…: HTTP 400`);
+  });
+});
+
 describe("a URL that answers 410", () => {
   it("is called no more until the webhooks are saved again, and the answers say so", async () => {
     const id = await collector.connect({ webhooks: [{ url: A }, { url: B }] });

@@ -72,6 +72,26 @@ it.each([
   expect(missed).toHaveLength(2);
 });
 
+it.each([
+  ["back", -3_600_000],
+  ["forward", 3_600_000],
+])("keeps the deadline of what began after the clock was set %s", async (_name, byMs) => {
+  const { clock, missed, add } = open();
+  const before = add("before");
+  await clock.advance(1_000);
+  clock.jump(byMs);
+  add("after");
+  before.done();
+  await clock.advance(1_000);
+  add("later");
+  await clock.advance(3_999);
+  expect(missed).toHaveLength(0);
+  await clock.advance(1);
+  expect(missed).toHaveLength(1);
+  await clock.advance(1_000);
+  expect(missed).toHaveLength(2);
+});
+
 it("leaves no timer when it is stopped", async () => {
   const { clock, queue, missed, add } = open();
   add("a");

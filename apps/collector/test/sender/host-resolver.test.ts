@@ -110,6 +110,22 @@ describe("names whose name server does not answer", () => {
     expect(hosts().slice(5)).toEqual(["slow-2"]);
   });
 
+  it("leave a place to the others while two of them are asked for the first time", async () => {
+    const { clock, resolve, hosts, answer, turn } = open();
+    for (const host of ["hangs-1", "hangs-2"]) resolve(host).catch(() => {});
+    const well = resolve("well");
+    await turn();
+    expect(hosts()).toEqual(["hangs-1", "hangs-2"]);
+    await clock.advance(500);
+    await answer(2, "198.41.0.4");
+    expect(await well).toEqual(at("198.41.0.4"));
+    // Still no more than three are under way: the fourth thread syncs files.
+    for (const host of ["hangs-3", "next"]) resolve(host).catch(() => {});
+    await turn();
+    await clock.advance(1_000);
+    expect(hosts()).toEqual(["hangs-1", "hangs-2", "well", "hangs-3"]);
+  });
+
   it("take two places at most while nothing is known of them, and count as quick again when they answer quickly", async () => {
     const { clock, resolve, hosts, answer, turn } = open();
     for (const host of ["a", "b", "c"]) void resolve(host);

@@ -1,4 +1,5 @@
 import { endpoint } from "../endpoint.js";
+import { maskQueries } from "../mask-queries.js";
 import { attemptsOf } from "../messages/outcomes.js";
 import { DeliveryDetailSchema, deliveryView } from "./delivery-schema.js";
 import { findDelivery } from "./find-delivery.js";
@@ -11,12 +12,12 @@ export const getDelivery = endpoint({
   access: "read",
   answers: { status: 200, description: "The delivery", schema: DeliveryDetailSchema },
   errors: ["not_found"],
-  async handle({ params }, { store }) {
+  async handle({ params, token }, { store }) {
     const { delivery, message } = await findDelivery(store, params.id);
     const attempts = await attemptsOf(store, delivery.consumerId, {
       offset: delivery.offset,
       messageId: message.messageId,
     });
-    return { status: 200, body: { ...deliveryView(delivery, message), attempts } };
+    return { status: 200, body: maskQueries(token, { ...deliveryView(delivery, message), attempts }) };
   },
 });

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters, pageRequest, timeParameters, timeSpan } from "../list-query.js";
+import { maskQueries } from "../mask-queries.js";
 import { StateSchema } from "../messages/message-schema.js";
 import { DeliverySchema, deliveryView } from "./delivery-schema.js";
 
@@ -21,7 +22,7 @@ export const listDeliveries = endpoint({
     { additionalProperties: false },
   ),
   answers: { status: 200, description: "A page of deliveries", schema: listOf(DeliverySchema) },
-  async handle({ query }, { store }) {
+  async handle({ query, token }, { store }) {
     const { destinationId, state, error } = query;
     const page = await store.consumers.list(
       {
@@ -35,7 +36,7 @@ export const listDeliveries = endpoint({
     const items = await Promise.all(
       page.items.map(async (delivery) => {
         const stored = await store.log.get(delivery.offset);
-        return stored === undefined ? undefined : deliveryView(delivery, stored);
+        return stored === undefined ? undefined : maskQueries(token, deliveryView(delivery, stored));
       }),
     );
     return {

@@ -1,4 +1,5 @@
 import { endpoint } from "../endpoint.js";
+import { maskQueries } from "../mask-queries.js";
 import { DestinationSchema, destinationView } from "./destination-schema.js";
 import { findDestination } from "./find-destination.js";
 
@@ -10,8 +11,8 @@ export const getDestination = endpoint({
   access: "read",
   answers: { status: 200, description: "The destination", schema: DestinationSchema },
   errors: ["not_found"],
-  async handle({ params }, { store, catalog }) {
+  async handle({ params, token }, { store, catalog }) {
     const destination = await findDestination(store.config, params.id);
-    return { status: 200, body: destinationView(destination, catalog) };
+    return { status: 200, body: maskQueries(token, destinationView(destination, catalog)) };
   },
 });

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters } from "../list-query.js";
+import { maskQueries } from "../mask-queries.js";
 import { pageOfDocuments } from "../page-documents.js";
 import { DestinationSchema, destinationView } from "./destination-schema.js";
 
@@ -13,11 +14,13 @@ export const listDestinations = endpoint({
   access: "read",
   query: Type.Object(listParameters, { additionalProperties: false }),
   answers: { status: 200, description: "A page of destinations", schema: listOf(DestinationSchema) },
-  async handle({ query }, { store, catalog }) {
+  async handle({ query, token }, { store, catalog }) {
     const all = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
     return {
       status: 200,
-      body: pageOfDocuments(all, query, (destination) => destinationView(destination, catalog)),
+      body: pageOfDocuments(all, query, (destination) =>
+        maskQueries(token, destinationView(destination, catalog)),
+      ),
     };
   },
 });

@@ -1,5 +1,6 @@
 import { type DestinationStatusView, formatTime } from "@sluice/protocol";
 import { endpoint } from "../endpoint.js";
+import { maskQueries } from "../mask-queries.js";
 import { DestinationStatusSchema } from "./destination-schema.js";
 import { findDestination } from "./find-destination.js";
 
@@ -11,7 +12,7 @@ export const destinationStatus = endpoint({
   access: "read",
   answers: { status: 200, description: "Its status", schema: DestinationStatusSchema },
   errors: ["not_found"],
-  async handle({ params }, { store, delivery }) {
+  async handle({ params, token }, { store, delivery }) {
     const { id, value } = await findDestination(store.config, params.id);
     const status = await delivery.status(id);
     // A destination that was made this moment has no consumer yet.
@@ -30,6 +31,6 @@ export const destinationStatus = endpoint({
       ...(nextProbeAtMs === undefined ? {} : { nextAttemptAt: formatTime(nextProbeAtMs) }),
       ...(lastError === undefined ? {} : { lastError }),
     };
-    return { status: 200, body };
+    return { status: 200, body: maskQueries(token, body) };
   },
 });

@@ -8,6 +8,8 @@ import {
 import type { Clock } from "@sluice/resilience";
 import type { LiveEvents } from "../../live-events.js";
 import type { Offset, Store, StoredMessage } from "../../store/store.js";
+import { maskQueries } from "../mask-queries.js";
+import type { KnownToken } from "../tokens.js";
 import { bell } from "./bell.js";
 import { droppedJson, outcomeJson, rejectedJson, rejectedSubject } from "./event-json.js";
 import { missedOutcomes, type OutcomeEvent } from "./missed-outcomes.js";
@@ -21,6 +23,8 @@ export interface LiveReaderOptions {
   readonly live: LiveEvents;
   readonly clock: Clock;
   readonly filter: MessageFilter;
+  /** Whose stream it is. */
+  readonly token: Pick<KnownToken, "access">;
   /** Where an earlier stream of this reader stood. Absent: begins now. */
   readonly resumeFrom: StreamPosition | undefined;
   readonly write: (chunk: string) => boolean;
@@ -50,6 +54,7 @@ export async function readLive({
   live,
   clock,
   filter,
+  token,
   resumeFrom,
   write,
   drained,
@@ -126,7 +131,7 @@ export async function readLive({
         sendMessage(recentMessage(stored));
       }
     }
-    if (entry.matches) send("outcome", outcomeJson(event));
+    if (entry.matches) send("outcome", outcomeJson(maskQueries(token, event)));
   };
   const skipWhenTooFarBehind = (): void => {
     const behind = log.head() - cursor;

@@ -27,7 +27,7 @@ export const streamLive = endpoint({
     schema: Type.String(),
     contentType: "text/event-stream",
   },
-  handle({ query, request }, { store, recent, live, clock }) {
+  handle({ query, request, token }, { store, recent, live, clock }) {
     const filter = readFilter(query.q);
     const lastEventId = request.headers["last-event-id"];
     const resumeFrom = readPosition(typeof lastEventId === "string" ? lastEventId : undefined);
@@ -35,7 +35,7 @@ export const streamLive = endpoint({
       status: 200,
       headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },
       stream: (write, signal, drained) =>
-        readLive({ store, recent, live, clock, filter, resumeFrom, write, drained, signal }),
+        readLive({ store, recent, live, clock, filter, token, resumeFrom, write, drained, signal }),
     };
   },
 });

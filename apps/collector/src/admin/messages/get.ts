@@ -3,6 +3,8 @@ import { formatTime, type MessageView, remarks } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
 import type { Store } from "../../store/store.js";
 import { endpoint } from "../endpoint.js";
+import { maskQueries } from "../mask-queries.js";
+import type { KnownToken } from "../tokens.js";
 import { RejectedMessageSchema, rejectedView, StoredMessageSchema } from "./message-schema.js";
 import { outcomesWithAttempts } from "./outcomes.js";
 
@@ -26,13 +28,18 @@ export const getMessage = endpoint({
     schema: Type.Union([StoredMessageSchema, RejectedMessageSchema]),
   },
   errors: ["not_found"],
-  async handle({ params, query }, { store }) {
+  async handle({ params, query, token }, { store }) {
     const found = await findMessage(store, params.messageId ?? "", query.sourceId);
     if (found === undefined)
       throw new CollectorError("not_found", `no message has the id ${params.messageId}`);
-    return { status: 200, body: found };
+    return { status: 200, body: shownMessage(token, found) };
   },
 });
+
+/** What a token may see of it: all that was received, and of the outcomes no webhook's query. */
+export function shownMessage(token: KnownToken, found: MessageView): MessageView {
+  return found.state === "rejected" ? found : { ...found, outcomes: maskQueries(token, found.outcomes) };
+}
 
 /** The message of that id, or the refused one; undefined when there is neither. */
 export async function findMessage(

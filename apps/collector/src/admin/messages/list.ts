@@ -4,6 +4,7 @@ import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.
 import type { MessageQuery, PageRequest, Store, StoredMessage } from "../../store/store.js";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters, pageRequest, timeParameters, timeSpan } from "../list-query.js";
+import { maskQueries } from "../mask-queries.js";
 import { readFilter, storeQuery } from "./filter-query.js";
 import { MessageSummarySchema } from "./message-schema.js";
 import { outcomesOf } from "./outcomes.js";
@@ -42,7 +43,7 @@ export const listMessages = endpoint({
       "A page of messages. With a filter that few messages match a page may be short and have a `nextCursor` all the same.",
     schema: listOf(MessageSummarySchema),
   },
-  async handle({ query }, { store }) {
+  async handle({ query, token }, { store }) {
     const filter = readFilter(query.q);
     const { messageId, userId, type, event, sourceId } = query;
     const wanted = {
@@ -50,7 +51,14 @@ export const listMessages = endpoint({
       ...withoutUndefined({ messageId, userId, type, event, sourceId }),
       ...timeSpan(query),
     };
-    return { status: 200, body: await findMessages(store, wanted, filter, pageRequest(query)) };
+    const { items, ...rest } = await findMessages(store, wanted, filter, pageRequest(query));
+    return {
+      status: 200,
+      body: {
+        items: items.map((item) => ({ ...item, outcomes: maskQueries(token, item.outcomes) })),
+        ...rest,
+      },
+    };
   },
 });
 

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { CollectorError } from "../../errors.js";
 import { endpoint } from "../endpoint.js";
 import { bell } from "../live/bell.js";
-import { findMessage } from "./get.js";
+import { findMessage, shownMessage } from "./get.js";
 import { judgeWait, WAIT_STATES } from "./judge-wait.js";
 import { RejectedMessageSchema, StoredMessageSchema } from "./message-schema.js";
 
@@ -53,7 +53,7 @@ export const waitForMessage = endpoint({
     schema: Type.Union([StoredMessageSchema, RejectedMessageSchema]),
   },
   errors: ["wait_timed_out", "wait_impossible"],
-  async handle({ query, request }, { store, live, clock }) {
+  async handle({ query, request, token }, { store, live, clock }) {
     const { messageId, sourceId, destinationId, destinations = "any", state = "accepted" } = query;
     const timeoutMs = query.timeoutMs ?? readTimeout(query.timeout) ?? DEFAULT_TIMEOUT_MS;
     const deadlineMs = clock.now() + Math.min(timeoutMs, LONGEST_TIMEOUT_MS);
@@ -61,7 +61,8 @@ export const waitForMessage = endpoint({
     const stops = [store.log.onAppend(awake.ring), live.subscribe(awake.ring)];
     try {
       for (;;) {
-        const found = await findMessage(store, messageId, sourceId);
+        const message = await findMessage(store, messageId, sourceId);
+        const found = message && shownMessage(token, message);
         const verdict =
           found === undefined ? undefined : judgeWait(found, state, { destinationId, destinations });
         if (found !== undefined && verdict?.kind === "reached") return { status: 200, body: found };

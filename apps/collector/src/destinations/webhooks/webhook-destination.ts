@@ -133,12 +133,7 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
         ({ url }) => !round.doneUrls.includes(url) && !round.waitingUrls.includes(url),
       );
       const [only] = open;
-      if (only === undefined) {
-        return {
-          kind: "failed",
-          reason: targets.length === 0 ? "every URL is disabled: each answered 410" : "no URL is left to try",
-        };
-      }
+      if (only === undefined) return withoutTarget(targets, round, success);
       // Made once: what is signed is what is sent, to every URL.
       const body = Buffer.from(JSON.stringify(webhookPayload(message.message, message.timestamp, payload)));
       const { messageId } = message;
@@ -157,6 +152,22 @@ export function webhookDestination(targets: readonly Target[], policy: Policy, c
       await Promise.all(targets.map((target) => target.endpoint.close()));
     },
   };
+}
+
+/** No URL is to be posted to now: those that were due have been taken out of the settings since, or answered 410. */
+function withoutTarget(
+  targets: readonly Target[],
+  round: Round,
+  success: WebhooksSettings["success"],
+): RoundOutcome {
+  if (targets.length === 0) return { kind: "failed", reason: "every URL is disabled: each answered 410" };
+  // Others have retries of their own, whose time has not come.
+  if (round.waitingUrls.some((url) => targets.some((target) => target.url === url)))
+    return concludeRound([], round, success);
+  const isTaken = success === "each" && round.doneUrls.length > 0 && round.failedUrls.length === 0;
+  return isTaken
+    ? { kind: "delivered", reason: "every URL that is left has taken it" }
+    : { kind: "failed", reason: "no URL is left to try" };
 }
 
 /** The first result that says accepted, as soon as there is one; undefined when all ended otherwise. */
