@@ -12,6 +12,9 @@ export const PACE = {
   busyUtilization: 0.5,
   /** The part of the time that the engine works while ingestion is busy. */
   share: 0.1,
+  /** A rush that lasts must not starve evaluation for ever: with a longer lag than this, in milliseconds, it gets `lateShare`. */
+  longestLagMs: 5 * 60_000,
+  lateShare: 0.5,
   /** The longest rest: so long an answer waits at most before it is worked for, and the end of the rush is noticed so soon. */
   longestRestMs: 500,
   /** How long ingestion is measured before it is judged, in milliseconds. */
@@ -30,10 +33,11 @@ export function isBusy({ messagesPerSecond, utilization }: Pressure): boolean {
   return messagesPerSecond > PACE.busyMessagesPerSecond && utilization > PACE.busyUtilization;
 }
 
-/** How long the engine rests after it has worked for `workedMs`. */
-export function restMs(workedMs: number, pressure: Pressure, isAwaited: boolean): number {
+/** How long the engine rests after it has worked for `workedMs`; `lagMs` is the age of what it is working on. */
+export function restMs(workedMs: number, pressure: Pressure, lagMs: number, isAwaited: boolean): number {
   if (isAwaited || !isBusy(pressure)) return 0;
-  return Math.min(PACE.longestRestMs, Math.ceil(workedMs * (1 / PACE.share - 1)));
+  const share = lagMs > PACE.longestLagMs ? PACE.lateShare : PACE.share;
+  return Math.min(PACE.longestRestMs, Math.ceil(workedMs * (1 / share - 1)));
 }
 
 export interface PressureGauge {

@@ -61,6 +61,8 @@ export interface Audiences {
   values(traitId: string, page: PageRequest): Promise<Page<UserValueView> | undefined>;
   /** Resolves when the definitions are taken up as they were at the call. */
   takeUp(): Promise<void>;
+  /** Resolves when all that was acknowledged before the call is counted, or after ten seconds of hurrying. */
+  counted(): Promise<void>;
   /** The ids that a user's profile answers to, the given one included. */
   identitiesOf(userId: string): Promise<readonly string[]>;
   /** Removes profiles with all that is kept and owed of them; nothing that was read from the log before comes after it. */
@@ -147,7 +149,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   /** After work: leaves the machine to ingestion where that is busy. */
   const rest = async (workedMs: number): Promise<void> => {
     const pressure = gauge.read({ nowMs: clock.now(), head: log.head(), ownMessages });
-    const ms = restMs(workedMs, pressure, isAwaited());
+    const ms = restMs(workedMs, pressure, clock.now() - knownUpToMs(), isAwaited());
     if (ms === 0) return;
     const { promise, resolve } = deferred();
     endRest = resolve;
@@ -357,6 +359,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       wake();
       return waiter.promise;
     },
+    counted: () => fresh({ isHurried: true }),
     identitiesOf: (userId) => engine.identitiesOf(userId),
     forget: (userIds) => turn(() => engine.forget(userIds, clock.now())),
     reset: (clearLog) =>

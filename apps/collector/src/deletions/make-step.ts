@@ -7,6 +7,11 @@ import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
 
 /** What a deletion asks of audiences. */
 export interface ProfileRemoval {
+  /**
+   * Resolves when every message that was stored before the call is counted, so that a user's other ids are known; after a while in any
+   * case.
+   */
+  counted(): Promise<void>;
   identitiesOf(userId: string): Promise<readonly string[]>;
   forget(
     userIds: readonly string[],
@@ -64,8 +69,14 @@ async function suppress(
   { profiles, suppressions }: DeletionParts,
 ): Promise<StepResult> {
   if (!deletion.suppress) return {};
-  for (const { userId } of usersOf(deletion))
-    await suppressions.suppress(userId, await profiles.identitiesOf(userId));
+  // What is known holds at once; what audiences have not come to yet is waited for.
+  const suppressKnown = async (): Promise<void> => {
+    for (const { userId } of usersOf(deletion))
+      await suppressions.suppress(userId, await profiles.identitiesOf(userId));
+  };
+  await suppressKnown();
+  await profiles.counted();
+  await suppressKnown();
   return {};
 }
 
@@ -73,6 +84,7 @@ async function collect(
   deletion: DeletionDocument,
   { store, profiles, builtInSourceIds }: DeletionParts,
 ): Promise<StepResult> {
+  await profiles.counted();
   const users: DeletedUser[] = [];
   const found: number[] = [];
   for (const { userId } of usersOf(deletion)) {
@@ -129,6 +141,8 @@ async function forget(
     suppressions.purged(ids);
     for (const userId of ids) await store.purge({ userId });
   }
+  // And what audiences had read of those before they went.
+  await profiles.forget([...new Set(users.flatMap(({ userId, ids }) => [userId, ...ids]))]);
   const receipt = withUsers(deletion, (user, index) => {
     const { profile = false, audienceMemberships = 0 } = forgotten[index] ?? {};
     // Made again after a crash, there is nothing to count any more.

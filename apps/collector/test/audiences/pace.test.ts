@@ -5,13 +5,15 @@ import type { Offset } from "../../src/store/store.js";
 const RUSH = { messagesPerSecond: 50_000, utilization: 0.9 };
 
 test.each([
-  ["a rush", 10, RUSH, false, 90],
-  ["a rush, after a long step", 400, RUSH, false, 500],
-  ["a rush, while somebody waits", 400, RUSH, true, 0],
-  ["few messages, whatever keeps the process busy", 10, { ...RUSH, messagesPerSecond: 1_500 }, false, 0],
-  ["a rush that the machine has room for", 10, { ...RUSH, utilization: 0.3 }, false, 0],
-] as const)("%s", (_name, workedMs, pressure, isAwaited, rest) => {
-  expect(restMs(workedMs, pressure, isAwaited)).toBe(rest);
+  ["a rush", 10, RUSH, 0, false, 90],
+  ["a rush, after a long step", 400, RUSH, 0, false, 500],
+  ["a rush that has lasted for five minutes", 10, RUSH, 300_000, false, 90],
+  ["a rush that has lasted for longer", 10, RUSH, 300_001, false, 10],
+  ["a rush, while somebody waits", 400, RUSH, 300_001, true, 0],
+  ["few messages, whatever keeps the process busy", 10, { ...RUSH, messagesPerSecond: 1_500 }, 0, false, 0],
+  ["a rush that the machine has room for", 10, { ...RUSH, utilization: 0.3 }, 0, false, 0],
+] as const)("%s", (_name, workedMs, pressure, lagMs, isAwaited, rest) => {
+  expect(restMs(workedMs, pressure, lagMs, isAwaited)).toBe(rest);
 });
 
 test("the pressure is what others than the engine appended, measured anew after a tenth of a second", () => {
