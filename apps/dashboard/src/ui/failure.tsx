@@ -1,5 +1,6 @@
 import { errorWords } from "../words/errors.js";
 import { Button } from "./button.js";
+import { DefinitionLinks } from "./definition-links.js";
 import { Icon } from "./icon.js";
 
 /** What went wrong, in a sentence, with the code for whoever looks it up. */
@@ -10,7 +11,17 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
       <Icon name="alert" />
       <div className="grow">
         <strong>{words.title}</strong>
-        {words.detail && <p>{words.detail}</p>}
+        {words.detail && (
+          <p>
+            {words.detail}
+            {words.about && (
+              <>
+                {" "}
+                <DefinitionLinks ids={words.about} />
+              </>
+            )}
+          </p>
+        )}
         {words.code && <p className="small mono">{words.code}</p>}
       </div>
       {onRetry && (

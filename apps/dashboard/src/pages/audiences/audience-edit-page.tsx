@@ -1,6 +1,6 @@
 import { type AudienceView, audienceKey, type Condition, validateCondition } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useId, useState } from "react";
+import { useId, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences, useDestinations } from "../../api/queries.js";
 import { SaveTrouble } from "../../forms/changed-elsewhere.js";
@@ -97,14 +97,14 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
     onSuccess: (saved) => navigate(addresses.audience(saved.id)),
     onSettled: () => queries.invalidateQueries({ queryKey: ["audiences"] }),
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const saveIfComplete = () => {
     setTried(true);
     if (issues.length === 0) save.mutate(version);
   };
   const key = audience?.key ?? audienceKey(name);
   return (
-    <form className="audience-form" onSubmit={submit} noValidate>
+    // Not a form: Enter chooses among the suggested events, and would save with half a name in the field.
+    <div className="audience-form">
       <div className="stack">
         <Card>
           <TextField
@@ -126,7 +126,7 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
             onChange={(event) => change({ name: event.target.value })}
           />
         </Card>
-        <Card title="Conditions" note="Windows end by themselves, to the second">
+        <Card title="Conditions" note="Windows end by themselves, to the millisecond">
           <ConditionGroup
             group={root}
             path="condition"
@@ -157,7 +157,7 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
           onMine={(thing) => save.mutate(thing.version)}
         />
         <div className="row">
-          <Button look="primary" type="submit" busy={save.isPending}>
+          <Button look="primary" busy={save.isPending} onClick={saveIfComplete}>
             {audience === undefined ? "Create audience" : "Save"}
           </Button>
           <ButtonLink
@@ -171,7 +171,7 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
       <div className="audience-preview">
         <LivePreview condition={issues.length === 0 ? (condition as Condition) : undefined} />
       </div>
-    </form>
+    </div>
   );
 }
 
@@ -223,7 +223,7 @@ function SendingCard({
         )}
         <Checkbox
           label="Enabled"
-          hint="Off: nobody is evaluated and nothing is sent"
+          hint="Off: nothing is sent, members are counted on. On again, what differs by then is sent"
           checked={draft.enabled}
           onChange={(enabled) => onChange({ enabled })}
         />

@@ -21,7 +21,7 @@ import { SyncBadge, SyncProgress } from "../audiences/sync-status.js";
 import { propertyAt } from "./property-at.js";
 import { TraitDialog } from "./trait-dialog.js";
 import { ValueList } from "./trait-preview.js";
-import { traitInWords } from "./trait-words.js";
+import { nobodyInWords, traitInWords } from "./trait-words.js";
 
 const UP = { href: addresses.computedTraits(), label: "Computed traits" };
 /** Events that are listed as the reason of a value. */
@@ -168,7 +168,7 @@ function ValuesCard({ trait, onWhy }: { trait: ComputedTraitView; onWhy: (userId
       ) : values.isPending ? (
         <Skeleton lines={4} />
       ) : items.length === 0 && !values.hasNextPage ? (
-        <p className="soft">Nobody has done the event yet.</p>
+        <p className="soft">{nobodyInWords(trait)}</p>
       ) : (
         <>
           <p className="preview-size number">{total.data === undefined ? "…" : count(total.data.size)}</p>

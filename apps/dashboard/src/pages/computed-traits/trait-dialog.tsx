@@ -132,7 +132,7 @@ function TraitForm({ trait, onClose }: TraitFormProps) {
       />
       <Checkbox
         label="Enabled"
-        hint="Off: it is not worked out and nothing is sent"
+        hint="Off: nothing is sent, values are worked out on. On again, what differs by then is sent"
         checked={draft.enabled}
         onChange={(enabled) => change({ enabled })}
       />

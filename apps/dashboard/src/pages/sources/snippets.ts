@@ -12,7 +12,7 @@ export function snippetsFor(baseUrl: string, writeKey: string): readonly Snippet
     {
       id: "node",
       label: "Node",
-      code: `// npm install @sluice/node
+      code: `// In your application, with the tarballs that README's "The SDK" makes: npm install /tmp/sluice/*.tgz
 import { Analytics } from "@sluice/node";
 
 const analytics = new Analytics({ writeKey: "${writeKey}", host: "${baseUrl}" });

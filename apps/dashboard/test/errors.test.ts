@@ -1,0 +1,24 @@
+import { AdminError } from "@sluice/admin-client";
+import { expect, test } from "vitest";
+import { errorWords } from "../src/words/errors.js";
+
+const conflict = (message: string, details: object = {}) =>
+  errorWords(new AdminError(409, { code: "conflict", message: `conflict: ${message}`, ...details }));
+
+test("a conflict says which it is: changed meanwhile, taken, depended upon, or what the API says", () => {
+  expect(conflict("it is at version 3", { version: 3 })).toMatchObject({
+    title: "Somebody changed it since you opened it",
+  });
+  expect(conflict("the key vip belongs to aud_1", { key: "vip", id: "aud_1" })).toMatchObject({
+    title: "The trait vip exists already",
+    about: ["aud_1"],
+  });
+  expect(conflict("other audiences depend on it: aud_2", { audienceIds: ["aud_2"] })).toMatchObject({
+    title: "Other audiences depend on it",
+    about: ["aud_2"],
+  });
+  expect(conflict("a token does not revoke itself: use another one")).toEqual({
+    title: "A token does not revoke itself: use another one",
+    code: "conflict",
+  });
+});
