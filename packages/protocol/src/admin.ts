@@ -134,10 +134,25 @@ export interface DestinationPatch {
   readonly version?: number;
 }
 
+/**
+ * How a destination does, in one word for people and alerts; the first of these that holds.
+ * - `disabled`: by a person. `url_disabled`: a URL answered 410 Gone and is not called before the webhooks are saved.
+ * - `backing_off`: it takes nothing and is probed. `failing`: what was tried last was not delivered, or it cannot be opened.
+ * - `good`: what was tried last was delivered. `idle`: nothing was tried yet, as far as is stored.
+ */
+export type DestinationHealthView = "good" | "failing" | "idle" | "url_disabled" | "disabled" | "backing_off";
+
 /** How a destination does now. */
 export interface DestinationStatusView {
   readonly destinationId: string;
+  /** What its queue does; whether anything arrives is told by `health`. */
   readonly state: "delivering" | "disabled" | "backing_off";
+  /** A collector of an earlier version tells none. */
+  readonly health?: DestinationHealthView;
+  /** When the first message was not delivered since the last that was; after a restart as far as the newest deliveries tell. */
+  readonly failingSince?: string;
+  /** URLs that answered 410 Gone. */
+  readonly disabledUrls?: readonly string[];
   /** Messages of the log it has not come to yet, those too that are not meant for it. */
   readonly behind: number;
   /** Messages that failed and wait for their next attempt. */

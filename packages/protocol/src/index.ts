@@ -7,6 +7,7 @@ export type {
   DeliveryDetailView,
   DeliveryStateView,
   DeliveryView,
+  DestinationHealthView,
   DestinationInput,
   DestinationPatch,
   DestinationStatusView,

@@ -7,6 +7,7 @@ import { type CursorTracker, cursorTracker } from "./cursor-tracker.js";
 import type { DeliveryEvents } from "./delivery-events.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
 import { DestinationGate } from "./destination-gate.js";
+import { failedAgain, type LastTried } from "./health.js";
 import { Ledger } from "./ledger.js";
 import { LogFeed } from "./log-feed.js";
 import { LogWindow } from "./log-window.js";
@@ -44,6 +45,8 @@ export interface ConsumerStatus {
   /** Messages that failed and wait for their next attempt. */
   readonly retries: number;
   readonly breaker: CircuitBreaker;
+  /** Since this consumer was made. */
+  readonly lastTried: LastTried;
   readonly lastError?: string;
 }
 
@@ -85,6 +88,7 @@ export class Consumer {
   #retriesFirst = true;
   #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   #lastError: string | undefined;
+  #lastTried: LastTried = { kind: "nothing" };
   #onIdle: (() => void) | undefined;
 
   constructor(options: ConsumerOptions, stored: ConsumerState, routing: Routing) {
@@ -172,6 +176,7 @@ export class Consumer {
       inFlight: this.#inFlight,
       retries: this.#retries.waiting,
       breaker,
+      lastTried: this.#lastTried,
       ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
     };
   }
@@ -406,7 +411,10 @@ export class Consumer {
     const { clock, events, destinationId } = this.#options;
     const before = this.#gate.breaker;
     this.#gate.observe(outcome, nowMs, clock.random());
-    if (outcome.kind === "delivered") this.#lastError = undefined;
+    if (outcome.kind === "delivered") {
+      this.#lastError = undefined;
+      this.#lastTried = { kind: "delivered" };
+    } else this.#lastTried = failedAgain(this.#lastTried, clock.now(), outcome.reason);
     const after = this.#gate.breaker;
     if (before.kind !== after.kind) events.breaker(destinationId, before, after, outcome.reason);
   }

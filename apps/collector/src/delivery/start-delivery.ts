@@ -1,3 +1,4 @@
+import type { DestinationHealthView } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { Flow } from "../destinations/destination.js";
@@ -12,6 +13,7 @@ import { Consumer } from "./consumer.js";
 import { type DeliveryEvents, deliveryEvents } from "./delivery-events.js";
 import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-policy.js";
 import { disableTarget } from "./disable-target.js";
+import { judgeHealth, type LastTried, lastTriedBefore } from "./health.js";
 import { routingOf } from "./match.js";
 import { type MessageLoader, messageLoader } from "./message-loader.js";
 import { recallLines } from "./recall-lines.js";
@@ -37,6 +39,10 @@ export interface DeliveryDeps {
 /** How a destination does now. */
 export interface DestinationStatus {
   readonly state: "delivering" | "disabled" | "backing_off";
+  readonly health: DestinationHealthView;
+  readonly failingSinceMs?: number;
+  /** Targets that asked never to be called again. */
+  readonly disabledTargets: readonly string[];
   /** Messages of the log that it has not come to yet. */
   readonly behind: number;
   /** Messages that failed and wait for their next attempt. */
@@ -166,10 +172,13 @@ class DestinationDelivery {
   #cancelReopen: (() => void) | undefined;
   /** The order for which it is known who waits in the retry queue. */
   #recalledFor: Flow["order"] | undefined;
+  readonly #openedAtMs: number;
+  #triedBefore: Promise<LastTried> | undefined;
 
   constructor(id: string, stage: Stage) {
     this.#id = id;
     this.#stage = stage;
+    this.#openedAtMs = stage.clock.now();
   }
 
   async follow({ value: document }: Versioned<DestinationDocument>): Promise<void> {
@@ -205,15 +214,40 @@ class DestinationDelivery {
   async status(): Promise<DestinationStatus | undefined> {
     if (this.#consumer === undefined) return undefined;
     const { behind } = await this.#stage.store.consumers.backlog(this.#id);
-    const { state, retries, inFlight, breaker, lastError } = this.#consumer.status;
+    const { state, retries, inFlight, breaker, lastTried, lastError } = this.#consumer.status;
+    const last = await this.#judgedBy(lastTried);
+    const disabledTargets = this.#disabledTargets();
+    const error = lastError ?? (last.kind === "failed" ? last.reason : undefined);
     return {
       state,
+      health: judgeHealth(state, disabledTargets.length > 0, last),
+      ...(last.kind === "failed" ? { failingSinceMs: last.sinceMs } : {}),
+      disabledTargets,
       behind,
       retries,
       inFlight,
       ...(breaker.kind === "open" ? { nextProbeAtMs: breaker.probeAtMs } : {}),
-      ...(lastError === undefined ? {} : { lastError }),
+      ...(error === undefined ? {} : { lastError: error }),
     };
+  }
+
+  /** What was tried last, with what is stored of the time before this process. */
+  async #judgedBy(lastTried: LastTried): Promise<LastTried> {
+    if (lastTried.kind === "delivered") return lastTried;
+    const { store } = this.#stage;
+    this.#triedBefore ??= lastTriedBefore(store, this.#id, this.#openedAtMs).catch((error: unknown) => {
+      this.#triedBefore = undefined;
+      throw error;
+    });
+    const before = await this.#triedBefore;
+    if (lastTried.kind === "nothing") return before;
+    return before.kind === "failed" ? { ...lastTried, sinceMs: before.sinceMs } : lastTried;
+  }
+
+  #disabledTargets(): readonly string[] {
+    const document = this.#document;
+    const type = document && this.#stage.catalog.get(document.type);
+    return (document && type?.disabledTargets?.(document.settings)) ?? [];
   }
 
   /** Numbers for the metrics, which must not wait for the store. */

@@ -28,6 +28,8 @@ export interface DestinationType {
   open(settings: unknown): Promise<Destination>;
   /** The kept settings without a target that asked never to be called again (410). */
   withoutTarget?(settings: unknown, target: string, reason: string, atMs: number): unknown;
+  /** Targets of the kept settings that are taken out so. */
+  disabledTargets?(settings: unknown): readonly string[];
 }
 
 export type SettingsResult =

@@ -90,6 +90,7 @@ describe("destinations", () => {
     expect((await api.ask("GET", `${path}/status`)).body).toEqual({
       destinationId: destination.id,
       state: "delivering",
+      health: "idle",
       behind: 0,
       retries: 0,
       waiting: 0,

@@ -90,6 +90,21 @@ export const DestinationPatchSchema = Type.Object(
 export const DestinationStatusSchema = Type.Object({
   destinationId: Type.String(),
   state: Type.Union([Type.Literal("delivering"), Type.Literal("disabled"), Type.Literal("backing_off")]),
+  health: Type.Optional(
+    Type.Union(
+      [
+        Type.Literal("good"),
+        Type.Literal("failing"),
+        Type.Literal("idle"),
+        Type.Literal("url_disabled"),
+        Type.Literal("disabled"),
+        Type.Literal("backing_off"),
+      ],
+      { description: "Whether messages arrive: `failing` where what was tried last was not delivered" },
+    ),
+  ),
+  failingSince: Type.Optional(Type.String()),
+  disabledUrls: Type.Optional(Type.Array(Type.String(), { description: "URLs that answered 410 Gone" })),
   behind: Type.Integer({
     description: "Messages of the log it has not come to yet, those too that are not meant for it",
   }),

@@ -16,15 +16,22 @@ export const destinationStatus = endpoint({
     const { id, value } = await findDestination(store.config, params.id);
     const status = await delivery.status(id);
     // A destination that was made this moment has no consumer yet.
-    const { state, behind, retries, nextProbeAtMs, lastError } = status ?? {
-      state: value.enabled ? ("delivering" as const) : ("disabled" as const),
-      ...(await store.consumers.backlog(id)),
-      nextProbeAtMs: undefined,
-      lastError: undefined,
-    };
+    const { state, health, failingSinceMs, disabledTargets, behind, retries, nextProbeAtMs, lastError } =
+      status ?? {
+        state: value.enabled ? ("delivering" as const) : ("disabled" as const),
+        health: value.enabled ? ("idle" as const) : ("disabled" as const),
+        failingSinceMs: undefined,
+        disabledTargets: [],
+        ...(await store.consumers.backlog(id)),
+        nextProbeAtMs: undefined,
+        lastError: undefined,
+      };
     const body: DestinationStatusView = {
       destinationId: id,
       state,
+      health,
+      ...(failingSinceMs === undefined ? {} : { failingSince: formatTime(failingSinceMs) }),
+      ...(disabledTargets.length === 0 ? {} : { disabledUrls: disabledTargets }),
       behind,
       retries,
       waiting: retries + (state === "disabled" ? 0 : behind),

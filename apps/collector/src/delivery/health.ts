@@ -1,0 +1,70 @@
+import type { DestinationHealthView } from "@sluice/protocol";
+import type { Delivery, Store } from "../store/store.js";
+
+/** What came of the messages that a destination tried last. */
+export type LastTried =
+  /** Nothing was tried yet. */
+  | { readonly kind: "nothing" }
+  | { readonly kind: "delivered" }
+  | { readonly kind: "failed"; readonly sinceMs: number; readonly reason: string };
+
+/** A round ended without its message being delivered; `sinceMs` stays that of the first such. */
+export function failedAgain(before: LastTried, atMs: number, reason: string): LastTried {
+  return { kind: "failed", sinceMs: before.kind === "failed" ? before.sinceMs : atMs, reason };
+}
+
+/** Deliveries of each state that are looked at: they are listed by their messages, and an older one may have ended later. */
+const MOST_LOOKED_AT = 20;
+
+/** What the store knows of the time before `beforeMs`: what a collector remembered ended with its process. */
+export async function lastTriedBefore(
+  { consumers }: Pick<Store, "consumers">,
+  consumerId: string,
+  beforeMs: number,
+): Promise<LastTried> {
+  const lists = await Promise.all(
+    (["delivered", "failed", "pending"] as const).map((state) =>
+      consumers.list({ consumerId, state, toMs: beforeMs }, { limit: MOST_LOOKED_AT }),
+    ),
+  );
+  return lastOf(lists.flatMap(({ items }) => items));
+}
+
+/** Of the newest deliveries, in any order. */
+export function lastOf(
+  deliveries: readonly Pick<Delivery, "state" | "atMs" | "rounds" | "reason">[],
+): LastTried {
+  // What was never tried says nothing about the destination.
+  const tried = deliveries.filter(({ rounds }) => rounds > 0);
+  const deliveredAtMs = Math.max(
+    ...tried.filter(({ state }) => state === "delivered").map(({ atMs }) => atMs),
+    Number.NEGATIVE_INFINITY,
+  );
+  const [first, ...others] = tried
+    .filter(({ state, atMs }) => (state === "failed" || state === "pending") && atMs > deliveredAtMs)
+    .sort((a, b) => a.atMs - b.atMs);
+  if (first !== undefined)
+    return { kind: "failed", sinceMs: first.atMs, reason: (others.at(-1) ?? first).reason };
+  return deliveredAtMs === Number.NEGATIVE_INFINITY ? { kind: "nothing" } : { kind: "delivered" };
+}
+
+/** The one judgement that overview, pages, commands and alerts share. */
+export function judgeHealth(
+  state: "delivering" | "disabled" | "backing_off",
+  hasDisabledUrl: boolean,
+  last: LastTried,
+): DestinationHealthView {
+  if (state === "disabled") return "disabled";
+  if (hasDisabledUrl) return "url_disabled";
+  if (state === "backing_off") return "backing_off";
+  switch (last.kind) {
+    case "nothing":
+      return "idle";
+    case "delivered":
+      return "good";
+    case "failed":
+      return "failing";
+    default:
+      return last satisfies never;
+  }
+}
