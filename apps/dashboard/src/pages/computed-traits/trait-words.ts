@@ -31,3 +31,12 @@ export function traitInWords({ kind, property, event, withinMs }: ComputedTraitV
   const what = kind === "count" ? "Count of" : `${OF_PROPERTY[kind]} ${visibleText(property ?? "")} over`;
   return `${what} “${visibleText(event)}”${withinMs === undefined ? "" : `, last ${duration(withinMs)}`}`;
 }
+
+/** Why nobody has a value: to do the event is not enough where the value is made of a property. */
+export function nobodyInWords({
+  property,
+  withinMs,
+}: Pick<ComputedTraitView, "property" | "withinMs">): string {
+  const having = property === undefined ? "" : ` with the property ${visibleText(property)}`;
+  return `Nobody has done the event${having} ${withinMs === undefined ? "yet" : `in the last ${duration(withinMs)}`}.`;
+}

@@ -12,7 +12,7 @@ export function snippetsFor(baseUrl: string, writeKey: string): readonly Snippet
     {
       id: "node",
       label: "Node",
-      code: `// In your application, with the tarballs that README's "The SDK" makes: npm install /tmp/sluice/*.tgz
+      code: `// Installed as "Install" of Sluice's README says
 import { Analytics } from "@sluice/node";
 
 const analytics = new Analytics({ writeKey: "${writeKey}", host: "${baseUrl}" });
