@@ -1,6 +1,6 @@
 import { AdminUnreachable } from "@sluice/admin-client";
 import { type ErrorBody, type IngestSuccess, RETRY_COUNT_HEADER } from "@sluice/protocol";
-import { backgroundClock, backoffDelayMs, parseRetryAfter } from "@sluice/resilience";
+import { backoffDelayMs, parseRetryAfter, systemClock } from "@sluice/resilience";
 import { CommandFailure } from "./exit-codes.js";
 import type { Io } from "./io.js";
 
@@ -12,8 +12,10 @@ export interface BatchRequest {
   /** `import` says that the messages are of the past. Default: `batch`. */
   readonly path?: "batch" | "import";
   readonly io: Io;
-  /** How long it is tried again while the collector is busy or away, in milliseconds. Default: 60,000. */
+  /** How long it is tried again while the collector is busy, in milliseconds. Default: 60,000. */
   readonly patienceMs?: number;
+  /** The same while nothing answers at all. Default: `patienceMs`. */
+  readonly awayPatienceMs?: number;
   /** Told each time that it is tried again. */
   readonly onRetry?: (reason: string) => void;
 }
@@ -29,21 +31,22 @@ export async function postBatch({
   path = "batch",
   io,
   patienceMs = 60_000,
+  awayPatienceMs = patienceMs,
   onRetry,
 }: BatchRequest): Promise<IngestSuccess> {
   const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
-  const deadlineMs = io.now() + patienceMs;
+  const startMs = io.now();
   for (let attempt = 0; ; attempt++) {
     const outcome = await postOnce(`${url}/v1/${path}`, authorization, batch, attempt, io);
     if (outcome.kind === "accepted") return outcome.answer;
     if (outcome.kind === "refused") throw outcome.failure;
-    const delayMs = outcome.retryAfterMs ?? backoffDelayMs(attempt + 1, BACKOFF, backgroundClock.random());
-    if (io.now() + delayMs > deadlineMs)
+    const delayMs = outcome.retryAfterMs ?? backoffDelayMs(attempt + 1, BACKOFF, systemClock.random());
+    if (io.now() + delayMs - startMs > (outcome.isAway ? awayPatienceMs : patienceMs))
       throw outcome.isAway
         ? new AdminUnreachable(url, outcome.reason)
         : new CommandFailure("failed", outcome.reason);
     onRetry?.(outcome.reason);
-    await backgroundClock.sleep(delayMs, io.interrupted);
+    await systemClock.sleep(delayMs, io.interrupted);
   }
 }
 

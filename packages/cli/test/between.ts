@@ -7,14 +7,21 @@ export interface BetweenOptions {
   readonly onRequest?: (path: string) => Promise<void> | void;
   /** Changes an answer's text. */
   readonly change?: (path: string, text: string) => string;
+  /** Answers this status itself, without asking the collector. */
+  readonly status?: (path: string) => number | undefined;
 }
 
 /** A server between a command and a collector: it hands everything on, when and as the test wants. */
-export async function between(collectorUrl: string, { onRequest, change }: BetweenOptions) {
+export async function between(collectorUrl: string, { onRequest, change, status }: BetweenOptions) {
   const server = createServer(async (request, response) => {
     const path = request.url ?? "/";
     const body = await bodyOf(request);
     await onRequest?.(path);
+    const own = status?.(path);
+    if (own !== undefined) {
+      response.writeHead(own).end();
+      return;
+    }
     const { authorization = "", "content-type": type = "application/json" } = request.headers;
     const answer = await fetch(`${collectorUrl}${path}`, {
       method: request.method ?? "GET",

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -162,4 +164,57 @@ describe("doctor", () => {
       await rm(folder, { recursive: true });
     }
   });
+});
+
+describe("a collector that does not take a message at once", () => {
+  it("is asked again, and the process waits for that", async () => {
+    let requests = 0;
+    const busy = createServer((request, response) => {
+      request.resume().on("end", () => {
+        requests += 1;
+        const isBusy = requests === 1;
+        response.writeHead(isBusy ? 503 : 200, { "content-type": "application/json" });
+        response.end(isBusy ? '{"success":false,"message":"busy"}' : '{"success":true}');
+      });
+    });
+    busy.listen(0, "127.0.0.1");
+    await once(busy, "listening");
+    const url = `http://127.0.0.1:${(busy.address() as AddressInfo).port}`;
+    try {
+      const send = sluice(["send", "track", "--event", "x"], { ...at.env, SLUICE_URL: url });
+      expect(await send.ended).toBe(0);
+      expect(send.out()).toContain("accepted");
+      expect(send.err()).toContain("busy; trying again");
+      expect(requests).toBe(2);
+    } finally {
+      busy.closeAllConnections();
+      await new Promise((resolve) => busy.close(resolve));
+    }
+    const away = sluice(["send", "track", "--event", "x"], { ...at.env, SLUICE_URL: url });
+    expect(await away.ended).toBe(3);
+    expect(away.err()).toContain("Is the collector running?");
+    expect(away.out()).toBe("");
+  }, 30_000);
+
+  it("keeps how far an import came when it fails on the way, and says so", async () => {
+    const file = join(at.directory, "cut.jsonl");
+    const line = JSON.stringify({ type: "track", event: "Cut", userId: "1" });
+    await writeFile(file, Array(6_000).fill(line).join("\n"));
+    let imports = 0;
+    await using door = await between(at.url, {
+      onRequest(path) {
+        if (path.startsWith("/v1/import")) imports += 1;
+      },
+      status: (path) => (path.startsWith("/v1/import") && imports > 3 ? 401 : undefined),
+    });
+    const first = sluice(["import", file], { ...at.env, SLUICE_URL: door.url });
+    expect(await first.ended).toBe(4);
+    const { line: upTo } = JSON.parse(await readFile(`${file}.sluice-import.json`, "utf8"));
+    expect(upTo).toBeGreaterThan(0);
+    expect(first.err()).toContain(`stopped after line ${upTo}`);
+
+    const second = sluice(["import", file], at.env);
+    expect(await second.ended).toBe(0);
+    expect(second.out()).toMatch(/^imported .* with the earlier run: /);
+  }, 30_000);
 });

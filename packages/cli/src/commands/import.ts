@@ -72,6 +72,9 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
     savedAtMs = io.now();
     await writeCheckpoint(file, checkpointOf(progress, earlier, await stat(file)));
   };
+  /** Where nobody watches, once is enough. */
+  let isRetrySaid = false;
+  let latest: ImportProgress | undefined;
   const progress = await importRecords({
     url,
     writeKey,
@@ -79,9 +82,13 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
     afterLine: earlier?.line ?? 0,
     rejectFile,
     io,
-    onRetry: (reason) =>
-      io.isWatched && io.err(`\n${io.errStyle.yellow(terminalText(reason))}; trying again\n`),
+    onRetry: (reason) => {
+      if (!io.isWatched && isRetrySaid) return;
+      isRetrySaid = true;
+      io.err(`${io.isWatched ? "\n" : ""}${io.errStyle.yellow(terminalText(reason))}; trying again\n`);
+    },
     async onProgress(now) {
+      latest = now;
       const elapsedMs = io.now() - startMs;
       const done = now.accepted + now.rejected;
       const share = size === undefined || size === 0 ? undefined : source.bytesRead() / size;
@@ -93,6 +100,16 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
       });
       if (io.now() - savedAtMs >= CHECKPOINT_EVERY_MS) await save(now);
     },
+  }).catch(async (error: unknown) => {
+    line.end();
+    if (latest !== undefined && !isStdin) {
+      await save(latest);
+      const { accepted } = addUp(latest, earlier);
+      io.err(
+        `stopped after line ${latest.line}, with ${accepted} accepted; the same command goes on from there\n`,
+      );
+    }
+    throw error;
   });
   line.end();
   const totals = addUp(progress, earlier);
@@ -112,7 +129,9 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
       `${terminalJson({ ...totals, seconds, rate, ...(totals.rejected > 0 ? { rejects: rejectFile } : {}) })}\n`,
     );
   else
-    await io.out(`${io.style.green("imported")} ${counts(totals)} in ${seconds.toFixed(1)} s, ${rate}/s\n`);
+    await io.out(
+      `${io.style.green("imported")} ${counts(progress)} in ${seconds.toFixed(1)} s, ${rate}/s${earlier === undefined ? "" : `; with the earlier run: ${counts(totals)}`}\n`,
+    );
   if (totals.rejected > 0)
     throw new CommandFailure(
       "partly",

@@ -60,6 +60,8 @@ export function sendCommand(io: Io): Command {
 
 const MOST_MESSAGES = 1_000_000;
 const MESSAGES_A_BATCH = 250;
+/** Somebody waits for the answer, and knows better than we whether a collector is being started. */
+const AWAY_PATIENCE_MS = 3_000;
 
 async function send(kind: string, options: SendOptions, io: Io): Promise<void> {
   if (!isMessageKind(kind))
@@ -76,13 +78,25 @@ async function send(kind: string, options: SendOptions, io: Io): Promise<void> {
   const ids: string[] = [];
   const rejected: RejectedMessage[] = [];
   let duplicates = 0;
+  let isSaid = false;
+  const sayOnce = (reason: string): void => {
+    if (!isSaid) io.err(`${io.errStyle.yellow(terminalText(reason))}; trying again\n`);
+    isSaid = true;
+  };
   for (let sent = 0; sent < count && !io.interrupted.aborted; sent += MESSAGES_A_BATCH) {
     const batch = Array.from({ length: Math.min(MESSAGES_A_BATCH, count - sent) }, () => ({
       ...message,
       messageId: count === 1 ? (options.messageId ?? crypto.randomUUID()) : crypto.randomUUID(),
       ...(options.timestamp === undefined ? { originalTimestamp: new Date(io.now()).toISOString() } : {}),
     }));
-    const answer = await postBatch({ url, writeKey, batch, io });
+    const answer = await postBatch({
+      url,
+      writeKey,
+      batch,
+      io,
+      awayPatienceMs: AWAY_PATIENCE_MS,
+      onRetry: sayOnce,
+    });
     ids.push(...batch.map(({ messageId }) => messageId));
     rejected.push(...(answer.rejected ?? []));
     duplicates += answer.duplicates ?? 0;

@@ -1,6 +1,6 @@
 import { type AdminClient, AdminUnreachable, type LiveItem } from "@sluice/admin-client";
 import type { MessageSummary } from "@sluice/protocol";
-import { backgroundClock, backoffDelayMs } from "@sluice/resilience";
+import { backoffDelayMs, systemClock } from "@sluice/resilience";
 import type { Command } from "commander";
 import { examples, newCommand } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
@@ -105,9 +105,9 @@ async function tail(filter: string[], options: TailOptions, io: Io): Promise<voi
     }
     if (io.interrupted.aborted) return;
     io.err(`${io.errStyle.dim("the stream ended; connecting again where it was")}\n`);
-    await backgroundClock
+    await systemClock
       .sleep(
-        backoffDelayMs(failures, { ...RECONNECT, jitter: "equal" }, backgroundClock.random()),
+        backoffDelayMs(failures, { ...RECONNECT, jitter: "equal" }, systemClock.random()),
         io.interrupted,
       )
       .catch(() => {});
