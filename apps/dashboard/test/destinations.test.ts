@@ -85,7 +85,7 @@ test("a schema as fields", () => {
 test.each<[FilterRuleView, string]>([
   [{ action: { kind: "drop" } }, "Drop every message"],
   [{ kinds: ["page", "screen"], action: { kind: "drop" } }, "Drop page, screen"],
-  [{ events: ["Viewed"], action: { kind: "sample", share: 0.25 } }, "Keep 25 % of every message “Viewed”"],
+  [{ events: ["Viewed"], action: { kind: "sample", share: 0.25 } }, "Keep 25 % of track “Viewed”"],
   [
     {
       kinds: ["track"],

@@ -89,12 +89,27 @@ function SideFoot({ isDark, onTheme, onHelp }: { isDark: boolean; onTheme: () =>
   );
 }
 
-/** After going to another page a screen reader hears its heading, and the next Tab begins there. */
+/**
+ * After going to another page a screen reader hears its heading, and the next Tab begins there: also when what has the focus is
+ * replaced, as a page is by what was fetched for it. A mouse takes the focus wherever it likes.
+ */
 function useFocusOnNavigation(path: string): void {
   const last = useRef(path);
   useEffect(() => {
     if (last.current === path) return;
     last.current = path;
-    document.querySelector<HTMLElement>("#page h1")?.focus({ preventScroll: true });
+    const page = document.querySelector("#page");
+    const focusHeading = () => page?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+    focusHeading();
+    const replaced = new MutationObserver(() => {
+      if (document.activeElement === document.body) focusHeading();
+    });
+    if (page !== null) replaced.observe(page, { childList: true, subtree: true });
+    const stop = () => replaced.disconnect();
+    addEventListener("pointerdown", stop);
+    return () => {
+      stop();
+      removeEventListener("pointerdown", stop);
+    };
   }, [path]);
 }

@@ -11,11 +11,10 @@ export function ruleInWords({ action, kinds, events, where }: FilterRuleView): s
       : action.kind === "sample"
         ? `Keep ${percent(action.share)} of`
         : `Remove ${action.paths.map((path) => visibleText(path)).join(", ")} from`;
-  const which = kinds === undefined || kinds.length === 0 ? "every message" : kinds.join(", ");
-  const named =
-    events === undefined || events.length === 0
-      ? ""
-      : ` ${events.map((name) => `“${visibleText(name)}”`).join(", ")}`;
+  const isNamed = events !== undefined && events.length > 0;
+  const which =
+    kinds !== undefined && kinds.length > 0 ? kinds.join(", ") : isNamed ? "track" : "every message";
+  const named = isNamed ? ` ${events.map((name) => `“${visibleText(name)}”`).join(", ")}` : "";
   const asked = (where ?? []).map(({ path, is, value }) => comparisonInWords(path, is, value));
   return `${does} ${which}${named}${asked.length === 0 ? "" : ` where ${asked.join(" and ")}`}`;
 }
