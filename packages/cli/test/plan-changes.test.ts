@@ -34,6 +34,32 @@ describe("what has to change", () => {
     expect(planChanges("destinations", declared, [hook], options)).toEqual([]);
   });
 
+  it("is nothing where a URL is written in another form than the collector's", () => {
+    for (const url of ["https://a.example", "https://A.example:443/#part"]) {
+      const declared = [{ name: "Orders", settings: { webhooks: [{ url }], sharedSecret: "hush" } }];
+      expect(planChanges("destinations", declared, [hook], options)).toEqual([]);
+    }
+  });
+
+  it("leaves out secrets that are set, where another setting differs", () => {
+    const headers = { "X-Team": "sales", Authorization: "Bearer x" };
+    const declared = [
+      {
+        name: "Orders",
+        settings: { webhooks: [{ url: "https://a.example", headers }], sharedSecret: "hush" },
+      },
+    ];
+    const [change] = planChanges("destinations", declared, [hook], options);
+    if (change?.action !== "update") throw new Error("an update was expected");
+    expect(change.differences.map(({ path }) => path)).toEqual(["settings.webhooks[0].headers.X-Team"]);
+    expect(JSON.stringify(change.fields)).not.toMatch(/hush|Bearer/);
+    const [again] = planChanges("destinations", declared, [hook], { ...options, setSecrets: true });
+    expect(JSON.stringify(again)).toContain("hush");
+    // A header's value belongs to its URL: at another one it is needed.
+    const moved = [{ name: "Orders", settings: { webhooks: [{ url: "https://b.example", headers }] } }];
+    expect(JSON.stringify(planChanges("destinations", moved, [hook], options))).toContain("Bearer x");
+  });
+
   it("names the fields that differ, and sends only those", () => {
     const declared = [
       { name: "Orders", enabled: false, settings: { webhooks: [{ url: "https://b.example/" }] } },

@@ -1,5 +1,6 @@
 import { isPlainObject } from "@sluice/protocol";
 import { type Difference, jsonDiff } from "../json-diff.js";
+import { asShown, MASKED } from "./as-shown.js";
 
 /** A thing of the collector as it is now, in the fields in which it is declared. */
 export interface CurrentItem {
@@ -50,7 +51,11 @@ export function planChanges(
       changes.push({ action: "create", section, name: fields.name, fields });
       continue;
     }
-    const differing = Object.entries(fields).filter(
+    const restated = Object.entries(fields).map(([field, wanted]): [string, unknown] => [
+      field,
+      field === "settings" ? asShown(wanted, now[field], setSecrets) : wanted,
+    ]);
+    const differing = restated.filter(
       ([field, wanted]) => !agrees(wanted, now[field], setSecrets && field === "settings"),
     );
     if (differing.length === 0) continue;
@@ -72,8 +77,6 @@ export function planChanges(
   return changes;
 }
 
-/** How the collector shows a value that is secret. */
-const MASKED = /^[•*]+$/;
 const SECRET = /secret|password|token|authorization|api[-_]?key/i;
 
 /**
