@@ -1,0 +1,141 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
+import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
+
+/** Presses of Tab in which anything of a page is to be reached. */
+const MOST_TABS = 120;
+
+interface Focus {
+  /** What a screen reader would call it, roughly. */
+  readonly name: string;
+  readonly role: string;
+  readonly isVisible: boolean;
+}
+
+describeInBrowser("without a mouse", () => {
+  let dashboard: RunningDashboard;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+  beforeAll(async () => {
+    [dashboard, browser] = await Promise.all([runDashboard(), openBrowser()]);
+    watched = await openPage(browser);
+    page = watched.page;
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await dashboard?.close();
+  });
+
+  /** What has the focus, and whether one can see that: an outline, a shadow or another border than without it. */
+  const focus = (): Promise<Focus> =>
+    page.evaluate(() => {
+      const element = document.activeElement as HTMLElement | null;
+      if (element === null || element === document.body) return { name: "", role: "body", isVisible: false };
+      const label =
+        element.getAttribute("aria-label") ??
+        (element as HTMLInputElement).labels?.[0]?.textContent ??
+        element.textContent ??
+        "";
+      const box = element.getBoundingClientRect();
+      // A field may be marked by the box around it, a switch by its track.
+      const around = [element, element.parentElement ?? element, element.nextElementSibling ?? element];
+      // The calendar's button is the browser's own, and marked by it.
+      const isBrowsersOwn = (element as HTMLInputElement).type === "datetime-local";
+      const isMarked =
+        isBrowsersOwn ||
+        around.some((one) => {
+          const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(one);
+          return (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
+        });
+      const isInSight = box.width > 0 && box.bottom > 0 && box.top < innerHeight;
+      return {
+        name: label.trim(),
+        role: element.getAttribute("role") ?? element.tagName.toLowerCase(),
+        isVisible: isMarked && isInSight,
+      };
+    });
+
+  /** Tabs on until something of that name has the focus; each step on the way is to be seen. */
+  const tabTo = async (name: RegExp): Promise<void> => {
+    const passed: string[] = [];
+    for (let press = 0; press < MOST_TABS; press++) {
+      await page.keyboard.press("Tab");
+      const at = await focus();
+      passed.push(`${at.role} ${at.name}`);
+      // Between the last thing of the page and the first, the browser itself has the focus once.
+      if (at.role !== "body") expect(at, passed.join(" → ")).toMatchObject({ isVisible: true });
+      if (name.test(at.name)) return;
+    }
+    throw new Error(`Tab does not lead to ${name}: ${passed.join(" → ")}`);
+  };
+  const isLost = async () => (await focus()).role === "body";
+
+  test("one signs in, connects a webhook, tests it, opens a message, retries and counts a replay", async () => {
+    const { receiver } = dashboard;
+    await page.goto(dashboard.url);
+    await page.getByLabel("Admin token").waitFor();
+    if (!/Admin token/.test((await focus()).name)) await tabTo(/Admin token/);
+    await page.keyboard.type(dashboard.adminToken);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+
+    await tabTo(/^Destinations$/);
+    await page.keyboard.press("Enter");
+    await page.getByText("Messages go nowhere yet").waitFor();
+    await expect.poll(isLost).toBe(false);
+    await tabTo(/Connect a webhook/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Connect Webhooks" }).waitFor();
+    await expect.poll(isLost).toBe(false);
+    await tabTo(/^URL 1/);
+    await page.keyboard.type(`${receiver.url}/hook`);
+    await tabTo(/Connect and send a test/);
+    await page.keyboard.press("Enter");
+    const card = page.getByRole("region", { name: "Test" });
+    await card.getByText("Delivered", { exact: true }).waitFor();
+    await expect.poll(isLost).toBe(false);
+    await tabTo(/^Send a(nother)? test/);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => receiver.received.length).toBe(2);
+    await expect.poll(isLost).toBe(false);
+
+    receiver.answer("/hook", 404);
+    await dashboard.send({ type: "track", messageId: "bad", userId: "u1", event: "Order Refunded" });
+    await tabTo(/^Live messages$/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("option", { name: /Order Refunded/ }).waitFor();
+    await tabTo(/^Messages, newest first$/);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: /Order Refunded/ }).waitFor();
+    await expect.poll(isLost).toBe(false);
+    const timeline = page.getByRole("list", { name: "Timeline, oldest first" });
+    await timeline.getByText("Failed", { exact: true }).waitFor();
+    const before = receiver.received.length;
+    await tabTo(/^Try again now$/);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => receiver.received.length).toBe(before + 1);
+    await expect.poll(isLost).toBe(false);
+
+    await tabTo(/^Deliveries$/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "bad" }).waitFor();
+    await tabTo(/^Replay messages$/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo(/^Count first$/);
+    await page.keyboard.press("Enter");
+    await page
+      .getByRole("dialog")
+      .getByText(/would be sent again/)
+      .waitFor();
+    await expect.poll(isLost).toBe(false);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    // The focus comes back to what opened the dialog.
+    await expect.poll(async () => (await focus()).name).toBe("Replay messages");
+    expect(watched.problems).toEqual([]);
+  }, 90_000);
+});
