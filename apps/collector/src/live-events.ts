@@ -1,4 +1,4 @@
-import type { FinalState, Offset, Rejection } from "./store/store.js";
+import type { FinalState, Offset, Rejection, StoredMessage } from "./store/store.js";
 
 /** What the stages tell whoever watches: nothing depends on it being heard. Messages themselves are read from the log. */
 export type LiveEvent =
@@ -17,19 +17,22 @@ export type LiveEvent =
 export interface LiveEvents {
   /** Whether anybody listens: a publisher may spare itself the making of an event. */
   readonly watched: boolean;
-  publish(event: LiveEvent): void;
-  /** Returns the function that ends it. A listener must not throw. */
-  subscribe(listener: (event: LiveEvent) => void): () => void;
+  /** `stored`: the message that an outcome is of, where it is at hand. */
+  publish(event: LiveEvent, stored?: StoredMessage): void;
+  /** Returns the function that ends it. A listener must not throw, nor hold the message: it may be large. */
+  subscribe(listener: LiveListener): () => void;
 }
 
+export type LiveListener = (event: LiveEvent, stored: StoredMessage | undefined) => void;
+
 export function liveEvents(): LiveEvents {
-  const listeners = new Set<(event: LiveEvent) => void>();
+  const listeners = new Set<LiveListener>();
   return {
     get watched() {
       return listeners.size > 0;
     },
-    publish(event) {
-      for (const listener of listeners) listener(event);
+    publish(event, stored) {
+      for (const listener of listeners) listener(event, stored);
     },
     subscribe(listener) {
       listeners.add(listener);

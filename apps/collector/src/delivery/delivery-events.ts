@@ -40,22 +40,25 @@ export function deliveryEvents(logger: Logger, metrics: Metrics, live: LiveEvent
       if (state === "delivered") latency.observe(Math.max(0, atMs - stored.receivedAtMs) / 1_000);
       if (!live.watched) return;
       const { offset, messageId } = stored;
-      live.publish({ kind: "outcome", destinationId, offset, messageId, state, reason, atMs });
+      live.publish({ kind: "outcome", destinationId, offset, messageId, state, reason, atMs }, stored);
     },
     retrying(destinationId, stored, reason, atMs, nextAttemptAtMs) {
       retries.inc([destinationId]);
       if (!live.watched) return;
       const { offset, messageId } = stored;
-      live.publish({
-        kind: "outcome",
-        destinationId,
-        offset,
-        messageId,
-        state: "pending",
-        reason,
-        atMs,
-        nextAttemptAtMs,
-      });
+      live.publish(
+        {
+          kind: "outcome",
+          destinationId,
+          offset,
+          messageId,
+          state: "pending",
+          reason,
+          atMs,
+          nextAttemptAtMs,
+        },
+        stored,
+      );
     },
     breaker(destinationId, before, after, reason) {
       if (before.kind === "closed" && after.kind === "open") {

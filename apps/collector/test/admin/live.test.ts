@@ -1,6 +1,6 @@
 import type { LiveEventView } from "@sluice/protocol";
-import { describe, expect, it } from "vitest";
-import type { Offset } from "../../src/store/store.js";
+import { describe, expect, it, vi } from "vitest";
+import type { Offset, StoredMessage } from "../../src/store/store.js";
 import { type ControlApi, controlApi } from "./control-api.js";
 
 interface Received {
@@ -55,16 +55,25 @@ function listen(
 
 const track = (messageId: string, event = "Paid") => ({ messageId, type: "track", event, userId: "1" });
 
-function publishOutcome(api: ControlApi, offset: number, messageId: string, state: "delivered" | "failed") {
-  api.live.publish({
-    kind: "outcome",
-    destinationId: "dst_a",
-    offset: offset as Offset,
-    messageId,
-    state,
-    reason: state === "failed" ? "404" : "200",
-    atMs: api.clock.now(),
-  });
+function publishOutcome(
+  api: ControlApi,
+  offset: number,
+  messageId: string,
+  state: "delivered" | "failed",
+  stored?: StoredMessage,
+) {
+  api.live.publish(
+    {
+      kind: "outcome",
+      destinationId: "dst_a",
+      offset: offset as Offset,
+      messageId,
+      state,
+      reason: state === "failed" ? "404" : "200",
+      atMs: api.clock.now(),
+    },
+    stored,
+  );
 }
 
 describe("the live stream", () => {
@@ -147,6 +156,70 @@ describe("the live stream", () => {
     await api.receive("src_a", [track("m-1")]);
     await api.clock.advance(1_000);
     expect(stream.ids()).toEqual(["m-1"]);
+  });
+
+  describe("while a backlog drains", () => {
+    const OLD = Array.from({ length: 2_000 }, (_, index) => track(`old-${index}`));
+    /** Outcomes of messages from before the stream began, told as delivery tells them. */
+    async function drain(api: ControlApi, count: number): Promise<void> {
+      const { items } = await api.store.log.find({}, { limit: OLD.length + 1 });
+      const old = await Promise.all(
+        items
+          .filter(({ messageId }) => messageId.startsWith("old-"))
+          .map(({ offset }) => api.store.log.get(offset)),
+      );
+      expect(old).toHaveLength(OLD.length);
+      for (let index = 0; index < count; index++) {
+        const stored = old[index % old.length] as StoredMessage;
+        publishOutcome(api, stored.offset, stored.messageId, "delivered", stored);
+      }
+    }
+    /** The log is busy: each reading takes its time. */
+    function slowLog(api: ControlApi): void {
+      const get = api.store.log.get.bind(api.store.log);
+      vi.spyOn(api.store.log, "get").mockImplementation(async (offset) => {
+        await api.clock.sleep(10);
+        return get(offset);
+      });
+    }
+
+    it("shows a new message within a second, whatever outcomes flow, and those at their own pace", async () => {
+      await using api = await controlApi();
+      await api.receive("src_a", OLD);
+      await using stream = listen(api);
+      await api.clock.advance(0);
+      await drain(api, 100_000);
+      slowLog(api);
+      await api.clock.advance(0);
+      await api.receive("src_a", [track("new")]);
+      await api.clock.advance(1_000);
+      expect(stream.received.filter(({ event }) => event.kind === "message")).toHaveLength(1);
+      const shownFirst = stream.kinds().filter((kind) => kind === "outcome").length;
+      await api.clock.advance(10_000);
+      const shown = stream.kinds().filter((kind) => kind === "outcome").length;
+      const dropped = stream.received.reduce(
+        (sum, { event }) => sum + (event.kind === "dropped" ? event.outcomes : 0),
+        0,
+      );
+      expect(shownFirst).toBeGreaterThan(0);
+      expect(shown + dropped).toBe(100_000);
+    });
+
+    it.each(["user:tailer", '"tailer"'])(
+      "is told nothing of outcomes that %s does not ask for",
+      async (q) => {
+        await using api = await controlApi();
+        await api.receive("src_a", OLD);
+        await using stream = listen(api, { q });
+        await api.clock.advance(0);
+        const head = await api.receive("src_a", [{ ...track("new"), userId: "tailer" }]);
+        const stored = await api.store.log.get(head as Offset);
+        publishOutcome(api, head, "new", "delivered", stored);
+        await drain(api, 100_000);
+        await api.clock.advance(1_000);
+        expect(stream.kinds()).toEqual(["message", "outcome"]);
+      },
+    );
   });
 
   it("sends refused messages", async () => {

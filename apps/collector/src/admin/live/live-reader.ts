@@ -6,7 +6,7 @@ import {
   outcomeTerms,
 } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { LiveEvents } from "../../live-events.js";
+import type { LiveEvent, LiveEvents } from "../../live-events.js";
 import type { Offset, Store, StoredMessage } from "../../store/store.js";
 import { maskQueries } from "../mask-queries.js";
 import type { KnownToken } from "../tokens.js";
@@ -34,6 +34,8 @@ export interface LiveReaderOptions {
 
 /** One reader costs at most so much of the collector: so many messages, once in so many milliseconds: 2,000 a second. */
 const MESSAGES_A_TURN = 200;
+/** Outcomes have a budget of their own, and come after the turn's messages: however many flow, no message waits for them. */
+const OUTCOMES_A_TURN = 200;
 const TURN_MS = 100;
 /** A reader that is further behind goes on at the newest, and is told how many it missed. */
 const MOST_BEHIND = 10_000;
@@ -64,19 +66,42 @@ export async function readLive({
   const awake = bell(clock);
   const queue = outcomeQueue(MOST_OUTCOMES);
   const reading = recent.join();
+  const isAsked = compileFilter(filter);
+  const isMessageAsked = compileFilter(messageTerms(filter));
+  const outcomeAsked = compileFilter(outcomeTerms(filter));
+  const asksAll = filter.terms.length === 0;
+  const needsOutcome = asksOutcomes(filter);
+  const remembered = new Map<Offset, { readonly matches: boolean; isSent: boolean }>();
+  const remember = (stored: StoredMessage): { readonly matches: boolean; isSent: boolean } => {
+    const known = remembered.get(stored.offset);
+    if (known !== undefined) return known;
+    const entry = { matches: isMessageAsked(stored), isSent: false };
+    remembered.set(stored.offset, entry);
+    if (remembered.size > MOST_REMEMBERED) {
+      const oldest = remembered.keys().next();
+      if (!oldest.done) remembered.delete(oldest.value);
+    }
+    return entry;
+  };
+  const isOutcomeAsked = (outcome: { readonly destinationId: string; readonly state: string }): boolean =>
+    outcomeAsked({ ...NOTHING, outcomes: [outcome] });
+  const isEventAsked = (event: LiveEvent, stored: StoredMessage | undefined): boolean => {
+    if (event.kind === "rejected") return isAsked(rejectedSubject(event.rejection));
+    if (asksAll) return true;
+    if (!isOutcomeAsked(event)) return false;
+    // Where the message is not at hand it is asked when its turn comes.
+    return stored === undefined || remember(stored).matches;
+  };
   const stops = [
     reading.leave,
     log.onAppend(awake.ring),
-    live.subscribe((event) => {
+    live.subscribe((event, stored) => {
+      // Before it is counted among those that wait, or are dropped: what is not asked for takes no place.
+      if (!isEventAsked(event, stored)) return;
       queue.add(event);
       awake.ring();
     }),
   ];
-  const isAsked = compileFilter(filter);
-  const isMessageAsked = compileFilter(messageTerms(filter));
-  const isOutcomeAsked = compileFilter(outcomeTerms(filter));
-  const needsOutcome = asksOutcomes(filter);
-  const remembered = new Map<Offset, { readonly matches: boolean; isSent: boolean }>();
   // A position beyond the head is of another data folder.
   let cursor = resumeFrom === undefined || resumeFrom.offset > log.head() ? log.head() : resumeFrom.offset;
   /** What this turn sends, written at once. */
@@ -86,15 +111,6 @@ export async function readLive({
     outgoing.push(serverSentEvent(kind, json, { offset: cursor, atMs: clock.now() }));
   };
   const sendMessage = (message: RecentMessage): void => send("message", message.json());
-  const remember = (stored: StoredMessage): { readonly matches: boolean; isSent: boolean } => {
-    const entry = { matches: isMessageAsked(stored), isSent: false };
-    remembered.set(stored.offset, entry);
-    if (remembered.size > MOST_REMEMBERED) {
-      const oldest = remembered.keys().next();
-      if (!oldest.done) remembered.delete(oldest.value);
-    }
-    return entry;
-  };
   const sendMessages = async (): Promise<boolean> => {
     const head = log.head();
     if (head <= cursor) return false;
@@ -120,7 +136,10 @@ export async function readLive({
     return true;
   };
   const sendOutcome = async (event: OutcomeEvent): Promise<void> => {
-    if (!isOutcomeAsked({ ...NOTHING, outcomes: [event] })) return;
+    if (asksAll) {
+      send("outcome", outcomeJson(maskQueries(token, event)));
+      return;
+    }
     let entry = remembered.get(event.offset);
     if (entry === undefined || (needsOutcome && entry.matches && !entry.isSent)) {
       const stored = await log.get(event.offset);
@@ -140,7 +159,10 @@ export async function readLive({
     send("dropped", droppedJson({ messages: behind - KEPT_WHEN_SKIPPING, outcomes: 0 }));
   };
   const makeUpFor = async ({ atMs }: StreamPosition): Promise<void> => {
-    const missed = await missedOutcomes(store, atMs);
+    const missed = await missedOutcomes(store, atMs, {
+      byOutcome: isOutcomeAsked,
+      byMessage: (stored) => remember(stored).matches,
+    });
     queue.addMissed(missed.events);
     if (missed.more > 0)
       send("dropped", droppedJson({ messages: 0, outcomes: missed.more, isMinimum: missed.isMinimum }));
@@ -152,9 +174,9 @@ export async function readLive({
     while (!signal.aborted) {
       skipWhenTooFarBehind();
       const isMore = await sendMessages();
-      for (const event of queue.takeUpTo(cursor)) {
+      for (const event of queue.takeUpTo(cursor, OUTCOMES_A_TURN)) {
         if (event.kind === "outcome") await sendOutcome(event);
-        else if (isAsked(rejectedSubject(event.rejection))) send("rejected", rejectedJson(event.rejection));
+        else send("rejected", rejectedJson(event.rejection));
       }
       const outcomes = queue.takeDropped();
       if (outcomes > 0) send("dropped", droppedJson({ messages: 0, outcomes }));
@@ -166,7 +188,7 @@ export async function readLive({
         await drained();
         keepsUp = true;
       }
-      if (isMore) {
+      if (isMore || queue.hasUpTo(cursor)) {
         await clock.sleep(TURN_MS, signal).catch(() => {});
         continue;
       }

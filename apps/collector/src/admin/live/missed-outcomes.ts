@@ -1,12 +1,12 @@
 import type { LiveEvent } from "../../live-events.js";
-import type { Delivery, FinalState, Store } from "../../store/store.js";
+import type { Delivery, FinalState, Store, StoredMessage } from "../../store/store.js";
 
 export type OutcomeEvent = Extract<LiveEvent, { readonly kind: "outcome" }>;
 
 export interface MissedOutcomes {
   /** Oldest first; of each state the newest, where there are more than are made up for. */
   readonly events: readonly OutcomeEvent[];
-  /** How many there are beside them. */
+  /** How many there are beside them, as far as the outcome alone tells whether they are asked for. */
   readonly more: number;
   /** They were not counted to their end: there are at least `more`. */
   readonly isMinimum: boolean;
@@ -26,11 +26,19 @@ const STATES: readonly (FinalState | "pending")[] = [
   "suppressed",
 ];
 
+/** Which outcomes a reader asks for. */
+export interface OutcomesAsked {
+  readonly byOutcome: (outcome: { readonly destinationId: string; readonly state: string }) => boolean;
+  readonly byMessage: (stored: StoredMessage) => boolean;
+}
+
 /** What was decided at the destinations since a reader was last here. */
 export async function missedOutcomes(
   { consumers, log }: Pick<Store, "log" | "consumers">,
   fromMs: number,
+  { byOutcome, byMessage }: OutcomesAsked,
 ): Promise<MissedOutcomes> {
+  const isAsked = ({ consumerId, state }: Delivery) => byOutcome({ destinationId: consumerId, state });
   const ofStates = await Promise.all(
     STATES.map(async (state) => {
       const newest = await consumers.list({ state, fromMs }, { limit: MOST_MADE_UP });
@@ -40,8 +48,8 @@ export async function missedOutcomes(
           ? { items: [] }
           : await consumers.list({ state, fromMs }, { limit: MOST_COUNTED, cursor });
       return {
-        deliveries: newest.items,
-        more: older.items.length,
+        deliveries: newest.items.filter(isAsked),
+        more: older.items.filter(isAsked).length,
         isMinimum: "nextCursor" in older && older.nextCursor !== undefined,
       };
     }),
@@ -50,7 +58,7 @@ export async function missedOutcomes(
   const events = await Promise.all(
     deliveries.map(async (delivery) => {
       const stored = await log.get(delivery.offset);
-      return stored === undefined ? undefined : outcomeOf(delivery, stored.messageId);
+      return stored === undefined || !byMessage(stored) ? undefined : outcomeOf(delivery, stored.messageId);
     }),
   );
   return {

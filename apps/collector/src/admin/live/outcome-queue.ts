@@ -9,8 +9,10 @@ export interface OutcomeQueue {
   add(event: LiveEvent): void;
   /** Puts those before what waits that came before it; one that waits already is not put again. */
   addMissed(events: readonly Outcome[]): void;
-  /** What may be sent when every message up to `offset` was: an outcome never comes before its message. */
-  takeUpTo(offset: Offset): (Outcome | Rejected)[];
+  /** At most so many that may be sent when every message up to `offset` was: an outcome never comes before its message. */
+  takeUpTo(offset: Offset, most: number): (Outcome | Rejected)[];
+  /** Whether something waits that may be sent then. */
+  hasUpTo(offset: Offset): boolean;
   /** How many were dropped since this was last asked. */
   takeDropped(): number;
 }
@@ -18,6 +20,8 @@ export interface OutcomeQueue {
 export function outcomeQueue(mostEvents: number): OutcomeQueue {
   let waiting: (Outcome | Rejected)[] = [];
   let dropped = 0;
+  const isDueAt = (offset: Offset) => (event: Outcome | Rejected) =>
+    event.kind === "rejected" || event.offset <= offset;
   return {
     add(event) {
       waiting.push(event);
@@ -29,12 +33,15 @@ export function outcomeQueue(mostEvents: number): OutcomeQueue {
       const known = new Set(waiting.filter((event) => event.kind === "outcome").map(identityOf));
       waiting = [...events.filter((event) => !known.has(identityOf(event))), ...waiting];
     },
-    takeUpTo(offset) {
-      const isDue = (event: Outcome | Rejected) => event.kind === "rejected" || event.offset <= offset;
-      const due = waiting.filter(isDue);
-      if (due.length > 0) waiting = waiting.filter((event) => !isDue(event));
+    takeUpTo(offset, most) {
+      const isDue = isDueAt(offset);
+      const due: (Outcome | Rejected)[] = [];
+      const rest: (Outcome | Rejected)[] = [];
+      for (const event of waiting) (due.length < most && isDue(event) ? due : rest).push(event);
+      if (due.length > 0) waiting = rest;
       return due;
     },
+    hasUpTo: (offset) => waiting.some(isDueAt(offset)),
     takeDropped() {
       const count = dropped;
       dropped = 0;
