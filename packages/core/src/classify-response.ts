@@ -58,7 +58,10 @@ const LONGEST_TEXT = 500;
 function serverText(status: number, body: string): string {
   const error = parsed(body) as { code?: unknown; message?: unknown } | undefined;
   const words = [error?.code, error?.message].filter((word) => typeof word === "string" && word !== "");
-  const text = words.length > 0 ? words.join(": ") : body;
+  const [code, message] = words;
+  // The collector's sentences begin with their code.
+  const isSaid = typeof message === "string" && message.startsWith(`${String(code)}:`);
+  const text = words.length > 0 ? (isSaid ? message : words.join(": ")) : body;
   const line = text.replace(/\s+/g, " ").trim().slice(0, LONGEST_TEXT);
   return line === "" ? `HTTP ${status}` : line;
 }

@@ -53,6 +53,11 @@ describe("classifyResponse", () => {
       '{"success":false,"code":"invalid_write_key","message":"No such key"}',
       "invalid_write_key: No such key",
     ],
+    [
+      "a sentence that begins with its code, once",
+      '{"code":"invalid_write_key","message":"invalid_write_key: No such key"}',
+      "invalid_write_key: No such key",
+    ],
     ["other text as it is, on one line", "Bad\n  gateway", "Bad gateway"],
     ["nothing", "", "HTTP 400"],
     ["JSON of another shape", '["x"]', '["x"]'],
