@@ -197,6 +197,30 @@ describe("listen", () => {
     expect(items.filter(({ name }: { name: string }) => name.startsWith("sluice listen"))).toEqual([]);
   });
 
+  it("removes what a killed one left behind, and nothing else", async () => {
+    await using alive = await receiver();
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const dead = `http://127.0.0.1:${(taken.address() as AddressInfo).port}/`;
+    await new Promise((resolve) => taken.close(resolve));
+    const create = (name: string, url: string) =>
+      json(["destinations", "create", "--disabled", "--name", name, "--webhook", url]);
+    await create(`sluice listen ${dead}`, dead);
+    await create(`sluice listen ${alive.url}`, alive.url);
+    await create("Down for now", dead);
+
+    const listen = at.start(["listen", "--port", "0", "--connect"]);
+    await listen.printed(/listening on/);
+    listen.interrupt();
+    expect(await listen.code).toBe(0);
+    const { items } = await json(["destinations", "list"]);
+    const names = items.map(({ name }: { name: string }) => name);
+    expect(names).not.toContain(`sluice listen ${dead}`);
+    expect(names).toEqual(expect.arrayContaining([`sluice listen ${alive.url}`, "Down for now"]));
+    for (const name of [`sluice listen ${alive.url}`, "Down for now"])
+      await at.sluice(["destinations", "delete", name, "--yes"]);
+  });
+
   it("says that the port is taken, and what to do", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");

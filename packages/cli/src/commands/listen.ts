@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { allPages } from "@sluice/admin-client";
+import { type AddressInfo, createConnection } from "node:net";
+import { type AdminClient, allPages } from "@sluice/admin-client";
 import { ATTEMPT_HEADER, LIMITS, MESSAGE_ID_HEADER, SIGNATURE_HEADER } from "@sluice/protocol";
 import type { Command } from "commander";
 import { examples, newCommand } from "../command.js";
@@ -175,6 +175,38 @@ function cannotListen({ code, message }: NodeJS.ErrnoException, host: string, po
   }
 }
 
+/** How the names of destinations begin that this command made. */
+const MADE_HERE = "sluice listen ";
+
+/** Deletes what a `listen --connect` left behind that was killed: those of our own address, and those where nothing listens. */
+async function removeStale(client: AdminClient, ownUrl: string, io: Io): Promise<void> {
+  const made: { id: string; url: string }[] = [];
+  for await (const { id, name } of allPages((cursor) => client.destinations.list({ cursor })))
+    if (name.startsWith(MADE_HERE)) made.push({ id, url: name.slice(MADE_HERE.length) });
+  for (const { id, url } of made) {
+    if (url !== ownUrl && !(await isSilent(url))) continue;
+    await client.destinations.delete(id);
+    io.err(`${io.errStyle.dim(terminalText(`removed the destination of an earlier listen on ${url}`))}\n`);
+  }
+}
+
+const LOOK_TIMEOUT_MS = 2_000;
+
+/** Whether a connection is refused: silence of another kind may be a firewall's. */
+async function isSilent(url: string): Promise<boolean> {
+  if (!URL.canParse(url)) return false;
+  const { hostname, port } = new URL(url);
+  const socket = createConnection({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) });
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) });
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ECONNREFUSED";
+  } finally {
+    socket.destroy();
+  }
+}
+
 /** A destination that every source is connected to; the answer deletes it. */
 async function makeDestination(
   url: string,
@@ -183,11 +215,12 @@ async function makeDestination(
   io: Io,
 ): Promise<() => Promise<void>> {
   const client = await connect(options, io);
+  await removeStale(client, url, io);
   const sourceIds: string[] = [];
   for await (const { id } of allPages((cursor) => client.sources.list({ cursor }))) sourceIds.push(id);
   const { id } = await client.destinations.create({
     type: "webhooks",
-    name: `sluice listen ${url}`,
+    name: `${MADE_HERE}${url}`,
     sourceIds,
     settings: { webhooks: [{ url }], sharedSecret: secret },
   });
