@@ -23,10 +23,15 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function dev(dataDir: string, nodeOptions: readonly string[] = []) {
-  const args = [...nodeOptions, SLUICE, "dev", "--json", "--port", "0", "--data-dir", dataDir];
+async function dev(
+  dataDir: string,
+  nodeOptions: readonly string[] = [],
+  { env = {}, more = [] }: { env?: Record<string, string>; more?: readonly string[] } = {},
+) {
+  const args = [...nodeOptions, SLUICE, "dev", "--json", "--port", "0", "--data-dir", dataDir, ...more];
   const child = spawn(process.execPath, args, {
     cwd: folder,
+    env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);
@@ -87,6 +92,23 @@ describe("sluice dev --json", () => {
     expect(statSync(join(folder, "first", "dev.json")).mode & 0o777).toBe(0o600);
     again.child.kill("SIGINT");
     expect(await again.ended).toBe(0);
+  });
+
+  it("names the other region's address to who comes with a key of that one", async () => {
+    const oregon = await dev("oregon");
+    const env = { SLUICE_OREGON_URL: oregon.ready.url };
+    const dublin = await dev("dublin", [], { env, more: ["--region", "dublin"] });
+    const answer = await fetch(`${dublin.ready.url}/v1/track`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa(`${oregon.ready.writeKey}:`)}` },
+      body: '{"event":"Elsewhere","userId":"1"}',
+    });
+    expect(answer.status).toBe(421);
+    expect(await answer.json()).toMatchObject({ region: "oregon", url: oregon.ready.url });
+    for (const { child, ended } of [oregon, dublin]) {
+      child.kill("SIGTERM");
+      expect(await ended).toBe(0);
+    }
   });
 
   it("says that a port is taken, in words", async () => {

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isRegion, REGIONS } from "@sluice/protocol";
+import { isRegion, REGIONS, type Region } from "@sluice/protocol";
 import type { Command } from "commander";
 import { examples, newCommand } from "../command.js";
 import { DEV_DATA_DIR, LISTENING_FILE } from "../connection.js";
@@ -53,7 +53,8 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
   if (!isRegion(region))
     throw new CommandFailure("usage", `--region must be one of ${REGIONS.join(", ")}, got ${region}`);
   const dataDirectory = resolve(io.cwd, options.dataDir);
-  const { createLogger, startCollector } = await import("@sluice/collector");
+  const { createLogger, startCollector, ...collectorApi } = await import("@sluice/collector");
+  const regionUrls = readRegionUrls(collectorApi, io);
   const logger = createLogger({
     level: options.verbose === true || options.json === true ? "info" : "warn",
     format: "pretty",
@@ -65,6 +66,7 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
     port,
     dataDirectory,
     region,
+    regionUrls,
     logger,
     // Receivers under development are on this machine.
     allowTargets: ["127.0.0.0/8", "::1/128", "localhost"],
@@ -91,6 +93,23 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
   } finally {
     await rm(listening, { force: true });
     await collector.close(CLOSE_GRACE_MS);
+  }
+}
+
+/** Where the other region is, for keys that are of that one: the same variables as in production. */
+function readRegionUrls(
+  { ConfigError, loadConfig }: Pick<typeof import("@sluice/collector"), "ConfigError" | "loadConfig">,
+  { env }: Io,
+): Readonly<Partial<Record<Region, string>>> {
+  const { SLUICE_OREGON_URL, SLUICE_DUBLIN_URL } = env;
+  try {
+    const { oregonUrl, dublinUrl } = loadConfig({ env: { SLUICE_OREGON_URL, SLUICE_DUBLIN_URL } });
+    return {
+      ...(oregonUrl === undefined ? {} : { oregon: oregonUrl }),
+      ...(dublinUrl === undefined ? {} : { dublin: dublinUrl }),
+    };
+  } catch (error) {
+    throw error instanceof ConfigError ? new CommandFailure("usage", error.message) : error;
   }
 }
 
