@@ -33,3 +33,6 @@ export class CommandFailure extends Error {
     this.hint = hint;
   }
 }
+
+/** It all went well, and the exit code says what was found: no error for people to look for. */
+export class Finding extends CommandFailure {}

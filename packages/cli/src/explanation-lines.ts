@@ -1,4 +1,5 @@
 import type { Explanation } from "@sluice/protocol";
+import { durationText } from "./numbers.js";
 import { terminalJson, terminalText } from "./terminal-text.js";
 
 /** Why a user is in or out, as a tree: a line a node, with a mark for whether it holds and what was seen. */
@@ -31,7 +32,7 @@ function words(explanation: Explanation): string {
     }
     case "event": {
       const { event, times, withinMs, seen, orMore, lastAt } = explanation;
-      const window = withinMs === undefined ? "" : ` within ${withinMs} ms`;
+      const window = withinMs === undefined ? "" : ` within ${durationText(withinMs)}`;
       const last = lastAt === undefined ? "" : `, last ${lastAt}`;
       return `event ${terminalText(event)} ${terminalJson(times)}${window} (${seen} times${orMore ? " or more" : ""}${last})`;
     }

@@ -23,4 +23,10 @@ export function readDuration(option: string, text: string): number {
   return Number(match[1]) * UNITS_MS[(match[2] ?? "ms") as keyof typeof UNITS_MS];
 }
 
+/** `7d`, `90m`: in the largest unit that leaves no fraction, as `readDuration` reads it. */
+export function durationText(ms: number): string {
+  const [unit, size] = Object.entries(UNITS_MS).findLast(([, unitMs]) => ms % unitMs === 0) ?? ["ms", 1];
+  return `${ms / size}${unit}`;
+}
+
 const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

@@ -1,6 +1,7 @@
 import { AdminError, AdminUnreachable } from "@sluice/admin-client";
-import { CommandFailure, EXIT_CODES, type ExitName } from "./exit-codes.js";
+import { CommandFailure, EXIT_CODES, type ExitName, Finding } from "./exit-codes.js";
 import type { Io } from "./io.js";
+import { storeFailure } from "./store-failure.js";
 import { terminalJson, terminalText } from "./terminal-text.js";
 
 interface Failure {
@@ -16,7 +17,8 @@ export function reportFailure(error: unknown, io: Io, asJson: boolean): number {
   if (asJson)
     io.err(`${terminalJson({ error: { code, message, ...(hint === undefined ? {} : { hint }) } })}\n`);
   else {
-    io.err(`${io.errStyle.red("error")} ${message.split("\n").map(terminalText).join("\n")}\n`);
+    const text = message.split("\n").map(terminalText).join("\n");
+    io.err(error instanceof Finding ? `${text}\n` : `${io.errStyle.red("error")} ${text}\n`);
     if (hint !== undefined) io.err(`${io.errStyle.dim(terminalText(hint))}\n`);
   }
   return EXIT_CODES[exit].code;
@@ -39,6 +41,8 @@ function describe(error: unknown, io: Io): Failure {
       message: withoutCode(error),
       hint: error.code === "unauthorized" ? TOKEN_HINT : undefined,
     };
+  const store = storeFailure(error);
+  if (store !== undefined) return { exit: "failed", code: "storage_unavailable", ...store };
   if (io.interrupted.aborted) return { exit: "interrupted", code: "interrupted", message: "Interrupted" };
   const message = error instanceof Error ? error.message : String(error);
   return { exit: "failed", code: "failed", message };
@@ -52,7 +56,9 @@ function withoutCode({ code, message }: AdminError): string {
   return message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
 }
 
-function exitOf({ status, code }: AdminError): ExitName {
+function exitOf({ status, code, details }: AdminError): ExitName {
+  // A key that another one has is wrong input; a version that another one has changed is not.
+  if (status === 409 && "key" in details) return "usage";
   if (status === 401 || status === 403) return "refused";
   if (status === 404) return "notFound";
   if (code === "wait_timed_out") return "timedOut";

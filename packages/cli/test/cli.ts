@@ -113,14 +113,14 @@ export async function collectorForCli() {
 }
 
 /** A webhook receiver that keeps what it gets. */
-export async function receiver(status = 200) {
+export async function receiver(status: number | (() => number) = 200) {
   const received: { headers: IncomingHttpHeaders; body: string }[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-      response.writeHead(status).end();
+      response.writeHead(typeof status === "number" ? status : status()).end();
     });
   });
   server.listen(0, "127.0.0.1");

@@ -44,6 +44,7 @@ it("takes what is damaged out of a log, says what was lost, and the collector st
   const refused = cli(["repair", "--data-dir", directory]);
   expect(await refused.code).toBe(1);
   expect(refused.err()).toContain("in use by another process");
+  expect(refused.err()).toContain("stop that one first");
   await after.close(1_000);
   const again = cli(["repair", "--data-dir", directory, "--json"]);
   expect(await again.code).toBe(0);

@@ -8,6 +8,7 @@
  * contains. Everything here is pure: the command line, the collector and the dashboard share it.
  */
 import { isPlainObject } from "./coerce.js";
+import { MESSAGE_KINDS } from "./message.js";
 
 /** Fields with a short name. Besides them any path that begins with properties., traits., context. or integrations. */
 export const FILTER_FIELDS = [
@@ -87,6 +88,8 @@ export function parseFilter(text: string): FilterParse {
     if (FIELDS.has(name)) {
       if (name === "outcome" && !OUTCOMES.has(value.text))
         return refuse(start, `\`outcome\` is one of ${[...OUTCOMES].join(", ")}`);
+      if (name === "type" && !MESSAGE_KINDS.some((kind) => isKind(kind, value)))
+        return refuse(start, `\`type\` is one of ${MESSAGE_KINDS.join(", ")}`);
       terms.push({ kind: "field", field: name as FilterField, ...common });
       continue;
     }
@@ -98,6 +101,10 @@ export function parseFilter(text: string): FilterParse {
         `\`${name}\` is no field. Fields: ${FILTER_FIELDS.join(", ")}, properties.…, traits.…, context.…; put text that has a colon in quotation marks`,
       );
   }
+}
+
+function isKind(kind: string, { text, isPrefix }: ReadValue): boolean {
+  return isPrefix ? kind.startsWith(text) : kind === text;
 }
 
 function refuse(at: number, message: string): FilterParse {

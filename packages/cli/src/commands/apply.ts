@@ -15,7 +15,7 @@ import {
 } from "../apply/plan-changes.js";
 import { examples, newCommand } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
-import { CommandFailure } from "../exit-codes.js";
+import { CommandFailure, Finding } from "../exit-codes.js";
 import type { Io } from "../io.js";
 import { plural } from "../plural.js";
 import type { Style } from "../style.js";
@@ -79,7 +79,7 @@ async function apply(file: string | undefined, options: ApplyOptions, io: Io): P
           : changes.map((change) => lines(change, io.style)).join(""),
       );
     if (changes.length > 0)
-      throw new CommandFailure("partly", `${plural(changes.length, "change", "changes")} would be made`);
+      throw new Finding("partly", `${plural(changes.length, "change", "changes")} would be made`);
     return;
   }
   const ids: Ids = {

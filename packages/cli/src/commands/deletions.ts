@@ -6,6 +6,7 @@ import { type ConnectionOptions, connect, withConnection } from "../connection.j
 import { CommandFailure } from "../exit-codes.js";
 import type { Io } from "../io.js";
 import { readInteger } from "../numbers.js";
+import { plural } from "../plural.js";
 import { show } from "../show.js";
 import { table } from "../table.js";
 
@@ -26,7 +27,7 @@ export function deletionsCommand(io: Io): Command {
         if (options.yes !== true)
           throw new CommandFailure(
             "usage",
-            `This deletes everything of ${userIds.length} user(s), for good`,
+            `This deletes everything of ${plural(userIds.length, "user", "users")}, for good`,
             "Say --yes to do it",
           );
         const client = await connect(options, io);

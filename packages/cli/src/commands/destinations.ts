@@ -1,10 +1,10 @@
 import { allPages } from "@sluice/admin-client";
 import type { DestinationPatch, DestinationView } from "@sluice/protocol";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { type DestinationHealth, healthWord, readHealth } from "../destination-health.js";
-import { settingsLines } from "../destination-settings.js";
+import { settingsLines, webhooksOf } from "../destination-settings.js";
 import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
@@ -23,6 +23,9 @@ interface SettingsOptions {
   readonly header?: string[];
   readonly secret?: string;
   readonly caFile?: string;
+  readonly success?: string;
+  readonly order?: string;
+  readonly payload?: string;
   readonly settings?: { readonly [name: string]: unknown };
 }
 
@@ -39,6 +42,23 @@ export function destinationsCommand(io: Io): Command {
       .option("--webhook <url...>", "URLs of a webhooks destination, at most five")
       .option("--header <name:value...>", "headers that are sent with each request")
       .option("--secret <secret>", "signs each request (X-Signature)")
+      .addOption(
+        new Option("--success <rule>", "delivered where any URL took it, or each has its own").choices([
+          "any",
+          "each",
+        ]),
+      )
+      .addOption(
+        new Option("--order <order>", "user: a failing message holds back the user's later ones").choices([
+          "none",
+          "user",
+        ]),
+      )
+      .addOption(
+        new Option("--payload <shape>", "the body: all there is of a message, or the classic fields").choices(
+          ["full", "classic"],
+        ),
+      )
       .option(
         "--ca-file <file>",
         "a PEM file on the collector's machine with authorities to trust beside the public ones",
@@ -48,11 +68,6 @@ export function destinationsCommand(io: Io): Command {
         "the type's settings as JSON; see `npx sluice destinations catalog --json`",
         readObject,
       );
-  const patch = async (wanted: string, options: Options, change: DestinationPatch): Promise<void> => {
-    const { client, destination } = await find(wanted, options);
-    const changed = await client.destinations.patch(destination.id, change);
-    await show(io, options.json, changed, () => destinationText(changed, io));
-  };
 
   command.addCommand(
     sub("list", "all destinations, oldest first").action(async (options: Options) => {
@@ -149,13 +164,20 @@ export function destinationsCommand(io: Io): Command {
       ),
   );
   for (const [name, enabled, summary] of [
-    ["enable", true, "enable a destination: what was queued goes on"],
+    ["enable", true, "enable a destination, and its URLs that answered 410: what was queued goes on"],
     ["disable", false, "disable a destination: it keeps nothing new, what is queued stays"],
   ] as const)
     command.addCommand(
       sub(name, summary)
         .argument("<destination>", "its id or name")
-        .action((wanted: string, options: Options) => patch(wanted, options, { enabled })),
+        .action(async (wanted: string, options: Options) => {
+          const { client, destination } = await find(wanted, options);
+          const changed = await client.destinations.patch(destination.id, {
+            enabled,
+            ...(enabled ? urlsAgain(destination) : {}),
+          });
+          await show(io, options.json, changed, () => destinationText(changed, io));
+        }),
     );
   command.addCommand(
     sub("test", "send one made-up message through the real path and show how it ends")
@@ -226,7 +248,16 @@ export function destinationsCommand(io: Io): Command {
   ]);
 }
 
-function settingsOf({ webhook, header, secret, caFile, settings }: SettingsOptions): {
+function settingsOf({
+  webhook,
+  header,
+  secret,
+  caFile,
+  settings,
+  success,
+  order,
+  payload,
+}: SettingsOptions): {
   [name: string]: unknown;
 } {
   const headers = Object.fromEntries((header ?? []).map(readHeader));
@@ -237,7 +268,16 @@ function settingsOf({ webhook, header, secret, caFile, settings }: SettingsOptio
       : { webhooks: webhook.map((url) => (header === undefined ? { url } : { url, headers })) }),
     ...(secret === undefined ? {} : { sharedSecret: secret }),
     ...(caFile === undefined ? {} : { caFile }),
+    ...(success === undefined ? {} : { success }),
+    ...(order === undefined ? {} : { order }),
+    ...(payload === undefined ? {} : { payload }),
   };
+}
+
+/** URLs that are saved again are called again; the headers' values, which are not shown, stay. */
+function urlsAgain({ settings, version }: DestinationView): DestinationPatch {
+  if (webhooksOf(settings).every(({ disabled }) => disabled === undefined)) return {};
+  return { settings: { webhooks: settings.webhooks }, version };
 }
 
 function readHeader(text: string): [string, string] {
@@ -267,7 +307,8 @@ function healthText(health: DestinationHealth, io: Io): string {
   const { state, behind, retries, nextAttemptAt = "", lastError = "", disabledUrls } = health;
   const row = [healthWord(state), behind, retries, nextAttemptAt, lastError];
   const stopped = disabledUrls.map(
-    (url) => `${terminalText(url)} answered 410 and is called no more until the URLs are saved again\n`,
+    (url) =>
+      `${terminalText(url)} answered 410 and is called no more until \`npx sluice destinations enable\`, or the URLs are saved again\n`,
   );
   return `${table(["STATE", "BEHIND", "RETRIES WAITING", "NEXT ATTEMPT", "LAST ERROR"], [row], io.style.bold)}${stopped.join("")}`;
 }

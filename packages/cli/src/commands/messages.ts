@@ -106,8 +106,15 @@ export function messagesCommand(io: Io): Command {
           });
           const message = await waiting.catch(async (error: unknown) => {
             const now = options.json ? undefined : stateAtEnd(error);
-            if (now !== undefined) io.err(summary(now, await namesOf(client, destinationsOf(now)), io));
-            throw error;
+            if (now === undefined || !(error instanceof AdminError)) throw error;
+            const names = await namesOf(client, destinationsOf(now));
+            io.err(summary(now, names, io));
+            // The collector knows a destination by its id, and people by its name.
+            const said = destinationsOf(now).reduce(
+              (text, id) => text.replaceAll(id, names(id)),
+              error.message,
+            );
+            throw new AdminError(error.status, { ...error.details, message: said });
           });
           const names = options.json ? (id: string) => id : await namesOf(client, destinationsOf(message));
           await show(io, options.json, message, () => summary(message, names, io));

@@ -22,7 +22,15 @@ export function profilesCommand(io: Io): Command {
             ["WHAT", "VALUE"],
             [
               ["user", profile.userId ?? `anonymous ${profile.anonymousId ?? ""}`],
-              ["also", [...profile.identities.userIds, ...profile.identities.anonymousIds].join(", ")],
+              [
+                "also",
+                [
+                  ...profile.identities.userIds.filter((id) => id !== profile.userId),
+                  ...profile.identities.anonymousIds.filter(
+                    (id) => profile.userId !== undefined || id !== profile.anonymousId,
+                  ),
+                ].join(", "),
+              ],
               ["first seen", profile.firstSeenAt],
               ["last seen", profile.lastSeenAt],
               ...Object.entries(profile.traits).map(([name, value]) => [

@@ -1,5 +1,5 @@
 import type { DeliveryStateView } from "@sluice/protocol";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { examples, newCommand } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { findByName } from "../find-by-name.js";
@@ -31,9 +31,11 @@ export function replayCommand(io: Io): Command {
     .option("--type <kind>", "only messages of this kind")
     .option("--event <name>", "only this track event")
     .option("--user <id>", "only messages of this user")
-    .option(
-      "--state <state>",
-      "only messages that ended so: delivered, failed, filtered, skipped or suppressed",
+    .addOption(
+      new Option(
+        "--state <state>",
+        "only messages that ended so; pending ones are under way already",
+      ).choices(["delivered", "failed", "filtered", "skipped", "suppressed"] satisfies DeliveryStateView[]),
     )
     .option("--from <time>", "received not before this time (ISO 8601)")
     .option("--to <time>", "received before this time (ISO 8601)")

@@ -72,6 +72,12 @@ async function send(kind: string, options: SendOptions, io: Io): Promise<void> {
       "usage",
       `--count must be an integer from 1 to ${MOST_MESSAGES}, got ${options.count}`,
     );
+  const { timestamp } = options;
+  if (timestamp !== undefined && !(/^\d{4}-\d\d/.test(timestamp) && Number.isFinite(Date.parse(timestamp))))
+    throw new CommandFailure(
+      "usage",
+      `--timestamp must be a time such as 2026-11-21T17:00:00Z, got ${timestamp}`,
+    );
   const message = { type: kind, ...fieldsOf(options) };
   const url = await collectorUrl(options, io);
   const writeKey = await findWriteKey(options, io);
