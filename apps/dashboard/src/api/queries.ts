@@ -91,23 +91,6 @@ export function useDestinationStatuses(ids: readonly string[]) {
   };
 }
 
-/** The newest failed delivery of each of several destinations, where there is one, and whether all have answered. */
-export function useLastFailures(ids: readonly string[]) {
-  const api = useApi();
-  const answers = useQueries({
-    queries: ids.map((destinationId) => ({
-      queryKey: ["deliveries", "last-failed", destinationId],
-      queryFn: async () =>
-        (await api.deliveries.list({ destinationId, state: "failed", limit: 1 })).items[0] ?? null,
-      refetchInterval: 5_000,
-    })),
-  });
-  return {
-    isPending: answers.some((answer) => answer.isPending),
-    failures: answers.flatMap((answer) => answer.data ?? []),
-  };
-}
-
 function statusQuery(api: ControlApi, id: string) {
   return {
     queryKey: ["destination-status", id],

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { addresses } from "../routing/addresses.js";
+import { Redirect } from "../routing/redirect.js";
 import { matchPath } from "../routing/router.js";
 import { ButtonLink } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";
@@ -37,6 +38,7 @@ const PAGES: readonly (readonly [pattern: string, page: (params: Params) => Reac
   ["/catalog", () => <CatalogPage />],
   ["/catalog/:type", ({ type = "" }) => <ConnectPage key={type} type={type} />],
   ["/destinations", () => <DestinationsPage />],
+  ["/destinations/new", () => <Redirect to={addresses.catalog()} />],
   ["/destinations/:id", ({ id = "" }) => <DestinationPage key={id} id={id} />],
   ["/audiences", () => <AudiencesPage />],
   ["/audiences/new", () => <AudienceEditPage />],

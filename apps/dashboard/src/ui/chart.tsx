@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { clockTime } from "../words/times.js";
+import { lonePoints } from "./lone-points.js";
 
 export interface Series {
   readonly label: string;
@@ -14,6 +15,11 @@ export interface Series {
 /** Steps between the times of the axis, in seconds. */
 const TIME_STEPS = [30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600];
 
+/** Steps between the values of the axis: whole numbers, in which everything here is told. */
+const VALUE_STEPS = Array.from({ length: 13 }, (_, power) =>
+  [1, 2, 5].map((step) => step * 10 ** power),
+).flat();
+
 /** Lines over time, with a legend that says the last values, or those under the pointer. */
 export function Chart({
   label,
@@ -21,6 +27,7 @@ export function Chart({
   series,
   spanMs,
   format,
+  formatTick = format,
   height = 160,
   themeKey,
 }: {
@@ -30,6 +37,8 @@ export function Chart({
   /** How much time is shown, up to the last point: what is not known yet is left blank. */
   spanMs: number;
   format: (value: number) => string;
+  /** Of a whole number at the axis. Default: `format`. */
+  formatTick?: (value: number) => string;
   height?: number;
   /** Changes when the colours do. */
   themeKey: string;
@@ -38,8 +47,8 @@ export function Chart({
   const plot = useRef<uPlot | undefined>(undefined);
   const [pointed, setPointed] = useState<number | null>(null);
   const shape = series.map((line) => `${line.label}${line.color}`).join();
-  const latest = useRef({ format, series, spanMs });
-  latest.current = { format, series, spanMs };
+  const latest = useRef({ formatTick, series, spanMs });
+  latest.current = { formatTick, series, spanMs };
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a chart is made anew only when its lines or colours change
   useEffect(() => {
@@ -55,7 +64,7 @@ export function Chart({
         hooks: { setCursor: [(chart) => setPointed(chart.cursor.idx ?? null)] },
         padding: [8, 8, 0, 0],
         scales: {
-          x: { time: true, range: (_plot, _min, max) => [max - latest.current.spanMs / 1_000, max] },
+          x: { time: true, range: (_plot, _min, max) => lastSpan(max, latest.current.spanMs) },
           y: { range: (_plot, _min, max) => [0, Math.max((max ?? 0) * 1.15, 1)] },
         },
         axes: [
@@ -75,7 +84,8 @@ export function Chart({
             grid: { stroke: color("--line"), width: 1 },
             ticks: { show: false },
             size: 50,
-            values: (_plot, ticks) => ticks.map((tick) => latest.current.format(tick)),
+            incrs: VALUE_STEPS,
+            values: (_plot, ticks) => ticks.map((tick) => latest.current.formatTick(tick)),
           },
         ],
         series: [
@@ -84,7 +94,12 @@ export function Chart({
             label: line.label,
             stroke: color(line.color),
             width: 1.75,
-            points: { show: false },
+            points: {
+              show: false,
+              size: 5,
+              fill: color(line.color),
+              filter: (plot: uPlot, index: number) => lonePoints(plot.data[index] ?? []),
+            },
             ...(line.fill ? { fill: color(line.color, 0.12) } : {}),
           })),
         ],
@@ -128,6 +143,12 @@ export function Chart({
       <div ref={box} className={`chart chart-${height}`} role="img" aria-label={label} />
     </>
   );
+}
+
+/** Seconds from and to; `max` is null while there is no point. */
+function lastSpan(max: number | null, spanMs: number): [number, number] {
+  const to = max ?? Date.now() / 1_000;
+  return [to - spanMs / 1_000, to];
 }
 
 function lastOf(values: Series["values"]): number | undefined {

@@ -2,17 +2,10 @@ import type { DestinationStatusView } from "@sluice/protocol";
 import { useDestinationStatus } from "../../api/queries.js";
 import { Badge } from "../../ui/badge.js";
 import { Count } from "../../ui/count.js";
+import { Time } from "../../ui/time.js";
+import { HEALTH, healthOf } from "../../words/health.js";
 import { lagNote } from "../../words/lag.js";
-import type { Tone } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
-
-export const HEALTH: Readonly<
-  Record<DestinationStatusView["state"], { readonly label: string; readonly tone: Tone }>
-> = {
-  delivering: { label: "Delivering", tone: "good" },
-  backing_off: { label: "Backing off", tone: "bad" },
-  disabled: { label: "Disabled", tone: "quiet" },
-};
 
 export function DestinationHealth({ id }: { id: string }) {
   const { data, isError } = useDestinationStatus(id);
@@ -28,7 +21,7 @@ export function DestinationHealth({ id }: { id: string }) {
         …
       </Badge>
     );
-  const words = HEALTH[data.state];
+  const words = HEALTH[healthOf(data)];
   return (
     <Badge
       tone={words.tone}
@@ -37,6 +30,30 @@ export function DestinationHealth({ id }: { id: string }) {
       {words.label}
     </Badge>
   );
+}
+
+/** Under the state, where nothing arrives: why, and since when. */
+export function DestinationTrouble({ id }: { id: string }) {
+  const { data } = useDestinationStatus(id);
+  if (data === undefined || HEALTH[healthOf(data)].tone !== "bad") return null;
+  return (
+    <span className="small soft state-note">
+      {troubleOf(data)}
+      {data.failingSince && (
+        <>
+          {" "}
+          · <Time at={data.failingSince} />
+        </>
+      )}
+    </span>
+  );
+}
+
+/** What happened, without the advice after it. */
+function troubleOf(status: DestinationStatusView): string {
+  return healthOf(status) === "url_disabled"
+    ? "disabled until saved"
+    : visibleText(status.lastError?.split(". ")[0] ?? "", 60);
 }
 
 /** How many messages wait for it now, and on hover what they are. */

@@ -16,14 +16,16 @@ import { RemovalCard } from "../../ui/removal-card.js";
 import { Stat } from "../../ui/stat.js";
 import { ThingPage } from "../../ui/thing-page.js";
 import { Time } from "../../ui/time.js";
+import { HEALTH, healthOf } from "../../words/health.js";
 import { issueAt, issuesOf } from "../../words/issues.js";
 import { lagNote } from "../../words/lag.js";
 import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { catalogWords } from "../catalog/catalog-words.js";
 import { RecentDeliveries } from "../deliveries/recent-deliveries.js";
-import { DestinationHealth, HEALTH } from "./destination-health.js";
+import { DestinationHealth } from "./destination-health.js";
 import { FilterRules } from "./filter-rules.js";
+import { HealthAlert } from "./health-alert.js";
 import { schemaProperties } from "./schema-fields.js";
 import { draftOf, settingsOf } from "./settings-draft.js";
 import { SettingsForm } from "./settings-form.js";
@@ -69,6 +71,7 @@ export function DestinationPage({ id }: { id: string }) {
 function DestinationBody({ destination, entry }: { destination: DestinationView; entry: CatalogEntryView }) {
   const { address } = useRouter();
   const { id } = destination;
+  const status = useDestinationStatus(id).data;
   return (
     <Page
       title={destination.name}
@@ -81,6 +84,7 @@ function DestinationBody({ destination, entry }: { destination: DestinationView;
       }
       actions={<EnabledSwitch destination={destination} />}
     >
+      {status && <HealthAlert destination={destination} status={status} />}
       <Status id={id} />
       <TestSend id={id} atOnce={address.query.get("test") === "now"} />
       <RecentDeliveries destinationId={id} />
@@ -127,7 +131,7 @@ function Status({ id }: { id: string }) {
       <Stat label="Failed" value={countOf("failed")} note="given up, since the collector's start" />
       <Stat
         label="Now"
-        value={data && HEALTH[data.state].label}
+        value={data && HEALTH[healthOf(data)].label}
         note={
           data?.nextAttemptAt === undefined ? (
             visibleText(data?.lastError ?? "no error that still stands", 160)

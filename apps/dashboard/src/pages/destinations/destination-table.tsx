@@ -2,7 +2,7 @@ import type { DestinationView } from "@sluice/protocol";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { type Column, Table } from "../../ui/table.js";
-import { DestinationHealth, DestinationLag } from "./destination-health.js";
+import { DestinationHealth, DestinationLag, DestinationTrouble } from "./destination-health.js";
 
 /** Destinations with how they do now; what else a page tells of them comes after. */
 export function DestinationTable({
@@ -27,7 +27,14 @@ export function DestinationTable({
             </Link>
           ),
         },
-        { head: "State", cell: (one) => <DestinationHealth id={one.id} /> },
+        {
+          head: "State",
+          cell: (one) => (
+            <>
+              <DestinationHealth id={one.id} /> <DestinationTrouble id={one.id} />
+            </>
+          ),
+        },
         { head: "Waiting", align: "end", cell: (one) => <DestinationLag id={one.id} /> },
         ...more,
       ]}

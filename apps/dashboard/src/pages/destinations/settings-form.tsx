@@ -108,9 +108,7 @@ function Webhooks({
             )}
           </div>
           {webhook.disabledReason && (
-            <p className="field-error">
-              Nothing is sent here any more: {visibleText(webhook.disabledReason, 200)}. Saving begins anew.
-            </p>
+            <p className="field-error">Disabled until saved: {visibleText(webhook.disabledReason, 200)}.</p>
           )}
           {webhook.headers.map((header) => (
             <div key={header.row} className="header-row">

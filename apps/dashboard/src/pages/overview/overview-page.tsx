@@ -6,7 +6,6 @@ import {
   useDestinationStatuses,
   useDestinations,
   useInfo,
-  useLastFailures,
   useSources,
   useTotals,
 } from "../../api/queries.js";
@@ -33,7 +32,6 @@ export function OverviewPage() {
   const totals = useTotals().data;
   const destinationIds = (destinations.data ?? []).map((one) => one.id);
   const { statuses, isPending: statusesPending } = useDestinationStatuses(destinationIds);
-  const { failures, isPending: failuresPending } = useLastFailures(destinationIds);
   const anyMessage = useQuery({
     queryKey: ["any-message"],
     queryFn: async () => (await api.messages.list({ limit: 1 })).items.length > 0,
@@ -58,8 +56,7 @@ export function OverviewPage() {
     sources.isPending ||
     destinations.isPending ||
     info.isPending ||
-    statusesPending ||
-    failuresPending
+    statusesPending
   ) {
     return (
       <Page title="Overview" lead={lead}>
@@ -80,13 +77,7 @@ export function OverviewPage() {
   }
   return (
     <Page title="Overview" lead={lead}>
-      <Alerts
-        destinations={destinations.data ?? []}
-        statuses={statuses}
-        lastFailures={failures}
-        totals={totals}
-        storage={info.data?.storage}
-      />
+      <Alerts destinations={destinations.data ?? []} statuses={statuses} storage={info.data?.storage} />
       <Rates totals={totals} startedAtMs={Date.parse(info.data?.startedAt ?? "")} />
       <Card
         title="Destinations"

@@ -102,6 +102,7 @@ function Charts({ span, onSpan }: { span: RateSpan; onSpan: (span: RateSpan) => 
           label={`Messages a second over ${SPANS[span].label}: ${inWords(throughput, perSecond)}`}
           series={throughput}
           format={perSecond}
+          formatTick={(value) => `${count(value)}/s`}
         />
       </Card>
       <Card

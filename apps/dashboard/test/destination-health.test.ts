@@ -1,0 +1,105 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { healthOf, remedyOf } from "../src/words/health.js";
+import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
+import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
+
+test("a status without health is told by its queue's state", () => {
+  const status = { destinationId: "dst_1", behind: 0, retries: 0, waiting: 0 };
+  expect(healthOf({ ...status, state: "delivering" })).toBe("good");
+  expect(healthOf({ ...status, state: "backing_off" })).toBe("backing_off");
+  expect(healthOf({ ...status, state: "delivering", health: "failing" })).toBe("failing");
+});
+
+test.each([
+  ["HTTP 401", /secret/],
+  ["HTTP 302", /Redirects/],
+  ["HTTP 404", /URL/],
+  ["certificate_invalid: self-signed", /certificate/],
+])("%s has a remedy", (error, remedy) => expect(remedyOf(error)).toMatch(remedy));
+
+test("an error that says itself what to do gets no second remedy", () => {
+  expect(remedyOf("The receiver refuses access (401). Check the webhook's headers")).toBeUndefined();
+  expect(remedyOf(undefined)).toBeUndefined();
+});
+
+describeInBrowser("destinations at which nothing arrives", () => {
+  let browser: Browser;
+  let dashboard: RunningDashboard;
+  let watched: WatchedPage;
+  let page: Page;
+  const ids = new Map<string, string>();
+
+  beforeAll(async () => {
+    [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
+    const { receiver } = dashboard;
+    receiver.answer("/wrong-secret", 401);
+    receiver.answer("/gone", 410);
+    for (const [name, path] of [
+      ["Orders", "/wrong-secret"],
+      ["Archive", "/gone"],
+      ["Warehouse", "/good"],
+    ] as const) {
+      const { id } = await dashboard.api<{ id: string }>("POST", "/destinations", {
+        type: "webhooks",
+        name,
+        sourceIds: [dashboard.sourceId],
+        settings: { webhooks: [{ url: `${receiver.url}${path}` }] },
+      });
+      ids.set(name, id);
+    }
+    await dashboard.send({ type: "track", messageId: "one", userId: "u", event: "Order Completed" });
+    watched = await openPage(browser);
+    page = watched.page;
+    await page.goto(dashboard.signInUrl);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await dashboard?.close();
+  });
+
+  const overview = async () => {
+    await page.goto(dashboard.url);
+    await page.getByText(/Orders fails since .*401.*secret/).waitFor();
+    await page.getByText(/Archive answered 410 Gone: its URL is disabled until saved/).waitFor();
+    expect(await page.locator(".alert").count()).toBe(2);
+    const table = page.getByRole("table", { name: "Destinations, oldest first" });
+    await table.getByRole("row", { name: /^Orders Failing .*401/ }).waitFor();
+    await table.getByRole("row", { name: /^Archive URL disabled disabled until saved/ }).waitFor();
+    await table.getByRole("row", { name: /^Warehouse Delivering/ }).waitFor();
+  };
+
+  test("are told of on the overview, the list and their own pages, and after a restart", async () => {
+    await overview();
+    await dashboard.stop();
+    await dashboard.start();
+    await overview();
+    await page.goto(`${dashboard.url}/destinations`);
+    await page.getByRole("row", { name: /^Orders Failing .*401/ }).waitFor();
+    await page.goto(`${dashboard.url}/destinations/${ids.get("Orders")}`);
+    await page.getByText(/It fails since .*: HTTP 401\. Compare/).waitFor();
+    await page.getByRole("link", { name: "What failed" }).click();
+    await page.getByRole("link", { name: "one" }).waitFor();
+  }, 90_000);
+
+  test("a URL that answered 410 is sent to again after it was saved, with a button", async () => {
+    await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}`);
+    await page.getByText("Disabled until saved:").waitFor();
+    dashboard.receiver.answer("/gone", 200);
+    await page.getByRole("button", { name: "Save again" }).click();
+    await page.getByText("Saved: messages are sent there again").waitFor();
+    await page.getByText("Disabled until saved:").waitFor({ state: "detached" });
+    expect(await page.getByText("Somebody changed this meanwhile").count()).toBe(0);
+    await dashboard.send({ type: "track", messageId: "two", userId: "u", event: "Order Completed" });
+    await page.locator(".page-head").getByText("Delivering", { exact: true }).waitFor();
+    await page.locator(".alert").waitFor({ state: "detached" });
+  }, 60_000);
+
+  test("the address of a new destination is the catalog's", async () => {
+    await page.goto(`${dashboard.url}/destinations/new`);
+    await page.getByRole("heading", { level: 1, name: "Catalog" }).waitFor();
+    await expect.poll(() => new URL(page.url()).pathname).toBe("/catalog");
+    expect(watched.problems).toEqual([]);
+  });
+});
