@@ -153,7 +153,7 @@ export interface DestinationStatusView {
   readonly failingSince?: string;
   /** URLs that answered 410 Gone. */
   readonly disabledUrls?: readonly string[];
-  /** Messages of the log it has not come to yet, those too that are not meant for it. */
+  /** Messages of the log it has not come to yet, and those it tries for the first time; 0 once all that was received is routed. */
   readonly behind: number;
   /** Messages that failed and wait for their next attempt. */
   readonly retries: number;

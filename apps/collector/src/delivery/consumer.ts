@@ -1,5 +1,6 @@
 import type { CancelTimer, CircuitBreaker, Clock } from "@sluice/resilience";
 import type { Destination, RoundOutcome } from "../destinations/destination.js";
+import { CollectorError } from "../errors.js";
 import type { ConsumerState, Offset, Retry, Settlement, Store, StoredMessage } from "../store/store.js";
 import { catchUp } from "./catch-up.js";
 import { addedConnections } from "./connections.js";
@@ -40,7 +41,12 @@ export interface ConsumerOptions {
 
 export interface ConsumerStatus {
   readonly state: "delivering" | "disabled" | "backing_off";
-  readonly cursor: Offset;
+  /** Everything up to here was taken up, or is not for the destination: the stored cursor may be far behind it. */
+  readonly passed: Offset;
+  /** There is nothing after `passed`. */
+  readonly isAtEnd: boolean;
+  /** Messages up to `passed` that are under way for the first time, or wait for one of the same user that is. */
+  readonly takenUp: number;
   readonly inFlight: number;
   /** Messages that failed and wait for their next attempt. */
   readonly retries: number;
@@ -172,7 +178,9 @@ export class Consumer {
     const alive = breaker.kind === "closed" ? "delivering" : "backing_off";
     return {
       state: this.#state === "running" ? alive : "disabled",
-      cursor: this.#cursor.cursor,
+      passed: this.#window.passed,
+      isAtEnd: this.#window.atEnd,
+      takenUp: this.#cursor.open,
       inFlight: this.#inFlight,
       retries: this.#retries.waiting,
       breaker,
@@ -203,7 +211,7 @@ export class Consumer {
         this.#pump();
       },
       (error) => {
-        if (this.#state === "closed") return;
+        if (this.#state === "closed" || isGone(error)) return;
         events.storeFailed(destinationId, error);
         steady.after(STORE_RETRY_MS, () => this.catchUp(sourceId, since, passed));
       },
@@ -267,6 +275,8 @@ export class Consumer {
 
   #storeFailed(error: unknown): void {
     const { events, destinationId, steady } = this.#options;
+    // It was deleted while this was under way: the order to close is on its way.
+    if (isGone(error)) return;
     events.storeFailed(destinationId, error);
     steady.after(STORE_RETRY_MS, () => this.#pump());
   }
@@ -448,3 +458,7 @@ export class Consumer {
 }
 
 const ANY = (): boolean => true;
+
+function isGone(error: unknown): boolean {
+  return error instanceof CollectorError && error.code === "not_found";
+}

@@ -10,6 +10,8 @@ export interface Place {
 export interface CursorTracker {
   /** Every message at or before it is done. */
   readonly cursor: Offset;
+  /** How many were added and are not done. */
+  readonly open: number;
   /** The next message of the log; offsets ascend. */
   add(offset: Offset): Place;
   done(place: Place): void;
@@ -22,16 +24,22 @@ export function cursorTracker(start: Offset): CursorTracker {
   /** Only places from `first` on are live; those before it are done. */
   let places: Place[] = [];
   let first = 0;
+  let open = 0;
   return {
     get cursor() {
       return cursor;
     },
+    get open() {
+      return open;
+    },
     add(offset) {
+      open += 1;
       const place = { offset, done: false };
       places.push(place);
       return place;
     },
     done(place) {
+      if (!place.done) open -= 1;
       place.done = true;
       for (let next = places[first]; next?.done; next = places[first]) {
         cursor = next.offset;

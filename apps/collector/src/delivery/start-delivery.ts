@@ -43,7 +43,7 @@ export interface DestinationStatus {
   readonly failingSinceMs?: number;
   /** Targets that asked never to be called again. */
   readonly disabledTargets: readonly string[];
-  /** Messages of the log that it has not come to yet. */
+  /** Messages of the log that it has not come to yet, and those that it tries for the first time. */
   readonly behind: number;
   /** Messages that failed and wait for their next attempt. */
   readonly retries: number;
@@ -129,7 +129,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
   await loadSources();
   const documents = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
   await Promise.all(documents.map((document) => follow(document.id, document)));
-  registerGauges(metrics, store, deliveries);
+  registerGauges(metrics, deliveries);
 
   return {
     test: (destinationId) => testSend({ store, catalog, clock }, destinationId),
@@ -213,8 +213,9 @@ class DestinationDelivery {
 
   async status(): Promise<DestinationStatus | undefined> {
     if (this.#consumer === undefined) return undefined;
-    const { behind } = await this.#stage.store.consumers.backlog(this.#id);
-    const { state, retries, inFlight, breaker, lastTried, lastError } = this.#consumer.status;
+    const { state, passed, takenUp, retries, inFlight, breaker, lastTried, lastError } =
+      this.#consumer.status;
+    const { behind } = await this.#stage.store.consumers.backlog(this.#id, passed);
     const last = await this.#judgedBy(lastTried);
     const disabledTargets = this.#disabledTargets();
     const error = lastError ?? (last.kind === "failed" ? last.reason : undefined);
@@ -223,7 +224,7 @@ class DestinationDelivery {
       health: judgeHealth(state, disabledTargets.length > 0, last),
       ...(last.kind === "failed" ? { failingSinceMs: last.sinceMs } : {}),
       disabledTargets,
-      behind,
+      behind: behind + takenUp,
       retries,
       inFlight,
       ...(breaker.kind === "open" ? { nextProbeAtMs: breaker.probeAtMs } : {}),
@@ -252,11 +253,12 @@ class DestinationDelivery {
 
   /** Numbers for the metrics, which must not wait for the store. */
   get gauges():
-    | { readonly cursor: Offset; readonly retries: number; readonly isBackingOff: boolean }
+    | { readonly behind: number; readonly retries: number; readonly isBackingOff: boolean }
     | undefined {
     if (this.#consumer === undefined) return undefined;
-    const { cursor, retries, state } = this.#consumer.status;
-    return { cursor, retries, isBackingOff: state === "backing_off" };
+    const { passed, isAtEnd, takenUp, retries, state } = this.#consumer.status;
+    const after = isAtEnd ? 0 : Math.max(0, this.#stage.store.log.head() - passed);
+    return { behind: after + takenUp, retries, isBackingOff: state === "backing_off" };
   }
 
   async close(graceMs: number): Promise<void> {
@@ -338,11 +340,7 @@ class DestinationDelivery {
   }
 }
 
-function registerGauges(
-  metrics: Metrics,
-  store: Store,
-  deliveries: ReadonlyMap<string, DestinationDelivery>,
-): void {
+function registerGauges(metrics: Metrics, deliveries: ReadonlyMap<string, DestinationDelivery>): void {
   type Gauges = NonNullable<DestinationDelivery["gauges"]>;
   const each = (read: (gauges: Gauges) => number) =>
     [...deliveries].flatMap(([id, { gauges }]) =>
@@ -350,9 +348,9 @@ function registerGauges(
     );
   metrics.gauges(
     "sluice_destination_behind",
-    "Places in the log that a destination has not come to yet",
+    "Places in the log that a destination has not come to yet, and messages that it tries for the first time",
     ["destination"],
-    () => each(({ cursor }) => Math.max(0, store.log.head() - cursor)),
+    () => each(({ behind }) => behind),
   );
   metrics.gauges(
     "sluice_destination_retries",

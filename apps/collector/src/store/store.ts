@@ -299,8 +299,8 @@ export interface Consumers {
   attemptsOf(consumerId: string, offset: Offset): Promise<readonly Attempt[]>;
   /** Deliveries newest first. Without a `state`: failed and pending ones. */
   list(query: DeliveryQuery, page: PageRequest): Promise<Page<Delivery>>;
-  /** Messages after the cursor, and retries waiting. */
-  backlog(consumerId: string): Promise<{ readonly behind: number; readonly retries: number }>;
+  /** Messages after the stored cursor, or after where the consumer says that it is, and retries waiting. */
+  backlog(consumerId: string, after?: Offset): Promise<{ readonly behind: number; readonly retries: number }>;
   /** Forgets the consumer with all it stored. */
   remove(consumerId: string): Promise<void>;
 }

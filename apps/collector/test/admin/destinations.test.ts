@@ -96,8 +96,12 @@ describe("destinations", () => {
       waiting: 0,
     });
     await api.receive(source.id, [paid]);
-    expect((await api.ask("GET", `${path}/status`)).body).toMatchObject({ behind: 1, waiting: 1 });
     await api.clock.advance(1_000);
+    expect((await api.ask("GET", `${path}/status`)).body).toMatchObject({
+      health: "good",
+      behind: 0,
+      waiting: 0,
+    });
     await api.ask("PATCH", path, { enabled: false });
     await api.clock.advance(10);
     await api.receive(source.id, [{ ...paid, messageId: "m-2" }]);

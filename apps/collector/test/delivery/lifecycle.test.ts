@@ -528,6 +528,36 @@ describe("a destination that is deleted", () => {
     expect(await fixture.delivery.status(id)).toBeUndefined();
     expect(webhooks.requests).toHaveLength(1);
   });
+
+  it("is nothing to complain about, whatever was just being stored", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    await fixture.append([{ messageId: "m1" }]);
+    await advance(0);
+    await fixture.append([{ messageId: "m2" }]);
+    await advance(0);
+    expect(webhooks.requests).toHaveLength(2);
+    expect(await removeDestination(fixture.store, id)).toBe(true);
+    await advance(HOUR);
+    expect(fixture.log.filter((line) => line.includes("error"))).toEqual([]);
+  });
+});
+
+describe("how far a destination is behind", () => {
+  it("is nothing when what was received is routed, though none of it was for the destination", async () => {
+    const { advance, webhooks, fixture } = await scripted();
+    const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
+    await fixture.append([{ messageId: "m1" }]);
+    await fixture.append([{ messageId: "m2" }, { messageId: "m3" }], { sourceId: "src_2" });
+    await fixture.store.log.append({ ...batchOf([{ messageId: "m4" }]), onlyDestinations: ["dst_other"] });
+    await advance(1_000);
+    expect(await fixture.delivery.status(id)).toMatchObject({ behind: 0, retries: 0 });
+    webhooks.script(A, { status: 200, latencyMs: 1_000 });
+    await fixture.append([{ messageId: "m5" }]);
+    await fixture.append([{ messageId: "m6" }], { sourceId: "src_2" });
+    await advance(10);
+    expect(await fixture.delivery.status(id)).toMatchObject({ behind: 1, retries: 0 });
+  });
 });
 
 describe("a store that fails for a while", () => {

@@ -106,7 +106,8 @@ export const DestinationStatusSchema = Type.Object({
   failingSince: Type.Optional(Type.String()),
   disabledUrls: Type.Optional(Type.Array(Type.String(), { description: "URLs that answered 410 Gone" })),
   behind: Type.Integer({
-    description: "Messages of the log it has not come to yet, those too that are not meant for it",
+    description:
+      "Messages of the log it has not come to yet, and those it tries for the first time; 0 once all that was received is routed",
   }),
   retries: Type.Integer({ description: "Messages that failed and wait for their next attempt" }),
   waiting: Type.Integer({

@@ -195,9 +195,9 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
       return { items: given, nextCursor: writeCursor({ position: last.offset, tie: last.consumerId }) };
     },
 
-    async backlog(consumerId) {
+    async backlog(consumerId, after) {
       const consumer = consumerOf(consumerId);
-      return { behind: log.countAfter(consumer.cursor), retries: consumer.retries.size };
+      return { behind: log.countAfter(after ?? consumer.cursor), retries: consumer.retries.size };
     },
 
     async remove(consumerId) {

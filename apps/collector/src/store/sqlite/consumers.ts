@@ -49,7 +49,8 @@ export function sqliteConsumers(connection: () => Connection, clock: Clock): Con
       return { items: given, nextCursor: writeCursor({ position: last.offset, tie: last.consumerId }) };
     },
 
-    backlog: async (consumerId) => connection().ask("backlog", { consumerId }),
+    backlog: async (consumerId, after) =>
+      connection().ask("backlog", { consumerId, ...(after === undefined ? {} : { after }) }),
 
     async remove(consumerId) {
       await connection().ask("removeConsumer", { consumerId });

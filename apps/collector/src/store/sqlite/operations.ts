@@ -98,7 +98,7 @@ export interface ConsumerOperations {
   outcomesOf: { request: { offset: number }; answer: readonly Delivery[] };
   attemptsOf: { request: { consumerId: string; offset: number }; answer: readonly Attempt[] };
   listDeliveries: { request: DeliveryListRequest; answer: DeliveryListAnswer };
-  backlog: { request: { consumerId: string }; answer: { behind: number; retries: number } };
+  backlog: { request: { consumerId: string; after?: number }; answer: { behind: number; retries: number } };
 }
 
 export interface DeliveryListRequest {

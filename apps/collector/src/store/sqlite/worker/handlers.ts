@@ -70,9 +70,9 @@ export function handlers(tables: Tables): Handlers {
       return consumer === undefined ? [] : consumers.attempts(consumer, offset);
     },
     listDeliveries: (request) => deliveries.list(request),
-    backlog: ({ consumerId }) => {
+    backlog: ({ consumerId, after }) => {
       const { cursor, retries } = consumers.get(consumerId);
-      return { behind: segments.countFrom(cursor + 1), retries: retries.count };
+      return { behind: segments.countFrom((after ?? cursor) + 1), retries: retries.count };
     },
 
     getDocument: ({ kind, id }) => documents.get(kind, id),
