@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -31,7 +31,9 @@ it("takes what is damaged out of a log, says what was lost, and the collector st
   }
   await before.close(1_000);
   const database = new DatabaseSync(join(directory, "sluice.db"));
-  database.exec("UPDATE log_rows SET body = zeroblob(length(body)) WHERE first = 0");
+  database.exec(
+    "UPDATE log_rows SET body = CAST(replace(CAST(body AS TEXT), 'One', 'Ome') AS BLOB) WHERE first = 0",
+  );
   database.close();
   await expect(start()).rejects.toThrow(/offset 0 is damaged.*sluice repair/);
 
@@ -39,6 +41,10 @@ it("takes what is damaged out of a log, says what was lost, and the collector st
   expect(await repairing.code).toBe(6);
   expect(repairing.out()).toContain("offsets 0 to 0: 1 message lost");
   expect(repairing.err()).toContain("1 message was lost to 1 damaged place");
+  const kept = join(directory, "damaged-rows.jsonl");
+  expect(repairing.err()).toContain(`jq -r '.text // empty' ${kept} | jq`);
+  expect(repairing.err()).toContain("npx sluice import again.jsonl");
+  expect(JSON.parse(await readFile(kept, "utf8")).text).toContain('"event":"Ome"');
 
   const after = await start();
   const refused = cli(["repair", "--data-dir", directory]);

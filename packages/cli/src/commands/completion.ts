@@ -14,6 +14,10 @@ export function completionCommand(io: Io): Command {
     });
   return examples(command, [
     ["bash, for this session", "source <(sluice completion bash)"],
+    [
+      "where it is called by npx, in a clone or a project: the word sluice first, then what completes it",
+      'sluice() { npx sluice "$@"; }; source <(sluice completion bash)',
+    ],
     ["zsh", "source <(sluice completion zsh)"],
     ["fish", "sluice completion fish > ~/.config/fish/completions/sluice.fish"],
   ]);

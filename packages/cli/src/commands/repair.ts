@@ -5,6 +5,7 @@ import { DEV_DATA_DIR } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import type { Io } from "../io.js";
 import { plural } from "../plural.js";
+import { shellWord } from "../shell-word.js";
 import { terminalJson, terminalText } from "../terminal-text.js";
 
 interface RepairOptions {
@@ -50,7 +51,16 @@ async function repair(options: RepairOptions, io: Io): Promise<void> {
     throw new CommandFailure(
       "partly",
       `${plural(messages, "message was", "messages were")} lost to ${plural(damaged.length, "damaged place", "damaged places")}`,
-      "Look after the disk and its memory: the log was not written so. What the kept bytes still say can be sent again under new message ids.",
+      [
+        "Look after the disk and its memory: the log was not written so.",
+        keptIn === undefined ? "" : ` ${sendAgain(keptIn)}`,
+      ].join(""),
     );
   }
+}
+
+/** The old ids are known to dedupe, so messages of the kept requests go under new ones. */
+function sendAgain(keptIn: string): string {
+  const messages = `jq -r '.text // empty' ${shellWord(keptIn)} | jq -c '(.batch? // [.])[] | del(.messageId)' > again.jsonl`;
+  return `What the requests there still say: ${messages}; look for what is not as it was, and then: npx sluice import again.jsonl`;
 }

@@ -115,7 +115,7 @@ function endOfSound(row: LogRow): number | undefined {
   }
 }
 
-/** Appends the rows as they are to a file that only the owner can read, synced. */
+/** Appends the rows as they are, and the requests' text for people to read, to a file that only the owner can read, synced. */
 function keep(database: DatabaseSync, file: string, stretches: readonly Stretch[]): void {
   const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
   const descriptor = openSync(file, "a", 0o600);
@@ -123,7 +123,10 @@ function keep(database: DatabaseSync, file: string, stretches: readonly Stretch[
     const rowAt = database.prepare("SELECT first, meta, body FROM log_rows WHERE first = ?");
     for (const { first, end } of stretches) {
       const row = rowAt.get(first) as unknown as LogRow | undefined;
-      const bytes = row === undefined ? {} : { meta: base64(row.meta), body: base64(row.body) };
+      const bytes =
+        row === undefined
+          ? {}
+          : { meta: base64(row.meta), body: base64(row.body), text: Buffer.from(row.body).toString("utf8") };
       writeSync(descriptor, `${JSON.stringify({ first, end, ...bytes })}\n`);
     }
     fsyncSync(descriptor);
