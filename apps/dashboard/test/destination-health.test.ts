@@ -61,7 +61,7 @@ describeInBrowser("destinations at which nothing arrives", () => {
 
   const overview = async () => {
     await page.goto(dashboard.url);
-    await page.getByText(/Orders fails since .*401.*secret/).waitFor();
+    await page.getByText(/Orders is failing, first .*401.*secret/).waitFor();
     await page.getByText(/Archive answered 410 Gone: its URL is disabled until saved/).waitFor();
     expect(await page.locator(".alert").count()).toBe(2);
     const table = page.getByRole("table", { name: "Destinations, oldest first" });
@@ -78,7 +78,7 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await page.goto(`${dashboard.url}/destinations`);
     await page.getByRole("row", { name: /^Orders Failing .*401/ }).waitFor();
     await page.goto(`${dashboard.url}/destinations/${ids.get("Orders")}`);
-    await page.getByText(/It fails since .*: HTTP 401\. Compare/).waitFor();
+    await page.getByText(/It is failing, first .*: HTTP 401\. Compare/).waitFor();
     await page.getByRole("link", { name: "What failed" }).click();
     await page.getByRole("link", { name: "one" }).waitFor();
   }, 90_000);

@@ -81,11 +81,10 @@ function BackingOff({ status, name }: Omit<AlertParts, "destination">) {
 function Failing({ destination, status: { failingSince, lastError }, name }: AlertParts) {
   return (
     <p>
-      {name} fails
+      {name} is failing
       {failingSince && (
         <>
-          {" "}
-          since <Time at={failingSince} />
+          , first <Time at={failingSince} />
         </>
       )}
       {lastError && <>: {visibleText(lastError, 200)}</>}. {remedyOf(lastError)} Once it is mended, send a
