@@ -1,9 +1,14 @@
 import type { AdminClient } from "@sluice/admin-client";
-import type { DeliveryView, DestinationStatusView, DestinationView } from "@sluice/protocol";
+import type {
+  DeliveryView,
+  DestinationHealthView,
+  DestinationStatusView,
+  DestinationView,
+} from "@sluice/protocol";
 import { webhooksOf } from "./destination-settings.js";
 
 /** How a destination does, with what its newest deliveries say beside what its status says. */
-export interface DestinationHealth extends Omit<DestinationStatusView, "state"> {
+export interface DestinationHealth extends Omit<DestinationStatusView, "state" | "health"> {
   /**
    * `failing`: what was tried last was not delivered, though the destination is still tried at full speed;
    * `url_disabled`: a URL answered 410 and is not called any more.
@@ -31,7 +36,7 @@ export async function readHealth(
 /** Of a status and the newest deliveries, in any order. */
 export function judgeHealth(
   { settings }: Pick<DestinationView, "settings">,
-  { state, lastError, nextAttemptAt, ...status }: DestinationStatusView,
+  { state, health, lastError, nextAttemptAt, ...status }: DestinationStatusView,
   deliveries: readonly DeliveryView[],
 ): DestinationHealth {
   const disabledUrls = webhooksOf(settings).flatMap(({ url, disabled }) => (disabled ? [url] : []));
@@ -47,13 +52,19 @@ export function judgeHealth(
   const error = lastError ?? (isFailing ? lastTrouble.reason : undefined);
   return {
     ...status,
-    state: judgeState(state, disabledUrls.length > 0, isFailing),
+    state: health === undefined ? judgeState(state, disabledUrls.length > 0, isFailing) : wordOf(health),
     disabledUrls,
     ...(next === undefined ? {} : { nextAttemptAt: next }),
     ...(error === undefined ? {} : { lastError: error }),
   };
 }
 
+/** What the collector judged, as every page and alert shows it. */
+function wordOf(health: DestinationHealthView): DestinationHealth["state"] {
+  return health === "good" || health === "idle" ? "delivering" : health;
+}
+
+/** For a collector of an earlier version, whose status does not judge. */
 function judgeState(
   state: DestinationStatusView["state"],
   hasDisabledUrl: boolean,

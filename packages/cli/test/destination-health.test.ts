@@ -47,6 +47,16 @@ describe("the health of a destination", () => {
     expect(judgeHealth(ONE_URL, STATUS, deliveries).state).toBe(state);
   });
 
+  it.each([
+    ["good", "delivering"],
+    ["idle", "delivering"],
+    ["failing", "failing"],
+    ["url_disabled", "url_disabled"],
+    ["backing_off", "backing_off"],
+  ] as const)("that the collector judges %s is %s, whatever the deliveries say", (health, state) => {
+    expect(judgeHealth(ONE_URL, { ...STATUS, health }, [delivery("failed", 1)]).state).toBe(state);
+  });
+
   it("says when the next of the retries is due and why the last failed", () => {
     const waiting = [
       delivery("pending", 3, { nextAttemptAt: "2026-01-01T01:00:00.000Z", reason: "answered 503" }),
