@@ -6,7 +6,8 @@ export function cliReference(root: Command): string {
   return `# Command line
 
 \`sluice\` is in the package \`sluice\`; in this repository \`npx sluice …\` runs it after \`npm run build\`. It needs Node.js
-22.13 or newer. Every command has \`--json\` and \`--help\`.
+22.13 or newer. Every command has \`--json\` and \`--help\`. Where \`npx\` runs it, this in a shell's profile makes \`sluice\` a
+word of its own, which completion knows too: \`sluice() { npx sluice "$@"; }; source <(sluice completion bash)\`.
 
 Commands that talk to a collector find it by \`--url\` or \`SLUICE_URL\`, else they take the \`sluice dev\` that runs on the
 data folder (\`./.sluice\`), else \`http://127.0.0.1:8787\`. The admin token comes from \`--token\`, \`SLUICE_TOKEN\` or \`SLUICE_ADMIN_TOKEN\`, else from
