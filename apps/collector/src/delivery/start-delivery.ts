@@ -170,6 +170,8 @@ class DestinationDelivery {
   #document: DestinationDocument | undefined;
   #consumer: Consumer | undefined;
   #cancelReopen: (() => void) | undefined;
+  /** Why it cannot be opened with its settings as they are. */
+  #cannotOpen: { readonly sinceMs: number; readonly reason: string } | undefined;
   /** The order for which it is known who waits in the retry queue. */
   #recalledFor: Flow["order"] | undefined;
   readonly #openedAtMs: number;
@@ -218,10 +220,14 @@ class DestinationDelivery {
     const { behind } = await this.#stage.store.consumers.backlog(this.#id, passed);
     const last = await this.#judgedBy(lastTried);
     const disabledTargets = this.#disabledTargets();
-    const error = lastError ?? (last.kind === "failed" ? last.reason : undefined);
+    const error = this.#cannotOpen?.reason ?? lastError ?? (last.kind === "failed" ? last.reason : undefined);
     return {
       state,
-      health: judgeHealth(state, disabledTargets.length > 0, last),
+      health: judgeHealth(
+        this.#cannotOpen === undefined ? state : "delivering",
+        disabledTargets.length > 0,
+        last,
+      ),
       ...(last.kind === "failed" ? { failingSinceMs: last.sinceMs } : {}),
       disabledTargets,
       behind: behind + takenUp,
@@ -234,6 +240,7 @@ class DestinationDelivery {
 
   /** What was tried last, with what is stored of the time before this process. */
   async #judgedBy(lastTried: LastTried): Promise<LastTried> {
+    if (this.#cannotOpen !== undefined) return { kind: "failed", ...this.#cannotOpen };
     if (lastTried.kind === "delivered") return lastTried;
     const { store } = this.#stage;
     this.#triedBefore ??= lastTriedBefore(store, this.#id, this.#openedAtMs).catch((error: unknown) => {
@@ -319,22 +326,28 @@ class DestinationDelivery {
 
   /** Opens the destination with its settings as they are now, or none while it is disabled. */
   async #reopen(): Promise<void> {
-    const { catalog, steady, policy, events } = this.#stage;
+    const { catalog, clock, steady, policy, events } = this.#stage;
     const document = this.#document;
     const consumer = this.#consumer;
     this.#cancelReopen?.();
     if (document === undefined || consumer === undefined) return;
     if (!document.enabled) {
+      this.#cannotOpen = undefined;
       consumer.use(undefined);
       return;
     }
     try {
       const destination = await catalog.get(document.type)?.open(document.settings);
+      this.#cannotOpen = undefined;
       if (destination !== undefined) await this.#keepOrder(consumer, destination.flow.order);
       consumer.use(destination);
     } catch (error) {
       consumer.use(undefined);
       events.cannotOpen(this.#id, error);
+      this.#cannotOpen = {
+        sinceMs: this.#cannotOpen?.sinceMs ?? clock.now(),
+        reason: error instanceof Error ? error.message : String(error),
+      };
       this.#cancelReopen = steady.after(policy.reopenAfterMs, () => void this.#reopen());
     }
   }

@@ -506,12 +506,18 @@ describe("a destination that cannot be opened", () => {
     await advanceClock(clock, 1_000);
     expect(webhooks.requests).toHaveLength(0);
     expect(fixture.log.join("")).toContain("destination cannot be opened");
-    expect(await fixture.delivery.status(id)).toMatchObject({ state: "disabled", behind: 1 });
+    expect(await fixture.delivery.status(id)).toMatchObject({
+      state: "disabled",
+      health: "failing",
+      lastError: expect.stringContaining("ca.pem"),
+      behind: 1,
+    });
     await rename(`${caFile}.away`, caFile);
     await advanceClock(clock, 30_000);
     // Reading the file takes real time.
     await fixture.until("m1", "delivered");
     expect(webhooks.requests).toHaveLength(1);
+    expect(await fixture.delivery.status(id)).toMatchObject({ state: "delivering", health: "good" });
   });
 });
 
