@@ -78,7 +78,7 @@ function BackingOff({ status, name }: Omit<AlertParts, "destination">) {
   );
 }
 
-function Failing({ destination, status: { failingSince, lastError }, name }: AlertParts) {
+function Failing({ destination, status: { failingSince, lastError, retries }, name }: AlertParts) {
   return (
     <p>
       {name} is failing
@@ -87,8 +87,10 @@ function Failing({ destination, status: { failingSince, lastError }, name }: Ale
           , first <Time at={failingSince} />
         </>
       )}
-      {lastError && <>: {visibleText(lastError, 200)}</>}. {remedyOf(lastError)} Once it is mended, send a
-      test, and replay what failed: it is not sent again by itself. <FailedLink id={destination.id} />
+      {lastError && <>: {visibleText(lastError, 200)}</>}. {remedyOf(lastError)}
+      {retries > 0 && ` ${counted(retries, "message")} will be tried again, for up to four hours.`} Once it is
+      mended, send a test; what failed for good is sent again by a replay only.{" "}
+      <FailedLink id={destination.id} />
     </p>
   );
 }
