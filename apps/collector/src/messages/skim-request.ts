@@ -2,19 +2,20 @@ import { isAscii, isUtf8 } from "node:buffer";
 import { LIMITS, type MessageKind } from "@sluice/protocol";
 import type { MessageKey } from "../store/store.js";
 import { BROWSER_LIBRARIES } from "./fill-ip.js";
+import { JsonNames } from "./json-names.js";
 import {
-  CLOSE_ARRAY,
   CLOSE_OBJECT,
   COMMA,
+  MOST_LEVELS,
   ODD,
-  OPEN_ARRAY,
   OPEN_OBJECT,
   skipBlanks,
   skipColon,
+  skipFields,
+  skipItems,
   skipObject,
   skipPlainString,
   skipValue,
-  standsAt,
 } from "./skip-json.js";
 
 /** What the door has to know of a request all of whose messages are ordinary. */
@@ -42,35 +43,7 @@ export function skimRequest(body: Uint8Array, kind: MessageKind | undefined): Sk
   return kind === undefined ? skimBatch(body) : skimSingle(body, kind);
 }
 
-/** Nested deeper than this, in a field of a message, is not ordinary. */
-const MOST_LEVELS = 32;
-
-// ── Names and texts ──────────────────────────────────────────────────────────────────────────────────────
-
-/** Names by their lengths, to be recognised in the bytes. */
-class Names<T> {
-  readonly #byLength: { readonly name: Uint8Array; readonly value: T }[][] = [];
-
-  constructor(values: { readonly [name: string]: T }) {
-    for (const [text, value] of Object.entries(values)) {
-      const name = Buffer.from(text);
-      while (this.#byLength.length <= name.length) this.#byLength.push([]);
-      this.#byLength[name.length]?.push({ name, value });
-    }
-  }
-
-  /** What the string from quote to quote means; undefined when it is no such name. */
-  find(body: Uint8Array, at: number, end: number): T | undefined {
-    const length = end - at - 2;
-    const candidates = length < this.#byLength.length ? this.#byLength[length] : undefined;
-    if (candidates === undefined) return undefined;
-    for (let i = 0; i < candidates.length; i++) {
-      const candidate = candidates[i];
-      if (candidate !== undefined && standsAt(body, at + 1, candidate.name)) return candidate.value;
-    }
-    return undefined;
-  }
-}
+// ── Texts and names ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Makes texts of strings without escapes. Slices of one text cost a fraction of what decoding each by itself would. */
 class Texts {
@@ -90,7 +63,7 @@ class Texts {
   }
 }
 
-const KINDS = new Names<MessageKind>({
+const KINDS = new JsonNames<MessageKind>({
   identify: "identify",
   track: "track",
   page: "page",
@@ -114,7 +87,7 @@ const WRITE_KEY = 9;
 const CONTEXT = 10;
 const SOME_OBJECT = 11;
 
-const FIELDS = new Names<number>({
+const FIELDS = new JsonNames<number>({
   type: TYPE,
   messageId: MESSAGE_ID,
   userId: USER_ID,
@@ -131,16 +104,18 @@ const FIELDS = new Names<number>({
   traits: SOME_OBJECT + 2,
 });
 const BATCH = 0;
-const ENVELOPE_FIELDS = new Names<number>({
+const ENVELOPE_FIELDS = new JsonNames<number>({
   batch: BATCH,
   writeKey: WRITE_KEY,
   context: CONTEXT,
   integrations: SOME_OBJECT,
 });
 const DIRECT = 0;
-const CONTEXT_FIELDS = new Names<number>({ direct: DIRECT, library: 1 });
-const BROWSERS = new Names<true>(Object.fromEntries(Array.from(BROWSER_LIBRARIES, (name) => [name, true])));
-const LIBRARY_FIELDS = new Names<number>({ name: 0 });
+const CONTEXT_FIELDS = new JsonNames<number>({ direct: DIRECT, library: 1 });
+const BROWSERS = new JsonNames<true>(
+  Object.fromEntries(Array.from(BROWSER_LIBRARIES, (name) => [name, true])),
+);
+const LIBRARY_FIELDS = new JsonNames<number>({ name: 0 });
 
 // ── Requests ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -199,11 +174,9 @@ function skimBatch(body: Uint8Array): SkimmedRequest | undefined {
   return { keys, writeKey, isBatch: true, bytesAround };
 }
 
-/** A batch's messages; what is to be known of them is added to `keys`. One without messages is not ordinary. */
+/** A batch's messages; what is to be known of them is added to `keys`. */
 function skimMessages(body: Uint8Array, at: number, texts: Texts, keys: MessageKey[]): number {
-  if (body[at] !== OPEN_ARRAY) return ODD;
-  let i = skipBlanks(body, at + 1);
-  for (;;) {
+  return skipItems(body, at, (i) => {
     const end = skimMessage(body, i);
     if (end === ODD || end - i > LIMITS.messageBytes || ends[WRITE_KEY] !== 0) return ODD;
     if (ends[TYPE] === 0 || keys.length === LIMITS.batchMessages) return ODD;
@@ -211,11 +184,8 @@ function skimMessages(body: Uint8Array, at: number, texts: Texts, keys: MessageK
     const key = kind && keyOf(texts, keys.length, kind);
     if (key === undefined) return ODD;
     keys.push(key);
-    i = skipBlanks(body, end);
-    if (body[i] === CLOSE_ARRAY) return i + 1;
-    if (body[i] !== COMMA) return ODD;
-    i = skipBlanks(body, i + 1);
-  }
+    return end;
+  });
 }
 
 // ── Messages ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -259,41 +229,16 @@ function skipOrdinaryObject(body: Uint8Array, at: number): number {
 
 /** A context that may want the connection's address filled in is not ordinary. */
 function skimContext(body: Uint8Array, at: number): number {
-  return skimObject(body, at, CONTEXT_FIELDS, skimContextField);
+  return skipFields(body, at, CONTEXT_FIELDS, skimContextField);
 }
 
 function skimContextField(body: Uint8Array, field: number, value: number): number {
-  return field === DIRECT ? ODD : skimObject(body, value, LIBRARY_FIELDS, skimLibraryName);
+  return field === DIRECT ? ODD : skipFields(body, value, LIBRARY_FIELDS, skimLibraryName);
 }
 
 function skimLibraryName(body: Uint8Array, _field: number, value: number): number {
   const end = skipPlainString(body, value);
   return end === ODD || BROWSERS.find(body, value, end) !== undefined ? ODD : end;
-}
-
-/** An object some of whose fields are looked into. */
-function skimObject(
-  body: Uint8Array,
-  at: number,
-  fields: Names<number>,
-  skimField: (body: Uint8Array, field: number, value: number) => number,
-): number {
-  if (body[at] !== OPEN_OBJECT) return ODD;
-  let i = skipBlanks(body, at + 1);
-  if (body[i] === CLOSE_OBJECT) return i + 1;
-  for (;;) {
-    const keyEnd = skipPlainString(body, i);
-    const value = keyEnd === ODD ? ODD : skipColon(body, keyEnd);
-    if (value === ODD) return ODD;
-    const field = fields.find(body, i, keyEnd);
-    i = field === undefined ? skipValue(body, value, MOST_LEVELS) : skimField(body, field, value);
-    if (i === ODD) return ODD;
-    i = skipBlanks(body, i);
-    const byte = body[i];
-    if (byte === CLOSE_OBJECT) return i + 1;
-    if (byte !== COMMA) return ODD;
-    i = skipBlanks(body, i + 1);
-  }
 }
 
 /** What the log must know of the message that was read last; undefined unless it is as a message of its kind has to be. */

@@ -4,6 +4,9 @@
  * must be UTF-8.
  */
 
+/** Nested deeper than this, in a field that is looked into or passed, is odd. */
+export const MOST_LEVELS = 32;
+
 /** What these functions answer in the place of where they stopped. */
 export const ODD = -1;
 
@@ -11,7 +14,7 @@ const TAB = 0x09;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 const PLUS = 0x2b;
 export const COMMA = 0x2c;
 const MINUS = 0x2d;
@@ -33,7 +36,7 @@ export const CLOSE_OBJECT = 0x7d;
 
 const TRUE = Buffer.from("true");
 const FALSE = Buffer.from("false");
-const NULL = Buffer.from("null");
+export const NULL = Buffer.from("null");
 
 /** The next byte that is no white space. */
 export function skipBlanks(body: Uint8Array, at: number): number {
@@ -167,6 +170,50 @@ export function skipObject(body: Uint8Array, at: number, levelsLeft: number): nu
     i = skipColon(body, i);
     if (i === ODD) return ODD;
     i = skipValue(body, i, levelsLeft - 1);
+    if (i === ODD) return ODD;
+    i = skipBlanks(body, i);
+    const byte = body[i];
+    if (byte === CLOSE_OBJECT) return i + 1;
+    if (byte !== COMMA) return ODD;
+    i = skipBlanks(body, i + 1);
+  }
+}
+
+/** The items of an array; `skipItem` is told where one begins, and answers where it ends. */
+export function skipItems(body: Uint8Array, at: number, skipItem: (at: number) => number): number {
+  if (body[at] !== OPEN_ARRAY) return ODD;
+  let i = skipBlanks(body, at + 1);
+  if (body[i] === CLOSE_ARRAY) return i + 1;
+  for (;;) {
+    i = skipItem(i);
+    if (i === ODD) return ODD;
+    i = skipBlanks(body, i);
+    const byte = body[i];
+    if (byte === CLOSE_ARRAY) return i + 1;
+    if (byte !== COMMA) return ODD;
+    i = skipBlanks(body, i + 1);
+  }
+}
+
+/**
+ * An object some of whose fields are looked into: `skipField` is told which, and where its value begins, and answers where that
+ * ends. A key that is written with escapes is odd.
+ */
+export function skipFields<Field>(
+  body: Uint8Array,
+  at: number,
+  fields: { find(body: Uint8Array, at: number, end: number): Field | undefined },
+  skipField: (body: Uint8Array, field: Field, value: number) => number,
+): number {
+  if (body[at] !== OPEN_OBJECT) return ODD;
+  let i = skipBlanks(body, at + 1);
+  if (body[i] === CLOSE_OBJECT) return i + 1;
+  for (;;) {
+    const keyEnd = skipPlainString(body, i);
+    const value = keyEnd === ODD ? ODD : skipColon(body, keyEnd);
+    if (value === ODD) return ODD;
+    const field = fields.find(body, i, keyEnd);
+    i = field === undefined ? skipValue(body, value, MOST_LEVELS) : skipField(body, field, value);
     if (i === ODD) return ODD;
     i = skipBlanks(body, i);
     const byte = body[i];
