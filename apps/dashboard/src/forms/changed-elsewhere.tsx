@@ -54,6 +54,31 @@ export function SaveTrouble<Thing>({
   );
 }
 
+/** The same of a form whose draft is `useDraft`'s. */
+export function DraftTrouble<Thing extends { readonly version: number }>({
+  save,
+  theirs,
+  begin,
+}: {
+  /** Of the version that the draft is to replace. */
+  save: { error: unknown; isPending: boolean; reset(): void; mutate(version: number): void };
+  theirs: Theirs<Thing> | undefined;
+  begin: (thing: Thing) => void;
+}) {
+  return (
+    <SaveTrouble
+      error={save.error}
+      theirs={theirs}
+      busy={save.isPending}
+      onTheirs={(thing) => {
+        save.reset();
+        begin(thing);
+      }}
+      onMine={({ version }) => save.mutate(version)}
+    />
+  );
+}
+
 function listed(words: readonly string[]): string {
   const [last, ...others] = words.toReversed();
   return others.length === 0 ? (last ?? "") : `${others.toReversed().join(", ")} and ${last}`;

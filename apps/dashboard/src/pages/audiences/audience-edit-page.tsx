@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences, useDestinations } from "../../api/queries.js";
-import { SaveTrouble } from "../../forms/changed-elsewhere.js";
+import { DraftTrouble } from "../../forms/changed-elsewhere.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";
 import { DurationFields } from "../../forms/duration-fields.js";
 import { useDraft } from "../../forms/use-draft.js";
@@ -146,16 +146,7 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
           {wasTried && root.children.length === 0 && <p className="field-error">Add a condition.</p>}
         </Card>
         <SendingCard draft={sending} onChange={(part) => change({ sending: { ...sending, ...part } })} />
-        <SaveTrouble
-          error={save.error}
-          theirs={theirs}
-          busy={save.isPending}
-          onTheirs={(thing) => {
-            save.reset();
-            begin(thing);
-          }}
-          onMine={(thing) => save.mutate(thing.version)}
-        />
+        <DraftTrouble save={save} theirs={theirs} begin={begin} />
         <div className="row">
           <Button look="primary" busy={save.isPending} onClick={saveIfComplete}>
             {audience === undefined ? "Create audience" : "Save"}

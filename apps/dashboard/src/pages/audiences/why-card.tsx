@@ -1,13 +1,12 @@
 import type { Explanation } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
+import { UserQuestion } from "../../forms/user-question.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { Badge } from "../../ui/badge.js";
-import { Button } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
-import { TextField } from "../../ui/field.js";
 import { Icon } from "../../ui/icon.js";
 import { Card } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
@@ -27,7 +26,6 @@ export function WhyCard({
   nameOf: (id: string) => string;
 }) {
   const api = useApi();
-  const [text, setText] = useState(userId);
   const [asked, setAsked] = useState(userId);
   const why = useQuery({
     queryKey: ["audience-why", audienceId, asked],
@@ -36,23 +34,10 @@ export function WhyCard({
     refetchInterval: 2_000,
     retry: false,
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setAsked(text.trim());
-  };
   return (
     <Card title="Why is a user in or out?" note="Every condition, with what the profile says now">
       <div className="stack">
-        <form className="row inline-form" onSubmit={submit}>
-          <TextField
-            label="User id"
-            hideLabel
-            placeholder="User id"
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <Button type="submit">Explain</Button>
-        </form>
+        <UserQuestion userId={userId} onAsk={setAsked} />
         {asked === "" ? null : why.isError ? (
           <Failure error={why.error} />
         ) : why.isPending ? (

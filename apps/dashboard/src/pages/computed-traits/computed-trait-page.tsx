@@ -1,14 +1,14 @@
 import type { ComputedTraitView } from "@sluice/protocol";
 import { formatFilter } from "@sluice/protocol";
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useNames } from "../../api/queries.js";
+import { UserQuestion } from "../../forms/user-question.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { Button, ButtonLink } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
-import { TextField } from "../../ui/field.js";
 import { Card, Page } from "../../ui/page.js";
 import { RemovalCard } from "../../ui/removal-card.js";
 import { Skeleton } from "../../ui/skeleton.js";
@@ -193,25 +193,11 @@ function ValuesCard({ trait, onWhy }: { trait: ComputedTraitView; onWhy: (userId
 
 /** Why a user's value is what it is: the events that it is made of. */
 function WhyValueCard({ trait, userId }: { trait: ComputedTraitView; userId: string }) {
-  const [text, setText] = useState(userId);
   const [asked, setAsked] = useState(userId);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setAsked(text.trim());
-  };
   return (
     <Card title="Why is it what it is?" note="A user's value, and the events that it is made of">
       <div className="stack">
-        <form className="row inline-form" onSubmit={submit}>
-          <TextField
-            label="User id"
-            hideLabel
-            placeholder="User id"
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <Button type="submit">Explain</Button>
-        </form>
+        <UserQuestion userId={userId} onAsk={setAsked} />
         {asked !== "" && <WhyValue trait={trait} userId={asked} />}
       </div>
     </Card>

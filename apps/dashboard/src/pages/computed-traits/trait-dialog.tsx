@@ -7,7 +7,7 @@ import {
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { useApi } from "../../api/api-context.js";
-import { SaveTrouble } from "../../forms/changed-elsewhere.js";
+import { DraftTrouble } from "../../forms/changed-elsewhere.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";
 import { DurationFields } from "../../forms/duration-fields.js";
 import { useDraft } from "../../forms/use-draft.js";
@@ -136,16 +136,7 @@ function TraitForm({ trait, onClose }: TraitFormProps) {
         checked={draft.enabled}
         onChange={(enabled) => change({ enabled })}
       />
-      <SaveTrouble
-        error={save.error}
-        theirs={theirs}
-        busy={save.isPending}
-        onTheirs={(thing) => {
-          save.reset();
-          begin(thing);
-        }}
-        onMine={(thing) => save.mutate(thing.version)}
-      />
+      <DraftTrouble save={save} theirs={theirs} begin={begin} />
       <div className="row dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button look="primary" type="submit" busy={save.isPending}>

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinationStatus, useSources, useTotals } from "../../api/queries.js";
-import { SaveTrouble } from "../../forms/changed-elsewhere.js";
+import { DraftTrouble } from "../../forms/changed-elsewhere.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { useRouter } from "../../routing/router.js";
@@ -209,16 +209,7 @@ function EditSettings({ destination, entry }: { destination: DestinationView; en
           value={draft.name}
           onChange={(event) => change({ name: event.target.value })}
         />
-        <SaveTrouble
-          error={save.error}
-          theirs={theirs}
-          busy={save.isPending}
-          onTheirs={(thing) => {
-            save.reset();
-            begin(thing);
-          }}
-          onMine={(thing) => save.mutate(thing.version)}
-        />
+        <DraftTrouble save={save} theirs={theirs} begin={begin} />
         <div>
           <Button look="primary" type="submit" busy={save.isPending}>
             Save

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useDestinations } from "../../api/queries.js";
-import { SaveTrouble } from "../../forms/changed-elsewhere.js";
+import { DraftTrouble } from "../../forms/changed-elsewhere.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
@@ -284,16 +284,7 @@ function SourceSettings({ source }: { source: SourceView }) {
             onChange={(event) => change({ limit: event.target.value })}
           />
         </div>
-        <SaveTrouble
-          error={save.error}
-          theirs={theirs}
-          busy={save.isPending}
-          onTheirs={(thing) => {
-            save.reset();
-            begin(thing);
-          }}
-          onMine={(thing) => save.mutate(thing.version)}
-        />
+        <DraftTrouble save={save} theirs={theirs} begin={begin} />
         <div>
           <Button
             look="primary"

@@ -1,0 +1,24 @@
+import { type FormEvent, useState } from "react";
+import { Button } from "../ui/button.js";
+import { TextField } from "../ui/field.js";
+
+/** Asks of which user something is to be explained. */
+export function UserQuestion({ userId, onAsk }: { userId: string; onAsk: (userId: string) => void }) {
+  const [text, setText] = useState(userId);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onAsk(text.trim());
+  };
+  return (
+    <form className="row inline-form" onSubmit={submit}>
+      <TextField
+        label="User id"
+        hideLabel
+        placeholder="User id"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <Button type="submit">Explain</Button>
+    </form>
+  );
+}
