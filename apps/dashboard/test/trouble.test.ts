@@ -27,6 +27,7 @@ describeInBrowser("what happens while a page is open", () => {
   test("a collector that goes away is told of, and what comes after it is back is seen", async () => {
     const { page } = watched;
     await page.goto(dashboard.signInUrl);
+    await page.getByRole("heading", { level: 1 }).waitFor();
     await page.goto(`${dashboard.url}/live`);
     await page.getByText("Live", { exact: true }).waitFor();
     await page.getByRole("option", { name: /Order Completed/ }).waitFor();
