@@ -57,6 +57,8 @@ function sentence(code: ErrorCode, detail: string | undefined): string {
 export class CollectorError extends Error {
   override readonly name = "CollectorError";
   readonly code: ErrorCode;
+  /** What it was made with: to be made again on the other side of a thread's boundary. */
+  readonly detail: string | undefined;
   /** Further fields of the answer's body. */
   readonly details: { readonly [name: string]: unknown };
 
@@ -69,6 +71,7 @@ export class CollectorError extends Error {
       cause: options.cause,
     });
     this.code = code;
+    this.detail = detail;
     this.details = options.details ?? {};
   }
 }

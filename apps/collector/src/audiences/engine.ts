@@ -2,6 +2,7 @@ import type { MemberView, ProfileView, SyncView, UserValueView, WhyView } from "
 import { formatTime } from "@sluice/protocol";
 import { StorageUnavailable } from "../errors.js";
 import { lastMessageIndex } from "../store/last-message.js";
+import { readPosition, writePosition } from "../store/page-cursor.js";
 import type { OwedMessage, ProfileStore } from "../store/profiles.js";
 import {
   BEFORE_FIRST,
@@ -267,18 +268,18 @@ export class AudienceEngine {
     return this.#inTurn(async () => {
       const { plan } = await this.#load();
       if (plan.definitions.get(traitId)?.kind !== COMPUTED_TRAIT) return undefined;
-      const records = await this.#store.scan(cursor === undefined ? -1 : Number(cursor), READ_PROFILES);
+      const records = await this.#store.scan(readPosition(cursor) ?? -1, READ_PROFILES);
       const items: UserValueView[] = [];
       for (const record of records) {
         const profile = decodeProfile(record);
         const value = profile.computed.get(traitId)?.value;
         if (value === undefined) continue;
         items.push({ ...userFields(profile), value });
-        if (items.length === limit) return { items, nextCursor: String(record.number) };
+        if (items.length === limit) return { items, nextCursor: writePosition(record.number) };
       }
       const last = records.at(-1);
       return last !== undefined && records.length === READ_PROFILES
-        ? { items, nextCursor: String(last.number) }
+        ? { items, nextCursor: writePosition(last.number) }
         : { items };
     });
   }

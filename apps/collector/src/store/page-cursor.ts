@@ -17,7 +17,20 @@ export function writeCursor(place: PagePlace): string {
 export function readCursor(cursor: string | undefined): PagePlace {
   if (cursor === undefined) return NEWEST;
   const [digits = "", ...rest] = cursor.split(":");
+  return { position: positionOf(cursor, digits), tie: rest.join(":") };
+}
+
+/** The same of a list in which no two items share a position; undefined: its first page is asked for. */
+export function readPosition(cursor: string | undefined): number | undefined {
+  return cursor === undefined ? undefined : positionOf(cursor, cursor);
+}
+
+export function writePosition(position: number): string {
+  return writeCursor({ position, tie: "" });
+}
+
+function positionOf(cursor: string, digits: string): number {
   if (!/^\d{1,15}$/.test(digits))
     throw new CollectorError("invalid_request", `${JSON.stringify(cursor)} is no cursor of this list`);
-  return { position: Number(digits), tie: rest.join(":") };
+  return Number(digits);
 }

@@ -27,7 +27,7 @@ keys only their beginnings. After five wrong tokens an address waits, first a se
 then twice as long each time up to a minute (429 with \`Retry-After\`); tokens it used before go on working.
 
 **Shapes.** JSON both ways. Times are ISO 8601 in UTC with milliseconds, durations milliseconds with \`Ms\` in their names.
-Lists are \`{items, nextCursor?}\`: hand \`nextCursor\` back as \`cursor\`. Errors are \`{success: false, code, message}\`; a
+Lists are \`{items, nextCursor?}\`: hand \`nextCursor\` back as \`cursor\` (what no page gave out is refused). Errors are \`{success: false, code, message}\`; a
 refused body adds \`issues: [{path, message}]\`. Unknown fields and parameters are refused. Every call can answer 400
 \`invalid_request\` or \`malformed_json\`, 401 \`unauthorized\`, 403 \`forbidden\`, 429 \`rate_limited\` and 503
 \`storage_unavailable\`; the errors below come beside these.

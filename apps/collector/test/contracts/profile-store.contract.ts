@@ -184,6 +184,13 @@ export function profileStoreContract(
       expect((await store.members("other", { limit: 3 })).items).toEqual([]);
     });
 
+    test("refuses a cursor that it did not give out, and goes on", async () => {
+      await expect(store.members("aud", { limit: 1, cursor: "nonsense" })).rejects.toMatchObject({
+        code: "invalid_request",
+      });
+      expect((await store.members("aud", { limit: 1 })).items).toEqual([]);
+    });
+
     test("forgets a definition's members and what is held of it", async () => {
       await store.commit({
         members: [

@@ -13,7 +13,11 @@ export interface Call {
   readonly args: readonly unknown[];
 }
 
+/** `code`: one of the catalogue, where the engine or its store said so; the message is its detail then. */
+export type Failure =
+  | { readonly code?: never; readonly message: string }
+  | { readonly code: ErrorCode; readonly message?: string };
+
 export type Answer =
   | { readonly id: number; readonly result: unknown }
-  /** `code`: one of the catalogue, where the engine's store said so. */
-  | { readonly id: number; readonly error: { readonly code?: ErrorCode; readonly message: string } };
+  | { readonly id: number; readonly error: Failure };

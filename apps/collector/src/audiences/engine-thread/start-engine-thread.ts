@@ -6,7 +6,7 @@ import type { StoredBatch } from "../../store/store.js";
 import { type ThreadRoom, threadLimits } from "../../store/thread-limits.js";
 import type { AudienceEngine } from "../engine.js";
 import type { Engine } from "../start-audiences.js";
-import type { Answer, Call, EngineThreadOptions } from "./calls.js";
+import type { Answer, Call, EngineThreadOptions, Failure } from "./calls.js";
 
 /** Of a step's messages hardly anything stays; the profiles that are kept in memory are bounded by number. */
 const ROOM: ThreadRoom = { youngMb: 24, oldMb: 512 };
@@ -189,13 +189,7 @@ function withOwnBytes(batches: readonly StoredBatch[]): { batches: StoredBatch[]
   return { batches: copies, buffer: bytes.buffer };
 }
 
-function asError({
-  code,
-  message,
-}: {
-  readonly code?: CollectorError["code"];
-  readonly message: string;
-}): Error {
-  if (code === "storage_unavailable") return new StorageUnavailable(message);
+function asError({ code, message }: Failure): Error {
+  if (code === "storage_unavailable") return new StorageUnavailable(message ?? "");
   return code === undefined ? new Error(message) : new CollectorError(code, message);
 }

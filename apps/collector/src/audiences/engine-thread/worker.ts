@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { CollectorError } from "../../errors.js";
 import { openSqliteProfileStore } from "../../store/sqlite/profiles.js";
 import { AudienceEngine } from "../engine.js";
-import type { Answer, Call, EngineThreadOptions } from "./calls.js";
+import type { Answer, Call, EngineThreadOptions, Failure } from "./calls.js";
 
 /** The thread of audiences: the engine and its SQLite file, away from the thread that answers requests. */
 if (parentPort === null) throw new Error("this file is a worker's");
@@ -15,10 +15,14 @@ async function answer({ id, method, args }: Call): Promise<Answer> {
     const call = engine[method] as (...args: readonly unknown[]) => unknown;
     return { id, result: await call.apply(engine, [...args]) };
   } catch (error) {
-    const code = error instanceof CollectorError ? error.code : undefined;
-    const message = error instanceof Error ? error.message : String(error);
-    return { id, error: { message, ...(code === undefined ? {} : { code }) } };
+    return { id, error: failureOf(error) };
   }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof CollectorError)
+    return { code: error.code, ...(error.detail === undefined ? {} : { message: error.detail }) };
+  return { message: error instanceof Error ? error.message : String(error) };
 }
 
 port.on("message", async (call: Call) => {

@@ -2,7 +2,7 @@ import { decodeBatch } from "../../messages/decode-batch.js";
 import { overwriteMessages } from "../../messages/overwrite-messages.js";
 import { lastMessageIndex } from "../last-message.js";
 import { matchesQuery } from "../matches-query.js";
-import { readCursor, writeCursor } from "../page-cursor.js";
+import { readPosition, writePosition } from "../page-cursor.js";
 import {
   type AppendResult,
   BEFORE_FIRST,
@@ -127,7 +127,7 @@ export function memoryEventLog({
     },
 
     async find(query: MessageQuery, page: PageRequest): Promise<Page<StoredMessage>> {
-      const { position } = readCursor(page.cursor);
+      const position = readPosition(page.cursor) ?? Number.POSITIVE_INFINITY;
       const items: StoredMessage[] = [];
       for (let i = batches.length - 1; i >= 0; i--) {
         const batch = batches[i];
@@ -137,7 +137,7 @@ export function memoryEventLog({
           if (query.outcome !== undefined && !isSettledAs(stored.offset, query.outcome)) continue;
           const last = items.at(-1);
           if (items.length === page.limit && last !== undefined) {
-            return { items, nextCursor: writeCursor({ position: last.offset, tie: "" }) };
+            return { items, nextCursor: writePosition(last.offset) };
           }
           items.push(stored);
         }

@@ -1,3 +1,4 @@
+import { readPosition, writePosition } from "../page-cursor.js";
 import type { MemberRecord, OwedMessage, ProfileCommit, ProfileRecord, ProfileStore } from "../profiles.js";
 import { BEFORE_FIRST, type Offset } from "../store.js";
 
@@ -89,7 +90,7 @@ export function memoryProfileStore(): ProfileStore {
       return first;
     },
     members: async (definitionId, { limit, cursor: after }) => {
-      const from = after === undefined ? Number.NEGATIVE_INFINITY : Number(after);
+      const from = readPosition(after) ?? Number.NEGATIVE_INFINITY;
       const ofDefinition = members.get(definitionId) ?? new Map<number, number>();
       const rest = inOrder(ofDefinition.keys()).filter((number) => number > from);
       const items: MemberRecord[] = rest
@@ -97,7 +98,7 @@ export function memoryProfileStore(): ProfileStore {
         .map((profile) => ({ profile, sinceMs: ofDefinition.get(profile) ?? 0 }));
       const last = items.at(-1);
       return rest.length > limit && last !== undefined
-        ? { items, nextCursor: String(last.profile) }
+        ? { items, nextCursor: writePosition(last.profile) }
         : { items };
     },
     held: async (definitionId, limit) => inOrder(held.get(definitionId) ?? []).slice(0, limit),

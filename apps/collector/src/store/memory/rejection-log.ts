@@ -1,5 +1,5 @@
 import { isOfUser } from "../is-of-user.js";
-import { readCursor, writeCursor } from "../page-cursor.js";
+import { readPosition, writePosition } from "../page-cursor.js";
 import type { Rejection, RejectionLog } from "../store.js";
 
 export interface MemoryRejectionLog extends RejectionLog {
@@ -27,7 +27,7 @@ export function memoryRejectionLog(kept: number): MemoryRejectionLog {
       rejections.splice(0, Math.max(0, rejections.length - kept));
     },
     async find(query, page) {
-      const { position } = readCursor(page.cursor);
+      const position = readPosition(page.cursor) ?? Number.POSITIVE_INFINITY;
       const found = rejections
         .filter(
           ({ number, rejection }) =>
@@ -42,7 +42,7 @@ export function memoryRejectionLog(kept: number): MemoryRejectionLog {
       const last = given.at(-1);
       const items = given.map(({ rejection }) => rejection);
       if (found.length <= given.length || last === undefined) return { items };
-      return { items, nextCursor: writeCursor({ position: last.number, tie: "" }) };
+      return { items, nextCursor: writePosition(last.number) };
     },
   };
 }

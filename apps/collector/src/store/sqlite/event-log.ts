@@ -1,7 +1,7 @@
 import { decodeBatch } from "../../messages/decode-batch.js";
 import { lastMessageIndex } from "../last-message.js";
 import { matchesQuery } from "../matches-query.js";
-import { readCursor, writeCursor } from "../page-cursor.js";
+import { readPosition, writePosition } from "../page-cursor.js";
 import {
   type AppendResult,
   BEFORE_FIRST,
@@ -158,12 +158,15 @@ export class SqliteEventLog implements EventLog {
 
   async find(...[query, page]: Parameters<EventLog["find"]>): ReturnType<EventLog["find"]> {
     const items: StoredMessage[] = [];
-    let before: number | undefined = Math.min(readCursor(page.cursor).position, this.#head + 1);
+    let before: number | undefined = Math.min(
+      readPosition(page.cursor) ?? Number.POSITIVE_INFINITY,
+      this.#head + 1,
+    );
     let readBytes = 0;
     while (before !== undefined) {
       // Where no index helps, a page is cut short rather than made by reading the whole log at once.
       if (readBytes >= READ_FOR_A_PAGE_BYTES) {
-        return { items, nextCursor: writeCursor({ position: before, tie: "" }) };
+        return { items, nextCursor: writePosition(before) };
       }
       // One more than a page: it tells whether there is a next one.
       const limit = page.limit + 1 - items.length;
@@ -172,7 +175,7 @@ export class SqliteEventLog implements EventLog {
         if (message.offset >= before || !matchesQuery(message, query)) continue;
         const last = items.at(-1);
         if (items.length === page.limit && last !== undefined) {
-          return { items, nextCursor: writeCursor({ position: last.offset, tie: "" }) };
+          return { items, nextCursor: writePosition(last.offset) };
         }
         items.push(message);
       }

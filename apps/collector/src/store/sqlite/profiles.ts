@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StorageUnavailable } from "../../errors.js";
+import { readPosition, writePosition } from "../page-cursor.js";
 import type { MemberRecord, OwedMessage, ProfileCommit, ProfileRecord, ProfileStore } from "../profiles.js";
 import { BEFORE_FIRST, type Offset } from "../store.js";
 
@@ -69,15 +70,17 @@ export function openSqliteProfileStore(options: SqliteProfileStoreOptions): Prof
     count: () => use((file) => file.count()),
     due: (nowMs, limit) => use((file) => file.due(nowMs, limit)),
     nextDueMs: () => use((file) => file.nextDueMs()),
-    members: (definitionId, { limit, cursor }) =>
-      use((file) => {
-        const items = file.members(definitionId, cursor === undefined ? -1 : Number(cursor), limit + 1);
+    members: async (definitionId, { limit, cursor }) => {
+      const after = readPosition(cursor) ?? -1;
+      return use((file) => {
+        const items = file.members(definitionId, after, limit + 1);
         const shown = items.slice(0, limit);
         const last = shown.at(-1);
         return items.length > limit && last !== undefined
-          ? { items: shown, nextCursor: String(last.profile) }
+          ? { items: shown, nextCursor: writePosition(last.profile) }
           : { items: shown };
-      }),
+      });
+    },
     held: (definitionId, limit) => use((file) => file.held(definitionId, limit)),
     owed: (limit) => use((file) => file.owed(limit)),
     commit: (change) => use((file) => file.commit(change)),

@@ -1,4 +1,4 @@
-import { readCursor, writeCursor } from "../page-cursor.js";
+import { readPosition, writePosition } from "../page-cursor.js";
 import type { RejectionLog } from "../store.js";
 import type { Connection } from "./connection.js";
 
@@ -13,13 +13,13 @@ export function sqliteRejectionLog(connection: () => Connection): RejectionLog {
         .catch(() => {});
     },
     async find(query, page) {
-      const { position: before } = readCursor(page.cursor);
+      const before = readPosition(page.cursor) ?? Number.POSITIVE_INFINITY;
       const found = await connection().ask("findRejections", { query, before, limit: page.limit + 1 });
       const given = found.slice(0, page.limit);
       const last = given.at(-1);
       const items = given.map(({ rejection }) => rejection);
       if (found.length <= given.length || last === undefined) return { items };
-      return { items, nextCursor: writeCursor({ position: last.no, tie: "" }) };
+      return { items, nextCursor: writePosition(last.no) };
     },
   };
 }
