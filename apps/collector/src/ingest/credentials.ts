@@ -8,6 +8,8 @@ export interface Credentials {
 
 /** Headers that are remembered, at most. A key has many spellings; clients have one each. */
 const MOST_REMEMBERED = 1_000;
+/** Longer ones are nobody's ordinary spelling: all that are remembered take half a megabyte at most. */
+const LONGEST_REMEMBERED = 512;
 
 /**
  * Headers that were found good, so that the next request with the same one is not decoded and hashed anew. Only good ones are
@@ -26,7 +28,7 @@ export function rememberedCredentials(sources: Pick<SourceDirectory, "version">)
       return byHeader.get(header);
     },
     put(header, credentials, version) {
-      if (version !== sources.version) return;
+      if (version !== sources.version || header.length > LONGEST_REMEMBERED) return;
       if (version !== rememberedVersion || byHeader.size >= MOST_REMEMBERED) byHeader.clear();
       rememberedVersion = version;
       byHeader.set(header, credentials);

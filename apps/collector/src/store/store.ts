@@ -386,7 +386,10 @@ export interface Rejection {
   readonly users?: readonly string[];
 }
 
-/** Refused messages for the debugger: the newest are kept, at most as many as the store was told (default 10,000). */
+/**
+ * Refused messages for the debugger: the newest are kept, at most as many as the store was told (default 10,000), and none that is
+ * older than messages may be.
+ */
 export interface RejectionLog {
   /** Not synced: a refused message may be forgotten in a power cut. Never rejects. */
   add(rejections: readonly Rejection[]): void;

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import { rememberedCredentials } from "../../src/ingest/credentials.js";
 import { skimRequest } from "../../src/messages/skim-request.js";
 import { encodeAppend, KeyHasher } from "../../src/store/sqlite/append-request.js";
 import { SourceNames } from "../../src/store/sqlite/source-names.js";
@@ -8,15 +9,16 @@ import { SourceNames } from "../../src/store/sqlite/source-names.js";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
+const heapBytesNow = (): number => {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+};
+
 test("names of events that are remembered do not keep the requests in which they came", () => {
   const hasher = new KeyHasher(1);
   const sources = new SourceNames();
   sources.reset([]);
   const padding = "x".repeat(30_000);
-  const heapBytesNow = () => {
-    collectGarbage();
-    return process.memoryUsage().heapUsed;
-  };
   const heapBytes = heapBytesNow();
   for (let i = 0; i < 1_000; i++) {
     const batch = Array.from({ length: 3 }, () => ({
@@ -38,4 +40,29 @@ test("names of events that are remembered do not keep the requests in which they
   // All of them together are 90 MB.
   expect(heapBytesNow() - heapBytes).toBeLessThan(20_000_000);
   expect(hasher.classes.classOf("track", "A name of its own 1")).toBeGreaterThan(0);
+});
+
+test("names of events as long as a message may be are not remembered", () => {
+  const { classes } = new KeyHasher(1);
+  const heapBytes = heapBytesNow();
+  for (let i = 0; i < 2_000; i++) classes.classOf("track", `${i}`.padEnd(30_000));
+  // All of them together are 60 MB.
+  expect(heapBytesNow() - heapBytes).toBeLessThan(10_000_000);
+  expect(classes.classOf("track", "1".padEnd(30_000))).toBe(
+    new KeyHasher(1).classes.classOf("track", "1".padEnd(30_000)),
+  );
+});
+
+test("a key's many spellings in headers as long as a header may be are not remembered", () => {
+  const remembered = rememberedCredentials({ version: 1 });
+  const credentials = { writeKey: "key", source: { id: "src_1" } };
+  const spelling = (i: number, length: number) =>
+    `Basic ${Buffer.from(`key:${i}`.padEnd(length)).toString("base64")}`;
+  const heapBytes = heapBytesNow();
+  for (let i = 0; i < 1_000; i++) remembered.put(spelling(i, 11_000), credentials, 1);
+  // All of them together are 15 MB.
+  expect(heapBytesNow() - heapBytes).toBeLessThan(3_000_000);
+  remembered.put(spelling(1, 60), credentials, 1);
+  expect(remembered.find(spelling(1, 60))).toBe(credentials);
+  expect(remembered.find(spelling(1, 11_000))).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { decodeBatch } from "../../src/messages/decode-batch.js";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/open-sqlite-store.js";
-import { BEFORE_FIRST, type Offset, type Store } from "../../src/store/store.js";
+import { BEFORE_FIRST, type Offset, type Rejection, type Store } from "../../src/store/store.js";
 import { batchOf, idsBatch, RECEIVED_AT_MS } from "./batches.js";
 import { temporaryDirectories } from "./temporary-directory.js";
 
@@ -118,6 +118,38 @@ describe("retention by age", () => {
     await reopened.append(3_000, 1);
     expect(reopened.store.log.head()).toBe(25);
     expect(await idsIn(reopened.store)).toEqual(["m3000"]);
+  });
+});
+
+describe("retention of refused messages", () => {
+  const rejection = (messageId: string, receivedAtMs: number): Rejection => ({
+    sourceId: "src_1",
+    receivedAtMs,
+    messageId,
+    issues: [{ code: "event_not_defined", path: "event", message: "A track call needs an event" }],
+    excerpt: '{"userId":"u1"}',
+  });
+  const idsOf = async (store: Store) =>
+    (await store.rejections.find({}, { limit: 2_000 })).items.map(({ messageId }) => messageId);
+
+  it("forgets those that are older than messages may be, and none where there is no such age", async () => {
+    const old = Array.from({ length: 1_500 }, (_, i) => rejection(`old${i}`, RECEIVED_AT_MS));
+    const added = [...old, rejection("young", RECEIVED_AT_MS + 90 * HOUR_MS)];
+    for (const [retention, left] of [
+      [{ maxAgeMs: 100 * HOUR_MS }, 1],
+      [{}, 1_501],
+    ] as const) {
+      const { store, clock, retainOnce } = await open({ retention });
+      store.rejections.add(added);
+      clock.jump(50 * HOUR_MS);
+      await retainOnce();
+      expect(await idsOf(store)).toHaveLength(1_501);
+      clock.jump(60 * HOUR_MS);
+      for (let i = 0; i < 3; i++) await retainOnce();
+      const ids = await idsOf(store);
+      expect(ids).toHaveLength(left);
+      expect(ids[0]).toBe("young");
+    }
   });
 });
 

@@ -106,6 +106,8 @@ function eventCode(seed: number, event: string): number {
 
 /** Events whose code is remembered, at most. Few names recur; who sends many gets none remembered beyond these. */
 const MOST_REMEMBERED = 4096;
+/** Longer names, in characters, are not remembered: one may be as long as a message. */
+const LONGEST_REMEMBERED = 256;
 
 /**
  * A message's type and event in 16 bits, never 0 (which means: no message there). The event is a hash of 13 bits, so a
@@ -126,7 +128,8 @@ export class ClassCodes {
     if (known === undefined) {
       known = eventCode(this.#seed, event);
       // A copy: the name may be a slice of a whole request's text, which would be kept with it.
-      if (this.#events.size < MOST_REMEMBERED) this.#events.set(Buffer.from(event).toString(), known);
+      if (event.length <= LONGEST_REMEMBERED && this.#events.size < MOST_REMEMBERED)
+        this.#events.set(Buffer.from(event).toString(), known);
     }
     return code | known;
   }

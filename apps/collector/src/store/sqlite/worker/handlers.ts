@@ -37,6 +37,7 @@ export function handlers(tables: Tables): Handlers {
     append: (request) => log.append(request),
     retain: ({ nowMs }) => {
       retention.mark(nowMs);
+      rejections.expire(nowMs);
       tables.rest();
       return undefined;
     },

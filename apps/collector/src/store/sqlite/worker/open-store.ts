@@ -63,7 +63,7 @@ export class OpenStore {
         consumers: this.#consumers,
         deliveries,
         documents: new Documents(database),
-        rejections: new Rejections(database, options.rejectionsKept),
+        rejections: new Rejections(database, options),
         retention: this.#retention,
         usage: this.#usage,
         compact: () => this.#compact(),

@@ -2,24 +2,37 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isOfUser } from "../../is-of-user.js";
 import type { Rejection } from "../../store.js";
 import type { RejectionOperations } from "../operations.js";
+import type { WorkerOptions } from "../tuning.js";
 
-/** The newest refused messages, up to a bound. */
+/** Expired ones that are deleted in one step: a few milliseconds' worth. */
+const EXPIRED_AT_ONCE = 1_000;
+
+/** The newest refused messages, up to a bound and an age. */
 export class Rejections {
   readonly #kept: number;
+  readonly #maxAgeMs: number | undefined;
   readonly #put: StatementSync;
   readonly #prune: StatementSync;
   readonly #find: StatementSync;
   readonly #all: StatementSync;
   readonly #drop: StatementSync;
+  readonly #dropOldest: StatementSync;
 
-  constructor(database: DatabaseSync, kept: number) {
-    this.#kept = kept;
+  constructor(
+    database: DatabaseSync,
+    { rejectionsKept, retention }: Pick<WorkerOptions, "rejectionsKept" | "retention">,
+  ) {
+    this.#kept = rejectionsKept;
+    this.#maxAgeMs = retention.maxAgeMs;
     this.#put = database.prepare(
       "INSERT INTO rejections (source, at_ms, message_id, json) VALUES (?, ?, ?, ?)",
     );
     this.#prune = database.prepare("DELETE FROM rejections WHERE no <= (SELECT max(no) FROM rejections) - ?");
     this.#all = database.prepare("SELECT no, json FROM rejections");
     this.#drop = database.prepare("DELETE FROM rejections WHERE no = ?");
+    this.#dropOldest = database.prepare(
+      "DELETE FROM rejections WHERE no = (SELECT min(no) FROM rejections) AND at_ms < ?",
+    );
     this.#find = database.prepare(
       `SELECT no, json FROM rejections WHERE no < :before
        AND (:messageId IS NULL OR message_id = :messageId) AND (:sourceId IS NULL OR source = :sourceId)
@@ -34,6 +47,15 @@ export class Rejections {
       this.#put.run(sourceId, Math.round(receivedAtMs), messageId ?? null, JSON.stringify(rejection));
     }
     this.#prune.run(this.#kept);
+  }
+
+  /** Removes those that are older than messages may be, the oldest first; many take several calls. Within a transaction. */
+  expire(nowMs: number): void {
+    if (this.#maxAgeMs === undefined) return;
+    const beforeMs = nowMs - this.#maxAgeMs;
+    for (let left = EXPIRED_AT_ONCE; left > 0; left--) {
+      if (Number(this.#dropOldest.run(beforeMs).changes) === 0) return;
+    }
   }
 
   /** Removes those of a user's messages. Within a transaction. */

@@ -29,7 +29,6 @@ export class Retention {
   readonly #segments: Segments;
   readonly #consumers: ConsumerTables;
   readonly #setState: StatementSync;
-  readonly #dropSegment: StatementSync;
   readonly #dropRows: StatementSync;
   readonly #dropChunks: StatementSync;
   readonly #dropLateOutcomes: StatementSync;
@@ -50,7 +49,6 @@ export class Retention {
         `DELETE FROM ${table} WHERE ${where} AND ${key} IN (SELECT ${key} FROM ${table} WHERE ${where} LIMIT ${limit})`,
       );
     this.#setState = database.prepare("UPDATE segments SET state = ? WHERE no = ?");
-    this.#dropSegment = database.prepare("DELETE FROM segments WHERE no = ?");
     this.#dropRows = limited("log_rows", "first", "first >= :first AND first < :end", ROWS_AT_ONCE);
     this.#dropChunks = limited(
       "chunks",
@@ -90,11 +88,7 @@ export class Retention {
     const expired = sealed
       .slice(0, -1)
       .filter(({ state, maxMs }) => state === SEGMENT_STATE.marks && maxMs + dedupeWindowMs <= nowMs);
-    for (const segment of expired) {
-      this.#segments.sidecars.drop(segment.no);
-      this.#dropSegment.run(segment.no);
-      sealed.splice(sealed.indexOf(segment), 1);
-    }
+    for (const segment of expired) this.#segments.dropMarks(segment);
     this.#hasPagesToGive = this.#bytesFree() > 2 * this.#options.tuning.segmentBytes;
   }
 

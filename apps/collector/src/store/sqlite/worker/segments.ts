@@ -54,6 +54,7 @@ export class Segments {
   readonly #database: DatabaseSync;
   readonly #dropTail: StatementSync;
   readonly #putSegment: StatementSync;
+  readonly #deleteSegment: StatementSync;
   readonly #filters: FilterBanks<SealedSegment>;
   /** The steps by which the oldest full segment is sealed, where that is under way. */
   #sealing: Iterator<number, number> | undefined;
@@ -72,6 +73,7 @@ export class Segments {
     this.#putSegment = database.prepare(
       'INSERT INTO segments (no, first, "end", messages, bytes, min_ms, max_ms, state) VALUES (?, ?, ?, ?, ?, ?, ?, 0)',
     );
+    this.#deleteSegment = database.prepare("DELETE FROM segments WHERE no = ?");
     for (const row of database
       .prepare(
         'SELECT no, first, "end" AS "end", messages, bytes, min_ms, max_ms, state FROM segments ORDER BY no',
@@ -265,6 +267,15 @@ export class Segments {
     this.#tailStart = end;
     // What is on free pages need not be written.
     return 0;
+  }
+
+  /** Removes what is left of a segment whose messages were dropped: from now on its ids are unknown. Within a transaction. */
+  dropMarks(segment: SealedSegment): void {
+    if (segment.hasFilter) this.#filters.remove(segment);
+    segment.hasFilter = false;
+    this.sidecars.drop(segment.no);
+    this.#deleteSegment.run(segment.no);
+    this.sealed.splice(this.sealed.indexOf(segment), 1);
   }
 
   /** Marks which of the ids in `keys` the sealed segments know: `known[i]` becomes 1. */
