@@ -15,6 +15,11 @@ export const ERRORS = {
   request_timeout: { status: 408, retryable: true, message: "The request took too long to arrive" },
   wait_timed_out: { status: 408, retryable: true, message: "What was waited for did not happen in time" },
   wait_impossible: { status: 409, retryable: false, message: "What is waited for cannot happen any more" },
+  url_disabled: {
+    status: 409,
+    retryable: false,
+    message: "Every URL of the destination answered 410 Gone and is disabled",
+  },
   conflict: { status: 409, retryable: false, message: "It exists already, or has changed since it was read" },
   precondition_failed: {
     status: 412,
@@ -43,6 +48,7 @@ const DETAIL_SAYS_ALL: ReadonlySet<ErrorCode> = new Set([
   "not_found",
   "wait_timed_out",
   "wait_impossible",
+  "url_disabled",
   "conflict",
   "precondition_failed",
   "rate_limited",

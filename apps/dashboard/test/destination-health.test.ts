@@ -1,27 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { healthOf, remedyOf } from "../src/words/health.js";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
-
-test("a status without health is told by its queue's state", () => {
-  const status = { destinationId: "dst_1", behind: 0, retries: 0, waiting: 0 };
-  expect(healthOf({ ...status, state: "delivering" })).toBe("good");
-  expect(healthOf({ ...status, state: "backing_off" })).toBe("backing_off");
-  expect(healthOf({ ...status, state: "delivering", health: "failing" })).toBe("failing");
-});
-
-test.each([
-  ["HTTP 401", /secret/],
-  ["HTTP 302", /Redirects/],
-  ["HTTP 404", /URL/],
-  ["certificate_invalid: self-signed", /certificate/],
-])("%s has a remedy", (error, remedy) => expect(remedyOf(error)).toMatch(remedy));
-
-test("an error that says itself what to do gets no second remedy", () => {
-  expect(remedyOf("The receiver refuses access (401). Check the webhook's headers")).toBeUndefined();
-  expect(remedyOf(undefined)).toBeUndefined();
-});
 
 describeInBrowser("destinations at which nothing arrives", () => {
   let browser: Browser;
@@ -39,12 +19,13 @@ describeInBrowser("destinations at which nothing arrives", () => {
       ["Orders", "/wrong-secret"],
       ["Archive", "/gone"],
       ["Warehouse", "/good"],
+      ["Twins", "/twin /gone"],
     ] as const) {
       const { id } = await dashboard.api<{ id: string }>("POST", "/destinations", {
         type: "webhooks",
         name,
         sourceIds: [dashboard.sourceId],
-        settings: { webhooks: [{ url: `${receiver.url}${path}` }] },
+        settings: { webhooks: path.split(" ").map((one) => ({ url: `${receiver.url}${one}` })) },
       });
       ids.set(name, id);
     }
@@ -63,11 +44,13 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await page.goto(dashboard.url);
     await page.getByText(/Orders is failing, first .*401.*secret/).waitFor();
     await page.getByText(/Archive answered 410 Gone: its URL is disabled until saved/).waitFor();
-    expect(await page.locator(".alert").count()).toBe(2);
+    await page.getByText(/Twins has a URL that answered 410 Gone and is disabled until saved/).waitFor();
+    expect(await page.locator(".alert").count()).toBe(3);
     const table = page.getByRole("table", { name: "Destinations, oldest first" });
     await table.getByRole("row", { name: /^Orders Failing .*401/ }).waitFor();
     await table.getByRole("row", { name: /^Archive URL disabled disabled until saved/ }).waitFor();
     await table.getByRole("row", { name: /^Warehouse Delivering/ }).waitFor();
+    await table.getByRole("row", { name: /^Twins Partly disabled 1 URL disabled until saved/ }).waitFor();
   };
 
   test("are told of on the overview, the list and their own pages, and after a restart", async () => {
@@ -78,10 +61,23 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await page.goto(`${dashboard.url}/destinations`);
     await page.getByRole("row", { name: /^Orders Failing .*401/ }).waitFor();
     await page.goto(`${dashboard.url}/destinations/${ids.get("Orders")}`);
-    await page.getByText(/It is failing, first .*: HTTP 401\. Compare/).waitFor();
+    await page.getByText(/It is failing, first .*401.*secret/).waitFor();
     await page.getByRole("link", { name: "What failed" }).click();
     await page.getByRole("link", { name: "one" }).waitFor();
   }, 90_000);
+
+  test("a retry and a replay that cannot arrive are refused, and the page says what to do", async () => {
+    await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}`);
+    await page.getByRole("button", { name: "Retry" }).click();
+    const refusal = page.getByText(/Nothing can be sent to Archive: every URL .*Save its webhooks again/);
+    await refusal.waitFor();
+    expect(await page.getByText("Trying again now").count()).toBe(0);
+    await page.goto(`${dashboard.url}/deliveries?destination=${ids.get("Archive")}`);
+    await page.getByRole("button", { name: "Replay messages" }).click();
+    await page.getByRole("button", { name: "Count first" }).click();
+    await refusal.waitFor();
+    await page.keyboard.press("Escape");
+  }, 60_000);
 
   test("a URL that answered 410 is sent to again after it was saved, with a button", async () => {
     await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}`);

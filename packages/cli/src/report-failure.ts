@@ -1,6 +1,7 @@
 import { AdminError, AdminUnreachable } from "@sluice/admin-client";
 import { CommandFailure, EXIT_CODES, type ExitName, Finding } from "./exit-codes.js";
 import type { Io } from "./io.js";
+import { shellWord } from "./shell-word.js";
 import { storeFailure } from "./store-failure.js";
 import { terminalJson, terminalText } from "./terminal-text.js";
 
@@ -39,7 +40,7 @@ function describe(error: unknown, io: Io): Failure {
       exit: exitOf(error),
       code: error.code,
       message: withoutCode(error),
-      hint: error.code === "unauthorized" ? TOKEN_HINT : undefined,
+      hint: hintOf(error),
     };
   const store = storeFailure(error);
   if (store !== undefined) return { exit: "failed", code: "storage_unavailable", ...store };
@@ -50,6 +51,14 @@ function describe(error: unknown, io: Io): Failure {
 
 const TOKEN_HINT =
   "`npx sluice dev` prints its token and keeps it in .sluice; in production it is SLUICE_ADMIN_TOKEN, or the admin-token file of the data folder. Give it with --token or SLUICE_TOKEN";
+
+/** How the command line does what has to be done, where the collector's sentence says only what that is. */
+function hintOf({ code, details }: AdminError): string | undefined {
+  if (code === "unauthorized") return TOKEN_HINT;
+  if (code === "url_disabled" && typeof details.destination === "string")
+    return `npx sluice destinations enable ${shellWord(details.destination)}`;
+  return undefined;
+}
 
 /** The collector's sentences begin with their code: with `--json` it stands beside them, and people do not need it. */
 function withoutCode({ code, message }: AdminError): string {

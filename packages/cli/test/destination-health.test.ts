@@ -1,92 +1,40 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
-import type { DeliveryView, DestinationStatusView } from "@sluice/protocol";
+import type { DestinationStatusView } from "@sluice/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkDestination } from "../src/commands/doctor.js";
-import { judgeHealth } from "../src/destination-health.js";
+import { healthOf } from "../src/destination-health.js";
 import { collectorForCli, receiver } from "./cli.js";
 
 const STATUS: DestinationStatusView = {
   destinationId: "d",
   state: "delivering",
+  health: "good",
   behind: 0,
   retries: 0,
   waiting: 0,
 };
-const ONE_URL = { settings: { webhooks: [{ url: "https://a.example/" }] } };
-
-function delivery(
-  state: DeliveryView["state"],
-  minute: number,
-  more: Partial<DeliveryView> = {},
-): DeliveryView {
-  const at = `2026-01-01T00:${String(minute).padStart(2, "0")}:00.000Z`;
-  return {
-    id: "d",
-    messageId: "m",
-    sourceId: "s",
-    destinationId: "d",
-    state,
-    reason: state,
-    at,
-    attempts: 1,
-    ...more,
-  };
-}
 
 describe("the health of a destination", () => {
-  it.each([
-    ["delivering", "nothing was tried", []],
-    ["delivering", "what is queued was never tried", [delivery("pending", 1, { attempts: 0 })]],
-    ["failing", "all fails", [delivery("failed", 1)]],
-    ["failing", "the newest fails", [delivery("delivered", 1), delivery("failed", 2)]],
-    ["delivering", "it recovered", [delivery("failed", 1), delivery("delivered", 2)]],
-    ["delivering", "messages are filtered", [delivery("delivered", 1), delivery("filtered", 2)]],
-  ] as const)("is %s when %s", (state, _when, deliveries) => {
-    expect(judgeHealth(ONE_URL, STATUS, deliveries).state).toBe(state);
-  });
-
   it.each([
     ["good", "delivering"],
     ["idle", "delivering"],
     ["failing", "failing"],
     ["url_disabled", "url_disabled"],
+    ["partly_disabled", "partly_disabled"],
     ["backing_off", "backing_off"],
-  ] as const)("that the collector judges %s is %s, whatever the deliveries say", (health, state) => {
-    expect(judgeHealth(ONE_URL, { ...STATUS, health }, [delivery("failed", 1)]).state).toBe(state);
+    ["disabled", "disabled"],
+  ] as const)("that the collector judges %s is %s", (health, state) => {
+    expect(healthOf({ ...STATUS, health }, []).state).toBe(state);
   });
 
-  it("says when the next of the retries is due and why the last failed", () => {
-    const waiting = [
-      delivery("pending", 3, { nextAttemptAt: "2026-01-01T01:00:00.000Z", reason: "answered 503" }),
-      delivery("pending", 2, { nextAttemptAt: "2026-01-01T00:30:00.000Z", reason: "refused" }),
-    ];
-    expect(judgeHealth(ONE_URL, { ...STATUS, retries: 2 }, waiting)).toMatchObject({
-      state: "failing",
-      retries: 2,
-      nextAttemptAt: "2026-01-01T00:30:00.000Z",
-      lastError: "answered 503",
-    });
-  });
-
-  it("takes a probe's time before a retry's", () => {
-    const status = { ...STATUS, state: "backing_off", nextAttemptAt: "2026-01-01T02:00:00.000Z" } as const;
-    const waiting = [delivery("pending", 1, { nextAttemptAt: "2026-01-01T00:30:00.000Z" })];
-    expect(judgeHealth(ONE_URL, status, waiting)).toMatchObject(status);
-  });
-
-  it.each(["delivering", "backing_off"] as const)("is a disabled URL's before it is %s", (state) => {
-    const settings = {
-      webhooks: [
-        { url: "https://a.example/", disabled: { at: "2026-01-01T00:00:00.000Z", reason: "gone" } },
-        { url: "https://b.example/" },
-      ],
-    };
-    expect(judgeHealth({ settings }, { ...STATUS, state }, [])).toMatchObject({
-      state: "url_disabled",
-      disabledUrls: ["https://a.example/"],
-    });
+  it("says when the first of the retries is due, unless a probe comes", () => {
+    const retriesAt = ["2026-01-01T01:00:00.000Z", "2026-01-01T00:30:00.000Z"];
+    expect(healthOf(STATUS, retriesAt).nextAttemptAt).toBe("2026-01-01T00:30:00.000Z");
+    const nextAttemptAt = "2026-01-01T02:00:00.000Z";
+    expect(healthOf({ ...STATUS, nextAttemptAt }, retriesAt).nextAttemptAt).toBe(nextAttemptAt);
+    expect(healthOf(STATUS, [])).not.toHaveProperty("nextAttemptAt");
   });
 });
 
@@ -96,6 +44,7 @@ it.each([
   ["failing", "problem"],
   ["backing_off", "problem"],
   ["url_disabled", "problem"],
+  ["partly_disabled", "problem"],
 ] as const)("sluice doctor judges a destination that is %s: %s", (state, result) => {
   expect(checkDestination("Hook", { ...STATUS, state, disabledUrls: [] }).result).toBe(result);
 });

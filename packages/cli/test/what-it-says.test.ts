@@ -49,7 +49,9 @@ describe("a destination whose URL answered 410", () => {
     await at.sluice(["messages", "wait", messageId, "--state", "failed", "--destination", id]);
     const { items } = await json(["deliveries", "list", "--destination", "Gone", "--state", "failed"]);
     const { err } = await at.sluice(["deliveries", "retry", items[0].id], 1);
-    expect(err).toContain(`${gone.url} answered 410 and is called no more`);
+    expect(err).toContain(`Nothing can be sent to Gone: every URL of it answered 410 Gone`);
+    expect(err).toContain(gone.url);
+    expect((await at.sluice(["replay", "--destination", "Gone", "--dry-run"], 1)).err).toBe(err);
     expect(err).toContain("npx sluice destinations enable Gone");
 
     status = 200;

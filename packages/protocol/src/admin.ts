@@ -136,19 +136,26 @@ export interface DestinationPatch {
 
 /**
  * How a destination does, in one word for people and alerts; the first of these that holds.
- * - `disabled`: by a person. `url_disabled`: a URL answered 410 Gone and is not called before the webhooks are saved.
+ * - `disabled`: by a person. `url_disabled`: every URL answered 410 Gone, and none is called before the webhooks are saved.
  * - `backing_off`: it takes nothing and is probed. `failing`: what was tried last was not delivered, or it cannot be opened.
+ * - `partly_disabled`: some URLs answered 410 Gone and are not called; the others take what is sent.
  * - `good`: what was tried last was delivered. `idle`: nothing was tried yet, as far as is stored.
  */
-export type DestinationHealthView = "good" | "failing" | "idle" | "url_disabled" | "disabled" | "backing_off";
+export type DestinationHealthView =
+  | "good"
+  | "failing"
+  | "idle"
+  | "url_disabled"
+  | "partly_disabled"
+  | "disabled"
+  | "backing_off";
 
 /** How a destination does now. */
 export interface DestinationStatusView {
   readonly destinationId: string;
   /** What its queue does; whether anything arrives is told by `health`. */
   readonly state: "delivering" | "disabled" | "backing_off";
-  /** A collector of an earlier version tells none. */
-  readonly health?: DestinationHealthView;
+  readonly health: DestinationHealthView;
   /** When the first message was not delivered since the last that was; after a restart as far as the newest deliveries tell. */
   readonly failingSince?: string;
   /** URLs that answered 410 Gone. */
@@ -161,6 +168,7 @@ export interface DestinationStatusView {
   readonly waiting: number;
   /** When a destination that fails is probed next. */
   readonly nextAttemptAt?: string;
+  /** What was tried last ended with this, in a sentence; absent where it was delivered. */
   readonly lastError?: string;
 }
 

@@ -53,7 +53,6 @@ export interface ConsumerStatus {
   readonly breaker: CircuitBreaker;
   /** Since this consumer was made. */
   readonly lastTried: LastTried;
-  readonly lastError?: string;
 }
 
 /**
@@ -93,7 +92,6 @@ export class Consumer {
   #storedCursor: Offset;
   #retriesFirst = true;
   #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
-  #lastError: string | undefined;
   #lastTried: LastTried = { kind: "nothing" };
   #onIdle: (() => void) | undefined;
 
@@ -167,9 +165,6 @@ export class Consumer {
     this.#listener = {
       settler: this.#settler,
       gone: options.onGone,
-      failed: (reason) => {
-        this.#lastError = reason;
-      },
     };
   }
 
@@ -185,7 +180,6 @@ export class Consumer {
       retries: this.#retries.waiting,
       breaker,
       lastTried: this.#lastTried,
-      ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
     };
   }
 
@@ -386,7 +380,7 @@ export class Consumer {
   #conclude(work: Work, round: MessageRound, outcome: Exclude<RoundOutcome, { kind: "aborted" }>): void {
     const { steady, clock, policy } = this.#options;
     const nowMs = steady.now();
-    this.#observe(outcome, nowMs);
+    this.#observe(outcome, round, nowMs);
     const { number: rounds, firstAttemptAtMs, waiting } = round;
     const decision = decide(
       outcome,
@@ -417,14 +411,16 @@ export class Consumer {
   }
 
   /** What a round says about the destination as a whole. */
-  #observe(outcome: Exclude<RoundOutcome, { kind: "aborted" }>, nowMs: number): void {
+  #observe(
+    outcome: Exclude<RoundOutcome, { kind: "aborted" }>,
+    { error = outcome.reason }: Pick<MessageRound, "error">,
+    nowMs: number,
+  ): void {
     const { clock, events, destinationId } = this.#options;
     const before = this.#gate.breaker;
     this.#gate.observe(outcome, nowMs, clock.random());
-    if (outcome.kind === "delivered") {
-      this.#lastError = undefined;
-      this.#lastTried = { kind: "delivered" };
-    } else this.#lastTried = failedAgain(this.#lastTried, clock.now(), outcome.reason);
+    this.#lastTried =
+      outcome.kind === "delivered" ? { kind: "delivered" } : failedAgain(this.#lastTried, clock.now(), error);
     const after = this.#gate.breaker;
     if (before.kind !== after.kind) events.breaker(destinationId, before, after, outcome.reason);
   }

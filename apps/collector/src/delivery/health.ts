@@ -6,11 +6,11 @@ export type LastTried =
   /** Nothing was tried yet. */
   | { readonly kind: "nothing" }
   | { readonly kind: "delivered" }
-  | { readonly kind: "failed"; readonly sinceMs: number; readonly reason: string };
+  | { readonly kind: "failed"; readonly sinceMs: number; readonly error: string };
 
 /** A round ended without its message being delivered; `sinceMs` stays that of the first such. */
-export function failedAgain(before: LastTried, atMs: number, reason: string): LastTried {
-  return { kind: "failed", sinceMs: before.kind === "failed" ? before.sinceMs : atMs, reason };
+export function failedAgain(before: LastTried, atMs: number, error: string): LastTried {
+  return { kind: "failed", sinceMs: before.kind === "failed" ? before.sinceMs : atMs, error };
 }
 
 /** Deliveries of each state that are looked at: they are listed by their messages, and an older one may have ended later. */
@@ -27,13 +27,20 @@ export async function lastTriedBefore(
       consumers.list({ consumerId, state, toMs: beforeMs }, { limit: MOST_LOOKED_AT }),
     ),
   );
-  return lastOf(lists.flatMap(({ items }) => items));
+  const last = lastOf(lists.flatMap(({ items }) => items));
+  if (last.kind !== "failed") return last;
+  const { sinceMs, newest } = last;
+  const attempts = await consumers.attemptsOf(consumerId, newest.offset);
+  const error = attempts.findLast((attempt) => attempt.error !== undefined)?.error?.message;
+  return { kind: "failed", sinceMs, error: error ?? newest.reason };
 }
 
 /** Of the newest deliveries, in any order. */
-export function lastOf(
-  deliveries: readonly Pick<Delivery, "state" | "atMs" | "rounds" | "reason">[],
-): LastTried {
+export function lastOf<D extends Pick<Delivery, "state" | "atMs" | "rounds">>(
+  deliveries: readonly D[],
+):
+  | Exclude<LastTried, { kind: "failed" }>
+  | { readonly kind: "failed"; readonly sinceMs: number; readonly newest: D } {
   // What was never tried says nothing about the destination.
   const tried = deliveries.filter(({ rounds }) => rounds > 0);
   const deliveredAtMs = Math.max(
@@ -43,28 +50,20 @@ export function lastOf(
   const [first, ...others] = tried
     .filter(({ state, atMs }) => (state === "failed" || state === "pending") && atMs > deliveredAtMs)
     .sort((a, b) => a.atMs - b.atMs);
-  if (first !== undefined)
-    return { kind: "failed", sinceMs: first.atMs, reason: (others.at(-1) ?? first).reason };
+  if (first !== undefined) return { kind: "failed", sinceMs: first.atMs, newest: others.at(-1) ?? first };
   return deliveredAtMs === Number.NEGATIVE_INFINITY ? { kind: "nothing" } : { kind: "delivered" };
 }
 
 /** The one judgement that overview, pages, commands and alerts share. */
 export function judgeHealth(
   state: "delivering" | "disabled" | "backing_off",
-  hasDisabledUrl: boolean,
+  disabledUrls: "none" | "some" | "all",
   last: LastTried,
 ): DestinationHealthView {
   if (state === "disabled") return "disabled";
-  if (hasDisabledUrl) return "url_disabled";
+  if (disabledUrls === "all") return "url_disabled";
   if (state === "backing_off") return "backing_off";
-  switch (last.kind) {
-    case "nothing":
-      return "idle";
-    case "delivered":
-      return "good";
-    case "failed":
-      return "failing";
-    default:
-      return last satisfies never;
-  }
+  if (last.kind === "failed") return "failing";
+  if (disabledUrls === "some") return "partly_disabled";
+  return last.kind === "delivered" ? "good" : "idle";
 }

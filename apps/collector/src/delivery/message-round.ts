@@ -11,8 +11,6 @@ export interface RoundListener {
   readonly settler: Pick<Settler, "attempt">;
   /** A target answered 410. */
   gone(url: string): void;
-  /** An exchange failed, for this reason. */
-  failed(reason: string): void;
 }
 
 /** The next round of a message: what the destination is given, and what it says goes to the trace. */
@@ -28,6 +26,7 @@ export class MessageRound implements Round {
   readonly waitingUrls: readonly string[];
   readonly #work: Work;
   readonly #listener: RoundListener;
+  #error: string | undefined;
 
   constructor(work: Work, nowMs: number, policy: RetryPolicy, listener: RoundListener) {
     const { retry } = work;
@@ -42,6 +41,11 @@ export class MessageRound implements Round {
     this.#listener = listener;
   }
 
+  /** What its last exchange that failed ended with. */
+  get error(): string | undefined {
+    return this.#error;
+  }
+
   numberAt(url: string): number {
     const own = this.#work.retry?.urls;
     return own === undefined ? this.number : (own.find((one) => one.url === url)?.rounds ?? 0) + 1;
@@ -49,7 +53,7 @@ export class MessageRound implements Round {
 
   record(attempt: RoundAttempt): void {
     const { stored, retry } = this.#work;
-    if (attempt.error !== undefined) this.#listener.failed(attempt.error.message);
+    this.#error = attempt.error?.message ?? this.#error;
     const { atMs, url, address, status, error, latencyMs, requestHeaders, response } = attempt;
     const placed: Attempt = {
       offset: stored.offset,

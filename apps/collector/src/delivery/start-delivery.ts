@@ -1,7 +1,7 @@
 import type { DestinationHealthView } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
-import type { Flow } from "../destinations/destination.js";
+import type { Flow, Targets } from "../destinations/destination.js";
 import type { LiveEvents } from "../live-events.js";
 import type { Logger } from "../logger.js";
 import type { Metrics } from "../metrics.js";
@@ -171,7 +171,7 @@ class DestinationDelivery {
   #consumer: Consumer | undefined;
   #cancelReopen: (() => void) | undefined;
   /** Why it cannot be opened with its settings as they are. */
-  #cannotOpen: { readonly sinceMs: number; readonly reason: string } | undefined;
+  #cannotOpen: { readonly sinceMs: number; readonly error: string } | undefined;
   /** The order for which it is known who waits in the retry queue. */
   #recalledFor: Flow["order"] | undefined;
   readonly #openedAtMs: number;
@@ -215,26 +215,23 @@ class DestinationDelivery {
 
   async status(): Promise<DestinationStatus | undefined> {
     if (this.#consumer === undefined) return undefined;
-    const { state, passed, takenUp, retries, inFlight, breaker, lastTried, lastError } =
-      this.#consumer.status;
+    const { state, passed, takenUp, retries, inFlight, breaker, lastTried } = this.#consumer.status;
     const { behind } = await this.#stage.store.consumers.backlog(this.#id, passed);
     const last = await this.#judgedBy(lastTried);
-    const disabledTargets = this.#disabledTargets();
-    const error = this.#cannotOpen?.reason ?? lastError ?? (last.kind === "failed" ? last.reason : undefined);
+    const { called, disabled } = this.#targets();
     return {
       state,
       health: judgeHealth(
         this.#cannotOpen === undefined ? state : "delivering",
-        disabledTargets.length > 0,
+        disabled.length === 0 ? "none" : called.length === 0 ? "all" : "some",
         last,
       ),
-      ...(last.kind === "failed" ? { failingSinceMs: last.sinceMs } : {}),
-      disabledTargets,
+      ...(last.kind === "failed" ? { failingSinceMs: last.sinceMs, lastError: last.error } : {}),
+      disabledTargets: disabled,
       behind: behind + takenUp,
       retries,
       inFlight,
       ...(breaker.kind === "open" ? { nextProbeAtMs: breaker.probeAtMs } : {}),
-      ...(error === undefined ? {} : { lastError: error }),
     };
   }
 
@@ -252,10 +249,10 @@ class DestinationDelivery {
     return before.kind === "failed" ? { ...lastTried, sinceMs: before.sinceMs } : lastTried;
   }
 
-  #disabledTargets(): readonly string[] {
+  #targets(): Targets {
     const document = this.#document;
     const type = document && this.#stage.catalog.get(document.type);
-    return (document && type?.disabledTargets?.(document.settings)) ?? [];
+    return (document && type?.targets?.(document.settings)) ?? { called: [], disabled: [] };
   }
 
   /** Numbers for the metrics, which must not wait for the store. */
@@ -346,7 +343,7 @@ class DestinationDelivery {
       events.cannotOpen(this.#id, error);
       this.#cannotOpen = {
         sinceMs: this.#cannotOpen?.sinceMs ?? clock.now(),
-        reason: error instanceof Error ? error.message : String(error),
+        error: error instanceof Error ? error.message : String(error),
       };
       this.#cancelReopen = steady.after(policy.reopenAfterMs, () => void this.#reopen());
     }

@@ -28,8 +28,13 @@ export interface DestinationType {
   open(settings: unknown): Promise<Destination>;
   /** The kept settings without a target that asked never to be called again (410). */
   withoutTarget?(settings: unknown, target: string, reason: string, atMs: number): unknown;
-  /** Targets of the kept settings that are taken out so. */
-  disabledTargets?(settings: unknown): readonly string[];
+  /** Targets of the kept settings: those that are called, and those that were taken out so. */
+  targets?(settings: unknown): Targets;
+}
+
+export interface Targets {
+  readonly called: readonly string[];
+  readonly disabled: readonly string[];
 }
 
 export type SettingsResult =

@@ -6,6 +6,7 @@ import { judgeHealth, lastOf } from "../../src/delivery/health.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 const A = "https://hooks.example/a";
+const B = "https://hooks.example/b";
 
 async function start(options: Parameters<typeof startTestCollector>[0] = {}): Promise<TestCollector> {
   const collector = await startTestCollector(options);
@@ -39,11 +40,12 @@ it.each([401, 302])(
       lastError: expect.stringContaining(String(refusal)),
     };
     expect(since).toEqual(expect.any(String));
-    expect(await status(first, id)).toMatchObject(failing);
+    const before = await status(first, id);
+    expect(before).toMatchObject(failing);
     await first.close();
 
     const second = await start({ dataDirectory, store: first.store, clock: first.clock });
-    expect(await status(second, id)).toMatchObject(failing);
+    expect(await status(second, id)).toEqual(before);
     second.webhooks.script(A, refusal);
     await send(second, "m3");
     expect(await status(second, id)).toMatchObject(failing);
@@ -64,6 +66,26 @@ it("a URL that answered 410 is named", async () => {
   expect(await status(collector, id)).toMatchObject({ health: "url_disabled", disabledUrls: [A] });
 });
 
+it("a destination one of whose URLs answered 410 delivers to the others, and says so, unless those fail too", async () => {
+  const collector = await start();
+  const id = await collector.connect({ webhooks: [{ url: A }, { url: B }] });
+  collector.webhooks.script(A, 410);
+  await send(collector, "m1");
+  const partly = await status(collector, id);
+  expect(partly).toMatchObject({ health: "partly_disabled", disabledUrls: [A] });
+  expect(partly).not.toHaveProperty("lastError");
+  collector.webhooks.script(B, 401);
+  await send(collector, "m2");
+  expect(await status(collector, id)).toMatchObject({
+    health: "failing",
+    disabledUrls: [A],
+    lastError: expect.stringContaining("401"),
+  });
+  collector.webhooks.script(B, 410);
+  await send(collector, "m3");
+  expect(await status(collector, id)).toMatchObject({ health: "url_disabled", disabledUrls: [A, B] });
+});
+
 const delivery = (state: "delivered" | "failed" | "pending" | "filtered", atMs: number, rounds = 1) => ({
   state,
   atMs,
@@ -78,7 +100,7 @@ it.each([
   [
     "failures, in any order",
     [delivery("failed", 3), delivery("pending", 2), delivery("delivered", 1)],
-    { kind: "failed", sinceMs: 2, reason: "failed 3" },
+    { kind: "failed", sinceMs: 2, newest: delivery("failed", 3) },
   ],
   ["a recovery", [delivery("failed", 1), delivery("delivered", 2)], { kind: "delivered" }],
 ])("what was tried last is told from %s", (_what, deliveries, last) => {
@@ -86,10 +108,15 @@ it.each([
 });
 
 it.each([
-  ["disabled", true, "disabled"],
-  ["backing_off", true, "url_disabled"],
-  ["backing_off", false, "backing_off"],
-  ["delivering", false, "failing"],
-] as const)("of a failing destination that is %s (URL disabled: %s) it is told: %s", (state, url, health) => {
-  expect(judgeHealth(state, url, { kind: "failed", sinceMs: 0, reason: "" })).toBe(health);
-});
+  ["disabled", "all", "disabled"],
+  ["backing_off", "all", "url_disabled"],
+  ["backing_off", "some", "backing_off"],
+  ["backing_off", "none", "backing_off"],
+  ["delivering", "some", "failing"],
+  ["delivering", "none", "failing"],
+] as const)(
+  "of a failing destination that is %s, with %s of its URLs disabled, is told: %s",
+  (state, disabled, health) => {
+    expect(judgeHealth(state, disabled, { kind: "failed", sinceMs: 0, error: "" })).toBe(health);
+  },
+);

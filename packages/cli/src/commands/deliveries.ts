@@ -1,11 +1,8 @@
-import type { AdminClient } from "@sluice/admin-client";
 import type { DeliveryStateView } from "@sluice/protocol";
 import type { Command } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { namesOf } from "../destination-names.js";
-import { webhooksOf } from "../destination-settings.js";
-import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
 import { readInteger } from "../numbers.js";
@@ -77,7 +74,6 @@ export function deliveriesCommand(io: Io): Command {
       .argument("<id>")
       .action(async (id: string, options: Options) => {
         const client = await connect(options, io);
-        await checkTarget(client, (await client.deliveries.get(id)).destinationId, io);
         const delivery = await client.deliveries.retry(id);
         await show(io, options.json, delivery, () => {
           const next = `See how it ends: npx sluice deliveries get ${shellWord(delivery.id)}`;
@@ -91,16 +87,4 @@ export function deliveriesCommand(io: Io): Command {
     retry: "sluice deliveries retry dst_4kZf.1042",
   });
   return examples(command, [["What does not get through", "sluice deliveries list --state failed"]]);
-}
-
-/** Refuses where no URL of the destination is called any more; warns where some are not. */
-async function checkTarget(client: AdminClient, destinationId: string, io: Io): Promise<void> {
-  const { name, settings } = await client.destinations.get(destinationId);
-  const webhooks = webhooksOf(settings);
-  const disabled = webhooks.filter((one) => one.disabled !== undefined).map(({ url }) => url);
-  if (disabled.length === 0) return;
-  const reason = `${disabled.join(", ")} answered 410 and ${disabled.length === 1 ? "is" : "are"} called no more`;
-  const next = `To have it called again: npx sluice destinations enable ${shellWord(name)}`;
-  if (disabled.length === webhooks.length) throw new CommandFailure("failed", reason, next);
-  io.err(`${io.errStyle.yellow("warning")} ${terminalText(reason)}. ${terminalText(next)}\n`);
 }

@@ -202,7 +202,7 @@ export function destinationsCommand(io: Io): Command {
   command.addCommand(
     sub(
       "status",
-      "how a destination does now: delivering, failing, backing off, URL disabled or disabled; how much waits, and why",
+      "how a destination does now: delivering, failing, backing off, URL disabled, partly disabled or disabled; how much waits, and why",
     )
       .argument("<destination>", "its id or name")
       .action(async (wanted: string, options: Options) => {

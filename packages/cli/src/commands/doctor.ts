@@ -292,11 +292,12 @@ export function checkDestination(destination: string, health: DestinationHealth)
     case "disabled":
       return { name, result: "skipped", message };
     case "url_disabled":
+    case "partly_disabled":
       return {
         name,
         result: "problem",
         message,
-        hint: `It answered 410. Save the URLs again to go on: npx sluice destinations update ${shellWord(destination)} --webhook URL`,
+        hint: `A URL answered 410. To have it called again: npx sluice destinations enable ${shellWord(destination)}`,
       };
     case "backing_off":
     case "failing":

@@ -52,7 +52,7 @@ export function replayCommand(io: Io): Command {
 
 async function replay(options: ReplayOptions, io: Io): Promise<void> {
   const client = await connect(options, io);
-  const { id } = await findByName("destination", options.destination, (page) =>
+  const { id, enabled } = await findByName("destination", options.destination, (page) =>
     client.destinations.list(page),
   );
   const { message: messageId, user: userId, type, event, from, to } = options;
@@ -75,6 +75,7 @@ async function replay(options: ReplayOptions, io: Io): Promise<void> {
     const messages = plural(result.count, "message", "messages");
     if (options.dryRun) return `${messages} would be sent again\n`;
     const next = `See what is not through: npx sluice deliveries list --destination ${shellWord(options.destination)}`;
-    return `${messages} ${result.count === 1 ? "is" : "are"} sent again\n${io.style.dim(terminalText(next))}\n`;
+    const when = enabled ? "" : " once the destination is enabled";
+    return `${messages} ${result.count === 1 ? "is" : "are"} sent again${when}\n${io.style.dim(terminalText(next))}\n`;
   });
 }

@@ -90,18 +90,20 @@ export const DestinationPatchSchema = Type.Object(
 export const DestinationStatusSchema = Type.Object({
   destinationId: Type.String(),
   state: Type.Union([Type.Literal("delivering"), Type.Literal("disabled"), Type.Literal("backing_off")]),
-  health: Type.Optional(
-    Type.Union(
-      [
-        Type.Literal("good"),
-        Type.Literal("failing"),
-        Type.Literal("idle"),
-        Type.Literal("url_disabled"),
-        Type.Literal("disabled"),
-        Type.Literal("backing_off"),
-      ],
-      { description: "Whether messages arrive: `failing` where what was tried last was not delivered" },
-    ),
+  health: Type.Union(
+    [
+      Type.Literal("good"),
+      Type.Literal("failing"),
+      Type.Literal("idle"),
+      Type.Literal("url_disabled"),
+      Type.Literal("partly_disabled"),
+      Type.Literal("disabled"),
+      Type.Literal("backing_off"),
+    ],
+    {
+      description:
+        "Whether messages arrive: `failing` where what was tried last was not delivered, `url_disabled` where every URL answered 410 Gone, `partly_disabled` where some did and the others take what is sent",
+    },
   ),
   failingSince: Type.Optional(Type.String()),
   disabledUrls: Type.Optional(Type.Array(Type.String(), { description: "URLs that answered 410 Gone" })),

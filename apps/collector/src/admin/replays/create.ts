@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { ReplayInput, ReplayView } from "@sluice/protocol";
 import { replay } from "../../delivery/replay.js";
 import { findDestination } from "../destinations/find-destination.js";
+import { requireTarget } from "../destinations/require-target.js";
 import { endpoint } from "../endpoint.js";
 import { timeParameters, timeSpan } from "../list-query.js";
 import { StateSchema } from "../messages/message-schema.js";
@@ -41,9 +42,11 @@ export const createReplay = endpoint({
   access: "write",
   body: ReplayInputSchema,
   answers: { status: 201, description: "How many", schema: ReplaySchema },
-  errors: ["not_found"],
-  async handle({ body: { filter, dryRun = false } }, { store, clock, delivery }) {
-    const { id: destinationId } = await findDestination(store.config, filter.destinationId);
+  errors: ["not_found", "url_disabled"],
+  async handle({ body: { filter, dryRun = false } }, { store, catalog, clock, delivery }) {
+    const destination = await findDestination(store.config, filter.destinationId);
+    requireTarget(destination, catalog);
+    const destinationId = destination.id;
     const { from: _from, to: _to, ...rest } = filter;
     const { count } = await replay(
       { store, clock },

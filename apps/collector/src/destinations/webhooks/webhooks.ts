@@ -47,10 +47,13 @@ export function webhooksType({
     describe: (settings) => describeWebhooksSettings(settings as WebhooksSettings, secrets),
     withoutTarget: (settings, url, reason, atMs) =>
       withoutUrl(settings as WebhooksSettings, url, reason, atMs),
-    disabledTargets: (settings) =>
-      (settings as WebhooksSettings).webhooks.flatMap(({ url, disabled }) =>
-        disabled === undefined ? [] : [url],
-      ),
+    targets(settings) {
+      const { webhooks } = settings as WebhooksSettings;
+      return {
+        called: webhooks.flatMap(({ url, disabled }) => (disabled === undefined ? [url] : [])),
+        disabled: webhooks.flatMap(({ url, disabled }) => (disabled === undefined ? [] : [url])),
+      };
+    },
     async open(kept) {
       const settings = kept as WebhooksSettings;
       const { caFile, standardWebhooks } = settings;

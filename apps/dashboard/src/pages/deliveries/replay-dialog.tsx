@@ -73,7 +73,10 @@ function ReplayForm({
   const replay = useMutation({
     mutationFn: () => api.replays.create({ filter: filterOf(draft) }),
     onSuccess: async ({ count }) => {
-      notify(`${counted(count, "message")} sent again`);
+      const isDisabled = destinations.some(({ id, enabled }) => id === draft.destinationId && !enabled);
+      notify(
+        `${counted(count, "message")} ${isDisabled ? "queued until the destination is enabled again" : "sent again"}`,
+      );
       onClose();
       await queries.invalidateQueries({ queryKey: ["deliveries"] });
     },

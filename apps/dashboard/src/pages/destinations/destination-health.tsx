@@ -3,8 +3,9 @@ import { useDestinationStatus } from "../../api/queries.js";
 import { Badge } from "../../ui/badge.js";
 import { Count } from "../../ui/count.js";
 import { Time } from "../../ui/time.js";
-import { HEALTH, healthOf } from "../../words/health.js";
+import { HEALTH } from "../../words/health.js";
 import { lagNote } from "../../words/lag.js";
+import { counted } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 
 export function DestinationHealth({ id }: { id: string }) {
@@ -21,7 +22,7 @@ export function DestinationHealth({ id }: { id: string }) {
         …
       </Badge>
     );
-  const words = HEALTH[healthOf(data)];
+  const words = HEALTH[data.health];
   return (
     <Badge
       tone={words.tone}
@@ -32,13 +33,15 @@ export function DestinationHealth({ id }: { id: string }) {
   );
 }
 
-/** Under the state, where nothing arrives: why, and since when. */
+/** Under the state, where not all arrives: why, and since when. */
 export function DestinationTrouble({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
-  if (data === undefined || HEALTH[healthOf(data)].tone !== "bad") return null;
+  if (data === undefined) return null;
+  const trouble = troubleOf(data);
+  if (trouble === undefined) return null;
   return (
     <span className="small soft state-note">
-      {troubleOf(data)}
+      {trouble}
       {data.failingSince && (
         <>
           {" "}
@@ -50,10 +53,22 @@ export function DestinationTrouble({ id }: { id: string }) {
 }
 
 /** What happened, without the advice after it. */
-function troubleOf(status: DestinationStatusView): string {
-  return healthOf(status) === "url_disabled"
-    ? "disabled until saved"
-    : visibleText(status.lastError?.split(". ")[0] ?? "", 60);
+function troubleOf({ health, disabledUrls = [], lastError = "" }: DestinationStatusView): string | undefined {
+  switch (health) {
+    case "good":
+    case "idle":
+    case "disabled":
+      return undefined;
+    case "url_disabled":
+      return "disabled until saved";
+    case "partly_disabled":
+      return `${counted(disabledUrls.length, "URL")} disabled until saved`;
+    case "failing":
+    case "backing_off":
+      return visibleText(lastError.split(". ")[0] ?? "", 60);
+    default:
+      return health satisfies never;
+  }
 }
 
 /** How many messages wait for it now, and on hover what they are. */

@@ -16,7 +16,7 @@ import { RemovalCard } from "../../ui/removal-card.js";
 import { Stat } from "../../ui/stat.js";
 import { ThingPage } from "../../ui/thing-page.js";
 import { Time } from "../../ui/time.js";
-import { HEALTH, healthOf } from "../../words/health.js";
+import { HEALTH } from "../../words/health.js";
 import { issueAt, issuesOf } from "../../words/issues.js";
 import { lagNote } from "../../words/lag.js";
 import { count } from "../../words/numbers.js";
@@ -131,7 +131,7 @@ function Status({ id }: { id: string }) {
       <Stat label="Failed" value={countOf("failed")} note="given up, since the collector's start" />
       <Stat
         label="Now"
-        value={data && HEALTH[healthOf(data)].label}
+        value={data && HEALTH[data.health].label}
         note={
           data?.nextAttemptAt === undefined ? (
             visibleText(data?.lastError ?? "no error that still stands", 160)

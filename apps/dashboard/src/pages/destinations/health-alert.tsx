@@ -2,14 +2,14 @@ import type { DestinationStatusView, DestinationView } from "@sluice/protocol";
 import type { ReactNode } from "react";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
-import { Icon } from "../../ui/icon.js";
+import { Icon, type IconName } from "../../ui/icon.js";
 import { Time } from "../../ui/time.js";
-import { HEALTH, healthOf, remedyOf } from "../../words/health.js";
 import { counted } from "../../words/numbers.js";
+import type { Tone } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
 import { SaveAgain } from "./save-again.js";
 
-/** Why nothing arrives at a destination, and what to do about it; nothing while all is well. */
+/** What is wrong with a destination, and what to do about it; nothing while all is well. */
 export function HealthAlert({
   destination,
   status,
@@ -20,24 +20,42 @@ export function HealthAlert({
   /** On pages of several destinations its name leads to its own. */
   isLinked?: boolean;
 }) {
-  const health = healthOf(status);
-  if (health === "good" || health === "idle") return null;
+  const { health, disabledUrls = [] } = status;
   const name = isLinked ? <Link href={addresses.destination(destination.id)}>{destination.name}</Link> : "It";
   return (
-    <div className={`alert tone-${HEALTH[health].tone}`}>
-      <Icon name={health === "disabled" ? "pause" : "alert"} />
-      {health === "disabled" ? (
-        <p>
-          {name} is disabled: messages of its sources are skipped.
-          {status.retries > 0 && ` ${counted(status.retries, "message")} from before wait for it.`}
-        </p>
-      ) : health === "url_disabled" ? (
-        <UrlDisabled destination={destination} status={status} name={name} />
-      ) : health === "backing_off" ? (
-        <BackingOff status={status} name={name} />
-      ) : (
-        <Failing destination={destination} status={status} name={name} />
+    <>
+      {health === "disabled" && (
+        <Alert tone="quiet" icon="pause">
+          <p>
+            {name} is disabled: messages of its sources are skipped.
+            {status.retries > 0 && ` ${counted(status.retries, "message")} from before wait for it.`}
+          </p>
+        </Alert>
       )}
+      {health === "backing_off" && (
+        <Alert tone="bad">
+          <BackingOff status={status} name={name} />
+        </Alert>
+      )}
+      {health === "failing" && (
+        <Alert tone="bad">
+          <Failing destination={destination} status={status} name={name} />
+        </Alert>
+      )}
+      {health !== "disabled" && disabledUrls.length > 0 && (
+        <Alert tone={health === "url_disabled" ? "bad" : "wait"}>
+          <UrlDisabled destination={destination} status={status} name={name} />
+        </Alert>
+      )}
+    </>
+  );
+}
+
+function Alert({ tone, icon = "alert", children }: { tone: Tone; icon?: IconName; children: ReactNode }) {
+  return (
+    <div className={`alert tone-${tone}`}>
+      <Icon name={icon} />
+      {children}
     </div>
   );
 }
@@ -48,16 +66,23 @@ interface AlertParts {
   readonly name: ReactNode;
 }
 
-function UrlDisabled({ destination, status: { disabledUrls = [] }, name }: AlertParts) {
-  const isOne = disabledUrls.length < 2;
+function UrlDisabled({ destination, status: { health, disabledUrls = [] }, name }: AlertParts) {
+  const urls = <span className="mono">{disabledUrls.map((url) => visibleText(url, 200)).join(", ")}</span>;
+  const isOne = disabledUrls.length === 1;
   return (
     <div className="row-apart grow">
-      <p className="grow">
-        {name} answered 410 Gone: {isOne ? "its URL is" : "its URLs are"}{" "}
-        <strong>disabled until saved</strong>, and nothing is sent to{" "}
-        <span className="mono">{disabledUrls.map((url) => visibleText(url, 200)).join(", ")}</span>. When the
-        receiver is back, save and replay what failed. <FailedLink id={destination.id} />
-      </p>
+      {health === "url_disabled" ? (
+        <p className="grow">
+          {name} answered 410 Gone: {isOne ? "its URL is" : "its URLs are"}{" "}
+          <strong>disabled until saved</strong>, and nothing is sent to {urls}. When the receiver is back,
+          save and replay what failed. <FailedLink id={destination.id} />
+        </p>
+      ) : (
+        <p className="grow">
+          {name} has {isOne ? "a URL that" : "URLs that"} answered 410 Gone and {isOne ? "is" : "are"}{" "}
+          <strong>disabled until saved</strong>: {urls}. Messages go to its other URLs only.
+        </p>
+      )}
       <SaveAgain destination={destination} />
     </div>
   );
@@ -87,7 +112,7 @@ function Failing({ destination, status: { failingSince, lastError, retries }, na
           , first <Time at={failingSince} />
         </>
       )}
-      {lastError && <>: {visibleText(lastError, 200)}</>}. {remedyOf(lastError)}
+      {lastError && <>: {visibleText(lastError, 200)}</>}.
       {retries > 0 && ` ${counted(retries, "message")} will be tried again, for up to four hours.`} Once it is
       mended, send a test; what failed for good is sent again by a replay only.{" "}
       <FailedLink id={destination.id} />
