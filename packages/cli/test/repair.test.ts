@@ -44,7 +44,9 @@ it("takes what is damaged out of a log, says what was lost, and the collector st
   const kept = join(directory, "damaged-rows.jsonl");
   expect(repairing.err()).toContain(`jq -r '.text // empty' ${kept} | jq`);
   expect(repairing.err()).toContain("npx sluice import again.jsonl");
-  expect(JSON.parse(await readFile(kept, "utf8")).text).toContain('"event":"Ome"');
+  const line = JSON.parse(await readFile(kept, "utf8"));
+  expect(line.text).toContain('"event":"Ome"');
+  expect(line.messageIds).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
 
   const after = await start();
   const refused = cli(["repair", "--data-dir", directory]);
@@ -56,4 +58,14 @@ it("takes what is damaged out of a log, says what was lost, and the collector st
   expect(await again.code).toBe(0);
   expect(JSON.parse(again.out())).toMatchObject({ damaged: [] });
   expect(await cli(["repair", "--data-dir", join(directory, "none")]).code).toBe(5);
+
+  const bit = new DatabaseSync(join(directory, "sluice.db"));
+  bit.exec(
+    "UPDATE log_rows SET body = CAST(replace(CAST(body AS TEXT), 'Two', 'Twn') AS BLOB) WHERE first = 1",
+  );
+  bit.close();
+  const mending = cli(["repair", "--data-dir", directory]);
+  expect(await mending.code).toBe(0);
+  expect(mending.out()).toContain("offsets 1 to 1: one bit was wrong and is right again, nothing is lost");
+  await (await start()).close(1_000);
 });

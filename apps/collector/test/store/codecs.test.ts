@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ByteReader, ByteWriter } from "../../src/store/sqlite/bytes.js";
 import { ClassCodes, classMask, hashKey, hashPrefix } from "../../src/store/sqlite/key-hash.js";
 import { checkRow, DamagedRow, decodeRow, MetaWriter, writeExtras } from "../../src/store/sqlite/log-row.js";
+import { mendRow } from "../../src/store/sqlite/mend-row.js";
 import { ATTEMPT, encodeSettlement } from "../../src/store/sqlite/settle-request.js";
 import { ChunkWriter, readAttempts, readOutcomes, STREAM } from "../../src/store/sqlite/worker/chunks.js";
 import { FilterBanks } from "../../src/store/sqlite/worker/filter-bank.js";
@@ -203,7 +204,48 @@ describe("a row of the log", () => {
     }
     checkRow(made);
   });
+
+  it("is as it was again after any one bit of it has changed", () => {
+    const { row: made } = row();
+    for (const part of [made.meta, made.body]) {
+      for (let bit = 0; bit < 8 * part.length; bit++) {
+        const at = bit >> 3;
+        part[at] = (part[at] ?? 0) ^ (1 << (bit & 7));
+        const mended = mendRow(made);
+        part[at] = (part[at] ?? 0) ^ (1 << (bit & 7));
+        expect(mended).toEqual(made);
+      }
+    }
+  });
+
+  it("is not made up where more than one bit has changed", () => {
+    fc.assert(
+      fc.property(
+        fc.nat(),
+        fc.integer({ min: 1, max: 64 }),
+        fc.infiniteStream(fc.nat(255)),
+        (from, count, by) => {
+          const { row: made } = row();
+          const at = from % made.body.length;
+          const before = made.body.slice(at, at + count);
+          for (let i = at; i < Math.min(at + count, made.body.length); i++)
+            made.body[i] = by.next().value as number;
+          const changedBits = before.reduce(
+            (sum, byte, i) => sum + bitsIn(byte ^ (made.body[at + i] ?? 0)),
+            0,
+          );
+          fc.pre(changedBits > 1);
+          expect(mendRow(made)).toBeUndefined();
+        },
+      ),
+      { seed: 7 },
+    );
+  });
 });
+
+function bitsIn(byte: number): number {
+  return byte.toString(2).replaceAll("0", "").length;
+}
 
 describe("runs of outcomes and attempts", () => {
   const states: FinalState[] = ["delivered", "failed", "filtered", "skipped", "suppressed"];

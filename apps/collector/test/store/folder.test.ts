@@ -304,33 +304,42 @@ describe("a log that is repaired", () => {
     database.close();
     return directory;
   }
-  const flip = (first: number) => (database: DatabaseSync) => {
+  const withBytes = (first: number, by: number, count: number) => (database: DatabaseSync) => {
     const row = database.prepare("SELECT body FROM log_rows WHERE first = ?").get(first);
     const body = Uint8Array.from(row?.body as Uint8Array);
-    body[20] = (body[20] ?? 0) ^ 1;
+    for (let at = 20; at < 20 + count; at++) body[at] = (body[at] ?? 0) ^ by;
     database.prepare("UPDATE log_rows SET body = ? WHERE first = ?").run(body, first);
   };
+  const garble = (first: number) => withBytes(first, 0b110, 3);
+  const flipBit = (first: number) => withBytes(first, 1, 1);
   const remove = (first: number) => (database: DatabaseSync) =>
     void database.prepare("DELETE FROM log_rows WHERE first = ?").run(first);
+  const keptLines = (directory: string): { [field: string]: unknown }[] =>
+    readFileSync(join(directory, "damaged-rows.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
 
   it.each([
-    ["a damaged row among the newest", flip, 3, {}],
-    ["the newest row damaged", flip, 11, {}],
-    ["the oldest row damaged", flip, 0, {}],
+    ["a damaged row among the newest", garble, 3, {}],
+    ["the newest row damaged", garble, 11, {}],
+    ["the oldest row damaged", garble, 0, {}],
     ["a row missing among the newest", remove, 5, {}],
     ["the newest row missing", remove, 11, {}],
-    ["a damaged row in a sealed segment", flip, 6, { segmentMessages: 4 }],
+    ["a damaged row in a sealed segment", garble, 6, { segmentMessages: 4 }],
     ["a missing row in a sealed segment", remove, 5, { segmentMessages: 4 }],
   ])("opens with all messages but those that were lost: %s", async (_case, damage, first, tuning) => {
     const directory = await after(damage(first), tuning);
     const report = await repairStore({ directory });
-    expect(report.damaged).toEqual([{ first, end: first + 1, messages: 1 }]);
-    const kept = readFileSync(join(directory, "damaged-rows.jsonl"), "utf8").trim().split("\n");
-    expect(kept.map((line) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ first, end: first + 1 }),
-    ]);
-    if (damage === flip)
-      expect(Buffer.from(JSON.parse(kept[0] ?? "").body, "base64").toString()).toContain("batch");
+    const messageIds = damage === garble ? [`m${first}`] : [];
+    expect(report.damaged).toEqual([{ first, end: first + 1, messages: 1, messageIds }]);
+    expect(report.mended).toEqual([]);
+    const kept = keptLines(directory);
+    expect(kept).toEqual([expect.objectContaining({ first, end: first + 1, messageIds })]);
+    if (damage === garble) {
+      expect(Buffer.from(kept[0]?.body as string, "base64").toString()).toContain("batch");
+      expect(kept[0]?.text).toContain("batch");
+    }
 
     const store = await open(directory, { tuning });
     const left = Array.from({ length: 12 }, (_, i) => `m${i}`).filter((_, i) => i !== first);
@@ -348,9 +357,56 @@ describe("a log that is repaired", () => {
     expect((await repairStore({ directory })).damaged).toEqual([]);
   });
 
+  it.each([
+    ["among the newest", 3, {}],
+    ["the newest", 11, {}],
+    ["in a sealed segment", 6, { segmentMessages: 4 }],
+  ])("loses nothing where one bit of a row is wrong: %s", async (_case, first, tuning) => {
+    const directory = await after(flipBit(first), tuning);
+    const { mended, damaged } = await repairStore({ directory });
+    expect([mended, damaged]).toEqual([[{ first, end: first + 1 }], []]);
+    // As it was found: without text, so that nobody sends it again.
+    expect(keptLines(directory)).toEqual([
+      { first, end: first + 1, isMended: true, meta: expect.any(String), body: expect.any(String) },
+    ]);
+    const store = await open(directory, { tuning });
+    expect(await idsIn(store)).toEqual(Array.from({ length: 12 }, (_, i) => `m${i}`));
+    expect((await store.log.append(idsBatch(["m0", `m${first}`, "new"]))).duplicates).toEqual([0, 1]);
+  });
+
+  it("names the messages that the bytes still tell of, in a row of several batches", async () => {
+    const directory = temporaryDirectory();
+    const store = await open(directory);
+    await Promise.all([
+      store.log.append(idsBatch(["a", "b"])),
+      store.log.append(idsBatch(["c"])),
+      store.log.append(idsBatch(["d"])),
+    ]);
+    await store.close();
+    const database = new DatabaseSync(join(directory, "sluice.db"));
+    database.exec(
+      `UPDATE log_rows SET body = CAST(replace(CAST(body AS TEXT), '{"batch', '["batch') AS BLOB)`,
+    );
+    database.close();
+    expect(await repairStore({ directory })).toMatchObject({
+      rows: 1,
+      damaged: [{ first: 0, end: 4, messages: 4, messageIds: ["a", "b", "c", "d"] }],
+    });
+  });
+
+  it("copes with half a line that a run left behind which was killed", async () => {
+    const directory = await after(garble(3), {});
+    const line = JSON.stringify({ first: 0, end: 1, text: "of an earlier repair" });
+    writeFileSync(join(directory, "damaged-rows.jsonl"), `${line}\n${line.slice(0, 20)}`);
+    await repairStore({ directory });
+    expect(keptLines(directory).map(({ first }) => first)).toEqual([0, 3]);
+    writeFileSync(join(directory, "damaged-rows.jsonl"), line.slice(0, 20));
+    expect((await repairStore({ directory })).damaged).toEqual([]);
+  });
+
   it("changes nothing where all is well, and is refused where there is nothing or a collector runs", async () => {
     const directory = await after(() => {}, { segmentMessages: 4 });
-    expect(await repairStore({ directory })).toEqual({ rows: 12, damaged: [] });
+    expect(await repairStore({ directory })).toEqual({ rows: 12, mended: [], damaged: [] });
     expect(readdirSync(directory)).toEqual(["sluice.db"]);
     await expect(repairStore({ directory: join(directory, "other") })).rejects.toMatchObject({
       code: "not_found",

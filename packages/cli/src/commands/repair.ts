@@ -16,7 +16,7 @@ interface RepairOptions {
 export function repairCommand(io: Io): Command {
   const command = newCommand(
     "repair",
-    "read a stopped collector's whole log, and take out what is damaged so that the rest can be used",
+    "read a stopped collector's whole log, mend what can be mended, and take out what cannot so that the rest can be used",
   )
     .option(
       "--data-dir <folder>",
@@ -36,16 +36,23 @@ async function repair(options: RepairOptions, io: Io): Promise<void> {
     if (code === "not_found") throw new CommandFailure("notFound", message);
     throw error;
   });
-  const { rows, damaged, keptIn } = report;
+  const { rows, mended, damaged, keptIn } = report;
   const messages = damaged.reduce((sum, stretch) => sum + stretch.messages, 0);
   if (options.json) await io.out(`${terminalJson({ directory, ...report })}\n`);
   else {
     await io.out(`read ${plural(rows, "row", "rows")} of ${terminalText(directory)}\n`);
+    for (const { first, end } of mended) {
+      await io.out(`offsets ${first} to ${end - 1}: one bit was wrong and is right again, nothing is lost\n`);
+    }
     for (const { first, end, messages: lost } of damaged) {
       await io.out(`offsets ${first} to ${end - 1}: ${plural(lost, "message", "messages")} lost\n`);
     }
     if (keptIn === undefined) await io.out("nothing is damaged\n");
-    else await io.out(`their bytes are in ${terminalText(keptIn)}\n`);
+    else if (damaged.length === 0) await io.out(`the bytes as they were are in ${terminalText(keptIn)}\n`);
+    else
+      await io.out(
+        `their bytes, and the ids of the lost messages that can still be read, are in ${terminalText(keptIn)}\n`,
+      );
   }
   if (damaged.length > 0) {
     throw new CommandFailure(

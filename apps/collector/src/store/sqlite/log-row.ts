@@ -30,7 +30,7 @@ const HAS_IP = 1 << 3;
 const HAS_MADE_IDS = 1 << 4;
 const HAS_ONLY_DESTINATIONS = 1 << 5;
 const HAS_SKIPPED = 1 << 6;
-const CHECKSUM_BYTES = 4;
+export const CHECKSUM_BYTES = 4;
 
 /** What a batch carries that few do: its flags, and `extras` in the order of the flags. */
 export function writeExtras(
@@ -113,8 +113,13 @@ export class MetaWriter {
   }
 }
 
-function checksumOf(meta: Uint8Array, body: Uint8Array): number {
+/** Runs over the body, then over the meta behind the checksum's own place. */
+export function checksumOf(meta: Uint8Array, body: Uint8Array): number {
   return crc32(meta.subarray(CHECKSUM_BYTES), crc32(body));
+}
+
+export function readChecksum(meta: Uint8Array): number {
+  return new DataView(meta.buffer, meta.byteOffset).getUint32(0, true);
 }
 
 function writeChecksum(meta: Uint8Array, body: Uint8Array): void {
@@ -136,8 +141,7 @@ export function metaOf(batches: readonly RowBatch[], body: Uint8Array): Uint8Arr
 export function checkRow(row: LogRow): void {
   const { meta, body } = row;
   if (meta.length < CHECKSUM_BYTES) throw new DamagedRow(row.first);
-  const expected = new DataView(meta.buffer, meta.byteOffset).getUint32(0, true);
-  if (checksumOf(meta, body) !== expected) throw new DamagedRow(row.first);
+  if (checksumOf(meta, body) !== readChecksum(meta)) throw new DamagedRow(row.first);
 }
 
 /** A batch of a row; its body is a view into the row's. */

@@ -1,5 +1,6 @@
 import type { CancelTimer, Clock } from "@sluice/resilience";
 import type { Store } from "../store.js";
+import { checkNode } from "./check-node.js";
 import { sqliteConfigStore } from "./config-store.js";
 import { Connection } from "./connection.js";
 import { sqliteConsumers } from "./consumers.js";
@@ -38,6 +39,7 @@ export async function openSqliteStore({
   rejectionsKept = 10_000,
   tuning = {},
 }: SqliteStoreOptions): Promise<Store> {
+  checkNode();
   const log = new SqliteEventLog(() => connection);
   let figures: Figures = { head: -1, messages: 0, bytes: 0 };
   const connection = await Connection.open(

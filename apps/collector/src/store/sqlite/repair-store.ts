@@ -1,42 +1,61 @@
-import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { CollectorError, StorageUnavailable } from "../../errors.js";
+import { decodeBatch } from "../../messages/decode-batch.js";
+import { checkNode } from "./check-node.js";
 import { checkRow, decodeRow, type LogRow, MetaWriter } from "./log-row.js";
+import { mendRow } from "./mend-row.js";
 import { TUNING_DEFAULTS } from "./tuning.js";
 import { endOf } from "./worker/log.js";
 import { Segments } from "./worker/segments.js";
 
-/** A stretch of the log whose bytes are not those that were written. */
-export interface DamagedStretch {
+interface Stretch {
   /** The offset of its first message. */
   readonly first: number;
   /** The offset after its last one. */
   readonly end: number;
+}
+
+/** A stretch of the log whose bytes are not those that were written. */
+export interface DamagedStretch extends Stretch {
   /** How many messages were in it, as the indexes tell. */
   readonly messages: number;
+  /** Ids of the messages that were in it, as far as its bytes still tell; one of them may be damaged itself. */
+  readonly messageIds: readonly string[];
 }
 
 export interface RepairReport {
   /** Rows of the log that were read. */
   readonly rows: number;
+  /** Rows of which one bit was wrong: it has been put right, and nothing of them is lost. */
+  readonly mended: readonly Stretch[];
   readonly damaged: readonly DamagedStretch[];
-  /** The file that has the damaged rows' bytes now; absent where there were none. */
+  /** The file that has the bytes of all these rows as they were found; absent where there were none. */
   readonly keptIn?: string;
 }
 
-/** JSON lines; a stretch that is missing altogether has no bytes. */
+/** JSON lines; a stretch that is missing altogether has no bytes, and a row that was mended no text: it stands in the log. */
 const KEPT_FILE = "damaged-rows.jsonl";
 
 /** Stands where messages stood that cannot be read: no reader finds a message in it. */
 const NOTHING = new TextEncoder().encode("null");
 
 /**
- * Reads a stopped collector's whole log. What is damaged or missing is taken out, after its bytes were written to a file beside the
- * database; offsets, and the ids known to dedupe, stay. Then the folder can be opened, and no destination stops at it.
+ * Reads a stopped collector's whole log. A row of which one bit is wrong is mended. What is damaged further, or missing, is taken
+ * out, after its bytes were written to a file beside the database; offsets, and the ids known to dedupe, stay. Then the folder can be opened, and no destination stops at it.
  * Rejects with `StorageUnavailable` where the folder cannot be opened at all, or a collector has it.
  */
 export async function repairStore({ directory }: { readonly directory: string }): Promise<RepairReport> {
+  checkNode();
   // Not before it is needed: Node.js 22 warns of its SQLite where it is loaded.
   const { CannotOpen, DATABASE_FILE, openDatabase } = await import("./worker/database.js");
   if (!existsSync(join(directory, DATABASE_FILE))) {
@@ -56,33 +75,43 @@ export async function repairStore({ directory }: { readonly directory: string })
       retention: {},
       tuning: TUNING_DEFAULTS,
     });
-    const { rows, found } = readAll(database, segments);
-    if (found.length === 0) return { rows, damaged: [] };
+    const { rows, mended, found } = readAll(database, segments);
+    if (mended.length === 0 && found.length === 0) return { rows, mended: [], damaged: [] };
     const keptIn = join(directory, KEPT_FILE);
-    keep(database, keptIn, found);
-    database.exec("BEGIN IMMEDIATE");
-    const damaged = found.map(({ first, end }) => ({
-      first,
-      end,
-      messages: segments.forget(first, end),
+    const damaged = found.map((stretch) => ({
+      ...stretch,
+      messageIds: readableIds(rowAt(database, stretch.first)),
     }));
-    for (const { first, end } of damaged) replace(database, first, end, segments.timeOf(first));
+    const lines = [
+      ...mended.map((row) => ({ ...stretchOf(row), isMended: true, ...bytesOf(rowAt(database, row.first)) })),
+      ...damaged.map((stretch) => ({ ...stretch, ...bytesOf(rowAt(database, stretch.first), "with text") })),
+    ];
+    keep(keptIn, lines);
+    database.exec("BEGIN IMMEDIATE");
+    for (const row of mended) putRow(database, row);
+    const report = damaged.map((stretch) => {
+      const { first, end } = stretch;
+      const messages = segments.forget(first, end);
+      putRow(database, emptyRow(database, first, end, segments.timeOf(first)));
+      return { ...stretch, messages };
+    });
     database.exec("COMMIT");
-    return { rows, damaged, keptIn };
+    return { rows, mended: mended.map(stretchOf), damaged: report, keptIn };
   } finally {
     database.close();
   }
 }
 
-interface Stretch {
-  readonly first: number;
-  readonly end: number;
+interface Findings {
+  readonly rows: number;
+  /** As they are to be. */
+  readonly mended: readonly LogRow[];
+  /** What cannot be mended. */
+  readonly found: readonly Stretch[];
 }
 
-function readAll(
-  database: DatabaseSync,
-  segments: Segments,
-): { readonly rows: number; readonly found: readonly Stretch[] } {
+function readAll(database: DatabaseSync, segments: Segments): Findings {
+  const mended: LogRow[] = [];
   const found: Stretch[] = [];
   /** Where the row begins that is damaged and whose end the next row tells. */
   let damagedFrom: number | undefined;
@@ -96,13 +125,18 @@ function readAll(
     rows += 1;
     if (damagedFrom !== undefined) found.push({ first: damagedFrom, end: row.first });
     else if (row.first > end) found.push({ first: end, end: row.first });
-    const rowEnd = endOfSound(row);
+    let rowEnd = endOfSound(row);
+    if (rowEnd === undefined) {
+      const mendedRow = mendRow(row);
+      rowEnd = mendedRow && endOfSound(mendedRow);
+      if (mendedRow !== undefined) mended.push(mendedRow);
+    }
     damagedFrom = rowEnd === undefined ? row.first : undefined;
     end = rowEnd ?? end;
   }
   const last = damagedFrom ?? end;
   if (last < segments.end) found.push({ first: last, end: segments.end });
-  return { rows, found };
+  return { rows, mended, found };
 }
 
 /** The offset after a row's last message; undefined where the row is damaged. */
@@ -115,28 +149,61 @@ function endOfSound(row: LogRow): number | undefined {
   }
 }
 
-/** Appends the rows as they are, and the requests' text for people to read, to a file that only the owner can read, synced. */
-function keep(database: DatabaseSync, file: string, stretches: readonly Stretch[]): void {
-  const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
-  const descriptor = openSync(file, "a", 0o600);
+function stretchOf(row: LogRow): Stretch {
+  return { first: row.first, end: endOf(decodeRow(row)) };
+}
+
+function rowAt(database: DatabaseSync, first: number): LogRow | undefined {
+  const statement = database.prepare("SELECT first, meta, body FROM log_rows WHERE first = ?");
+  return statement.get(first) as unknown as LogRow | undefined;
+}
+
+/** Where the requests cannot be parsed any more; what messages carry may be named so too. */
+const MESSAGE_ID = /"messageId"\s*:\s*"([^"\\]{1,99})"/g;
+
+function readableIds(row: LogRow | undefined): string[] {
+  if (row === undefined) return [];
   try {
-    const rowAt = database.prepare("SELECT first, meta, body FROM log_rows WHERE first = ?");
-    for (const { first, end } of stretches) {
-      const row = rowAt.get(first) as unknown as LogRow | undefined;
-      const bytes =
-        row === undefined
-          ? {}
-          : { meta: base64(row.meta), body: base64(row.body), text: Buffer.from(row.body).toString("utf8") };
-      writeSync(descriptor, `${JSON.stringify({ first, end, ...bytes })}\n`);
-    }
+    return decodeRow(row).flatMap((batch) =>
+      decodeBatch({ ...batch, sourceId: "" }).map(({ messageId }) => messageId),
+    );
+  } catch {
+    const text = Buffer.from(row.body).toString("utf8");
+    return Array.from(text.matchAll(MESSAGE_ID), ([, id]) => id ?? "");
+  }
+}
+
+/** A row as it was found; its requests' text is for people to read. */
+function bytesOf(row: LogRow | undefined, text?: "with text"): object {
+  if (row === undefined) return {};
+  const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
+  return {
+    meta: base64(row.meta),
+    body: base64(row.body),
+    ...(text === undefined ? {} : { text: Buffer.from(row.body).toString("utf8") }),
+  };
+}
+
+/** Appends to a file that only the owner can read, synced. Half a line, of a run that was cut short, is overwritten: that run changed nothing. */
+function keep(file: string, lines: readonly object[]): void {
+  const descriptor = openSync(file, "a+", 0o600);
+  try {
+    ftruncateSync(descriptor, readFileSync(descriptor).lastIndexOf("\n") + 1);
+    for (const line of lines) appendFileSync(descriptor, `${JSON.stringify(line)}\n`);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Puts a row without messages in the place of a stretch. */
-function replace(database: DatabaseSync, first: number, end: number, receivedAtMs: number): void {
+function putRow(database: DatabaseSync, { first, meta, body }: LogRow): void {
+  database
+    .prepare("INSERT OR REPLACE INTO log_rows (first, meta, body) VALUES (?, ?, ?)")
+    .run(first, meta, body);
+}
+
+/** A row without messages, for the place of a stretch. */
+function emptyRow(database: DatabaseSync, first: number, end: number, receivedAtMs: number): LogRow {
   const meta = new MetaWriter();
   const { no } = database.prepare("SELECT min(no) AS no FROM sources").get() as { no: number };
   meta.add({
@@ -148,7 +215,5 @@ function replace(database: DatabaseSync, first: number, end: number, receivedAtM
     skipped: [],
     extras: new Uint8Array(0),
   });
-  database
-    .prepare("INSERT OR REPLACE INTO log_rows (first, meta, body) VALUES (?, ?, ?)")
-    .run(first, meta.seal(NOTHING), NOTHING);
+  return { first, meta: meta.seal(NOTHING), body: NOTHING };
 }

@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { afterEach, describe, expect, test } from "vitest";
+import { startCollector } from "../../src/collector.js";
+import { createLogger } from "../../src/logger.js";
+import { checkNode } from "../../src/store/sqlite/check-node.js";
+import { repairStore } from "../../src/store/sqlite/repair-store.js";
+import { temporaryDirectories } from "./temporary-directory.js";
+
+const temporaryDirectory = temporaryDirectories();
+
+describe("checkNode", () => {
+  test.each(["22.13.0", "22.14.1", "23.0.0", "24.21.0", "100.0.0"])("takes %s", (version) => {
+    expect(() => checkNode(version)).not.toThrow();
+  });
+  test.each(["20.20.2", "22.12.9", "22.5.0", "18.0.0", "8.17.0"])("refuses %s, in words", (version) => {
+    expect(() => checkNode(version)).toThrow(`needs Node.js 22.13 or newer, and this is ${version}`);
+  });
+  test("says what the package says", () => {
+    const { engines } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+    expect(() => checkNode(engines.node.replace(">=", ""))).not.toThrow();
+    expect(() => checkNode("22.12.0")).toThrow(engines.node.replace(">=", ""));
+  });
+});
+
+describe("on a Node.js that is too old", () => {
+  const { node } = process.versions;
+  afterEach(() => {
+    Object.defineProperty(process.versions, "node", { value: node, configurable: true });
+  });
+
+  test("a collector is not started and a log is not repaired, and both say why", async () => {
+    Object.defineProperty(process.versions, "node", { value: "20.20.2", configurable: true });
+    const dataDirectory = temporaryDirectory();
+    const logger = createLogger({ level: "error", write: () => {} });
+    const starting = startCollector({ mode: "dev", host: "127.0.0.1", port: 0, dataDirectory, logger });
+    await expect(starting).rejects.toThrow(/needs Node.js 22.13 or newer, and this is 20.20.2/);
+    await expect(repairStore({ directory: dataDirectory })).rejects.toThrow(/needs Node.js 22.13/);
+  });
+});
