@@ -184,6 +184,9 @@ export interface TestSendView {
 
 export type DeliveryStateView = "delivered" | "pending" | "failed" | "filtered" | "skipped" | "suppressed";
 
+/** The ways in which a delivery can have ended. */
+export type FinalStateView = Exclude<DeliveryStateView, "pending">;
+
 export interface AttemptView {
   /** The round, from 1. */
   readonly attempt: number;
@@ -276,8 +279,8 @@ export interface ReplayFilter {
   readonly type?: string;
   readonly event?: string;
   readonly userId?: string;
-  /** Only messages that ended so there. */
-  readonly state?: DeliveryStateView;
+  /** Only messages that ended so there: pending ones are on their way, and are tried at once by a retry. */
+  readonly state?: FinalStateView;
   readonly from?: string;
   readonly to?: string;
 }

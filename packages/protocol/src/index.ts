@@ -13,6 +13,7 @@ export type {
   DestinationStatusView,
   DestinationView,
   FilterRuleView,
+  FinalStateView,
   ListAnswer,
   LiveEventView,
   MessageSummary,

@@ -8,8 +8,8 @@ export interface ReplayRequest {
   readonly event?: string;
   /** `userId`, or `anonymousId` where there is none. */
   readonly userId?: string;
-  /** Only messages that ended so. Default: any final state. Pending ones are on their way and are never replayed. */
-  readonly state?: FinalState | "pending";
+  /** Only messages that ended so. Default: any way. Pending ones are on their way and are never replayed. */
+  readonly state?: FinalState;
   /** By receipt, inclusive and exclusive. */
   readonly fromMs?: number;
   readonly toMs?: number;
@@ -92,7 +92,6 @@ function freshReplay(offset: Offset, dueAtMs: number): Retry {
 /** Offsets of the messages that the request means, page by page. */
 async function* settledMessages(store: Store, request: ReplayRequest): AsyncGenerator<Offset[]> {
   const { destinationId, state } = request;
-  if (state === "pending") return;
   let cursor: string | undefined;
   do {
     const page =

@@ -184,6 +184,14 @@ describe("what becomes of a message", () => {
     expect(api.destination.delivered.map(({ messageId }) => messageId)).toEqual(["m-1", "m-2", "m-1"]);
     const nowhere = { filter: { destinationId: "dst_none" } };
     expect((await api.ask("POST", "/api/v1/replays", nowhere)).status).toBe(404);
+    const underWay = { filter: { ...filter, state: "pending" } };
+    expect(await api.ask("POST", "/api/v1/replays", underWay)).toMatchObject({
+      status: 400,
+      body: {
+        message:
+          "invalid_request: filter.state: Expected one of delivered, failed, filtered, skipped, suppressed",
+      },
+    });
   });
 });
 

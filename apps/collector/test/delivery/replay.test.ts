@@ -46,7 +46,6 @@ describe("a replay", () => {
     ["by type", { type: "page" }, ["ok3"]],
     ["by message", { messageId: "ok1" }, ["ok1"]],
     ["by a time in which there was nothing", { toMs: 0 }, []],
-    ["of pending ones", { state: "pending" }, []],
   ])("%s counts first and then sends under the same ids", async (_name, filter, expected) => {
     const { clock, fixture, destinationId, again } = await settled();
     const request = { destinationId, ...filter };

@@ -1,4 +1,4 @@
-import type { DeliveryStateView } from "@sluice/protocol";
+import type { FinalStateView } from "@sluice/protocol";
 import { type Command, Option } from "commander";
 import { examples, newCommand } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
@@ -35,7 +35,7 @@ export function replayCommand(io: Io): Command {
       new Option(
         "--state <state>",
         "only messages that ended so; pending ones are under way already",
-      ).choices(["delivered", "failed", "filtered", "skipped", "suppressed"] satisfies DeliveryStateView[]),
+      ).choices(["delivered", "failed", "filtered", "skipped", "suppressed"] satisfies FinalStateView[]),
     )
     .option("--from <time>", "received not before this time (ISO 8601)")
     .option("--to <time>", "received before this time (ISO 8601)")
@@ -56,7 +56,7 @@ async function replay(options: ReplayOptions, io: Io): Promise<void> {
     client.destinations.list(page),
   );
   const { message: messageId, user: userId, type, event, from, to } = options;
-  const state = options.state as DeliveryStateView | undefined;
+  const state = options.state as FinalStateView | undefined;
   const filter = Object.entries({
     destinationId: id,
     messageId,

@@ -11,11 +11,12 @@ import {
 import type { Rejection } from "../../store/store.js";
 import type { SameShape } from "../same-shape.js";
 
-export const StateSchema = Type.Union(
-  (["delivered", "pending", "failed", "filtered", "skipped", "suppressed"] as const).map((state) =>
-    Type.Literal(state),
-  ),
-);
+const FINAL_STATES = ["delivered", "failed", "filtered", "skipped", "suppressed"] as const;
+const stateOf = <T extends string>(states: readonly T[]) =>
+  Type.Union(states.map((state) => Type.Literal(state)));
+
+export const FinalStateSchema = stateOf(FINAL_STATES);
+export const StateSchema = stateOf([...FINAL_STATES, "pending"]);
 
 export const AttemptSchema = Type.Object({
   attempt: Type.Integer({ description: "The round, from 1" }),

@@ -5,7 +5,7 @@ import { findDestination } from "../destinations/find-destination.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { endpoint } from "../endpoint.js";
 import { timeParameters, timeSpan } from "../list-query.js";
-import { StateSchema } from "../messages/message-schema.js";
+import { FinalStateSchema } from "../messages/message-schema.js";
 import { newId } from "../new-id.js";
 import type { SameShape } from "../same-shape.js";
 
@@ -18,7 +18,7 @@ const ReplayInputSchema = Type.Object(
         type: Type.Optional(Type.String()),
         event: Type.Optional(Type.String()),
         userId: Type.Optional(Type.String()),
-        state: Type.Optional(StateSchema),
+        state: Type.Optional(FinalStateSchema),
         ...timeParameters,
       },
       { additionalProperties: false },

@@ -1,6 +1,6 @@
 import {
-  type DeliveryStateView,
   type DestinationView,
+  type FinalStateView,
   MESSAGE_KINDS,
   type ReplayFilter,
 } from "@sluice/protocol";
@@ -17,7 +17,7 @@ import { STATE_ORDER, STATES } from "../../words/states.js";
 
 interface ReplayDraft {
   readonly destinationId: string;
-  readonly state: DeliveryStateView | "";
+  readonly state: FinalStateView | "";
   readonly type: string;
   readonly messageId: string;
   readonly event: string;
