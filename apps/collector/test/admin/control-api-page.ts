@@ -22,8 +22,9 @@ at \`/api/v1/openapi.json\` and shows it at \`/api/v1/docs\`; this page is made 
 
 **Token.** Every call needs \`Authorization: Bearer TOKEN\`. \`sluice dev\` prints its token; a production collector takes one
 from \`SLUICE_ADMIN_TOKEN\`, or makes one at its first start and writes it to \`admin-token\` in the data folder. Tokens are
-stored as hashes. A token with \`read\` access may change nothing, and sees of write
-keys only their beginnings. After five wrong tokens an address waits, first a second,
+stored as hashes. A token with \`read\` access may change nothing, sees of write keys only their
+beginnings, and of webhooks' URLs only where they lead (\`https://hooks.example/…\`), also in reasons, errors, receivers' answers and the
+audit log: their paths and queries can be secrets. It searches only in what it is shown. After five wrong tokens an address waits, first a second,
 then twice as long each time up to a minute (429 with \`Retry-After\`); tokens it used before go on working.
 
 **Shapes.** JSON both ways. Times are ISO 8601 in UTC with milliseconds, durations milliseconds with \`Ms\` in their names.

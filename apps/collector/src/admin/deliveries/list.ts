@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { endpoint } from "../endpoint.js";
+import { fillPage } from "../fill-page.js";
 import { listOf, listParameters, pageRequest, timeParameters, timeSpan } from "../list-query.js";
-import { maskQueries } from "../mask-queries.js";
+import { maskUrls } from "../mask-urls.js";
 import { StateSchema } from "../messages/message-schema.js";
 import { DeliverySchema, deliveryView } from "./delivery-schema.js";
 
@@ -23,29 +24,25 @@ export const listDeliveries = endpoint({
   ),
   answers: { status: 200, description: "A page of deliveries", schema: listOf(DeliverySchema) },
   async handle({ query, token }, { store }) {
-    const { destinationId, state, error } = query;
-    const page = await store.consumers.list(
-      {
-        ...(destinationId === undefined ? {} : { consumerId: destinationId }),
-        ...(state === undefined ? {} : { state }),
-        ...(error === undefined ? {} : { error }),
-        ...timeSpan(query),
-      },
-      pageRequest(query),
-    );
-    const items = await Promise.all(
-      page.items.map(async (delivery) => {
-        const stored = await store.log.get(delivery.offset);
-        return stored === undefined ? undefined : maskQueries(token, deliveryView(delivery, stored));
-      }),
-    );
-    return {
-      status: 200,
-      body: {
-        // A message that retention or a deletion took meanwhile has nothing left to show.
-        items: items.filter((item) => item !== undefined),
-        ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
-      },
+    const { destinationId, state, error = "" } = query;
+    const wanted = {
+      ...(destinationId === undefined ? {} : { consumerId: destinationId }),
+      ...(state === undefined ? {} : { state }),
+      // The store knows reasons as they are, and only in what it is shown may a token search.
+      ...(error === "" || token.access !== "full" ? {} : { error }),
+      ...timeSpan(query),
     };
+    const body = await fillPage(
+      pageRequest(query),
+      (page) => store.consumers.list(wanted, page),
+      async (delivery) => {
+        const stored = await store.log.get(delivery.offset);
+        // A message that retention or a deletion took meanwhile has nothing left to show.
+        if (stored === undefined) return undefined;
+        const shown = maskUrls(token, deliveryView(delivery, stored));
+        return shown.reason.includes(error) ? shown : undefined;
+      },
+    );
+    return { status: 200, body };
   },
 });

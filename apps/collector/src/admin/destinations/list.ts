@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters } from "../list-query.js";
-import { maskQueries } from "../mask-queries.js";
+import { maskUrls } from "../mask-urls.js";
 import { pageOfDocuments } from "../page-documents.js";
 import { DestinationSchema, destinationView } from "./destination-schema.js";
 
@@ -19,7 +19,7 @@ export const listDestinations = endpoint({
     return {
       status: 200,
       body: pageOfDocuments(all, query, (destination) =>
-        maskQueries(token, destinationView(destination, catalog)),
+        maskUrls(token, destinationView(destination, catalog)),
       ),
     };
   },

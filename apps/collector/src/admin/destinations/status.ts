@@ -1,6 +1,6 @@
 import { type DestinationStatusView, formatTime } from "@sluice/protocol";
 import { endpoint } from "../endpoint.js";
-import { maskQueries } from "../mask-queries.js";
+import { maskUrls } from "../mask-urls.js";
 import { DestinationStatusSchema } from "./destination-schema.js";
 import { findDestination } from "./find-destination.js";
 
@@ -38,6 +38,6 @@ export const destinationStatus = endpoint({
       ...(nextProbeAtMs === undefined ? {} : { nextAttemptAt: formatTime(nextProbeAtMs) }),
       ...(lastError === undefined ? {} : { lastError }),
     };
-    return { status: 200, body: maskQueries(token, body) };
+    return { status: 200, body: maskUrls(token, body) };
   },
 });

@@ -8,7 +8,7 @@ import {
 import type { Clock } from "@sluice/resilience";
 import type { LiveEvent, LiveEvents } from "../../live-events.js";
 import type { Offset, Store, StoredMessage } from "../../store/store.js";
-import { maskQueries } from "../mask-queries.js";
+import { maskUrls } from "../mask-urls.js";
 import type { KnownToken } from "../tokens.js";
 import { bell } from "./bell.js";
 import { droppedJson, outcomeJson, rejectedJson, rejectedSubject } from "./event-json.js";
@@ -137,7 +137,7 @@ export async function readLive({
   };
   const sendOutcome = async (event: OutcomeEvent): Promise<void> => {
     if (asksAll) {
-      send("outcome", outcomeJson(maskQueries(token, event)));
+      send("outcome", outcomeJson(maskUrls(token, event)));
       return;
     }
     let entry = remembered.get(event.offset);
@@ -150,7 +150,7 @@ export async function readLive({
         sendMessage(recentMessage(stored));
       }
     }
-    if (entry.matches) send("outcome", outcomeJson(maskQueries(token, event)));
+    if (entry.matches) send("outcome", outcomeJson(maskUrls(token, event)));
   };
   const skipWhenTooFarBehind = (): void => {
     const behind = log.head() - cursor;

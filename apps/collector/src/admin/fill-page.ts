@@ -1,0 +1,24 @@
+import type { Page, PageRequest } from "../store/store.js";
+
+/** One request looks at so many items of the store at most; what is beyond is for the next page. */
+const MOST_LOOKED_AT = 5_000;
+
+/** Pages of the store, until enough of their items are to be shown or enough were looked at; `show` leaves one out with undefined. */
+export async function fillPage<A, B>(
+  { limit, cursor: from }: PageRequest,
+  read: (page: PageRequest) => Promise<Page<A>>,
+  show: (item: A) => Promise<B | undefined>,
+): Promise<{ items: B[]; nextCursor?: string }> {
+  const items: B[] = [];
+  let cursor = from;
+  for (let looked = 0; ; ) {
+    // A page of the store is taken whole, so that its cursor is ours: never more than are still wanted.
+    const page = await read({ limit: limit - items.length, ...(cursor === undefined ? {} : { cursor }) });
+    const shown = await Promise.all(page.items.map(show));
+    items.push(...shown.filter((item) => item !== undefined));
+    looked += page.items.length;
+    cursor = page.nextCursor;
+    if (cursor === undefined) return { items };
+    if (items.length >= limit || looked >= MOST_LOOKED_AT) return { items, nextCursor: cursor };
+  }
+}

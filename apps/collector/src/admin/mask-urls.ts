@@ -1,0 +1,38 @@
+import type { KnownToken } from "./tokens.js";
+
+/** A URL, also in the middle of a sentence or of a receiver's answer: its origin and what comes after that. */
+const URL_IN_TEXT = /(https?:\/\/[^\s/?#"<>\\]+)([/?#\\][^\s"<>]*)/gi;
+/** Ends the sentence's part, not the URL's. */
+const PUNCTUATION = /[:;,.)]*$/;
+/** Fields that are a URL, blanks and all, as a client typed it. */
+const URL_FIELDS: ReadonlySet<string> = new Set(["url", "webhookUrl"]);
+
+/**
+ * What a token may see of a destination: receivers that know no signatures are given a secret in their URL's path or query, which is
+ * for those alone who may change it; others see where it leads. Every text is looked at, at any depth, since reasons, errors and
+ * answers name URLs too.
+ */
+export function maskUrls<T>({ access }: Pick<KnownToken, "access">, shown: T): T {
+  return access === "full" ? shown : (masked(shown) as T);
+}
+
+function masked(value: unknown): unknown {
+  if (typeof value === "string") return value.replace(URL_IN_TEXT, maskedUrl);
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      masked(URL_FIELDS.has(name) && typeof inner === "string" ? asSent(inner) : inner),
+    ]),
+  );
+}
+
+function asSent(typed: string): string {
+  return /^\s*https?:/i.test(typed) && URL.canParse(typed) ? new URL(typed).href : typed;
+}
+
+function maskedUrl(url: string, origin: string, rest: string): string {
+  const after = PUNCTUATION.exec(rest)?.[0] ?? "";
+  return rest.slice(0, rest.length - after.length) === "/" ? url : `${origin}/…${after}`;
+}
