@@ -191,7 +191,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
     (it) => it.close(),
   );
   const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
-  const rates = keep(startRateHistory(metrics, clock), (it) => it.close());
+  const rates = keep(await startRateHistory(metrics, clock, store.config), (it) => it.close());
 
   const dashboard = options.dashboardDirectory ?? findDashboard();
   const server = keep(

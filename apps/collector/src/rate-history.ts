@@ -2,8 +2,9 @@ import type { RatePointView, RateSpan, RatesView } from "@sluice/protocol";
 import { formatTime } from "@sluice/protocol";
 import type { CancelTimer, Clock } from "@sluice/resilience";
 import type { Metrics, Sample } from "./metrics.js";
+import type { ConfigStore } from "./store/store.js";
 
-/** How finely and how far back each span is kept: 618 points in all, in memory only. */
+/** How finely and how far back each span is kept: 618 points in all. */
 export const RATE_SPANS: Readonly<Record<RateSpan, { readonly everyMs: number; readonly points: number }>> = {
   "5m": { everyMs: 2_000, points: 150 },
   "1h": { everyMs: 20_000, points: 180 },
@@ -11,31 +12,66 @@ export const RATE_SPANS: Readonly<Record<RateSpan, { readonly everyMs: number; r
 };
 /** The counters are read this often: the finest of the spans. */
 const READ_EVERY_MS = RATE_SPANS["5m"].everyMs;
+/** And written this often while anything happens, as one document of at most 100 KB: a kill takes no more of the charts. */
+const STORE_EVERY_MS = 60_000;
+const KIND = "rates";
+const ID = "collector";
 
 /** What the collector did over the last minutes, hours and day, for whoever comes to look later. */
 export interface RateHistory {
   read(span: RateSpan): RatesView;
-  close(): void;
+  /** Resolves when it is stored for the next start. */
+  close(): Promise<void>;
 }
 
-/** Begins to read the counters at once, and goes on until it is closed. */
-export function startRateHistory(metrics: Pick<Metrics, "read">, clock: Clock): RateHistory {
+type KeptPoints = { readonly [span in RateSpan]: readonly RatePointView[] };
+
+/** Goes on where an earlier collector on the same data stopped, reads the counters at once, and then until it is closed. */
+export async function startRateHistory(
+  metrics: Pick<Metrics, "read">,
+  clock: Clock,
+  config: Pick<ConfigStore, "get" | "put">,
+): Promise<RateHistory> {
+  const kept = (await config.get<KeptPoints>(KIND, ID))?.value;
   const first = readCounters(metrics, clock.now());
-  const series = {
-    "5m": newSeries(first, RATE_SPANS["5m"]),
-    "1h": newSeries(first, RATE_SPANS["1h"]),
-    "24h": newSeries(first, RATE_SPANS["24h"]),
+  const begin = (span: RateSpan): Series => newSeries(first, RATE_SPANS[span], kept?.[span] ?? []);
+  const series = { "5m": begin("5m"), "1h": begin("1h"), "24h": begin("24h") };
+  let stored = first;
+  let writing: Promise<void> = Promise.resolve();
+  const store = async (counters: Counters): Promise<void> => {
+    const points: KeptPoints = {
+      "5m": series["5m"].pointsWith(counters),
+      "1h": series["1h"].pointsWith(counters),
+      "24h": series["24h"].pointsWith(counters),
+    };
+    // That the store takes no writes is told elsewhere; the next one has these points as well.
+    await config.put(KIND, ID, points).catch(() => {});
   };
   let cancel: CancelTimer = clock.after(READ_EVERY_MS, tick);
   function tick(): void {
     const counters = readCounters(metrics, clock.now());
     for (const one of Object.values(series)) one.take(counters);
+    if (Math.abs(counters.atMs - stored.atMs) >= STORE_EVERY_MS && !isSilent(stored, counters)) {
+      stored = counters;
+      writing = store(counters);
+    }
     cancel = clock.after(READ_EVERY_MS, tick);
   }
   return {
     read: (span) => ({ everyMs: RATE_SPANS[span].everyMs, points: series[span].points() }),
-    close: () => cancel(),
+    async close() {
+      cancel();
+      await writing;
+      await store(readCounters(metrics, clock.now()));
+    },
   };
+}
+
+/** Nothing happened between two readings. */
+function isSilent(before: Counters, after: Counters): boolean {
+  return (["accepted", "rejected", "delivered", "failed", "retried"] as const).every(
+    (count) => before[count] === after[count],
+  );
 }
 
 /** What is read of the counters at one moment; all count since the collector's start. */
@@ -53,11 +89,19 @@ export interface Counters {
 interface Series {
   take(counters: Counters): void;
   points(): readonly RatePointView[];
+  /** The same with the one that is not closed yet, as it is now. */
+  pointsWith(counters: Counters): readonly RatePointView[];
 }
 
 /** A point is closed by the first reading that is due after it: a late one makes a longer point, not a gap. */
-function newSeries(first: Counters, { everyMs, points: most }: { everyMs: number; points: number }): Series {
-  const points: RatePointView[] = [];
+function newSeries(
+  first: Counters,
+  { everyMs, points: most }: { readonly everyMs: number; readonly points: number },
+  kept: readonly RatePointView[],
+): Series {
+  const isOld = ({ at }: RatePointView, nowMs: number): boolean => Date.parse(at) <= nowMs - everyMs * most;
+  // Of a clock that was set back meanwhile there may be some of the future.
+  const points = kept.filter((point) => !isOld(point, first.atMs) && Date.parse(point.at) <= first.atMs);
   let last = first;
   return {
     take(counters) {
@@ -65,10 +109,12 @@ function newSeries(first: Counters, { everyMs, points: most }: { everyMs: number
       if (counters.atMs < last.atMs) last = counters;
       if (counters.atMs - last.atMs < everyMs) return;
       points.push(ratePoint(last, counters));
-      if (points.length > most) points.shift();
+      while (points[0] !== undefined && isOld(points[0], counters.atMs)) points.shift();
       last = counters;
     },
     points: () => [...points],
+    pointsWith: (counters) =>
+      counters.atMs > last.atMs ? [...points, ratePoint(last, counters)] : [...points],
   };
 }
 

@@ -1,7 +1,11 @@
+import type { RateSpan } from "@sluice/protocol";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
+import { StorageUnavailable } from "../src/errors.js";
 import { createMetrics, LATENCY_BUCKETS_SECONDS } from "../src/metrics.js";
-import { RATE_SPANS, ratePoint, startRateHistory } from "../src/rate-history.js";
+import { RATE_SPANS, type RateHistory, ratePoint, startRateHistory } from "../src/rate-history.js";
+import { openMemoryStore } from "../src/store/memory/open-memory-store.js";
+import type { ConfigStore } from "../src/store/store.js";
 
 function collectorCounters() {
   const metrics = createMetrics();
@@ -14,11 +18,17 @@ function collectorCounters() {
   };
 }
 
+/** Where nothing was kept, and nothing is. */
+const keptNowhere: Pick<ConfigStore, "get" | "put"> = {
+  get: async () => undefined,
+  put: async (_kind, id, value) => ({ id, version: 1, value }),
+};
+
 test("a point holds what happened in its time, over all destinations", async () => {
   const clock = manualClock();
   const { metrics, ingested, ended, retried, latency } = collectorCounters();
   ingested.inc(["accepted"], 1_000);
-  const history = startRateHistory(metrics, clock);
+  const history = await startRateHistory(metrics, clock, keptNowhere);
   ingested.inc(["accepted"], 6);
   ingested.inc(["duplicate"], 2);
   ingested.inc(["rejected"], 1);
@@ -40,14 +50,14 @@ test("a point holds what happened in its time, over all destinations", async () 
   expect(points[0]?.latencyP50Ms).toBeLessThan(25);
   expect(points[0]?.latencyP99Ms).toBeGreaterThan(250);
   expect(points[1]).not.toHaveProperty("latencyP50Ms");
-  history.close();
+  await history.close();
   expect(clock.pending).toBe(0);
 });
 
 test("each span keeps its points and no more, however long the collector runs", async () => {
   const clock = manualClock();
   const { metrics, ingested } = collectorCounters();
-  const history = startRateHistory(metrics, clock);
+  const history = await startRateHistory(metrics, clock, keptNowhere);
   ingested.inc(["accepted"]);
   await clock.advance(2 * 60 * 60 * 1_000);
   ingested.inc(["accepted"], 5);
@@ -59,13 +69,13 @@ test("each span keeps its points and no more, however long the collector runs", 
     ...new Array<number>(23).fill(0),
     5,
   ]);
-  history.close();
+  await history.close();
 });
 
 test("a clock that is set back makes no point of negative length, and no pause", async () => {
   const clock = manualClock();
   const { metrics, ingested } = collectorCounters();
-  const history = startRateHistory(metrics, clock);
+  const history = await startRateHistory(metrics, clock, keptNowhere);
   await clock.advance(2_000);
   clock.jump(-3_600_000);
   ingested.inc(["accepted"], 7);
@@ -73,7 +83,66 @@ test("a clock that is set back makes no point of negative length, and no pause",
   const { points } = history.read("5m");
   expect(points.length).toBe(2);
   expect(points.every(({ overMs }) => overMs === 2_000)).toBe(true);
-  history.close();
+  await history.close();
+});
+
+test("what was kept is there after a restart, a kill takes a minute at most, and what is too old is left out", async () => {
+  const clock = manualClock();
+  const { config } = openMemoryStore({ clock });
+  const accepted = (span: RateSpan, history: RateHistory) =>
+    history.read(span).points.flatMap(({ accepted }) => (accepted === 0 ? [] : [accepted]));
+  const begin = async () => {
+    const { metrics, ingested } = collectorCounters();
+    return { ingested, history: await startRateHistory(metrics, clock, config) };
+  };
+
+  const closed = await begin();
+  closed.ingested.inc(["accepted"], 3);
+  await clock.advance(20_000);
+  await closed.history.close();
+
+  await clock.advance(10_000);
+  const killed = await begin();
+  expect(accepted("5m", killed.history)).toEqual([3]);
+  expect(accepted("1h", killed.history)).toEqual([3]);
+  expect(accepted("24h", killed.history)).toEqual([3]);
+  killed.ingested.inc(["accepted"], 4);
+  await clock.advance(60_000);
+  killed.ingested.inc(["accepted"], 5);
+  await clock.advance(20_000);
+  expect(accepted("5m", killed.history)).toEqual([3, 4, 5]);
+
+  const again = await begin();
+  expect(accepted("5m", again.history)).toEqual([3, 4]);
+  expect(accepted("24h", again.history)).toEqual([3, 4]);
+  await clock.advance(300_000);
+  expect(accepted("5m", again.history)).toEqual([]);
+  expect(accepted("1h", again.history)).toEqual([3, 4]);
+  await again.history.close();
+
+  clock.jump(-7_200_000);
+  const before = await begin();
+  expect(before.history.read("1h").points).toEqual([]);
+});
+
+test("while nothing happens nothing is written, and a store that refuses does no harm", async () => {
+  const clock = manualClock();
+  const { metrics, ingested } = collectorCounters();
+  let writes = 0;
+  const history = await startRateHistory(metrics, clock, {
+    ...keptNowhere,
+    async put() {
+      writes += 1;
+      throw new StorageUnavailable("the disk is full");
+    },
+  });
+  await clock.advance(600_000);
+  expect(writes).toBe(0);
+  ingested.inc(["accepted"]);
+  await clock.advance(120_000);
+  expect(writes).toBe(1);
+  await history.close();
+  expect(writes).toBe(2);
 });
 
 test("what took longer than the greatest bound is said to have taken at least that", () => {

@@ -369,7 +369,7 @@ export interface RatePointView {
 export interface RatesView {
   /** The time between two points. */
   readonly everyMs: number;
-  /** Oldest first, since the collector's start at most. */
+  /** Oldest first; of the time in which the collector did not run there are none. */
   readonly points: readonly RatePointView[];
 }
 

@@ -30,7 +30,7 @@ export const collectorRates = (history: Pick<RateHistory, "read">) =>
     method: "GET",
     path: "/rates",
     summary:
-      "What was accepted, delivered and failed over the last minutes, hour or day, oldest first; kept in memory since the collector's start",
+      "What was accepted, delivered and failed over the last minutes, hour or day, oldest first; kept over restarts, of which a kill takes the last minute",
     access: "read",
     query: Type.Object(
       {

@@ -8,6 +8,7 @@ import { Card } from "../../ui/page.js";
 import { Segments } from "../../ui/segments.js";
 import { Stat } from "../../ui/stat.js";
 import { count, duration, percent, perSecond } from "../../words/numbers.js";
+import { withGaps } from "./with-gaps.js";
 
 /** Shown at the top: the finest points of so long. */
 const NOW_MS = 10_000;
@@ -59,11 +60,13 @@ export function Rates({ totals, startedAtMs }: { totals: Totals | undefined; sta
 function Charts({ span, onSpan }: { span: RateSpan; onSpan: (span: RateSpan) => void }) {
   const theme = useShownTheme();
   const { data } = useRates(span);
-  const points = data?.points ?? [];
+  const points = withGaps(data?.points ?? []);
   const { ms, every } = SPANS[span];
-  const timesMs = points.map(({ at }) => Date.parse(at));
+  const timesMs = points.map(({ atMs }) => atMs);
+  const values = (read: (point: RatePointView) => number | undefined) =>
+    points.map(({ point }) => (point && read(point)) ?? null);
   const rates = (read: (point: RatePointView) => number) =>
-    points.map((point) => (read(point) * 1_000) / point.overMs);
+    values((point) => (read(point) * 1_000) / point.overMs);
   const throughput: readonly Series[] = [
     { label: "Accepted", color: "--accent", values: rates(({ accepted }) => accepted), fill: true },
     { label: "Delivered", color: "--good", values: rates(({ delivered }) => delivered) },
@@ -73,13 +76,13 @@ function Charts({ span, onSpan }: { span: RateSpan; onSpan: (span: RateSpan) => 
     {
       label: "Half within",
       color: "--accent",
-      values: points.map(({ latencyP50Ms }) => latencyP50Ms ?? null),
+      values: values(({ latencyP50Ms }) => latencyP50Ms),
       fill: true,
     },
     {
       label: "99 % within",
       color: "--wait",
-      values: points.map(({ latencyP99Ms }) => latencyP99Ms ?? null),
+      values: values(({ latencyP99Ms }) => latencyP99Ms),
     },
   ];
   const common = { timesMs, spanMs: ms, themeKey: theme };
@@ -120,14 +123,10 @@ function Charts({ span, onSpan }: { span: RateSpan; onSpan: (span: RateSpan) => 
   );
 }
 
-/** The points that together are about so long, up to the newest. */
+/** The points of the last so many milliseconds, up to the newest. */
 function lastPoints(points: readonly RatePointView[], ms: number): readonly RatePointView[] {
-  let lengthMs = 0;
-  const from = points.findLastIndex(({ overMs }) => {
-    lengthMs += overMs;
-    return lengthMs >= ms;
-  });
-  return points.slice(Math.max(0, from));
+  const newest = points.at(-1);
+  return newest === undefined ? [] : points.filter(({ at }) => Date.parse(at) > Date.parse(newest.at) - ms);
 }
 
 function rateOf(points: readonly RatePointView[], read: (point: RatePointView) => number): number {
