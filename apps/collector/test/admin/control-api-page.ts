@@ -36,6 +36,9 @@ refused body adds \`issues: [{path, message}]\`. Unknown fields and parameters a
 **Idempotency-Key.** A POST that carries one is carried out once in 24 hours: a repetition, also one that comes while the
 first is under way, gets the first one's answer with \`Idempotent-Replayed: true\`. With another body: 409. What a request
 makes is stored in one transaction with its key, so a collector that is killed before it answers does not make it twice.
+A retry, a replay and a test send make nothing that could be stored so: killed between their work and their answer they are carried
+out again. What is under way by then is left out, and a replay with \`"state": "failed"\` leaves out what was delivered meanwhile too;
+without a \`state\` that may be sent once more, under the same message id, by which receivers know it.
 A token is shown only once: the repetition of a request that made one gets 409.
 
 **Versions.** What can be changed has a \`version\`, also as \`ETag\`. A PATCH with \`If-Match: "3"\` is refused with 412 when

@@ -80,6 +80,19 @@ describe("a replay", () => {
     ]);
   });
 
+  it("asked again while it is under way sends nothing twice, and what is delivered by then is failed no more", async () => {
+    const { clock, fixture, destinationId, again } = await settled();
+    const request = { destinationId, state: "failed" } as const;
+    expect(await replay(fixture, request)).toEqual({ count: 2 });
+    // As after a kill before its answer: the same request comes again.
+    expect(await replay(fixture, request)).toEqual({ count: 0 });
+    expect(await replay(fixture, { destinationId })).toEqual({ count: 4 });
+    fixture.delivery.wake(destinationId);
+    await advanceClock(clock, 10_000);
+    expect(await replay(fixture, request)).toEqual({ count: 0 });
+    expect(again().map(({ messageId }) => messageId)).toHaveLength(5);
+  });
+
   it("is spread over time", async () => {
     const { clock, fixture, destinationId, again } = await settled();
     await replay(fixture, { destinationId }, { perSecond: 1 });
