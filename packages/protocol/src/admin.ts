@@ -160,7 +160,10 @@ export interface DestinationStatusView {
   readonly failingSince?: string;
   /** URLs that answered 410 Gone. */
   readonly disabledUrls?: readonly string[];
-  /** Messages of the log it has not come to yet, and those it tries for the first time; 0 once all that was received is routed. */
+  /**
+   * Messages of the log it has not come to yet, and those it tries for the first time; 0 once all that was received is routed. While it
+   * is disabled or backs off it reads nothing: messages of sources that it is not connected to are among them then.
+   */
   readonly behind: number;
   /** Messages that failed and wait for their next attempt. */
   readonly retries: number;

@@ -109,7 +109,7 @@ export const DestinationStatusSchema = Type.Object({
   disabledUrls: Type.Optional(Type.Array(Type.String(), { description: "URLs that answered 410 Gone" })),
   behind: Type.Integer({
     description:
-      "Messages of the log it has not come to yet, and those it tries for the first time; 0 once all that was received is routed",
+      "Messages of the log it has not come to yet, and those it tries for the first time; 0 once all that was received is routed. While it is disabled or backs off it reads nothing: messages of sources that it is not connected to are among them then",
   }),
   retries: Type.Integer({ description: "Messages that failed and wait for their next attempt" }),
   waiting: Type.Integer({

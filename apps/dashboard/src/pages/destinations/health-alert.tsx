@@ -91,7 +91,7 @@ function UrlDisabled({ destination, status: { health, disabledUrls = [] }, name 
 function BackingOff({ status, name }: Omit<AlertParts, "destination">) {
   return (
     <p>
-      {name} does not take messages; {counted(status.waiting, "message")} wait and nothing is lost.
+      {name} does not take messages; at most {counted(status.waiting, "message")} wait and nothing is lost.
       {status.nextAttemptAt && (
         <>
           {" "}
