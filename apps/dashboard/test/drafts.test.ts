@@ -2,7 +2,6 @@ import type { FilterRuleView } from "@sluice/protocol";
 import { expect, test } from "vitest";
 import { durationDraft, durationMs } from "../src/forms/duration-draft.js";
 import { scheduleInWords } from "../src/pages/audiences/sending-draft.js";
-import { propertyAt } from "../src/pages/computed-traits/property-at.js";
 import { traitDraftOf, traitOf, traitPatchOf } from "../src/pages/computed-traits/trait-draft.js";
 import {
   moved,
@@ -72,26 +71,6 @@ test("a schedule in words", () => {
   expect(scheduleInWords({ initialDelayMs: 0, everyMs: 0 })).toBe(
     "First at once; then every change the moment it happens.",
   );
-});
-
-test.each([
-  ["total", 5],
-  ["item.sku", "b"],
-  ["a.b", "named so"],
-  ["item.none", undefined],
-  ["nothing", undefined],
-  ["toString", undefined],
-  ["list.length", undefined],
-])("the property %s of an event is %s", (path, value) => {
-  const properties = {
-    total: 5,
-    item: { sku: "b" },
-    a: { b: 1 },
-    "a.b": "named so",
-    nothing: null,
-    list: [1],
-  };
-  expect(propertyAt(properties, path)).toEqual(value);
 });
 
 test("an emptied window and property of a computed trait are taken out by name", () => {

@@ -140,9 +140,10 @@ describeInBrowser("audiences, computed traits and deletions", () => {
       .filter({ hasText: "bob" })
       .getByRole("button", { name: "Why?" })
       .click();
-    const events = page.getByRole("table", { name: "Events of the user, newest first" });
-    await events.getByText("60").waitFor();
-    expect(await events.getByRole("row").count()).toBe(3);
+    await page.getByText("made of 2 events").waitFor();
+    const parts = page.getByRole("table", { name: "What the value is made of" });
+    await parts.getByText("60").waitFor();
+    expect(await parts.getByRole("row").count()).toBe(3);
     await page.getByRole("button", { name: "Edit" }).click();
     await dialog.getByRole("combobox", { name: "Value" }).selectOption("max");
     await dialog.getByRole("spinbutton", { name: "Length of the window" }).fill("30");
@@ -153,6 +154,24 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await dialog.getByRole("spinbutton", { name: "Length of the window" }).fill("");
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByText("Greatest total over “Order Completed”", { exact: true }).waitFor();
+    // A list that leaves something out says so.
+    await page.getByRole("button", { name: "Edit" }).click();
+    await dialog.getByRole("combobox", { name: "Value" }).selectOption("unique_list");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dashboard.send({
+      type: "track",
+      userId: "bob",
+      event: "Order Completed",
+      properties: { total: "x".repeat(5_000) },
+    });
+    await values.getByText("Limits cut the values of 1 user: 1 event left out.").waitFor();
+    await values
+      .getByRole("listitem")
+      .filter({ hasText: "bob" })
+      .getByRole("button", { name: "Why?" })
+      .click();
+    await page.getByText("1 event left out, because a limit was reached.").waitFor();
+    await parts.getByRole("columnheader", { name: "Times" }).waitFor();
     await page.getByRole("button", { name: "Disable" }).click();
     await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
     await page.getByRole("button", { name: "Delete computed trait" }).click();

@@ -41,6 +41,7 @@ import type {
   TokenView,
   UsageView,
   UserValueView,
+  ValueWhyView,
   WhyView,
 } from "@sluice/protocol";
 import { type LiveItem, type LiveOptions, liveStream } from "./live-stream.js";
@@ -151,6 +152,8 @@ export interface AdminClient {
     preview(definition: ComputedTraitDefinition, signal?: AbortSignal): Promise<ComputedTraitPreview>;
     /** Users who have a value now. A page may be short, or empty, and have a next one. */
     values(id: string, page?: PageOptions): Promise<ListAnswer<UserValueView>>;
+    /** How a user's value came about. */
+    why(id: string, userId: string): Promise<ValueWhyView>;
   };
   readonly profiles: { get(userId: string): Promise<ProfileView> };
   readonly deletions: {
@@ -241,6 +244,7 @@ export function adminClient(options: AdminClientOptions): AdminClient {
         }),
       values: (id, page = {}) =>
         request("GET", at("/computed-traits", id, "/values"), { query: { ...page } }),
+      why: (id, userId) => request("GET", at("/computed-traits", id, "/why"), { query: { userId } }),
     },
     profiles: { get: (userId) => request("GET", at("/profiles", userId)) },
     deletions: {

@@ -90,6 +90,15 @@ describe("computed traits", () => {
       items: [{ userId: "user-paying", value: 7 }],
     });
     expect((await at.sluice(["traits", "values", id, "-n", "1"])).out).toMatch(/user-paying +7/);
+    expect(await json(["traits", "why", "Total Spent", "user-paying"])).toMatchObject({
+      value: 7,
+      events: 2,
+      madeOf: [{ value: 4 }, { value: 3 }],
+    });
+    expect((await at.sluice(["traits", "why", "Total Spent", "user-paying"])).out).toMatch(
+      /^user-paying: Total Spent is 7, made of 2 events since \S+\nthe next event leaves the window at \S+\nMESSAGE +VALUE +TIMES +AT\n\S+ +4 +1 +\d{4}-/,
+    );
+    await at.sluice(["traits", "why", "Total Spent", "nobody"], 5);
     expect(await json(["traits", "update", id, "--kind", "max", "--name", "Dearest"])).toMatchObject({
       kind: "max",
       name: "Dearest",

@@ -41,6 +41,11 @@ export interface SyncView {
   readonly nextSyncAt?: string;
   /** Messages of the log that are not evaluated yet: what they change comes later. */
   readonly behind?: number;
+  /**
+   * Of a computed trait: users in whose value something is left out because a limit was reached, and how many of their events.
+   * Absent: nothing is.
+   */
+  readonly leftOut?: { readonly users: number; readonly events: number };
 }
 
 export interface AudienceView {
@@ -179,6 +184,38 @@ export interface UserValueView {
   readonly userId?: string;
   readonly anonymousId?: string;
   readonly value: unknown;
+}
+
+/** Answer of `GET /api/v1/computed-traits/:id/why?userId=`: how a user's value came about. */
+export interface ValueWhyView {
+  readonly userId: string;
+  /** Absent where the user has none. */
+  readonly value?: unknown;
+  /** Events that it is made of. */
+  readonly events: number;
+  /** Events of which nothing is in it, because a limit was reached. Absent: none. */
+  readonly leftOut?: number;
+  /** Of a trait with a window: only events after it count now. */
+  readonly windowFrom?: string;
+  /** When it changes next because an event leaves the window. */
+  readonly changesAt?: string;
+  /**
+   * What it is made of, newest first, twenty at most. Of a list and of the most frequent value the values, the latter by how often they
+   * came; each with the event that it was first seen in.
+   */
+  readonly madeOf: readonly ValuePart[];
+}
+
+export interface ValuePart {
+  /** When the event happened. */
+  readonly at: string;
+  /** What the value has of it: 1 for a count, else the property. */
+  readonly value: unknown;
+  /** How often this value came. */
+  readonly times?: number;
+  /** Absent when the message is not stored any more. */
+  readonly messageId?: string;
+  readonly sourceId?: string;
 }
 
 /** Answer of `POST /api/v1/computed-traits/preview`. */

@@ -58,6 +58,8 @@ export {
   type SyncSchedule,
   type SyncView,
   type UserValueView,
+  type ValuePart,
+  type ValueWhyView,
   type WhyView,
 } from "./audiences.js";
 export { coerce, isPlainObject, kindOf, type Surroundings } from "./coerce.js";

@@ -18,16 +18,37 @@ interface Item {
   readonly value: unknown;
 }
 
+/** Events of which nothing is in the value, because a limit was reached. */
+interface LeftOut {
+  readonly n: number;
+  /** The time of the latest of them. */
+  readonly lastMs: number;
+}
+
 /** What a computed trait is made of, of one user. Merging is commutative: see `Aspect`. */
-export type Accumulation =
-  /** count, sum, average, min, max without a window. */
-  | { readonly n: number; readonly sum: number; readonly min: number; readonly max: number }
-  /** first and last without a window. */
-  | { readonly item: Item }
-  /** most_frequent and unique_list without a window: value, how often, and where it was seen first. */
-  | { readonly values: readonly (readonly [value: unknown, times: number, atMs: number, offset: number])[] }
+export type Accumulation = { readonly leftOut?: LeftOut } & (
+  | /** count, sum, average, min, max without a window. */
+  { readonly n: number; readonly sum: number; readonly min: number; readonly max: number }
+  /** first and last without a window; null: all were left out. */
+  | { readonly item: Item | null }
+  /** most_frequent and unique_list without a window. */
+  | { readonly values: readonly Entry[] }
   /** All kinds with a window: the events within it, oldest first. */
-  | { readonly items: readonly Item[] };
+  | { readonly items: readonly Item[] }
+);
+
+/** A value, how often it came, and where it was seen first. */
+type Entry = readonly [value: unknown, times: number, atMs: number, offset: number];
+
+/** What a state amounts to at one moment. */
+export interface Figure {
+  /** Undefined when there is nothing to make it of. */
+  readonly value: unknown;
+  /** Events that it is made of. */
+  readonly events: number;
+  /** Events of which nothing is in it, because a limit was reached. */
+  readonly leftOut: number;
+}
 
 export function add(
   aspect: AccumulationAspect,
@@ -38,68 +59,109 @@ export function add(
   const value = contributionOf(aspect, properties);
   if (value === undefined) return state;
   const item: Item = { atMs, offset, value };
+  if (isTooLarge(aspect, value)) return leavingOut(state ?? emptyOf(aspect), { n: 1, lastMs: atMs });
   if (aspect.withinMs !== undefined) {
     const sinceMs = nowMs - aspect.withinMs;
-    const items = state !== undefined && "items" in state ? state.items : [];
-    const kept = items.filter((one) => one.atMs > sinceMs);
+    const kept =
+      state !== undefined && "items" in state ? state.items.filter((one) => one.atMs > sinceMs) : [];
     // Events come nearly in order: the place is looked for from the end.
     let place = kept.length;
     while (place > 0 && isBefore(item, kept[place - 1] as Item)) place -= 1;
     kept.splice(place, 0, item);
-    return { items: kept.slice(-MOST_EVENTS) };
+    return leavingOut(latestOf(kept), leftOutSince(state, sinceMs));
   }
   const single = ofOne(aspect, item);
   return state === undefined ? single : merge(aspect, state, single);
 }
 
 export function merge(aspect: AccumulationAspect, one: Accumulation, other: Accumulation): Accumulation {
+  return leavingOut(leavingOut(mergeKept(aspect, one, other), one.leftOut), other.leftOut);
+}
+
+/** Both without what either left out before. */
+function mergeKept(aspect: AccumulationAspect, one: Accumulation, other: Accumulation): Accumulation {
   if ("n" in one && "n" in other)
     return {
       n: one.n + other.n,
-      sum: one.sum + other.sum,
+      sum: inRange(one.sum + other.sum),
       min: Math.min(one.min, other.min),
       max: Math.max(one.max, other.max),
     };
   if ("item" in one && "item" in other) {
+    if (one.item === null || other.item === null) return { item: one.item ?? other.item };
     const isOneFirst = isBefore(one.item, other.item);
-    return (aspect.of === "first") === isOneFirst ? one : other;
+    return { item: (aspect.of === "first") === isOneFirst ? one.item : other.item };
   }
-  if ("values" in one && "values" in other) return { values: mergeValues(one.values, other.values) };
-  if ("items" in one && "items" in other) {
-    const items = [...one.items, ...other.items].sort((a, b) => (isBefore(a, b) ? -1 : 1));
-    return { items: items.slice(-MOST_EVENTS) };
-  }
+  if ("values" in one && "values" in other) return differentOf([...one.values, ...other.values]);
+  if ("items" in one && "items" in other)
+    return latestOf([...one.items, ...other.items].sort((a, b) => (isBefore(a, b) ? -1 : 1)));
   return one;
 }
 
-/** The trait's value now; undefined when there is nothing to make it of. */
-export function valueNow(
+/** What the state amounts to now. */
+export function figureNow(
   aspect: AccumulationAspect,
   state: Accumulation | undefined,
   nowMs: number,
-): unknown {
-  if (state === undefined) return undefined;
-  if ("items" in state) {
-    const sinceMs = nowMs - (aspect.withinMs ?? Number.POSITIVE_INFINITY);
-    let total: Accumulation | undefined;
-    const { withinMs: _, ...unbounded } = aspect;
-    const within = state.items.filter((item) => item.atMs > sinceMs);
-    if (aspect.of === "most_frequent" || aspect.of === "unique_list")
-      return valueNow(unbounded, { values: mergeValues([], within.map(asEntry)) }, nowMs);
-    for (const item of within) {
-      const single = ofOne(unbounded, item);
-      total = total === undefined ? single : merge(unbounded, total, single);
-    }
-    return valueNow(unbounded, total, nowMs);
+): Figure {
+  const whole = state !== undefined && "items" in state ? ofWindow(aspect, state, nowMs) : state;
+  if (whole === undefined) return { value: undefined, events: 0, leftOut: 0 };
+  return { value: valueIn(aspect, whole), events: eventsIn(whole), leftOut: whole.leftOut?.n ?? 0 };
+}
+
+/** An event, or the first of those with an equal value, that a value is made of. */
+export interface Part {
+  readonly atMs: number;
+  readonly offset: number;
+  readonly value: unknown;
+  /** How often the value came. */
+  readonly times?: number;
+}
+
+/** What a value is made of now, newest first (the most frequent value: by how often). Undefined where only the figure is kept. */
+export function partsNow(
+  aspect: AccumulationAspect,
+  state: Accumulation,
+  nowMs: number,
+): readonly Part[] | undefined {
+  const whole = "items" in state ? ofWindow(aspect, state, nowMs) : state;
+  if ("item" in whole) return whole.item === null ? [] : [whole.item];
+  if ("values" in whole) {
+    const parts = whole.values
+      .map(([value, times, atMs, offset]) => ({ value, times, atMs, offset }))
+      .reverse();
+    return aspect.of === "most_frequent" ? parts.sort((a, b) => b.times - a.times) : parts;
   }
-  if ("item" in state) return state.item.value;
+  if (!("items" in state)) return undefined;
+  const sinceMs = nowMs - (aspect.withinMs ?? Number.POSITIVE_INFINITY);
+  return state.items.filter((item) => item.atMs > sinceMs).reverse();
+}
+
+/** The events of the window as if there were none but them. */
+function ofWindow(
+  aspect: AccumulationAspect,
+  state: Extract<Accumulation, { readonly items: unknown }>,
+  nowMs: number,
+): Accumulation {
+  const sinceMs = nowMs - (aspect.withinMs ?? Number.POSITIVE_INFINITY);
+  const { withinMs: _, ...unbounded } = aspect;
+  const within = state.items.filter((item) => item.atMs > sinceMs);
+  let whole = emptyOf(unbounded);
+  if ("values" in whole) whole = differentOf(within.map(asEntry));
+  else for (const item of within) whole = merge(unbounded, whole, ofOne(unbounded, item));
+  return leavingOut(whole, leftOutSince(state, sinceMs));
+}
+
+function valueIn(aspect: AccumulationAspect, state: Accumulation): unknown {
+  if ("item" in state) return state.item?.value;
   if ("values" in state) {
     if (aspect.of === "unique_list" && state.values.length > 0) return state.values.map(([value]) => value);
     // Of several that are equally frequent the one seen first.
-    let most: (typeof state.values)[number] | undefined;
+    let most: Entry | undefined;
     for (const entry of state.values) if (most === undefined || entry[1] > most[1]) most = entry;
     return most?.[0];
   }
+  if ("items" in state || state.n === 0) return undefined;
   switch (aspect.of) {
     case "count":
       return state.n;
@@ -114,6 +176,13 @@ export function valueNow(
   }
 }
 
+function eventsIn(state: Accumulation): number {
+  if ("n" in state) return state.n;
+  if ("item" in state) return state.item === null ? 0 : 1;
+  if ("items" in state) return state.items.length;
+  return state.values.reduce((sum, [, times]) => sum + times, 0);
+}
+
 export function nextChangeMs(
   aspect: AccumulationAspect,
   state: Accumulation,
@@ -121,8 +190,9 @@ export function nextChangeMs(
 ): number | undefined {
   if (!("items" in state) || aspect.withinMs === undefined) return undefined;
   const sinceMs = nowMs - aspect.withinMs;
-  const oldest = state.items.find((item) => item.atMs > sinceMs);
-  return oldest === undefined ? undefined : oldest.atMs + aspect.withinMs;
+  const oldest =
+    state.items.find((item) => item.atMs > sinceMs)?.atMs ?? leftOutSince(state, sinceMs)?.lastMs;
+  return oldest === undefined ? undefined : oldest + aspect.withinMs;
 }
 
 /** What is sent when a value is gone because all its events left the window. */
@@ -132,23 +202,58 @@ export function nothingOf(kind: ComputedTraitKind): unknown {
 }
 
 /** What an event contributes; undefined when it has nothing of the sort. */
-function contributionOf(aspect: AccumulationAspect, properties: unknown): unknown {
+export function contributionOf(aspect: AccumulationAspect, properties: unknown): unknown {
   if (aspect.of === "count") return 1;
   const value = aspect.property === undefined ? undefined : lookUp(properties, aspect.property);
   switch (aspect.of) {
     case "sum":
     case "average":
     case "min":
-    case "max":
-      return asNumber(value);
+    case "max": {
+      const number = asNumber(value);
+      // What no double holds would be null in JSON, and come back as 0.
+      return Number.isFinite(number) ? number : undefined;
+    }
     case "first":
     case "last":
     case "most_frequent":
     case "unique_list":
-      return bytesOf(value) > MOST_VALUE_BYTES ? undefined : value;
+      return value;
     default:
       return aspect.of satisfies never;
   }
+}
+
+function isOfNumbers({ of }: AccumulationAspect): boolean {
+  return of !== "first" && of !== "last" && of !== "most_frequent" && of !== "unique_list";
+}
+
+function isTooLarge(aspect: AccumulationAspect, value: unknown): boolean {
+  return !isOfNumbers(aspect) && bytesOf(value) > MOST_VALUE_BYTES;
+}
+
+function emptyOf(aspect: AccumulationAspect): Accumulation {
+  if (aspect.withinMs !== undefined) return { items: [] };
+  if (isOfNumbers(aspect))
+    return { n: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
+  return aspect.of === "first" || aspect.of === "last" ? { item: null } : { values: [] };
+}
+
+/** The state with more that was left out. */
+function leavingOut(state: Accumulation, more: LeftOut | undefined): Accumulation {
+  if (more === undefined) return state;
+  const { n = 0, lastMs = more.lastMs } = state.leftOut ?? {};
+  return { ...state, leftOut: { n: n + more.n, lastMs: Math.max(lastMs, more.lastMs) } };
+}
+
+/** What was left out of a window, as long as some of it would still be in. */
+function leftOutSince(state: Accumulation | undefined, sinceMs: number): LeftOut | undefined {
+  return (state?.leftOut?.lastMs ?? sinceMs) > sinceMs ? state?.leftOut : undefined;
+}
+
+/** A sum beyond what doubles hold stays at their end: infinity is null in JSON, and would come back as 0. */
+function inRange(sum: number): number {
+  return Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, sum));
 }
 
 function ofOne(aspect: AccumulationAspect, item: Item): Accumulation {
@@ -158,16 +263,14 @@ function ofOne(aspect: AccumulationAspect, item: Item): Accumulation {
   return { n: 1, sum: value, min: value, max: value };
 }
 
-type Entry = readonly [value: unknown, times: number, atMs: number, offset: number];
-
 function asEntry(item: Item): Entry {
   return [item.value, 1, item.atMs, item.offset];
 }
 
 /** Equal values become one; in order of first sight, bounded. */
-function mergeValues(one: readonly Entry[], other: readonly Entry[]): readonly Entry[] {
+function differentOf(entries: readonly Entry[]): Accumulation {
   const byValue = new Map<string, Entry>();
-  for (const entry of [...one, ...other]) {
+  for (const entry of entries) {
     const key = JSON.stringify(entry[0]);
     const known = byValue.get(key);
     if (known === undefined) byValue.set(key, entry);
@@ -182,7 +285,20 @@ function mergeValues(one: readonly Entry[], other: readonly Entry[]): readonly E
     bytes += bytesOf(entry[0]) + 1;
     return at >= MOST_VALUES || bytes > MOST_LIST_BYTES;
   });
-  return tooMany < 0 ? values : values.slice(0, tooMany);
+  if (tooMany < 0) return { values };
+  return values
+    .slice(tooMany)
+    .reduce<Accumulation>((state, [, n, lastMs]) => leavingOut(state, { n, lastMs }), {
+      values: values.slice(0, tooMany),
+    });
+}
+
+/** The latest of ordered events, bounded. */
+function latestOf(items: readonly Item[]): Accumulation {
+  const over = items.length - MOST_EVENTS;
+  const oldest = items[over - 1];
+  if (oldest === undefined) return { items };
+  return { items: items.slice(over), leftOut: { n: over, lastMs: oldest.atMs } };
 }
 
 function bytesOf(value: unknown): number {

@@ -16,6 +16,7 @@ export function newState(definition: Definition, { nowMs }: Step): DefinitionSta
     evaluated: 0,
     size: 0,
     held: 0,
+    leftOut: { users: 0, events: 0 },
     nextSyncAtMs: firstSyncMs(definition),
     resends: [],
     startedAtMs: nowMs,

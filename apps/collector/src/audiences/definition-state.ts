@@ -30,6 +30,8 @@ export interface DefinitionState {
   size: number;
   /** Profiles of which something is to be sent later. */
   held: number;
+  /** Of a computed trait: users in whose value something is left out because a limit was reached, and how many events. */
+  leftOut: { users: number; events: number };
   /** When what is held may be sent. */
   nextSyncAtMs: number;
   /** Members that are still to be told to destinations that were added. */
@@ -108,6 +110,7 @@ export function syncView(state: DefinitionState, history: number, nowMs: number)
     state: stateName,
     progress,
     evaluated: state.evaluated,
+    ...(state.leftOut.users === 0 ? {} : { leftOut: { ...state.leftOut } }),
     startedAt: formatTime(state.startedAtMs),
     ...(state.finishedAtMs === undefined ? {} : { finishedAt: formatTime(state.finishedAtMs) }),
     ...(nowMs < state.nextSyncAtMs ? { nextSyncAt: formatTime(state.nextSyncAtMs) } : {}),

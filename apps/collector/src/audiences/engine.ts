@@ -13,9 +13,11 @@ import {
   type StoredBatch,
 } from "../store/store.js";
 import { digestOf, type SuppressedSpan } from "../store/suppressions.js";
+import type { Accumulation } from "./accumulate.js";
 import { aspectKey, nextChangeMs } from "./aspect.js";
 import { BoundedMap } from "./bounded-map.js";
 import {
+  accumulationOf,
   aspectsOf,
   edited,
   goLive,
@@ -37,6 +39,7 @@ import {
 import { AUDIENCE, COMPUTED_TRAIT, type Definition } from "./definitions.js";
 import type { EngineState } from "./engine-state.js";
 import { explain } from "./evaluate.js";
+import { reasonOf, type ValueReason } from "./explain-value.js";
 import { anonymousIdentity, identificationOf, userIdentity } from "./identities.js";
 import { inTurn } from "./in-turn.js";
 import { keepUpWith, readingOf, release, setDue, tellAdded } from "./keep-up.js";
@@ -55,6 +58,11 @@ const STEP_PROFILES = 500;
 /** Profiles in which one reading looks for values. */
 const READ_PROFILES = 2_000;
 
+/** A definition's state as it is stored; an older version did not count what is left out. */
+function asState(json: string): DefinitionState {
+  return { leftOut: { users: 0, events: 0 }, ...(JSON.parse(json) as Omit<DefinitionState, "leftOut">) };
+}
+
 /** What there is to do, as far as the engine knows. */
 export interface EngineStatus {
   /** Messages of the log at or before it are counted. */
@@ -65,6 +73,8 @@ export interface EngineStatus {
   readonly hasWork: boolean;
   /** When `tick` or `work` has something to do. */
   readonly wakeAtMs?: number;
+  /** Events of which nothing is in the computed traits they belong to, because a limit was reached. */
+  readonly leftOut: number;
 }
 
 /** What a step leaves to its caller: messages that are to be appended to the log, in order, and `paid` afterwards. */
@@ -315,6 +325,22 @@ export class AudienceEngine {
     });
   }
 
+  /** How a user's value of a computed trait came about; undefined when there is no such trait or profile. */
+  whyValue(traitId: string, userId: string, nowMs: number): Promise<ValueReason | undefined> {
+    return this.#inTurn(async () => {
+      const { plan, cursor } = await this.#load();
+      const definition = plan.definitions.get(traitId);
+      const profile = await this.#read(userId);
+      if (definition?.kind !== COMPUTED_TRAIT || profile === undefined) return undefined;
+      const state = profile.aspects.get(plan.aspectOf.get(definition.document) ?? -1);
+      return reasonOf(profile, accumulationOf(definition.document), state as Accumulation | undefined, {
+        userId,
+        nowMs,
+        upTo: cursor,
+      });
+    });
+  }
+
   profile(userId: string): Promise<ProfileView | undefined> {
     return this.#inTurn(async () => {
       const { plan } = await this.#load();
@@ -468,7 +494,7 @@ export class AudienceEngine {
     for (const [name, json] of documents) {
       const [kind, id] = [name.slice(0, name.indexOf(":")), name.slice(name.indexOf(":") + 1)];
       if (kind === "aspect") aspects.set(Number(id), JSON.parse(json) as AspectProgress);
-      else if (kind === "definition") states.set(id, JSON.parse(json) as DefinitionState);
+      else if (kind === "definition") states.set(id, asState(json));
     }
     const cursor = await this.#store.cursor();
     this.#loaded = { numbers, aspects, states, cursor, plan: planOf(states, aspects) };
@@ -481,7 +507,9 @@ export class AudienceEngine {
       if (cursor < upTo && (historyAfter === undefined || cursor < historyAfter)) historyAfter = cursor;
     let wakeAtMs = await this.#store.nextDueMs();
     let hasWork = false;
+    let leftOut = 0;
     for (const state of loaded.states.values()) {
+      leftOut += state.leftOut.events;
       hasWork ||= isScanned(state) || isFlushDue(state, nowMs) || isResendDue(state);
       const wakeMs = nextWakeMs(state, nowMs);
       if (wakeMs !== undefined && (wakeAtMs === undefined || wakeMs < wakeAtMs)) wakeAtMs = wakeMs;
@@ -490,6 +518,7 @@ export class AudienceEngine {
       cursor: loaded.cursor,
       ...(historyAfter === undefined ? {} : { historyAfter }),
       hasWork,
+      leftOut,
       ...(wakeAtMs === undefined ? {} : { wakeAtMs }),
     };
   }

@@ -1,5 +1,5 @@
 import type { EventCondition } from "@sluice/protocol";
-import { type Accumulation, nothingOf, valueNow } from "./accumulate.js";
+import { type Accumulation, figureNow, nothingOf } from "./accumulate.js";
 import { type AccumulationAspect, merged, nextChangeMs, type TallyAspect } from "./aspect.js";
 import { lookUp } from "./compare.js";
 import { afterSync, type DefinitionState, flows } from "./definition-state.js";
@@ -18,7 +18,7 @@ export interface Definitions {
 
 /** Somebody who was never in. */
 const NEVER_IN: Membership = { isIn: false, sinceMs: 0, told: false, toldSeq: 0 };
-const NO_VALUE: ComputedValue = { value: undefined, toldSeq: 0 };
+const NO_VALUE: ComputedValue = { value: undefined, leftOut: 0, toldSeq: 0 };
 
 /** A profile as conditions see it. */
 export function readingOf(profile: Profile, plan: Plan, nowMs: number): Reading {
@@ -144,19 +144,7 @@ export function mergeInto(step: Step, definitions: Definitions, profile: Profile
     const own = profile.aspects.get(number);
     profile.aspects.set(number, own === undefined ? other : merged(aspect, own, other));
   }
-  for (const [id, membership] of gone.memberships) {
-    const state = states.get(id);
-    if (state === undefined) continue;
-    count(step, state, {
-      size: membership.isIn ? -1 : 0,
-      held: membership.isIn === membership.told ? 0 : -1,
-    });
-  }
-  for (const [id, computed] of gone.computed) {
-    const state = states.get(id);
-    if (state?.definition.kind === COMPUTED_TRAIT && !isTold(computed, state.definition))
-      count(step, state, { size: 0, held: -1 });
-  }
+  discount(step, states, gone);
   step.remove(gone);
   step.touch(profile);
   keepUp(step, definitions, profile, {
@@ -169,6 +157,20 @@ export function mergeInto(step: Step, definitions: Definitions, profile: Profile
     const now = profile.memberships.get(id) ?? NEVER_IN;
     if (state === undefined || !was.told || now.isIn || now.toldSeq > 0) continue;
     setState(step, state, profile, now, { ...now, told: true });
+  }
+}
+
+/** A profile goes: it is taken out of the definitions' figures. */
+export function discount(step: Step, states: Definitions["states"], gone: Profile): void {
+  for (const [id, { isIn, told }] of gone.memberships) {
+    const state = states.get(id);
+    if (state !== undefined) count(step, state, { size: -Number(isIn), held: -Number(isIn !== told) });
+  }
+  for (const [id, computed] of gone.computed) {
+    const state = states.get(id);
+    if (state?.definition.kind !== COMPUTED_TRAIT) continue;
+    count(step, state, { held: -Number(!isTold(computed, state.definition)) });
+    countLeftOut(step, state, computed.leftOut, 0);
   }
 }
 
@@ -185,10 +187,15 @@ function compute(
   const before = profile.computed.get(computed.id);
   // Who never did the event has no such trait.
   if (accumulation === undefined && before === undefined) return false;
-  const value = valueNow(plan.aspects.get(number) as AccumulationAspect, accumulation, step.nowMs);
-  if (before !== undefined && JSON.stringify(before.value) === JSON.stringify(value)) return false;
-  setComputed(step, state, computed, profile, { ...(before ?? NO_VALUE), value });
-  return true;
+  const { value, leftOut } = figureNow(
+    plan.aspects.get(number) as AccumulationAspect,
+    accumulation,
+    step.nowMs,
+  );
+  const isSame = before !== undefined && JSON.stringify(before.value) === JSON.stringify(value);
+  if (isSame && before.leftOut === leftOut) return false;
+  setComputed(step, state, computed, profile, { ...(before ?? NO_VALUE), value, leftOut });
+  return !isSame;
 }
 
 /** Whether it changed. */
@@ -223,7 +230,7 @@ function setState(
   step.touch(profile);
   if (before.isIn !== after.isIn) step.setMember(id, profile, after.isIn ? after.sinceMs : undefined);
   hold(step, state, profile, before.isIn !== before.told, after.isIn !== after.told);
-  count(step, state, { size: Number(after.isIn) - Number(before.isIn), held: 0 });
+  count(step, state, { size: Number(after.isIn) - Number(before.isIn) });
 }
 
 function setComputed(
@@ -239,6 +246,7 @@ function setComputed(
   profile.computed.set(definition.id, after);
   step.touch(profile);
   hold(step, state, profile, !isTold(before, definition), !isTold(after, definition));
+  countLeftOut(step, state, before.leftOut, after.leftOut);
 }
 
 /** Sends what was held of a profile. */
@@ -295,13 +303,18 @@ function tellValue(
   step: Step,
   { document }: ComputedTrait,
   profile: Profile,
-  { value, toldSeq }: ComputedValue,
+  { value, leftOut, toldSeq }: ComputedValue,
 ): ComputedValue {
   const { key, destinationIds } = document;
   const sent = value ?? nothingOf(document.kind);
   const told = JSON.stringify(sent);
-  if (destinationIds.length === 0) return { value, told, toldSeq };
-  return { value, told, toldSeq: owe(step, profile, destinationIds, { kind: "traits", key, value: sent }) };
+  if (destinationIds.length === 0) return { value, leftOut, told, toldSeq };
+  return {
+    value,
+    leftOut,
+    told,
+    toldSeq: owe(step, profile, destinationIds, { kind: "traits", key, value: sent }),
+  };
 }
 
 function owe(step: Step, profile: Profile, destinationIds: readonly string[], told: Told): number {
@@ -322,16 +335,23 @@ function hold(step: Step, state: DefinitionState, profile: Profile, wasHeld: boo
   // With nothing to tell, times of the schedule went by: the next one is meant, not one of those.
   if (isHeld && state.held === 0 && state.phase === "live") state.nextSyncAtMs = afterSync(state, step.nowMs);
   step.setHeld(state.definition.id, profile, isHeld);
-  count(step, state, { size: 0, held: Number(isHeld) - Number(wasHeld) });
+  count(step, state, { held: Number(isHeld) - Number(wasHeld) });
 }
 
 function count(
   step: Step,
   state: DefinitionState,
-  by: { readonly size: number; readonly held: number },
+  { size = 0, held = 0 }: { readonly size?: number; readonly held?: number },
 ): void {
-  if (by.size === 0 && by.held === 0) return;
-  state.size += by.size;
-  state.held += by.held;
+  if (size === 0 && held === 0) return;
+  state.size += size;
+  state.held += held;
+  step.stateChanged(state);
+}
+
+function countLeftOut(step: Step, state: DefinitionState, before: number, after: number): void {
+  if (before === after) return;
+  state.leftOut.events += after - before;
+  state.leftOut.users += Number(after > 0) - Number(before > 0);
   step.stateChanged(state);
 }

@@ -2,7 +2,7 @@ import { type ComputedTraitDefinition, type Condition, formatTime, type MemberVi
 import { lastMessageIndex } from "../store/last-message.js";
 import type { ProfileStore } from "../store/profiles.js";
 import { type Offset, offsetAt, type StoredBatch } from "../store/store.js";
-import { type Accumulation, valueNow } from "./accumulate.js";
+import { type Accumulation, figureNow } from "./accumulate.js";
 import { type Aspect, type AspectState, aspectKey, tallyOf, withOccurrence } from "./aspect.js";
 import { accumulationOf } from "./definition-phases.js";
 import { AUDIENCE, type COMPUTED_TRAIT } from "./definitions.js";
@@ -173,7 +173,7 @@ function valueFor(definition: ComputedTraitDefinition, { numberOf, nowMs }: Look
   const aspect = accumulationOf(definition);
   const number = numberOf(aspect);
   return (profile) => {
-    const value = valueNow(aspect, profile.aspects.get(number) as Accumulation | undefined, nowMs);
+    const { value } = figureNow(aspect, profile.aspects.get(number) as Accumulation | undefined, nowMs);
     return value === undefined ? undefined : { ...userFields(profile), value };
   };
 }

@@ -18,6 +18,8 @@ export interface Membership {
 export interface ComputedValue {
   /** Undefined where there is none: no event of it is left. */
   readonly value: unknown;
+  /** Events of which nothing is in the value, because a limit was reached. */
+  readonly leftOut: number;
   /** What the destinations were told last, as JSON; absent: nothing yet. */
   readonly told?: string;
   readonly toldSeq: number;
@@ -95,7 +97,7 @@ interface Stored {
   readonly traits?: readonly (readonly [string, unknown])[];
   readonly aspects?: readonly (readonly [number, AspectState])[];
   readonly in?: readonly (readonly [string, 0 | 1, number, 0 | 1, number])[];
-  readonly computed?: readonly (readonly [string, unknown, number, string?])[];
+  readonly computed?: readonly (readonly [string, unknown, number, (string | null)?, number?])[];
   readonly due?: number;
 }
 
@@ -119,9 +121,10 @@ export function encodeProfile(profile: Profile): string {
     ...(profile.computed.size === 0
       ? {}
       : {
-          computed: Array.from(profile.computed, ([id, one]) =>
-            one.told === undefined ? [id, one.value, one.toldSeq] : [id, one.value, one.toldSeq, one.told],
-          ),
+          computed: Array.from(profile.computed, ([id, { value, toldSeq, told, leftOut }]) => {
+            if (leftOut > 0) return [id, value, toldSeq, told ?? null, leftOut];
+            return told === undefined ? [id, value, toldSeq] : [id, value, toldSeq, told];
+          }),
         }),
     ...(profile.dueMs === undefined ? {} : { due: profile.dueMs }),
   };
@@ -146,9 +149,14 @@ export function decodeProfile({ number, firstSeenMs, lastSeenMs, body }: Profile
       ]),
     ),
     computed: new Map(
-      stored.computed?.map(([id, value, toldSeq, told]) => [
+      stored.computed?.map(([id, value, toldSeq, told, leftOut = 0]) => [
         id,
-        { value: value ?? undefined, toldSeq, ...(told === undefined ? {} : { told }) },
+        {
+          value: value ?? undefined,
+          leftOut,
+          toldSeq,
+          ...(typeof told === "string" ? { told } : {}),
+        },
       ]),
     ),
     ...(stored.due === undefined ? {} : { dueMs: stored.due }),

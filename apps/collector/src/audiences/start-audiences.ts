@@ -7,6 +7,7 @@ import type {
   ProfileView,
   SyncView,
   UserValueView,
+  ValueWhyView,
   WhyView,
 } from "@sluice/protocol";
 import type { CancelTimer, Clock } from "@sluice/resilience";
@@ -24,6 +25,7 @@ import {
   type Definition,
 } from "./definitions.js";
 import type { AudienceEngine, EngineStatus, Forgotten, StepResult } from "./engine.js";
+import { explainValue } from "./explain-value.js";
 import { inTurn } from "./in-turn.js";
 import { AUDIENCE_SOURCE_ID, owedBatches } from "./owed-message.js";
 import { pressureGauge, restMs } from "./pace.js";
@@ -49,6 +51,8 @@ export interface Audiences {
   figures(id: string): Promise<{ readonly size: number; readonly status: SyncView } | undefined>;
   members(audienceId: string, page: PageRequest): Promise<Page<MemberView> | undefined>;
   why(audienceId: string, userId: string): Promise<WhyView | undefined>;
+  /** How a user's value of a computed trait came about. */
+  whyValue(traitId: string, userId: string): Promise<ValueWhyView | undefined>;
   profile(userId: string): Promise<ProfileView | undefined>;
   /** Who would be in now. The condition is valid, and the audiences that it names exist. */
   preview(condition: Condition, signal: AbortSignal): Promise<AudiencePreview>;
@@ -105,7 +109,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const closing = new AbortController();
   /** The log is read and taken by the engine within one turn, so that `forget` never comes between. */
   const turn = inTurn();
-  let status: EngineStatus = { cursor: BEFORE_FIRST, hasWork: false };
+  let status: EngineStatus = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0 };
   let isDefinitionStale = true;
   /** Whether messages may be owed that this process does not know to be in the log. */
   let isRecovering = true;
@@ -125,6 +129,11 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     "Messages made by audiences and computed traits",
   );
   metrics.gauge("sluice_audiences_behind", "Messages of the log that audiences have not come to", behind);
+  metrics.gauge(
+    "sluice_computed_traits_left_out_events",
+    "Events of which nothing is in the computed traits they belong to, because a limit was reached",
+    () => status.leftOut,
+  );
 
   // ── Waiting ──
   const readers = new Set<{
@@ -327,6 +336,11 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     why: async (audienceId, userId) => {
       await fresh({ isHurried: true });
       return engine.why(audienceId, userId, knownUpToMs());
+    },
+    whyValue: async (traitId, userId) => {
+      await fresh({ isHurried: true });
+      const reason = await engine.whyValue(traitId, userId, knownUpToMs());
+      return reason === undefined ? undefined : explainValue(log, reason);
     },
     profile: async (userId) => {
       await fresh({ isHurried: true });

@@ -1,8 +1,7 @@
 import { type Aspect, withOccurrence } from "./aspect.js";
-import { COMPUTED_TRAIT } from "./definitions.js";
 import type { EngineState } from "./engine-state.js";
 import { type Identification, identificationOf, identitiesIn } from "./identities.js";
-import { isTold, keepUp, mergeInto, setDue } from "./keep-up.js";
+import { discount, keepUp, mergeInto, setDue } from "./keep-up.js";
 import { isAnonymous, type Profile, takeTraits } from "./profile.js";
 import type { IsNeeded, LogMessage } from "./read-messages.js";
 import type { Step } from "./step.js";
@@ -123,19 +122,7 @@ export function settleDue(step: Step, loaded: EngineState, profile: Profile): vo
 }
 
 export function removeProfile(step: Step, { states }: EngineState, profile: Profile): void {
-  for (const [id, { isIn, told }] of profile.memberships) {
-    const state = states.get(id);
-    if (state === undefined) continue;
-    state.size -= Number(isIn);
-    state.held -= Number(isIn !== told);
-    step.stateChanged(state);
-  }
-  for (const [id, computed] of profile.computed) {
-    const state = states.get(id);
-    if (state?.definition.kind !== COMPUTED_TRAIT || isTold(computed, state.definition)) continue;
-    state.held -= 1;
-    step.stateChanged(state);
-  }
+  discount(step, states, profile);
   for (const identity of profile.identities) step.point(identity, undefined);
   step.withdraw(profile.number);
   step.remove(profile);

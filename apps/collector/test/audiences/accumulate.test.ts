@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import {
   type Accumulation,
   add,
+  figureNow,
   MOST_EVENTS,
   MOST_LIST_BYTES,
   MOST_VALUE_BYTES,
   MOST_VALUES,
   merge,
-  valueNow,
 } from "../../src/audiences/accumulate.js";
 import type { AccumulationAspect } from "../../src/audiences/aspect.js";
 
@@ -19,6 +19,8 @@ const aspect = (of: ComputedTraitKind, withinMs?: number): AccumulationAspect =>
   property: "p",
   ...(withinMs === undefined ? {} : { withinMs }),
 });
+
+const valueNow = (...args: Parameters<typeof figureNow>): unknown => figureNow(...args).value;
 
 /** The state after these values, a millisecond apart. */
 function after(of: AccumulationAspect, values: readonly unknown[], fromMs = 1): Accumulation | undefined {
@@ -107,5 +109,83 @@ describe("what is kept is bounded", () => {
     let state = after(last, ["old"]);
     state = add(last, state, { atMs: 100, offset: 100, properties: { p: "new" } }, 100);
     expect(state).toEqual({ items: [{ atMs: 100, offset: 100, value: "new" }] });
+  });
+});
+
+describe("what is left out is counted", () => {
+  const wholeNumbers = (n: number): number[] => Array.from({ length: n }, (_, value) => value);
+
+  test.each([
+    ["without a window", undefined],
+    ["with a window", 10 ** 9],
+  ])("values beyond the most that a list has, each time they come, %s", (_what, withinMs) => {
+    const list = aspect("unique_list", withinMs);
+    const state = after(list, [...wholeNumbers(MOST_VALUES + 5), 0, MOST_VALUES]);
+    expect(figureNow(list, state, 5_000)).toEqual({
+      value: wholeNumbers(MOST_VALUES),
+      events: MOST_VALUES + 1,
+      leftOut: 6,
+    });
+  });
+
+  test.each<[ComputedTraitKind, number | undefined]>([
+    ["first", undefined],
+    ["last", undefined],
+    ["most_frequent", undefined],
+    ["unique_list", undefined],
+    ["first", 10 ** 9],
+    ["last", 10 ** 9],
+    ["most_frequent", 10 ** 9],
+    ["unique_list", 10 ** 9],
+  ])("values that are large by themselves: %s within %s ms", (of, withinMs) => {
+    const a = aspect(of, withinMs);
+    const large = "x".repeat(MOST_VALUE_BYTES);
+    expect(figureNow(a, after(a, [large]), 10)).toEqual({ value: undefined, events: 0, leftOut: 1 });
+    const value = of === "unique_list" ? ["small"] : "small";
+    const state = after(a, [large, "small", large]);
+    expect(figureNow(a, state, 10)).toEqual({ value, events: 1, leftOut: 2 });
+    // As it is stored and read again.
+    expect(figureNow(a, JSON.parse(JSON.stringify(state)), 10)).toEqual({ value, events: 1, leftOut: 2 });
+    const more = after(a, [large], 5);
+    if (state === undefined || more === undefined) throw new Error("there is something");
+    for (const merged of [merge(a, state, more), merge(a, more, state)])
+      expect(figureNow(a, merged, 10)).toEqual({ value, events: 1, leftOut: 3 });
+  });
+
+  test("events beyond the most that a window has, until they would have left it", () => {
+    const count = aspect("count", 100_000);
+    const state = after(count, wholeNumbers(MOST_EVENTS + 2));
+    expect(figureNow(count, state, MOST_EVENTS)).toEqual({
+      value: MOST_EVENTS,
+      events: MOST_EVENTS,
+      leftOut: 2,
+    });
+    expect(figureNow(count, state, 100_001).leftOut).toBe(2);
+    expect(figureNow(count, state, 100_002).leftOut).toBe(0);
+  });
+
+  test("in the same number whichever of two states comes first", () => {
+    const list = aspect("unique_list");
+    const [one, other] = [after(list, wholeNumbers(700)), after(list, wholeNumbers(1_300), 500)];
+    if (one === undefined || other === undefined) throw new Error("there are values");
+    const [a, b] = [figureNow(list, merge(list, one, other), 0), figureNow(list, merge(list, other, one), 0)];
+    expect(a).toEqual(b);
+    expect(a.events + a.leftOut).toBe(2_000);
+    expect(a.leftOut).toBe(300);
+  });
+});
+
+describe("numbers that no double holds", () => {
+  test.each([undefined, 10 ** 9])("count as none, within %s ms", (withinMs) => {
+    const sum = aspect("sum", withinMs);
+    const state = after(sum, [1, "1e999", "-1e999", Number.POSITIVE_INFINITY, 2]);
+    expect(figureNow(sum, state, 10)).toEqual({ value: 3, events: 2, leftOut: 0 });
+  });
+
+  test("a sum that grows beyond them stays at their end, also when it was stored", () => {
+    const sum = aspect("sum");
+    const state = after(sum, [Number.MAX_VALUE, Number.MAX_VALUE]);
+    expect(valueNow(sum, state, 10)).toBe(Number.MAX_VALUE);
+    expect(valueNow(sum, JSON.parse(JSON.stringify(state)), 10)).toBe(Number.MAX_VALUE);
   });
 });

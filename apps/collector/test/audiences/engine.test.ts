@@ -406,6 +406,36 @@ describe("computed traits", () => {
     expect(world.told("all")).toEqual(["ann:[7]", "ann:[]"]);
   });
 
+  test("tell in their status of how many users something is left out, and when not any more", async () => {
+    const prices = computedTrait("prices", "unique_list");
+    await world.define([prices]);
+    const leftOut = async () => (await figuresOf("prices")).status.leftOut;
+    const large = (userId: string) => ({ ...order(userId), properties: { price: "x".repeat(5_000) } });
+    world.append(order("ann", 1), { ...order("bob"), properties: { price: "x".repeat(4_000) } });
+    await world.consume();
+    expect(await leftOut()).toBeUndefined();
+    expect(world.status.leftOut).toBe(0);
+
+    world.append(large("ann"), large("ann"), large("bob"), large("carl"));
+    await world.consume();
+    expect(await leftOut()).toEqual({ users: 3, events: 4 });
+    expect(world.status.leftOut).toBe(4);
+    expect(world.told("prices")).toHaveLength(2);
+    await world.restart();
+    expect(await leftOut()).toEqual({ users: 3, events: 4 });
+
+    world.append({ type: "alias", userId: "ann", previousId: "bob" });
+    await world.consume();
+    expect(await leftOut()).toEqual({ users: 2, events: 4 });
+    await world.engine.forget(["ann"], world.nowMs);
+    expect(await leftOut()).toEqual({ users: 1, events: 1 });
+
+    // Another definition is another value; history is read for it.
+    await world.define([computedTrait("prices", "count")]);
+    await world.settle();
+    expect(await leftOut()).toBeUndefined();
+  });
+
   test("begin with history", async () => {
     world.append(order("ann", 2), order("ann", 3), order("bob", 1));
     await world.consume();

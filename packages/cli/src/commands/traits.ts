@@ -3,7 +3,9 @@ import {
   COMPUTED_TRAIT_KINDS,
   type ComputedTraitKind,
   type ComputedTraitView,
+  type SyncView,
   type UserValueView,
+  type ValueWhyView,
 } from "@sluice/protocol";
 import { type Command, Option } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
@@ -12,9 +14,10 @@ import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
 import { readDuration, readInteger } from "../numbers.js";
+import { plural } from "../plural.js";
 import { show } from "../show.js";
 import { table } from "../table.js";
-import { clip, terminalJson } from "../terminal-text.js";
+import { clip, terminalJson, terminalText } from "../terminal-text.js";
 
 interface Options extends ConnectionOptions {
   readonly json?: boolean;
@@ -173,6 +176,16 @@ export function traitsCommand(io: Io): Command {
       }),
   );
   command.addCommand(
+    sub("why", "how a user's value came about: of how many events, in which window, of which messages")
+      .argument("<trait>", "its id or name")
+      .argument("<userId>")
+      .action(async (wanted: string, userId: string, options: Options) => {
+        const { client, trait } = await find(wanted, options);
+        const why = await client.computedTraits.why(trait.id, userId);
+        await show(io, options.json, why, () => whyText(trait, why, io));
+      }),
+  );
+  command.addCommand(
     sub("delete", "delete a computed trait: nothing more is sent")
       .argument("<trait>", "its id or name")
       .option("--yes", "do not ask")
@@ -197,6 +210,7 @@ export function traitsCommand(io: Io): Command {
     values: 'sluice traits values "Orders placed" --limit 100',
     enable: 'sluice traits enable "Orders placed"',
     disable: 'sluice traits disable "Orders placed"',
+    why: 'sluice traits why "Orders placed" user-42',
     delete: 'sluice traits delete "Orders placed" --yes',
   });
   return examples(command, [
@@ -205,6 +219,7 @@ export function traitsCommand(io: Io): Command {
       "sluice traits create 'Spent 30 days' --kind sum --event 'Order Completed' --property total --within 30d --destination Orders",
     ],
     ["A user's values", "sluice profiles get user-42"],
+    ["Why one of them is what it is", "sluice traits why 'Spent 30 days' user-42"],
   ]);
 }
 
@@ -222,6 +237,35 @@ function valuesTable(values: readonly UserValueView[], io: Io): string {
   );
 }
 
+function whyText(trait: ComputedTraitView, why: ValueWhyView, io: Io): string {
+  const { userId, value, events, leftOut, windowFrom, changesAt, madeOf } = why;
+  const lines = [
+    `${terminalText(userId)}: ${terminalText(trait.name)} ${
+      value === undefined ? "has no value" : `is ${clip(terminalJson(value), SHOWN_CHARACTERS)}`
+    }, made of ${plural(events, "event", "events")}${windowFrom === undefined ? "" : ` since ${windowFrom}`}`,
+    ...(changesAt === undefined ? [] : [`the next event leaves the window at ${changesAt}`]),
+    ...(leftOut === undefined ? [] : [`${plural(leftOut, "event", "events")} left out: a limit was reached`]),
+  ];
+  const parts = table(
+    ["MESSAGE", "VALUE", "TIMES", "AT"],
+    madeOf.map(({ messageId, value: part, times, at }) => [
+      messageId ?? "not stored any more",
+      clip(terminalJson(part), SHOWN_CHARACTERS),
+      times ?? 1,
+      at,
+    ]),
+    io.style.bold,
+  );
+  return `${lines.join("\n")}\n${madeOf.length === 0 ? "" : parts}`;
+}
+
+function stateText({ state, progress, leftOut }: SyncView): string {
+  const how = progress === 1 ? state : `${state} ${Math.floor(progress * 100)} %`;
+  return leftOut === undefined
+    ? how
+    : `${how}; limits cut the values of ${plural(leftOut.users, "user", "users")}`;
+}
+
 function traitsTable(traits: readonly ComputedTraitView[], io: Io): string {
   return table(
     ["ID", "NAME", "KEY", "KIND", "EVENT", "STATE"],
@@ -231,7 +275,7 @@ function traitsTable(traits: readonly ComputedTraitView[], io: Io): string {
       key,
       property === undefined ? kind : `${kind} of ${property}`,
       event,
-      status.progress === 1 ? status.state : `${status.state} ${Math.floor(status.progress * 100)} %`,
+      stateText(status),
     ]),
     io.style.bold,
   );

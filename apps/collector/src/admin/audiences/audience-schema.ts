@@ -26,6 +26,15 @@ export const SyncSchema = Type.Object({
   finishedAt: Type.Optional(Type.String()),
   nextSyncAt: Type.Optional(Type.String()),
   behind: Type.Optional(Type.Integer({ description: "Messages of the log that are not evaluated yet" })),
+  leftOut: Type.Optional(
+    Type.Object(
+      { users: Type.Integer(), events: Type.Integer() },
+      {
+        description:
+          "Of a computed trait: users in whose value something is left out because a limit was reached, and how many of their events",
+      },
+    ),
+  ),
 });
 
 export const AudienceSchema = Type.Object({

@@ -6,6 +6,7 @@ import { listComputedTraits } from "../computed-traits/list.js";
 import { patchComputedTrait } from "../computed-traits/patch.js";
 import { previewComputedTrait } from "../computed-traits/preview.js";
 import { listValues } from "../computed-traits/values.js";
+import { whyValue } from "../computed-traits/why.js";
 import type { Endpoint } from "../endpoint.js";
 import { getProfile } from "../profiles/get.js";
 import { createAudience } from "./create.js";
@@ -35,6 +36,7 @@ export function audienceEndpoints(audiences: Audiences): Endpoint[] {
     patchComputedTrait,
     deleteComputedTrait,
     listValues,
+    whyValue,
     getProfile,
   ].map((make) => make(audiences));
 }

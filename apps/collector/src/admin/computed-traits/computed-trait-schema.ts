@@ -62,6 +62,31 @@ export const UserValueSchema = Type.Object({
   value: Type.Unknown(),
 });
 
+export const ValueWhySchema = Type.Object({
+  userId: Type.String(),
+  value: Type.Optional(Type.Unknown({ description: "Absent where the user has none" })),
+  events: Type.Integer({ description: "Events that it is made of" }),
+  leftOut: Type.Optional(
+    Type.Integer({ description: "Events of which nothing is in it, because a limit was reached" }),
+  ),
+  windowFrom: Type.Optional(Type.String({ description: "Only events after it count now" })),
+  changesAt: Type.Optional(
+    Type.String({ description: "When it changes next because an event leaves the window" }),
+  ),
+  madeOf: Type.Array(
+    Type.Object({
+      at: Type.String({ description: "When the event happened" }),
+      value: Type.Unknown({ description: "What the value has of it: 1 for a count, else the property" }),
+      times: Type.Optional(
+        Type.Integer({ description: "How often this value came; the event is the first of them" }),
+      ),
+      messageId: Type.Optional(Type.String({ description: "Absent when it is not stored any more" })),
+      sourceId: Type.Optional(Type.String()),
+    }),
+    { description: "Newest first, twenty at most; of the most frequent value by how often" },
+  ),
+});
+
 export const ComputedTraitPreviewSchema = Type.Object({
   size: Type.Integer({ description: "Users who would have a value now" }),
   evaluated: Type.Integer({ description: "Profiles that were looked at" }),

@@ -13,6 +13,18 @@ export interface Call {
   readonly args: readonly unknown[];
 }
 
+/**
+ * Methods that show what users sent. Among it may be numbers that no double holds: they are kept as raw JSON, which cannot be cloned
+ * from one thread to another, so these answers go as JSON.
+ */
+export const ANSWERED_IN_JSON: ReadonlySet<keyof AudienceEngine> = new Set([
+  "values",
+  "why",
+  "whyValue",
+  "profile",
+  "previewScan",
+]);
+
 /** `code`: one of the catalogue, where the engine or its store said so; the message is its detail then. */
 export type Failure =
   | { readonly code?: never; readonly message: string }
@@ -20,4 +32,5 @@ export type Failure =
 
 export type Answer =
   | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly json: string }
   | { readonly id: number; readonly error: Failure };

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { CollectorError, StorageUnavailable } from "../../errors.js";
 import type { Logger } from "../../logger.js";
+import { parseJson } from "../../messages/parse-json.js";
 import type { Metrics } from "../../metrics.js";
 import type { StoredBatch } from "../../store/store.js";
 import { type ThreadRoom, threadLimits } from "../../store/thread-limits.js";
@@ -88,6 +89,7 @@ export function startEngineThread(
       const one = running.waiting.get(answer.id);
       running.waiting.delete(answer.id);
       if ("result" in answer) one?.resolve(answer.result);
+      else if ("json" in answer) one?.resolve(parseJson(answer.json));
       else one?.reject(asError(answer.error));
     });
     worker.on("error", (error) => {
@@ -153,6 +155,7 @@ export function startEngineThread(
     members: method("members"),
     values: method("values"),
     why: method("why"),
+    whyValue: method("whyValue"),
     profile: method("profile"),
     previewBegin: method("previewBegin"),
     previewHistory: withBatches("previewHistory", 1),

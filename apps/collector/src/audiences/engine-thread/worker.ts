@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { CollectorError } from "../../errors.js";
 import { openSqliteProfileStore } from "../../store/sqlite/profiles.js";
 import { AudienceEngine } from "../engine.js";
-import type { Answer, Call, EngineThreadOptions, Failure } from "./calls.js";
+import { ANSWERED_IN_JSON, type Answer, type Call, type EngineThreadOptions, type Failure } from "./calls.js";
 
 /** The thread of audiences: the engine and its SQLite file, away from the thread that answers requests. */
 if (parentPort === null) throw new Error("this file is a worker's");
@@ -13,7 +13,10 @@ const engine = new AudienceEngine(openSqliteProfileStore({ directory }), options
 async function answer({ id, method, args }: Call): Promise<Answer> {
   try {
     const call = engine[method] as (...args: readonly unknown[]) => unknown;
-    return { id, result: await call.apply(engine, [...args]) };
+    const result = await call.apply(engine, [...args]);
+    return result !== undefined && ANSWERED_IN_JSON.has(method)
+      ? { id, json: JSON.stringify(result) }
+      : { id, result };
   } catch (error) {
     return { id, error: failureOf(error) };
   }

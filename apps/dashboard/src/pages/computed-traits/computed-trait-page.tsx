@@ -1,4 +1,4 @@
-import type { ComputedTraitView } from "@sluice/protocol";
+import type { ComputedTraitView, ValuePart, ValueWhyView } from "@sluice/protocol";
 import { formatFilter } from "@sluice/protocol";
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -15,17 +15,14 @@ import { Skeleton } from "../../ui/skeleton.js";
 import { Table } from "../../ui/table.js";
 import { ThingPage } from "../../ui/thing-page.js";
 import { Time } from "../../ui/time.js";
-import { count, duration } from "../../words/numbers.js";
+import { count, counted, duration } from "../../words/numbers.js";
 import { visibleText, visibleValue } from "../../words/visible-text.js";
 import { SyncBadge, SyncProgress } from "../audiences/sync-status.js";
-import { propertyAt } from "./property-at.js";
 import { TraitDialog } from "./trait-dialog.js";
 import { ValueList } from "./trait-preview.js";
 import { nobodyInWords, traitInWords } from "./trait-words.js";
 
 const UP = { href: addresses.computedTraits(), label: "Computed traits" };
-/** Events that are listed as the reason of a value. */
-const SHOWN_EVENTS = 20;
 
 export function ComputedTraitPage({ id }: { id: string }) {
   const api = useApi();
@@ -172,6 +169,12 @@ function ValuesCard({ trait, onWhy }: { trait: ComputedTraitView; onWhy: (userId
       ) : (
         <>
           <p className="preview-size number">{total.data === undefined ? "…" : count(total.data.size)}</p>
+          {trait.status.leftOut !== undefined && (
+            <p className="soft">
+              Limits cut the values of {counted(trait.status.leftOut.users, "user")}:{" "}
+              {counted(trait.status.leftOut.events, "event")} left out.
+            </p>
+          )}
           <ValueList
             values={items}
             onUser={(userId) => (
@@ -191,7 +194,7 @@ function ValuesCard({ trait, onWhy }: { trait: ComputedTraitView; onWhy: (userId
   );
 }
 
-/** Why a user's value is what it is: the events that it is made of. */
+/** Why a user's value is what it is: of how many events, in which window, and which they are. */
 function WhyValueCard({ trait, userId }: { trait: ComputedTraitView; userId: string }) {
   const [asked, setAsked] = useState(userId);
   return (
@@ -208,23 +211,13 @@ function WhyValue({ trait, userId }: { trait: ComputedTraitView; userId: string 
   const api = useApi();
   const why = useQuery({
     queryKey: ["computed-trait-why", trait.id, trait.version, userId],
-    queryFn: async () => {
-      const [profile, page] = await Promise.all([
-        api.profiles.get(userId),
-        api.messages.list({ userId, type: "track", event: trait.event, limit: SHOWN_EVENTS }),
-      ]);
-      return {
-        value: profile.computedTraits[trait.key],
-        events: page.items,
-        hasMore: page.nextCursor !== undefined,
-      };
-    },
+    queryFn: () => api.computedTraits.why(trait.id, userId),
     refetchInterval: 5_000,
     retry: false,
   });
   if (why.isError) return <Failure error={why.error} />;
   if (why.isPending) return <Skeleton lines={3} />;
-  const { value, events, hasMore } = why.data;
+  const { value, events, madeOf } = why.data;
   const ofThese = formatFilter({
     terms: [
       { kind: "field", field: "user", negated: false, isPrefix: false, value: userId },
@@ -238,61 +231,72 @@ function WhyValue({ trait, userId }: { trait: ComputedTraitView; userId: string 
           {visibleText(userId, 80)}
         </Link>
         <strong className="number">{value === undefined ? "has no value" : visibleValue(value, 300)}</strong>
+        <span className="small faint">
+          made of {counted(events, "event")}
+          <Window why={why.data} />
+        </span>
       </p>
-      {events.length === 0 ? (
-        <p className="soft">No event of theirs is stored any more, or there never was one.</p>
-      ) : (
-        <Table
-          label="Events of the user, newest first"
-          items={events}
-          keyOf={(one) => `${one.sourceId} ${one.messageId}`}
-          columns={[
-            {
-              head: "Message",
-              lead: true,
-              cell: (one) => (
-                <Link className="strong-link mono" href={addresses.message(one.messageId, one.sourceId)}>
-                  {visibleText(one.messageId, 40)}
-                </Link>
-              ),
-            },
-            {
-              head: trait.kind === "count" ? "Counts" : (trait.property ?? "Value"),
-              align: "end",
-              cell: ({ message, receivedAt }) => <Part trait={trait} message={message} at={receivedAt} />,
-            },
-            {
-              head: "When",
-              align: "end",
-              cell: (one) => <Time at={String(one.message.timestamp ?? one.receivedAt)} />,
-            },
-          ]}
-        />
+      {why.data.leftOut !== undefined && (
+        <p className="soft">{counted(why.data.leftOut, "event")} left out, because a limit was reached.</p>
       )}
-      {hasMore && (
-        <div>
-          <ButtonLink size="small" href={addresses.live(ofThese)}>
-            All of their events
-          </ButtonLink>
-        </div>
-      )}
+      {madeOf.length > 0 && <Parts trait={trait} parts={madeOf} />}
+      <div>
+        <ButtonLink size="small" href={addresses.live(ofThese)}>
+          All of their events
+        </ButtonLink>
+      </div>
     </div>
   );
 }
 
-/** What an event has of what the trait is made of. */
-function Part({
-  trait: { kind, property, withinMs },
-  message,
-  at,
-}: {
-  trait: ComputedTraitView;
-  message: { readonly [field: string]: unknown };
-  at: string;
-}) {
-  if (withinMs !== undefined && Date.parse(String(message.timestamp ?? at)) <= Date.now() - withinMs)
-    return <span className="faint">before the window</span>;
-  if (kind === "count") return "1";
-  const value = propertyAt(message.properties, property ?? "");
-  return value === undefined ? <span className="faint">has none</span> : visibleValue(value, 80);
+function Window({ why: { windowFrom, changesAt } }: { why: ValueWhyView }) {
+  return (
+    <>
+      {windowFrom !== undefined && (
+        <>
+          {" "}
+          since <Time at={windowFrom} />
+        </>
+      )}
+      {changesAt !== undefined && (
+        <>
+          ; one leaves the window <Time at={changesAt} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Parts({ trait, parts }: { trait: ComputedTraitView; parts: readonly ValuePart[] }) {
+  const hasTimes = parts.some(({ times }) => times !== undefined);
+  return (
+    <Table
+      label="What the value is made of"
+      items={parts}
+      keyOf={({ sourceId, messageId, at, value }) => `${sourceId} ${messageId} ${at} ${visibleValue(value)}`}
+      columns={[
+        {
+          head: hasTimes ? "First seen in" : "Message",
+          lead: true,
+          cell: ({ messageId, sourceId }) =>
+            messageId === undefined ? (
+              <span className="faint">not stored any more</span>
+            ) : (
+              <Link className="strong-link mono" href={addresses.message(messageId, sourceId)}>
+                {visibleText(messageId, 40)}
+              </Link>
+            ),
+        },
+        {
+          head: trait.kind === "count" ? "Counts" : (trait.property ?? "Value"),
+          align: "end",
+          cell: ({ value }) => visibleValue(value, 80),
+        },
+        ...(hasTimes
+          ? [{ head: "Times", align: "end" as const, cell: ({ times }: ValuePart) => times ?? 1 }]
+          : []),
+        { head: "When", align: "end", cell: ({ at }) => <Time at={at} /> },
+      ]}
+    />
+  );
 }
