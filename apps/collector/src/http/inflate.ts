@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import zlib from "node:zlib";
+import { semaphore } from "@sluice/resilience";
 import { CollectorError } from "../errors.js";
 
 export type Encoding = "identity" | "gzip" | "deflate" | "br";
@@ -31,6 +32,15 @@ const inflateZlib = promisify(zlib.inflate) as typeof gunzip;
 const inflateRaw = promisify(zlib.inflateRaw) as typeof gunzip;
 const brotli = promisify(zlib.brotliDecompress) as typeof gunzip;
 
+/**
+ * Bodies that are unpacked at once, of the whole process as its threads are: each takes one of four, up to 16 MB for brotli's window,
+ * and what comes out, which nobody has accounted for yet.
+ */
+const PLACES = 2;
+/** Bodies that wait for a place, at most: the worst (100 MB of zeros in brotli) take 30 ms each. */
+const MOST_WAITING = 256;
+const places = semaphore(PLACES);
+
 /** Unpacks a whole body, outside of the main thread. Ends as soon as more than `limitBytes` come out: 413. */
 export async function inflate(body: Buffer, encoding: Encoding, limitBytes: number): Promise<Buffer> {
   const unpack =
@@ -44,12 +54,16 @@ export async function inflate(body: Buffer, encoding: Encoding, limitBytes: numb
             ? inflateZlib
             : inflateRaw;
   if (unpack === undefined) return body;
+  if (places.waiting >= MOST_WAITING) throw new CollectorError("overloaded");
+  const leave = places.tryAcquire() ?? (await places.acquire());
   try {
     return await unpack(body, { maxOutputLength: limitBytes });
   } catch (cause) {
     if ((cause as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE")
       throw new CollectorError("payload_too_large", `more than ${limitBytes} bytes when unpacked`, { cause });
     throw new CollectorError("malformed_json", `the ${encoding} data is damaged`, { cause });
+  } finally {
+    leave();
   }
 }
 

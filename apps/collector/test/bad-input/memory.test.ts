@@ -8,7 +8,7 @@ const MB = 1_024 * 1_024;
 const isMeasurable = existsSync("/proc/self/clear_refs");
 if (!isMeasurable) console.warn("skipped: the peak of another process's memory can be read on Linux only");
 
-describe.skipIf(!isMeasurable)("one request costs at most 64 MB above rest", () => {
+describe.skipIf(!isMeasurable)("what requests cost above rest", () => {
   let collector: CollectorProcess;
   const post = (body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> =>
     fetch(`${collector.url}/v1/batch`, {
@@ -78,13 +78,26 @@ describe.skipIf(!isMeasurable)("one request costs at most 64 MB above rest", () 
       ],
       ["20 million items", () => `{"batch":[${"0,".repeat(20_000_000)}0]}`, {}, 413],
     ],
-  )("%s", async (_name, body, headers, status) => {
+  )("one request, at most 64 MB: %s", async (_name, body, headers, status) => {
     const bytes = body();
     const { nowBytes: rest } = await collector.memory();
     await collector.resetPeak();
     expect((await post(bytes, headers)).status).toBe(status);
     const { peakBytes } = await collector.memory();
     expect((peakBytes - rest) / MB).toBeLessThan(64);
+  });
+
+  test("400 that unpack to 500 KB at once, hardly more than one after the other: others are served meanwhile", async () => {
+    const window = { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } };
+    const bytes = brotliCompressSync(`{"batch":[]}${" ".repeat(511_000)}`, window);
+    const { nowBytes: rest } = await collector.memory();
+    await collector.resetPeak();
+    const many = Array.from({ length: 400 }, () => post(bytes, { "content-encoding": "br" }));
+    expect((await post(`{"batch":[${page}]}`)).status).toBe(200);
+    const statuses = new Set((await Promise.all(many)).map(({ status }) => status));
+    expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    const { peakBytes } = await collector.memory();
+    expect((peakBytes - rest) / MB).toBeLessThan(128);
   });
 
   test("the process is the same one, and serves on", async () => {
