@@ -72,6 +72,11 @@ describeInBrowser("destinations at which nothing arrives", () => {
     const refusal = page.getByText(/Nothing can be sent to Archive: every URL .*Save its webhooks again/);
     await refusal.waitFor();
     expect(await page.getByText("Trying again now").count()).toBe(0);
+    // At another destination of the same message it is tried all the same.
+    await page.goto(`${dashboard.url}/messages/one`);
+    await page.getByRole("button", { name: "Try again now" }).click();
+    await refusal.waitFor();
+    await page.getByText("Trying again now").waitFor();
     await page.goto(`${dashboard.url}/deliveries?destination=${ids.get("Archive")}`);
     await page.getByRole("button", { name: "Replay messages" }).click();
     await page.getByRole("button", { name: "Count first" }).click();

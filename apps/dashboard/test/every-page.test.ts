@@ -46,7 +46,13 @@ describeInBrowser("every page", () => {
         kind: "and",
         conditions: [
           { kind: "trait", trait: "plan", is: "equals", value: "pro" },
-          { kind: "event", event: "Order Completed", times: { atLeast: 1 }, withinMs: 86_400_000 },
+          {
+            kind: "or",
+            conditions: [
+              { kind: "event", event: "Order Completed", times: { atLeast: 1 }, withinMs: 86_400_000 },
+              { kind: "not", condition: { kind: "trait", trait: "email", is: "contains", value: "@spam" } },
+            ],
+          },
         ],
       },
       destinationIds: [good.id],
@@ -93,6 +99,7 @@ describeInBrowser("every page", () => {
   describe.each([
     ["light", 1_440],
     ["dark", 1_440],
+    ["light", 768],
     ["light", 360],
     ["dark", 360],
   ] as const)("in %s at %i px", (theme, width) => {
@@ -106,6 +113,7 @@ describeInBrowser("every page", () => {
         await settled(page);
         expect(await violations(page), `axe on ${name}`).toEqual([]);
         expect(await sticksOutBy(page), `sideways scrolling on ${name}`).toBe(0);
+        expect(await cutOff(page), `cut or sticking out of its card on ${name}`).toEqual([]);
         expect(
           await page.evaluate(() => (window as { shift?: number }).shift ?? 0),
           `shift on ${name}`,
@@ -239,6 +247,35 @@ async function violations(page: Page): Promise<readonly string[]> {
       nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`),
     );
   }, RULES);
+}
+
+/** Selects that are too narrow for what is chosen, and parts that stick out of their card without scrolling there. */
+function cutOff(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const context = document.createElement("canvas").getContext("2d");
+    const selects = [...document.querySelectorAll("select")].flatMap((select) => {
+      const text = select.selectedOptions[0]?.text ?? "";
+      const style = getComputedStyle(select);
+      if (context === null) return ["no canvas"];
+      context.font = style.font;
+      const room =
+        select.clientWidth - Number.parseFloat(style.paddingLeft) - Number.parseFloat(style.paddingRight);
+      return context.measureText(text).width <= room + 1 ? [] : [`select: ${text}`];
+    });
+    const parts = [...document.querySelectorAll(".card *")].flatMap((part) => {
+      const card = part.closest(".card");
+      const scrolls = [
+        ...document.querySelectorAll(".card .code-text, .card .tabs, .card .table-box, .json"),
+      ];
+      if (card === null || scrolls.some((box) => box !== part && box.contains(part))) return [];
+      const { right, width } = part.getBoundingClientRect();
+      const isSeen = width > 1 && part.closest(".visually-hidden, svg") === null;
+      return isSeen && right > card.getBoundingClientRect().right + 0.5
+        ? [`${part.tagName.toLowerCase()}.${part.className}`]
+        : [];
+    });
+    return [...selects, ...parts];
+  });
 }
 
 function sticksOutBy(page: Page): Promise<number> {

@@ -14,8 +14,8 @@ import { SyncBadge } from "./sync-status.js";
 export function AudiencesPage() {
   const audiences = useAudiences();
   const names = useNames();
-  const add = (
-    <ButtonLink look="primary" icon="plus" href={addresses.newAudience()}>
+  const add = (look: "primary" | "plain") => (
+    <ButtonLink look={look} icon="plus" href={addresses.newAudience()}>
       New audience
     </ButtonLink>
   );
@@ -23,7 +23,7 @@ export function AudiencesPage() {
     <Page
       title="Audiences"
       lead="Users who meet conditions now. Destinations are told within a second of a change."
-      actions={add}
+      actions={add(audiences.data?.length === 0 ? "plain" : "primary")}
     >
       {audiences.isError ? (
         <Failure error={audiences.error} onRetry={() => void audiences.refetch()} />
@@ -32,7 +32,7 @@ export function AudiencesPage() {
           {audiences.isPending ? (
             <Skeleton />
           ) : audiences.data.length === 0 ? (
-            <EmptyState icon="audiences" title="No audience yet" action={add}>
+            <EmptyState icon="audiences" title="No audience yet" action={add("primary")}>
               <p>
                 For example: users on the pro plan who ordered at least three times within the last 30 days.
                 You see who is in while you build it.

@@ -17,8 +17,8 @@ export function ComputedTraitsPage() {
   const names = useNames();
   const traits = useComputedTraits();
   const [isAdding, setAdding] = useState(false);
-  const add = (
-    <Button look="primary" icon="plus" onClick={() => setAdding(true)}>
+  const add = (look: "primary" | "plain") => (
+    <Button look={look} icon="plus" onClick={() => setAdding(true)}>
       New computed trait
     </Button>
   );
@@ -26,7 +26,7 @@ export function ComputedTraitsPage() {
     <Page
       title="Computed traits"
       lead="Values worked out of each user's events, sent as traits the moment they change."
-      actions={add}
+      actions={add(traits.data?.length === 0 ? "plain" : "primary")}
     >
       {traits.isError ? (
         <Failure error={traits.error} onRetry={() => void traits.refetch()} />
@@ -35,7 +35,7 @@ export function ComputedTraitsPage() {
           {traits.isPending ? (
             <Skeleton />
           ) : traits.data.length === 0 ? (
-            <EmptyState icon="traits" title="No computed trait yet" action={add}>
+            <EmptyState icon="traits" title="No computed trait yet" action={add("primary")}>
               <p>For example: the sum of “total” over “Order Completed”, as the trait lifetime_value.</p>
             </EmptyState>
           ) : (

@@ -115,7 +115,7 @@ export function DeliveriesPage() {
             </p>
           </EmptyState>
         ) : (
-          <DeliveryTable deliveries={items} onRetry={(one) => retry.mutate(one)} onOpen={setOpened} />
+          <DeliveryTable deliveries={items} onRetry={(one) => retry.mutate([one.id])} onOpen={setOpened} />
         )}
         {deliveries.hasNextPage && (
           <div className="list-more">

@@ -44,7 +44,10 @@ export function DeliveryTable({
         },
         { head: "State", cell: (one) => <StateBadge state={one.state} /> },
         ...(ofOneDestination ? [] : [destination]),
-        { head: "Why", cell: (one) => <span className="small soft">{visibleText(one.reason, 160)}</span> },
+        {
+          head: "Why",
+          cell: (one) => <span className="small soft reason">{visibleText(one.reason, 160)}</span>,
+        },
         {
           head: "Attempts",
           align: "end",

@@ -42,7 +42,7 @@ export function RecentDeliveries({ destinationId }: { destinationId: string }) {
         <DeliveryTable
           ofOneDestination
           deliveries={deliveries.data}
-          onRetry={(one) => retry.mutate(one)}
+          onRetry={(one) => retry.mutate([one.id])}
           onOpen={setOpened}
         />
       )}

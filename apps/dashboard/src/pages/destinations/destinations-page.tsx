@@ -16,7 +16,11 @@ export function DestinationsPage() {
       title="Destinations"
       lead="Where messages go. Each has its own queue: one that is down holds up no other."
       actions={
-        <ButtonLink look="primary" icon="plus" href={addresses.catalog()}>
+        <ButtonLink
+          look={destinations.data?.length === 0 ? "plain" : "primary"}
+          icon="plus"
+          href={addresses.catalog()}
+        >
           New destination
         </ButtonLink>
       }

@@ -11,6 +11,7 @@ import { exactTime, localTime } from "../../words/times.js";
 import { visibleText } from "../../words/visible-text.js";
 import { CopyAs } from "../message/copy-as.js";
 import { IssueList } from "../message/issue-list.js";
+import { SourceLink } from "../sources/source-link.js";
 import type { LogEntry } from "./live-log.js";
 
 /** The selected message: beside the list where there is room, else in a dialog over it. */
@@ -45,7 +46,7 @@ function EntryBody({ entry }: { entry: LogEntry }) {
         <dd title={exactTime(entry.receivedAt)}>{localTime(entry.receivedAt)}</dd>
         <dt>Source</dt>
         <dd>
-          <Link href={addresses.source(entry.sourceId)}>{names.source(entry.sourceId)}</Link>
+          <SourceLink id={entry.sourceId} />
         </dd>
         <dt>Message id</dt>
         <dd className="mono">{entry.messageId === undefined ? "none" : visibleText(entry.messageId, 100)}</dd>

@@ -1,8 +1,7 @@
 import type { MessageView, OutboundKind, StoredMessageView } from "@sluice/protocol";
 import { webhookPayload } from "@sluice/protocol";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
-import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Link } from "../../routing/link.js";
 import { useRouter } from "../../routing/router.js";
@@ -11,7 +10,6 @@ import { Button } from "../../ui/button.js";
 import { CodeBlock } from "../../ui/code-block.js";
 import { Failure } from "../../ui/failure.js";
 import { JsonTree } from "../../ui/json-tree.js";
-import { useNotify } from "../../ui/notice.js";
 import { Card, Page } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
 import { Tabs } from "../../ui/tabs.js";
@@ -20,6 +18,8 @@ import { bytes } from "../../words/numbers.js";
 import { exactTime, localTime } from "../../words/times.js";
 import { verdictOf } from "../../words/verdict.js";
 import { escapeHidden, visibleText, visibleValue } from "../../words/visible-text.js";
+import { useRetry } from "../deliveries/use-retry.js";
+import { SourceLink } from "../sources/source-link.js";
 import { CopyAs } from "./copy-as.js";
 import { Timeline } from "./timeline-view.js";
 
@@ -75,7 +75,6 @@ function MessageBody({ view }: { view: MessageView }) {
 }
 
 function MessageFacts({ view }: { view: MessageView }) {
-  const names = useNames();
   const fields = view.state === "accepted" ? view.message : {};
   const userId = fields.userId;
   return (
@@ -84,7 +83,7 @@ function MessageFacts({ view }: { view: MessageView }) {
       <dd className="mono">{visibleText(view.messageId ?? "none", 120)}</dd>
       <dt>Source</dt>
       <dd>
-        <Link href={addresses.source(view.sourceId)}>{names.source(view.sourceId)}</Link>
+        <SourceLink id={view.sourceId} />
       </dd>
       {typeof userId === "string" && (
         <>
@@ -181,21 +180,15 @@ function MessageBadges({ view }: { view: MessageView }) {
 
 /** Failed deliveries of this message can be tried again here, without a search. */
 function MessageActions({ view }: { view: StoredMessageView }) {
-  const api = useApi();
-  const notify = useNotify();
-  const queries = useQueryClient();
-  const failed = view.outcomes.filter((outcome) => outcome.state === "failed" || outcome.state === "pending");
-  const retry = useMutation({
-    mutationFn: () => Promise.all(failed.map((outcome) => api.deliveries.retry(outcome.id))),
-    onSuccess: () => {
-      notify("Trying again now");
-      return queries.invalidateQueries({ queryKey: ["message", view.messageId] });
-    },
-  });
+  const retry = useRetry();
+  // What its destination has not come to yet has no delivery that could be tried again.
+  const failed = view.outcomes.filter(
+    ({ at, state }) => at !== undefined && (state === "failed" || state === "pending"),
+  );
   return (
     <>
       {failed.length > 0 && (
-        <Button icon="replay" busy={retry.isPending} onClick={() => retry.mutate()}>
+        <Button icon="replay" busy={retry.isPending} onClick={() => retry.mutate(failed.map(({ id }) => id))}>
           Try again now
         </Button>
       )}

@@ -9,6 +9,7 @@ import { counted, duration } from "../../words/numbers.js";
 import { STATES, type Tone } from "../../words/states.js";
 import { clockTime, exactTime } from "../../words/times.js";
 import { visibleText } from "../../words/visible-text.js";
+import { SourceLink } from "../sources/source-link.js";
 import { IssueList } from "./issue-list.js";
 import { attemptTone, type Moment, timelineOf } from "./timeline.js";
 
@@ -38,7 +39,7 @@ function MomentView({ moment }: { moment: Moment }) {
           title="Received"
           note={
             <>
-              from <Link href={addresses.source(moment.sourceId)}>{names.source(moment.sourceId)}</Link>
+              from <SourceLink id={moment.sourceId} />
             </>
           }
         />

@@ -21,8 +21,8 @@ import { SOURCE_KINDS } from "./source-kinds.js";
 export function SourcesPage() {
   const sources = useSources();
   const [isAdding, setAdding] = useState(false);
-  const add = (
-    <Button look="primary" icon="plus" onClick={() => setAdding(true)}>
+  const add = (look: "primary" | "plain") => (
+    <Button look={look} icon="plus" onClick={() => setAdding(true)}>
       New source
     </Button>
   );
@@ -30,7 +30,7 @@ export function SourcesPage() {
     <Page
       title="Sources"
       lead="Where messages come from. Each has its own write keys and its own destinations."
-      actions={add}
+      actions={add(sources.data?.length === 0 ? "plain" : "primary")}
     >
       {sources.isError ? (
         <Failure error={sources.error} onRetry={() => void sources.refetch()} />
@@ -39,7 +39,7 @@ export function SourcesPage() {
           {sources.isPending ? (
             <Skeleton />
           ) : sources.data.length === 0 ? (
-            <EmptyState icon="sources" title="No source yet" action={add}>
+            <EmptyState icon="sources" title="No source yet" action={add("primary")}>
               <p>
                 A source is a server, a site or an app that sends messages. Making one gives you a write key.
               </p>
