@@ -2,15 +2,23 @@
  * Sends events as fast as they are answered, or at a rate, over raw sockets: the requests are built once and only their
  * message ids are written anew, so that the load costs little beside what it measures.
  *
- * Arguments: one JSON object {port, writeKey, events, connections, seconds, requestsPerSecond?, isStamped?}. Prints one JSON
- * object. Stamped messages carry the moment at which they were sent, for whoever receives them in the end.
+ * Arguments: one JSON object {port, writeKey, events, connections, seconds, warmSeconds?, requestsPerSecond?, isStamped?}. Prints one
+ * JSON object. What is due in the `warmSeconds` before is sent, and not measured: a new process sends late at first, by its own fault.
+ * Stamped messages carry the moment at which they were sent, for whoever receives them in the end.
  */
 import { randomFillSync } from "node:crypto";
 import { connect } from "node:net";
 
-const { port, writeKey, events, connections, seconds, requestsPerSecond, isStamped } = JSON.parse(
-  process.argv[2],
-);
+const {
+  port,
+  writeKey,
+  events,
+  connections,
+  seconds,
+  warmSeconds = 0,
+  requestsPerSecond,
+  isStamped,
+} = JSON.parse(process.argv[2]);
 const ID = "00000000000000000000000000000000";
 const STAMP = 1_000_000_000_000.125;
 
@@ -65,7 +73,8 @@ const latencies = [];
 let failed = 0;
 let sent = 0;
 const startedMs = performance.now();
-const endMs = startedMs + seconds * 1_000;
+const measuredMs = startedMs + warmSeconds * 1_000;
+const endMs = measuredMs + seconds * 1_000;
 
 function run(connection) {
   return new Promise((resolve) => {
@@ -108,7 +117,7 @@ function run(connection) {
       const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
       if (text.length < bodyAt + 4 + length) return;
       if (!text.startsWith("HTTP/1.1 200")) failed++;
-      latencies.push(performance.now() - dueMs);
+      if (dueMs >= measuredMs) latencies.push(performance.now() - dueMs);
       text = "";
       next();
     });
@@ -120,7 +129,7 @@ function run(connection) {
 }
 
 await Promise.all(Array.from({ length: connections }, (_, connection) => run(connection)));
-const elapsedSeconds = (performance.now() - startedMs) / 1_000;
+const elapsedSeconds = (performance.now() - measuredMs) / 1_000;
 latencies.sort((a, b) => a - b);
 const at = (share) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
 process.stdout.write(

@@ -15,7 +15,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "4" },
     rounds: { type: "string", default: "2" },
-    /** Of latency, two seconds each: floor and collector by turns. */
+    /** Of latency, three seconds each after two to warm up: floor and collector by turns. */
     runs: { type: "string", default: "5" },
     shape: { type: "string" },
     json: { type: "boolean", default: false },
@@ -57,7 +57,7 @@ async function load(server, options) {
   const result = JSON.parse(line);
   const cpuSeconds = server.cpuSeconds() - before;
   if (result.failed > 0) throw new Error(`${result.failed} requests failed`);
-  return { ...result, cpuMicrosPerEvent: (cpuSeconds * 1e6) / (result.requests * options.events) };
+  return { ...result, cpuMicrosPerEvent: (cpuSeconds * 1e6) / (result.sent * options.events) };
 }
 
 const SERVERS = { floor: "ingest-floor.mjs", collector: "ingest-collector.mjs" };
@@ -87,15 +87,16 @@ const of = (name, shape, figure) =>
   median(results.filter((r) => r.name === name && r.shape === shape).map((r) => r[figure]));
 
 // At half of what the collector reached; the floor at the same rate tells what the machine itself adds. Short runs by turns, of which the
-// median counts: a pause of the machine that both would meet decides over one of them, not over the figure.
+// median counts: a pause of the machine that both would meet decides over one of them, not over the figure. Warmed up, server and load: in
+// their first seconds the compiler is what is measured, of the load as much as of the server.
 const latencies = [];
 for (let run = 0; run < Number(values.runs); run++) {
   for (const [shape, options] of Object.entries(SHAPES)) {
     for (const [name, file] of Object.entries(SERVERS)) {
       const server = await startServer(file);
       const requestsPerSecond = of("collector", shape, "requestsPerSecond") / 2;
-      await load(server, { ...options, seconds: 0.5, requestsPerSecond });
-      latencies.push({ name, shape, ...(await load(server, { ...options, seconds: 2, requestsPerSecond })) });
+      const measured = await load(server, { ...options, warmSeconds: 2, seconds: 3, requestsPerSecond });
+      latencies.push({ name, shape, ...measured });
       await server.stop();
     }
   }

@@ -8,8 +8,10 @@ import type { Offset } from "../store/store.js";
 export const PACE = {
   /** Below it ingestion leaves room enough, whatever else the process does. */
   busyMessagesPerSecond: 2_000,
-  /** The main thread's busy part, 0 to 1, below which there is room though messages come in fast. */
-  busyUtilization: 0.5,
+  /** The main thread's busy part, 0 to 1, up to which there is room for all though messages come in fast. */
+  easyUtilization: 0.3,
+  /** From here on ingestion is busy. Between the two the engine's share falls evenly. */
+  busyUtilization: 0.45,
   /** The part of the time that the engine works while ingestion is busy. */
   share: 0.1,
   /** A rush that lasts must not starve evaluation for ever: with a longer lag than this, in milliseconds, it gets `lateShare`. */
@@ -29,14 +31,18 @@ export interface Pressure {
   readonly utilization: number;
 }
 
-export function isBusy({ messagesPerSecond, utilization }: Pressure): boolean {
-  return messagesPerSecond > PACE.busyMessagesPerSecond && utilization > PACE.busyUtilization;
+/** The part of the time that the engine may work, 0 to 1. */
+export function shareAt({ messagesPerSecond, utilization }: Pressure): number {
+  if (messagesPerSecond <= PACE.busyMessagesPerSecond) return 1;
+  const { easyUtilization, busyUtilization, share } = PACE;
+  const room = (busyUtilization - utilization) / (busyUtilization - easyUtilization);
+  return share + (1 - share) * Math.min(1, Math.max(0, room));
 }
 
 /** How long the engine rests after it has worked for `workedMs`; `lagMs` is the age of what it is working on. */
 export function restMs(workedMs: number, pressure: Pressure, lagMs: number, isAwaited: boolean): number {
-  if (isAwaited || !isBusy(pressure)) return 0;
-  const share = lagMs > PACE.longestLagMs ? PACE.lateShare : PACE.share;
+  if (isAwaited) return 0;
+  const share = Math.max(shareAt(pressure), lagMs > PACE.longestLagMs ? PACE.lateShare : 0);
   return Math.min(PACE.longestRestMs, Math.ceil(workedMs * (1 / share - 1)));
 }
 
