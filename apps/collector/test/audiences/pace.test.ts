@@ -12,6 +12,23 @@ test.each([
   ["a rush, while somebody waits", 400, RUSH, 300_001, true, 0],
   ["few messages, whatever keeps the process busy", 10, { ...RUSH, messagesPerSecond: 1_500 }, 0, false, 0],
   ["a rush that the machine has room for", 10, { ...RUSH, utilization: 0.3 }, 0, false, 0],
+  ["a rush that leaves some room", 11, { ...RUSH, utilization: 0.375 }, 0, false, 9],
+  [
+    "a rush that leaves little room, for longer than five minutes",
+    10,
+    { ...RUSH, utilization: 0.44 },
+    300_001,
+    false,
+    10,
+  ],
+  [
+    "a rush that leaves much room, for longer than five minutes",
+    10,
+    { ...RUSH, utilization: 0.31 },
+    300_001,
+    false,
+    1,
+  ],
 ] as const)("%s", (_name, workedMs, pressure, lagMs, isAwaited, rest) => {
   expect(restMs(workedMs, pressure, lagMs, isAwaited)).toBe(rest);
 });

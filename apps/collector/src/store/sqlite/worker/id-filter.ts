@@ -3,33 +3,42 @@
  * is full: one false answer in 20,000.
  */
 export const WORDS_A_BLOCK = 8;
+export const BITS_A_WORD = 32;
 const BITS_A_KEY = 32;
-const SALTS = [
+const SALTS = new Int32Array([
   0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
-] as const;
+]);
 
 /** How many blocks a filter over so many keys has. */
 export function blocksFor(keys: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(1, (keys * BITS_A_KEY) / (WORDS_A_BLOCK * 32))));
+  return 2 ** Math.ceil(Math.log2(Math.max(1, (keys * BITS_A_KEY) / (WORDS_A_BLOCK * BITS_A_WORD))));
+}
+
+/** Where the blocks are so many: by how much `blockOf` shifts. */
+export function shiftFor(blocks: number): number {
+  return 31 - Math.log2(blocks);
 }
 
 /** The block of a hash: its upper bits, so that a filter of half as many blocks has two neighbours in one. */
-export function blockOf(hi: number, blocks: number): number {
-  return Math.floor((hi / 0x1_0000_0000) * blocks);
+export function blockOf(hi: number, shift: number): number {
+  // In two steps: a shift by 32, for one block, would be none.
+  return (hi >>> 1) >>> shift;
 }
 
-/** The bit of a hash in a block's word. */
+/** The bit of a hash in a block's word, 0 to 31. */
 export function bitOf(lo: number, word: number): number {
-  return 1 << (Math.imul(lo, SALTS[word] ?? 1) >>> 27);
+  return Math.imul(lo, SALTS[word] ?? 1) >>> 27;
 }
 
 export class IdFilter {
   readonly words: Uint32Array;
   readonly blocks: number;
+  readonly #shift: number;
 
   private constructor(words: Uint32Array) {
     this.words = words;
     this.blocks = words.length / WORDS_A_BLOCK;
+    this.#shift = shiftFor(this.blocks);
   }
 
   static forKeys(count: number): IdFilter {
@@ -46,9 +55,9 @@ export class IdFilter {
   }
 
   add(hi: number, lo: number): void {
-    const at = blockOf(hi, this.blocks) * WORDS_A_BLOCK;
+    const at = blockOf(hi, this.#shift) * WORDS_A_BLOCK;
     for (let word = 0; word < WORDS_A_BLOCK; word++) {
-      this.words[at + word] = (this.words[at + word] ?? 0) | bitOf(lo, word);
+      this.words[at + word] = (this.words[at + word] ?? 0) | (1 << bitOf(lo, word));
     }
   }
 }

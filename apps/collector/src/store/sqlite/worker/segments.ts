@@ -285,25 +285,26 @@ export class Segments {
       this.#filters.remove(segment);
       segment.hasFilter = false;
     }
-    const candidates: SealedSegment[] = [];
-    for (let i = 0, at = 0; at < keys.length; i++, at += KEY.size) {
+    this.#filters.ask(keys, (index, { no }) => {
+      if (known[index] === 1) return;
+      const at = index * KEY.size;
       const hi = keys[at + KEY.idHi] ?? 0;
       const lo = keys[at + KEY.idLo] ?? 0;
-      this.#filters.ask(hi, lo, candidates);
-      if (candidates.length === 0) continue;
-      const check = keys[at + KEY.idCheck] ?? 0;
-      const isKnown = candidates.some(({ no }) => this.sidecars.positionsOfId(no, hi, lo, check).length > 0);
-      if (isKnown) known[i] = 1;
-      candidates.length = 0;
-    }
+      if (this.sidecars.positionsOfId(no, hi, lo, keys[at + KEY.idCheck] ?? 0).length > 0) known[index] = 1;
+    });
   }
 
   /** Whether an id is certainly not in a sealed segment. */
   denies(segment: SealedSegment, hi: number, lo: number): boolean {
     if (!segment.hasFilter) return false;
-    const candidates: SealedSegment[] = [];
-    this.#filters.ask(hi, lo, candidates);
-    return !candidates.includes(segment);
+    const key = new Uint32Array(KEY.size);
+    key[KEY.idHi] = hi;
+    key[KEY.idLo] = lo;
+    let isDenied = true;
+    this.#filters.ask(key, (_, candidate) => {
+      if (candidate === segment) isDenied = false;
+    });
+    return isDenied;
   }
 
   /** Whether a segment that is in memory knows an id, for a message that was received then. */
