@@ -249,7 +249,7 @@ async function violations(page: Page): Promise<readonly string[]> {
   }, RULES);
 }
 
-/** Selects that are too narrow for what is chosen, and parts that stick out of their card without scrolling there. */
+/** Selects that are too narrow for what is chosen, and parts that stick out of their box without scrolling there. */
 function cutOff(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const context = document.createElement("canvas").getContext("2d");
@@ -263,7 +263,7 @@ function cutOff(page: Page): Promise<readonly string[]> {
       return context.measureText(text).width <= room + 1 ? [] : [`select: ${text}`];
     });
     const parts = [...document.querySelectorAll(".card *")].flatMap((part) => {
-      const card = part.closest(".card");
+      const card = part.parentElement?.closest(".leaf, .card") ?? null;
       const scrolls = [
         ...document.querySelectorAll(".card .code-text, .card .tabs, .card .table-box, .json"),
       ];
