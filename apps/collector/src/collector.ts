@@ -38,6 +38,7 @@ import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
 import type { RetentionOptions } from "./store/sqlite/retention-options.js";
 import type { Store } from "./store/store.js";
 import { openSuppressions } from "./store/suppressions.js";
+import { storeMetrics } from "./store-metrics.js";
 import { VERSION } from "./version.js";
 
 export interface CollectorOptions {
@@ -118,6 +119,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       })),
     (it) => it.close(),
   );
+  storeMetrics(store, metrics);
   const key = await openSecretKey({
     fromEnvironment: options.secretKey,
     file: join(dataDirectory, "secret.key"),
