@@ -23,12 +23,12 @@ export async function readHealth(
   );
 }
 
-/** Where it is not probed, the next attempt is that of the first of its retries. */
+/** Where it is not probed, the next attempt is that of the first of its retries; a disabled one makes none. */
 export function healthOf(
-  { state: _queue, health, disabledUrls = [], ...status }: DestinationStatusView,
+  { state: _queue, health, disabledUrls = [], nextAttemptAt, ...status }: DestinationStatusView,
   retriesAt: readonly string[],
 ): DestinationHealth {
-  const next = status.nextAttemptAt ?? [...retriesAt].sort()[0];
+  const next = health === "disabled" ? undefined : (nextAttemptAt ?? [...retriesAt].sort()[0]);
   return {
     ...status,
     state: health === "good" || health === "idle" ? "delivering" : health,

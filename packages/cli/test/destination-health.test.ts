@@ -35,6 +35,7 @@ describe("the health of a destination", () => {
     const nextAttemptAt = "2026-01-01T02:00:00.000Z";
     expect(healthOf({ ...STATUS, nextAttemptAt }, retriesAt).nextAttemptAt).toBe(nextAttemptAt);
     expect(healthOf(STATUS, [])).not.toHaveProperty("nextAttemptAt");
+    expect(healthOf({ ...STATUS, health: "disabled" }, retriesAt)).not.toHaveProperty("nextAttemptAt");
   });
 });
 

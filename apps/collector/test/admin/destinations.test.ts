@@ -168,6 +168,20 @@ describe("what becomes of a message", () => {
     expect((await api.ask("POST", "/api/v1/deliveries/none/retry")).status).toBe(404);
   });
 
+  it("of a message that a destination has not come to yet there is no delivery, and the answer says why", async () => {
+    const { api, source, destination } = await withDestination();
+    await using _ = api;
+    await api.ask("PATCH", `/api/v1/destinations/${destination.id}`, { enabled: false });
+    await api.receive(source.id, [paid]);
+    const { body } = await api.ask("GET", "/api/v1/messages/m-1");
+    const [waiting] = body.outcomes;
+    expect(waiting).toMatchObject({ state: "skipped" });
+    expect(await api.ask("POST", `/api/v1/deliveries/${waiting.id}/retry`)).toMatchObject({
+      status: 404,
+      body: { message: expect.stringContaining("its destination has not come to it yet") },
+    });
+  });
+
   it("a replay counts first, then sends what it counted", async () => {
     const { api, source, destination } = await withDestination();
     await using _ = api;

@@ -64,7 +64,7 @@ function adviceFor(status: number): string {
     case 405:
       return "The receiver takes no POST at that path (405). Check the URL";
     case 410:
-      return "The receiver answered 410 Gone: this URL is disabled until the destination's webhooks are saved again";
+      return "The receiver answered 410 Gone. A URL that does is not called any more before the destination's webhooks are saved again";
     case 413:
       return "The message is too large for the receiver (413). Raise its body limit";
     case 429:
