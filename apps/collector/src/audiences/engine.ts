@@ -49,7 +49,14 @@ import { decodeProfile, type Profile, userFields } from "./profile.js";
 import { namesOf, viewOf } from "./profile-view.js";
 import { type IsNeeded, type LogMessage, readMessages } from "./read-messages.js";
 import { type Numbers, type Remembered, Step } from "./step.js";
-import { fetchFor, removeProfile, settleDue, takeMessage, takeOccurrence } from "./take-message.js";
+import {
+  addressed,
+  fetchFor,
+  removeProfile,
+  settleDue,
+  takeMessage,
+  takeOccurrence,
+} from "./take-message.js";
 import { countOf, lastMs, type Tally } from "./tally.js";
 import { eventsOf } from "./track-events.js";
 
@@ -177,8 +184,9 @@ export class AudienceEngine {
         .filter((batch) => batch.sourceId !== AUDIENCE_SOURCE_ID)
         .flatMap((batch) => readMessages(batch, isNeeded))
         .filter((one) => one.offset > loaded.cursor && !this.#isSuppressed(one));
-      await fetchFor(step, messages, isNeeded);
-      for (const one of messages) {
+      const known = addressed(messages);
+      await fetchFor(step, known, isNeeded);
+      for (const one of known) {
         step.nowMs = Math.min(nowMs, one.receivedAtMs);
         takeMessage(step, loaded, one, isNeeded);
       }

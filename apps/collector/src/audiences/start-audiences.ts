@@ -89,8 +89,11 @@ const HURRIED_MS = 10_000;
 const FRESH_MS = 1_000;
 /** How long values are looked for to fill a page. */
 const SOUGHT_MS = 1_000;
-/** How often the log is told how far the audiences are, in messages: retention keeps what they have not stored for good. */
-const REPORTED_MESSAGES = 20_000;
+/**
+ * How often the log is told how far the audiences are, in messages: retention keeps what they have not stored for good. Each time both
+ * stores are synced, which in a rush takes turns with the commits that clients wait for.
+ */
+const REPORTED_MESSAGES = 100_000;
 /** After so many, the profiles' files are made as small as they can be, once there is nothing else to do. */
 const COMPACTED_MESSAGES = 10_000;
 /** After a failure of the store. */

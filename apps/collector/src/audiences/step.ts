@@ -56,14 +56,14 @@ export class Step {
 
   /** Makes the profiles that these ids stand for visible to `find`. */
   async fetch(identities: Iterable<string>): Promise<void> {
-    await this.resolve(identities);
+    await this.resolve(new Set(identities));
     await this.fetchNumbers(this.#identities.values());
   }
 
   /** Makes the numbers of the profiles that these ids stand for visible to `numberOf`. */
   async resolve(identities: Iterable<string>): Promise<void> {
     const unknown: string[] = [];
-    for (const identity of new Set(identities)) {
+    for (const identity of identities) {
       const known = this.#remembered.identities.get(identity);
       if (known === undefined) unknown.push(identity);
       else this.#identities.set(identity, known);

@@ -7,19 +7,39 @@ import type { IsNeeded, LogMessage } from "./read-messages.js";
 import type { Step } from "./step.js";
 import { occurrenceOf, timeOf } from "./track-events.js";
 
+/** A message with what it says about whose it is: read once, since most messages are only looked at for that. */
+export interface AddressedMessage extends LogMessage {
+  readonly identification: Identification;
+}
+
+/** The messages that are somebody's. */
+export function addressed(messages: readonly LogMessage[]): AddressedMessage[] {
+  const known: AddressedMessage[] = [];
+  for (const { message, offset, receivedAtMs } of messages) {
+    const identification = message.type === "delete" ? undefined : identificationOf(message);
+    if (identification !== undefined) known.push({ message, offset, receivedAtMs, identification });
+  }
+  return known;
+}
+
 /** Fetches the profiles that messages may change; of the others only who they are. */
 export async function fetchFor(
   step: Step,
-  messages: readonly LogMessage[],
+  messages: readonly AddressedMessage[],
   isNeeded: IsNeeded,
 ): Promise<void> {
-  const known = messages.map(({ message }) => identificationOf(message));
-  await step.resolve(known.flatMap((one) => (one === undefined ? [] : identitiesIn(one))));
-  const changed = known.flatMap((one, at) => {
-    const { type, event } = messages[at]?.message ?? {};
-    if (one === undefined || (!isNeeded(type, event) && seenAs(step, one) !== undefined)) return [];
-    return identitiesIn(one).flatMap((identity) => step.numberOf(identity) ?? []);
-  });
+  const named = new Set<string>();
+  for (const { identification } of messages)
+    for (const identity of identitiesIn(identification)) named.add(identity);
+  await step.resolve(named);
+  const changed = new Set<number>();
+  for (const { message, identification } of messages) {
+    if (!isNeeded(message.type, message.event) && seenAs(step, identification) !== undefined) continue;
+    for (const identity of identitiesIn(identification)) {
+      const number = step.numberOf(identity);
+      if (number !== undefined) changed.add(number);
+    }
+  }
   await step.fetchNumbers(changed);
 }
 
@@ -30,10 +50,13 @@ function seenAs(step: Step, { own, anonymous }: Identification): number | undefi
 }
 
 /** What a message changes: whose it is, who becomes one, traits, events; and what follows from it. */
-export function takeMessage(step: Step, loaded: EngineState, stored: LogMessage, isNeeded: IsNeeded): void {
-  const { message } = stored;
-  const identification = identificationOf(message);
-  if (identification === undefined || message.type === "delete") return;
+export function takeMessage(
+  step: Step,
+  loaded: EngineState,
+  stored: AddressedMessage,
+  isNeeded: IsNeeded,
+): void {
+  const { message, identification } = stored;
   const { plan } = loaded;
   const atMs = timeOf(stored);
   if (!isNeeded(message.type, message.event)) {
