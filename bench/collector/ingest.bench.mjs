@@ -1,6 +1,6 @@
 /**
  * Ingestion against the floor, in one run on one machine: `node bench/collector/ingest.bench.mjs [--seconds 4] [--rounds 2] [--runs 5]
- * [--shape "single messages"]`.
+ * [--shape "single messages"] [--folder DIR]`. With a folder the collector has what is stored there (`store.bench.ts --fill-only` fills one).
  * Server and load are processes of their own; the collector is the built one (`npm run build`). Targets: at least 60 % of the
  * floor's events a second in batches of 100 and in single messages, and a p99 of at most 25 ms at half load.
  */
@@ -18,6 +18,7 @@ const { values } = parseArgs({
     /** Of latency, three seconds each after two to warm up: floor and collector by turns. */
     runs: { type: "string", default: "5" },
     shape: { type: "string" },
+    folder: { type: "string" },
     json: { type: "boolean", default: false },
   },
 });
@@ -28,7 +29,10 @@ const script = (name) => fileURLToPath(new URL(name, import.meta.url));
 async function startServer(name) {
   // As `sluice collector` starts itself.
   const flags = ["--max-semi-space-size=32"];
-  const child = spawn(process.execPath, [...flags, script(name)], { stdio: ["ignore", "pipe", "inherit"] });
+  const folder = name === SERVERS.collector && values.folder !== undefined ? [values.folder] : [];
+  const child = spawn(process.execPath, [...flags, script(name), ...folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const [line] = await once(createInterface({ input: child.stdout }), "line");
   return {
     ...JSON.parse(line),
