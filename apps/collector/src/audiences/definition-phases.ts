@@ -1,6 +1,6 @@
 import type { ComputedTraitDefinition } from "@sluice/protocol";
 import { type AccumulationAspect, type Aspect, aspectKey, tallyOf } from "./aspect.js";
-import type { AspectProgress, DefinitionState } from "./definition-state.js";
+import type { AspectProgress, DefinitionState, Resend } from "./definition-state.js";
 import { AUDIENCE, type Definition } from "./definitions.js";
 import type { EngineState } from "./engine-state.js";
 import { audiencesNamed, eventConditions, traitsNamed } from "./evaluate.js";
@@ -27,9 +27,19 @@ function firstSyncMs({ kind, document }: Definition): number {
   return Date.parse(document.createdAt) + (kind === AUDIENCE ? document.sync.initialDelayMs : 0);
 }
 
-export function edited(state: DefinitionState, definition: Definition, step: Step): DefinitionState {
+/** `changedKeys`: of computed traits that were made or are gone, so that a trait of that name is another one now. */
+export function edited(
+  state: DefinitionState,
+  definition: Definition,
+  step: Step,
+  changedKeys: ReadonlySet<string>,
+): DefinitionState {
   const before = state.definition;
-  if (JSON.stringify(before) === JSON.stringify(definition)) return state;
+  const asksAnew =
+    whatItAsks(before) !== whatItAsks(definition) ||
+    (definition.kind === AUDIENCE &&
+      traitsNamed(definition.document.condition).some((name) => changedKeys.has(name)));
+  if (!asksAnew && JSON.stringify(before) === JSON.stringify(definition)) return state;
   const known = new Set(before.document.destinationIds);
   const added = definition.document.destinationIds.filter((id) => !known.has(id));
   const hasNewSync =
@@ -39,16 +49,23 @@ export function edited(state: DefinitionState, definition: Definition, step: Ste
   return {
     ...state,
     definition,
-    ...(whatItAsks(before) === whatItAsks(definition)
-      ? {}
-      : { phase: "history", evaluatedTo: 0, evaluated: 0, startedAtMs: step.nowMs }),
+    ...(asksAnew ? { phase: "history", evaluatedTo: 0, evaluated: 0, startedAtMs: step.nowMs } : {}),
     ...(hasNewSync ? { nextSyncAtMs: Math.max(firstSyncMs(definition), step.nowMs) } : {}),
-    ...(added.length === 0
-      ? {}
-      : {
-          resends: [...state.resends, { destinationIds: added, after: -1, beforeSeq: step.numbers.nextSeq }],
-        }),
+    resends: [
+      ...stillWanted(state.resends, definition.document.destinationIds),
+      ...(added.length === 0 ? [] : [{ destinationIds: added, after: -1, beforeSeq: step.numbers.nextSeq }]),
+    ],
   };
+}
+
+/** A destination that was taken away is told nothing more. */
+function stillWanted(resends: readonly Resend[], destinationIds: readonly string[]): Resend[] {
+  return resends
+    .map((resend) => ({
+      ...resend,
+      destinationIds: resend.destinationIds.filter((id) => destinationIds.includes(id)),
+    }))
+    .filter((resend) => resend.destinationIds.length > 0);
 }
 
 /** The part of a definition of which the evaluation depends. */

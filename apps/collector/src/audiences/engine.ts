@@ -534,6 +534,13 @@ export class AudienceEngine {
   #define(step: Step, loaded: EngineState, definitions: readonly Definition[]): void {
     const { states } = loaded;
     const wanted = new Map(definitions.map((definition) => [definition.id, definition]));
+    const keysBefore = loaded.plan.computedByKey;
+    const keys = new Set(
+      definitions.flatMap(({ kind, document }) => (kind === COMPUTED_TRAIT ? [document.key] : [])),
+    );
+    const changedKeys = new Set(
+      [...keysBefore.keys(), ...keys].filter((key) => !(keysBefore.has(key) && keys.has(key))),
+    );
     for (const id of [...states.keys()]) {
       if (wanted.has(id)) continue;
       states.delete(id);
@@ -541,7 +548,8 @@ export class AudienceEngine {
     }
     for (const definition of definitions) {
       const known = states.get(definition.id);
-      const state = known === undefined ? newState(definition, step) : edited(known, definition, step);
+      const state =
+        known === undefined ? newState(definition, step) : edited(known, definition, step, changedKeys);
       if (state === known) continue;
       states.set(definition.id, state);
       step.stateChanged(state);

@@ -114,7 +114,11 @@ export function setDue(step: Step, plan: Plan, profile: Profile, isDue: boolean)
   let dueMs: number | undefined;
   for (const [number, state] of profile.aspects) {
     const aspect = plan.aspects.get(number);
-    if (aspect === undefined) continue;
+    if (aspect === undefined) {
+      // No definition asks for it any more.
+      profile.aspects.delete(number);
+      continue;
+    }
     const changeMs = nextChangeMs(aspect, state, step.nowMs);
     if (changeMs !== undefined && (dueMs === undefined || changeMs < dueMs)) dueMs = changeMs;
   }

@@ -96,6 +96,8 @@ const SOUGHT_MS = 1_000;
 const REPORTED_MESSAGES = 100_000;
 /** After so many, the profiles' files are made as small as they can be, once there is nothing else to do. */
 const COMPACTED_MESSAGES = 10_000;
+/** A timer does not notice that the clock was set: how late a window ends then, at most. */
+const LONGEST_WAIT_MS = 10_000;
 /** After a failure of the store. */
 const PAUSE_MS = 1_000;
 /** Owed messages that are looked for in the log at once. */
@@ -132,6 +134,11 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     "Messages made by audiences and computed traits",
   );
   metrics.gauge("sluice_audiences_behind", "Messages of the log that audiences have not come to", behind);
+  metrics.gauge(
+    "sluice_audiences_lag_seconds",
+    "How long ago the message came that audiences counted last, while there are others: so much later windows end",
+    () => (clock.now() - knownUpToMs()) / 1_000,
+  );
   metrics.gauge(
     "sluice_computed_traits_left_out_events",
     "Events of which nothing is in the computed traits they belong to, because a limit was reached",
@@ -180,7 +187,8 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   });
   const waitForWork = async (): Promise<void> => {
     let cancel: CancelTimer = () => {};
-    if (status.wakeAtMs !== undefined) cancel = clock.after(status.wakeAtMs - clock.now(), wake);
+    if (status.wakeAtMs !== undefined)
+      cancel = clock.after(Math.min(status.wakeAtMs - clock.now(), LONGEST_WAIT_MS), wake);
     await rouse.promise;
     cancel();
     rouse = deferred();

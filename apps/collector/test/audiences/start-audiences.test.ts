@@ -157,11 +157,7 @@ describe("what is owed to the log", () => {
 });
 
 test("windows end by the clock, without any message", async () => {
-  const document = {
-    ...PROS.document,
-    condition: { kind: "event", event: "Order", times: { atLeast: 1 }, withinMs: 60_000 } as const,
-  };
-  await store.config.put(AUDIENCE, "pros", document);
+  await store.config.put(AUDIENCE, "pros", BUYERS);
   await start();
   sent += 1;
   await store.log.append({
@@ -283,26 +279,28 @@ describe("while ingestion is busy", () => {
   });
 });
 
+const BUYERS = {
+  ...PROS.document,
+  condition: { kind: "event", event: "Order", times: { atLeast: 1 }, withinMs: 60_000 } as const,
+};
+
+async function order(): Promise<void> {
+  sent += 1;
+  const key = { index: 0, messageId: `m${sent}`, userId: "ann", type: "track", event: "Order" };
+  const { index: _, ...message } = key;
+  await store.log.append({
+    sourceId: "src",
+    receivedAtMs: clock.now(),
+    body: Buffer.from(JSON.stringify({ batch: [message] })),
+    itemCount: 1,
+    skipped: [],
+    madeIds: [],
+    keys: [key],
+  });
+}
+
 test("with a backlog a window does not end for a user whose next event is in the log already", async () => {
-  const document = {
-    ...PROS.document,
-    condition: { kind: "event", event: "Order", times: { atLeast: 1 }, withinMs: 60_000 } as const,
-  };
-  await store.config.put(AUDIENCE, "pros", document);
-  const order = async (): Promise<void> => {
-    sent += 1;
-    const key = { index: 0, messageId: `m${sent}`, userId: "ann", type: "track", event: "Order" };
-    const { index: _, ...message } = key;
-    await store.log.append({
-      sourceId: "src",
-      receivedAtMs: clock.now(),
-      body: Buffer.from(JSON.stringify({ batch: [message] })),
-      itemCount: 1,
-      skipped: [],
-      madeIds: [],
-      keys: [key],
-    });
-  };
+  await store.config.put(AUDIENCE, "pros", BUYERS);
   await start();
   await order();
   await clock.advance(0);
@@ -317,4 +315,46 @@ test("with a backlog a window does not end for a user whose next event is in the
   expect(await told()).toEqual(["ann:true"]);
   await clock.advance(60_000);
   expect(await told()).toEqual(["ann:true", "ann:false"]);
+});
+
+test("a window ends soon after the clock was set forward, though timers do not notice", async () => {
+  await store.config.put(AUDIENCE, "pros", BUYERS);
+  await start();
+  await order();
+  await clock.advance(1_000);
+  expect(await told()).toEqual(["ann:true"]);
+  clock.jump(3_600_000);
+  await clock.advance(10_000);
+  expect(await told()).toEqual(["ann:true", "ann:false"]);
+});
+
+test("with a backlog it is told how late windows end", async () => {
+  const lagSeconds = (): number =>
+    Number(/^sluice_audiences_lag_seconds ([\d.]+)$/m.exec(metrics.render())?.[1]);
+  const engine = new AudienceEngine(profiles);
+  const consume = engine.consume.bind(engine);
+  let isHeldUp = false;
+  let goOn = (): void => {};
+  engine.consume = async (...args) => {
+    if (isHeldUp)
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+    return consume(...args);
+  };
+  await store.config.put(AUDIENCE, "pros", BUYERS);
+  await start(engine);
+  await order();
+  await clock.advance(7_000);
+  expect(lagSeconds()).toBe(0);
+  isHeldUp = true;
+  await order();
+  await clock.advance(60_000);
+  // Nothing of the last 67 seconds is known for certain, so nobody has left.
+  expect(lagSeconds()).toBe(67);
+  expect(await told()).toEqual(["ann:true"]);
+  isHeldUp = false;
+  goOn();
+  await clock.advance(0);
+  expect(lagSeconds()).toBe(0);
 });

@@ -184,6 +184,15 @@ export function profileStoreContract(
       expect((await store.members("other", { limit: 3 })).items).toEqual([]);
     });
 
+    test("tells ids apart that UTF-8 cannot", async () => {
+      const ids = ["u:\ud800", "u:\ud801", "u:\ufffd", 'u:"\\ud800"'];
+      await store.commit({ identities: ids.map((identity, number) => [identity, number]) });
+      store = await opened.reopen();
+      expect(await store.resolve(ids)).toEqual(new Map(ids.map((identity, number) => [identity, number])));
+      await store.commit({ identities: [["u:\ud800", undefined]] });
+      expect([...(await store.resolve(ids)).keys()]).toEqual(ids.slice(1));
+    });
+
     test("refuses a cursor that it did not give out, and goes on", async () => {
       await expect(store.members("aud", { limit: 1, cursor: "nonsense" })).rejects.toMatchObject({
         code: "invalid_request",

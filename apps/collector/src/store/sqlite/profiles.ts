@@ -155,7 +155,7 @@ class ProfileFile {
     for (const identity of identities) {
       const row = this.#get<{ profile: number }>(
         "SELECT profile FROM identities WHERE identity = ?",
-        identity,
+        asText(identity),
       );
       if (row !== undefined) found.set(identity, row.profile);
     }
@@ -276,12 +276,12 @@ class ProfileFile {
         number,
       );
     for (const [identity, profile] of change.identities ?? []) {
-      if (profile === undefined) this.#run("DELETE FROM identities WHERE identity = ?", identity);
+      if (profile === undefined) this.#run("DELETE FROM identities WHERE identity = ?", asText(identity));
       else
         this.#run(
           `INSERT INTO identities (identity, profile) VALUES (?, ?)
            ON CONFLICT (identity) DO UPDATE SET profile = excluded.profile`,
-          identity,
+          asText(identity),
           profile,
         );
     }
@@ -364,4 +364,12 @@ class ProfileFile {
   #run(sql: string, ...values: (string | number | null)[]): void {
     this.#prepare(sql).run(...values);
   }
+}
+
+/**
+ * SQLite's text is UTF-8, in which half a surrogate pair cannot be told from any other: such an id is written as JSON. It begins with a
+ * quotation mark then, as none does that is written as it is.
+ */
+function asText(identity: string): string {
+  return identity.isWellFormed() ? identity : JSON.stringify(identity);
 }
