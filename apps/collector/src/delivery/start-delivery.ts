@@ -55,7 +55,7 @@ export interface DestinationStatus {
 }
 
 export interface DeliveryRuntime {
-  /** Sends one made-up message through the real path; undefined: there is no such destination. */
+  /** Sends one made-up message through the real path; where it arrives, a dead destination is probed. Undefined: there is none. */
   test(destinationId: string): Promise<TestSend | undefined>;
   /** To be called after retries were put (`retryDelivery`, `replay`): they are looked at at once, and a dead destination probed. */
   wake(destinationId: string): void;
@@ -132,7 +132,11 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
   registerGauges(metrics, deliveries);
 
   return {
-    test: (destinationId) => testSend({ store, catalog, clock }, destinationId),
+    async test(destinationId) {
+      const sent = await testSend({ store, catalog, clock }, destinationId);
+      if (sent?.state === "delivered") deliveries.get(destinationId)?.wake();
+      return sent;
+    },
     wake: (destinationId) => deliveries.get(destinationId)?.wake(),
     async status(destinationId) {
       const delivery = deliveries.get(destinationId);

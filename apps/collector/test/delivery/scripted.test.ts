@@ -319,6 +319,23 @@ describe("a dead destination", () => {
     });
   });
 
+  it("is probed at once when a test message has arrived", async () => {
+    const id = await collector.connect({ webhooks: [{ url: A }], concurrency: 10 });
+    const waiting = async () =>
+      ((await collector.api("GET", `/destinations/${id}/status`)) as { waiting: number }).waiting;
+    collector.webhooks.script(A, 500);
+    await collector.send(...many(30));
+    await collector.advance(HOUR);
+    expect(await collector.api("POST", `/destinations/${id}/test`)).toMatchObject({ state: "pending" });
+    await collector.advance(100);
+    expect(await waiting()).toBe(30);
+
+    collector.webhooks.script(A, 200);
+    expect(await collector.api("POST", `/destinations/${id}/test`)).toMatchObject({ state: "delivered" });
+    await collector.advance(100);
+    expect(await waiting()).toBeLessThan(30);
+  });
+
   it("does not hold up another", async () => {
     await collector.connect({ webhooks: [{ url: A }] });
     await collector.connect({ webhooks: [{ url: B }] });

@@ -1,8 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { useApi } from "../../api/api-context.js";
-import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { StateBadge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
@@ -28,7 +26,7 @@ export function TestSend({ id, atOnce }: { id: string; atOnce: boolean }) {
   return (
     <Card
       title="Test"
-      note="One message through the real path: signed, delivered and stored like any other"
+      note="One message through the real path: signed and sent like any other, but kept in no log"
       actions={
         <Button icon="deliveries" size="small" busy={test.isPending} onClick={() => test.mutate()}>
           {test.isPending ? "Sending" : "Send a test"}
@@ -44,7 +42,6 @@ export function TestSend({ id, atOnce }: { id: string; atOnce: boolean }) {
             <p className="row">
               <StateBadge state={test.data.state} />
               <span className="grow">{visibleText(test.data.reason, 400)}</span>
-              <Link href={addresses.message(test.data.messageId)}>Its timeline</Link>
             </p>
             {test.data.attempts.map((attempt) => (
               <AttemptDetails key={`${attempt.url} ${attempt.attempt}`} attempt={attempt} />

@@ -9,7 +9,7 @@ const BUILT_IN_ID = "src_audiences";
 export function SourceLink({ id }: { id: string }) {
   const sources = useSources().data;
   const names = useNames();
-  if (id === BUILT_IN_ID) return <>audiences and computed traits</>;
+  if (id === BUILT_IN_ID) return "audiences and computed traits";
   const isThere = sources === undefined || sources.some((one) => one.id === id);
-  return isThere ? <Link href={addresses.source(id)}>{names.source(id)}</Link> : <>{names.source(id)}</>;
+  return isThere ? <Link href={addresses.source(id)}>{names.source(id)}</Link> : names.source(id);
 }
