@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { KB } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../errors.js";
 import type { Logger } from "../logger.js";
@@ -40,12 +41,22 @@ interface Connection extends Duplex {
   [underWay]?: number;
   /** The last request that came over it. */
   [latest]?: IncomingRequest;
+  /** Of answers that the client has not taken yet; small ones are not counted. */
+  [unsentBytes]?: number;
   /** Something came that is no HTTP, or came too slowly: it ends with the answers that are under way. */
   [isBroken]?: boolean;
 }
 const underWay = Symbol("underWay");
 const latest = Symbol("latest");
+const unsentBytes = Symbol("unsentBytes");
 const isBroken = Symbol("isBroken");
+
+/**
+ * A client that asks on while more than this waits for it does not read, and a few bytes of its requests would be kilobytes of our
+ * memory each. Whoever waits for an answer before the next request never has any waiting.
+ */
+const MOST_UNSENT_BYTES = 64 * KB;
+const SMALL_ANSWER_BYTES = KB;
 
 const NO_HEADERS = Object.freeze({});
 
@@ -76,7 +87,16 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   );
   metrics.gauge("sluice_http_requests_active", "Requests that are not answered yet", () => active);
 
+  const cut = (connection: Connection): void => {
+    if (!connection.destroyed) broken.inc(["unread_answers"]);
+    connection.destroy();
+  };
   const serve = (message: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
+    const connection = message.socket as Socket & Connection;
+    if (isUnread(connection)) {
+      cut(connection);
+      return;
+    }
     const target = splitTarget(message.url ?? "/");
     const match = findRoute(target.path);
     const request = new IncomingRequest(
@@ -85,7 +105,6 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       { ...target, params: match?.params ?? NO_HEADERS },
       { budget, trustedProxies: limits.trustedProxies, expectsContinue, aborts },
     );
-    const connection = message.socket as Socket & Connection;
     connection[underWay] = (connection[underWay] ?? 0) + 1;
     connection[latest] = request;
     active++;
@@ -93,6 +112,11 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
     const headers = match?.route.cors ? corsHeaders(message.headers) : NO_HEADERS;
     const finish = (answer: HttpAnswer): void => {
       answered.inc([match?.route.path ?? "none", String(answer.status)]);
+      if (isUnread(connection)) {
+        cut(connection);
+        done();
+        return;
+      }
       if (isClosing || connection[isBroken]) response.shouldKeepAlive = false;
       if (answer.stream === undefined) {
         respond(message, response, answer, {
@@ -101,6 +125,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
           drainTimeoutMs: limits.drainTimeoutMs,
           isBodyLost: request.isBodyHeldBack || connection[isBroken] === true,
         });
+        if (response.writableLength > SMALL_ANSWER_BYTES) countUnsent(connection, response);
         done();
         return;
       }
@@ -199,6 +224,18 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       });
     },
   };
+}
+
+function isUnread(connection: Connection): boolean {
+  return (connection[unsentBytes] ?? 0) > MOST_UNSENT_BYTES;
+}
+
+function countUnsent(connection: Connection, response: ServerResponse): void {
+  const bytes = response.writableLength;
+  connection[unsentBytes] = (connection[unsentBytes] ?? 0) + bytes;
+  response.once("close", () => {
+    connection[unsentBytes] = (connection[unsentBytes] ?? bytes) - bytes;
+  });
 }
 
 /**

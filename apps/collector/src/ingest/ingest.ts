@@ -1,5 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type IngestSuccess, type MessageKind, type Region, regionOfWriteKey } from "@sluice/protocol";
+import {
+  type IngestSuccess,
+  LIMITS,
+  type MessageKind,
+  type Region,
+  regionOfWriteKey,
+} from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError, StorageUnavailable } from "../errors.js";
 import type { HttpRequest } from "../http/route.js";
@@ -10,6 +16,7 @@ import type { Suppressions } from "../store/suppressions.js";
 import { type Credentials, rememberedCredentials } from "./credentials.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { judge, type Refusal } from "./judge.js";
+import { oneATurn } from "./one-a-turn.js";
 import { MAX_UNFOLDED_BYTES, openRequest } from "./open-request.js";
 import { rateLimiter } from "./rate-limit.js";
 import { rejectionsOf, wholeRejection } from "./rejections.js";
@@ -45,6 +52,9 @@ export interface Ingest {
   authenticate(writeKey: string | undefined): Promise<Source>;
 }
 
+/** A body that is larger, and has to be parsed, waits for its turn: half a megabyte of brackets takes 16 ms. */
+const LIGHT_BYTES = LIMITS.messageBytes;
+
 const NO_KEYS: ReadonlySet<string> = new Set();
 const NOTHING: readonly never[] = [];
 
@@ -56,6 +66,7 @@ export function createIngest(options: IngestOptions): Ingest {
   const { store, sources, clock, metrics, live } = options;
   const limiter = rateLimiter(clock);
   const remembered = rememberedCredentials(sources);
+  const turn = oneATurn();
 
   /** Throws where more messages of the source are not taken now. Zero asks without counting. */
   const admit = (source: Source, messages: number): void => {
@@ -181,6 +192,7 @@ export function createIngest(options: IngestOptions): Ingest {
   ): Promise<Admitted> => {
     const skimmed = skim(body, kind);
     if (skimmed !== undefined) return admitSkimmed(body, kind, skimmed, header);
+    if (body.length > LIGHT_BYTES) await turn();
     const opened = openRequest(body, kind);
     const named = namedKeys(opened);
     const writeKey = header?.writeKey ?? named.ofRequest ?? named.ofMessages[0];

@@ -1,8 +1,9 @@
+import { connect } from "node:net";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, describe, expect, test } from "vitest";
 import { CollectorError } from "../../src/errors.js";
 import { forwardedFor } from "../../src/http/incoming-request.js";
-import type { Route } from "../../src/http/route.js";
+import type { HttpAnswer, Route } from "../../src/http/route.js";
 import { createRouter } from "../../src/http/router.js";
 import { type HttpServer, startServer } from "../../src/http/server.js";
 import { createLogger } from "../../src/logger.js";
@@ -125,6 +126,39 @@ describe("startServer", () => {
     expect(new Uint8Array(await (await fetch(`${url}/bytes`)).arrayBuffer())).toEqual(
       Uint8Array.of(1, 2, 255),
     );
+  });
+
+  test("a client that goes on asking without reading the answers is cut; one that reads gets them all", async () => {
+    let calls = 0;
+    const body = "x".repeat(4_000);
+    const count = (): HttpAnswer => {
+      calls += 1;
+      return { status: 200, headers: { "content-type": "text/plain" }, body };
+    };
+    const later = async () => count();
+    const { port } = await serve([
+      { path: "/big", methods: { GET: count } },
+      { path: "/later", methods: { GET: later } },
+    ]);
+    const send = (requests: number, path = "/big"): Promise<number> =>
+      new Promise((resolve) => {
+        let bytes = 0;
+        const socket = connect({ port, host: "127.0.0.1" });
+        socket.on("error", () => {}).on("close", () => resolve(bytes));
+        socket.on("data", (chunk) => {
+          bytes += chunk.length;
+          if (bytes > requests * body.length) socket.end();
+        });
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(requests));
+      });
+    expect(await send(2_000)).toBeLessThan(1_000_000);
+    expect(calls).toBeLessThan(200);
+    expect(await send(2_000, "/later")).toBeLessThan(1_000_000);
+    calls = 0;
+    expect(await send(10)).toBeGreaterThan(10 * body.length);
+    expect(calls).toBe(10);
+    const pages = Array.from({ length: 30 }, () => fetch(`http://127.0.0.1:${port}/big`));
+    for (const page of pages) expect(await (await page).text()).toBe(body);
   });
 
   test("a port that is taken is an error at the start", async () => {

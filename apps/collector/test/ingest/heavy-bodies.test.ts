@@ -1,0 +1,34 @@
+import { systemClock } from "@sluice/resilience";
+import { afterEach, expect, test } from "vitest";
+import { createIngest } from "../../src/ingest/ingest.js";
+import { ingestMetrics } from "../../src/ingest/ingest-metrics.js";
+import { liveEvents } from "../../src/live-events.js";
+import { createMetrics } from "../../src/metrics.js";
+import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+
+const store = openMemoryStore({ clock: systemClock });
+afterEach(() => store.close());
+
+test("large bodies that have to be parsed are taken one in a turn: a message that comes after a hundred of them is before most", async () => {
+  const ingest = createIngest({
+    store,
+    sources: { find: () => ({ id: "src_1" }), version: 1, close: () => {} },
+    clock: systemClock,
+    metrics: ingestMetrics(createMetrics(), systemClock),
+    live: liveEvents(),
+    region: "oregon",
+    regionUrls: {},
+  });
+  const ended: string[] = [];
+  const take = async (name: string, body: string): Promise<void> => {
+    const headers = { authorization: `Basic ${btoa("key:")}` };
+    const taking = ingest.take({ headers, remoteAddress: "127.0.0.1" }, undefined, () => Buffer.from(body));
+    await taking.catch(() => {}).finally(() => ended.push(name));
+  };
+  const heavy = "[".repeat(40_000);
+  const all = Array.from({ length: 100 }, () => take("heavy", heavy));
+  all.push(take("light", '{"batch":[{"type":"page","userId":"u","messageId":"m"}]}'));
+  await Promise.all(all);
+  expect(ended.indexOf("light")).toBeLessThan(5);
+  expect(ended).toHaveLength(101);
+});
