@@ -1,12 +1,10 @@
-import type { Rejection } from "./receive.js";
-
 const WARN_EVERY_MS = 60_000;
 
 /** Warns of refused requests, so that a wrong secret is seen where the receiver runs; whoever sends many fills no log with it. */
 export function warnNowAndThen(
   warn: (line: string) => void = console.warn,
   now: () => number = Date.now,
-): (rejection: Rejection) => void {
+): (rejection: { readonly status: number; readonly reason: string }) => void {
   let warnedAtMs = Number.NEGATIVE_INFINITY;
   let silent = 0;
   return ({ status, reason }) => {

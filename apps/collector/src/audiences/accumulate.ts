@@ -1,6 +1,15 @@
 import type { ComputedTraitKind } from "@sluice/protocol";
-import type { AccumulationAspect, Occurrence } from "./aspect.js";
 import { asNumber, lookUp } from "./compare.js";
+import type { Occurrence } from "./occurrence.js";
+
+/** What a figure is made of. */
+export interface AccumulationAspect {
+  readonly kind: "accumulation";
+  readonly of: ComputedTraitKind;
+  readonly event: string;
+  readonly property?: string;
+  readonly withinMs?: number;
+}
 
 /** Values of a list, and different values that are counted, at most so many a user: the first seen stay. */
 export const MOST_VALUES = 1_000;

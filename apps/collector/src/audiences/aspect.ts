@@ -1,6 +1,7 @@
-import type { ComputedTraitKind, EventCondition, PropertyTest } from "@sluice/protocol";
+import type { EventCondition } from "@sluice/protocol";
 import * as accumulator from "./accumulate.js";
 import { compare, lookUp } from "./compare.js";
+import type { Occurrence } from "./occurrence.js";
 import * as tally from "./tally.js";
 
 /**
@@ -8,38 +9,12 @@ import * as tally from "./tally.js";
  * of a property (an accumulation). An aspect's states can be made in any order of events and merged in any order:
  * history is read for a new aspect while new events are counted, and two profiles become one.
  */
-export type Aspect = TallyAspect | AccumulationAspect;
-
-export interface TallyAspect {
-  readonly kind: "tally";
-  readonly event: string;
-  readonly where: readonly PropertyTest[];
-  readonly withinMs?: number;
-  /** Events are told apart up to this many: one more than the condition's number. */
-  readonly most: number;
-}
-
-export interface AccumulationAspect {
-  readonly kind: "accumulation";
-  readonly of: ComputedTraitKind;
-  readonly event: string;
-  readonly property?: string;
-  readonly withinMs?: number;
-}
-
-/** What an aspect looks at of a track message. */
-export interface Occurrence {
-  /** The event's time, never after its receipt. */
-  readonly atMs: number;
-  /** Its place in the log: two events of one millisecond are told apart by it. */
-  readonly offset: number;
-  readonly properties: unknown;
-}
+export type Aspect = tally.TallyAspect | accumulator.AccumulationAspect;
 
 export type AspectState = tally.Tally | accumulator.Accumulation;
 
 /** The aspect that an event condition needs. */
-export function tallyOf(condition: EventCondition): TallyAspect {
+export function tallyOf(condition: EventCondition): tally.TallyAspect {
   const [count] = Object.values(condition.times) as number[];
   return {
     kind: "tally",

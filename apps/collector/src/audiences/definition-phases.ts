@@ -1,5 +1,6 @@
 import type { ComputedTraitDefinition } from "@sluice/protocol";
-import { type AccumulationAspect, type Aspect, aspectKey, tallyOf } from "./aspect.js";
+import type { AccumulationAspect } from "./accumulate.js";
+import { type Aspect, aspectKey, tallyOf } from "./aspect.js";
 import type { AspectProgress, DefinitionState, Resend } from "./definition-state.js";
 import { AUDIENCE, type Definition } from "./definitions.js";
 import type { EngineState } from "./engine-state.js";

@@ -1,7 +1,14 @@
 import { formatTime, type ValuePart, type ValueWhyView } from "@sluice/protocol";
 import type { EventLog, Offset } from "../store/store.js";
-import { type Accumulation, contributionOf, figureNow, type Part, partsNow } from "./accumulate.js";
-import { type AccumulationAspect, nextChangeMs } from "./aspect.js";
+import {
+  type Accumulation,
+  type AccumulationAspect,
+  contributionOf,
+  figureNow,
+  type Part,
+  partsNow,
+} from "./accumulate.js";
+import { nextChangeMs } from "./aspect.js";
 import { identificationOf } from "./identities.js";
 import type { Profile } from "./profile.js";
 import { occurrenceOf } from "./track-events.js";

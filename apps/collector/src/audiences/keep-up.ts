@@ -1,6 +1,6 @@
 import type { EventCondition } from "@sluice/protocol";
-import { type Accumulation, figureNow, nothingOf } from "./accumulate.js";
-import { type AccumulationAspect, merged, nextChangeMs, type TallyAspect } from "./aspect.js";
+import { type Accumulation, type AccumulationAspect, figureNow, nothingOf } from "./accumulate.js";
+import { merged, nextChangeMs } from "./aspect.js";
 import { lookUp } from "./compare.js";
 import { afterSync, type DefinitionState, flows } from "./definition-state.js";
 import { AUDIENCE, COMPUTED_TRAIT, type Definition } from "./definitions.js";
@@ -9,7 +9,7 @@ import { owedMessage, type Told } from "./owed-message.js";
 import type { Audience, ComputedTrait, Plan } from "./plan.js";
 import type { ComputedValue, Membership, Profile } from "./profile.js";
 import type { Step } from "./step.js";
-import { countOf, type Tally } from "./tally.js";
+import { countOf, type Tally, type TallyAspect } from "./tally.js";
 
 export interface Definitions {
   readonly plan: Plan;

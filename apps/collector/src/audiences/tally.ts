@@ -1,4 +1,14 @@
-import type { TallyAspect } from "./aspect.js";
+import type { PropertyTest } from "@sluice/protocol";
+
+/** What is counted. */
+export interface TallyAspect {
+  readonly kind: "tally";
+  readonly event: string;
+  readonly where: readonly PropertyTest[];
+  readonly withinMs?: number;
+  /** Events are told apart up to this many: one more than the condition's number. */
+  readonly most: number;
+}
 
 /**
  * How often a user did an event. Without a window the number and the time of the latest; with one the latest times,

@@ -1,6 +1,6 @@
 import { resolveTime, type UncheckedMessage } from "@sluice/protocol";
 import type { StoredBatch } from "../store/store.js";
-import type { Occurrence } from "./aspect.js";
+import type { Occurrence } from "./occurrence.js";
 import { AUDIENCE_SOURCE_ID } from "./owed-message.js";
 import { type LogMessage, readMessages } from "./read-messages.js";
 

@@ -2,6 +2,7 @@ import type { ComputedTraitKind } from "@sluice/protocol";
 import { describe, expect, test } from "vitest";
 import {
   type Accumulation,
+  type AccumulationAspect,
   add,
   figureNow,
   MOST_EVENTS,
@@ -10,7 +11,6 @@ import {
   MOST_VALUES,
   merge,
 } from "../../src/audiences/accumulate.js";
-import type { AccumulationAspect } from "../../src/audiences/aspect.js";
 
 const aspect = (of: ComputedTraitKind, withinMs?: number): AccumulationAspect => ({
   kind: "accumulation",
