@@ -71,12 +71,12 @@ export function add(
   if (isTooLarge(aspect, value)) return leavingOut(state ?? emptyOf(aspect), { n: 1, lastMs: atMs });
   if (aspect.withinMs !== undefined) {
     const sinceMs = nowMs - aspect.withinMs;
-    const kept =
-      state !== undefined && "items" in state ? state.items.filter((one) => one.atMs > sinceMs) : [];
+    const kept = state !== undefined && "items" in state ? since(state.items, sinceMs) : [];
     // Events come nearly in order: the place is looked for from the end.
     let place = kept.length;
     while (place > 0 && isBefore(item, kept[place - 1] as Item)) place -= 1;
-    kept.splice(place, 0, item);
+    if (place === kept.length) kept.push(item);
+    else kept.splice(place, 0, item);
     return leavingOut(latestOf(kept), leftOutSince(state, sinceMs));
   }
   const single = ofOne(aspect, item);
@@ -142,8 +142,7 @@ export function partsNow(
     return aspect.of === "most_frequent" ? parts.sort((a, b) => b.times - a.times) : parts;
   }
   if (!("items" in state)) return undefined;
-  const sinceMs = nowMs - (aspect.withinMs ?? Number.POSITIVE_INFINITY);
-  return state.items.filter((item) => item.atMs > sinceMs).reverse();
+  return since(state.items, nowMs - (aspect.withinMs ?? Number.POSITIVE_INFINITY)).reverse();
 }
 
 /** The events of the window as if there were none but them. */
@@ -153,12 +152,34 @@ function ofWindow(
   nowMs: number,
 ): Accumulation {
   const sinceMs = nowMs - (aspect.withinMs ?? Number.POSITIVE_INFINITY);
-  const { withinMs: _, ...unbounded } = aspect;
-  const within = state.items.filter((item) => item.atMs > sinceMs);
-  let whole = emptyOf(unbounded);
-  if ("values" in whole) whole = differentOf(within.map(asEntry));
-  else for (const item of within) whole = merge(unbounded, whole, ofOne(unbounded, item));
-  return leavingOut(whole, leftOutSince(state, sinceMs));
+  return leavingOut(ofAll(aspect, since(state.items, sinceMs)), leftOutSince(state, sinceMs));
+}
+
+/** What ordered events amount to. There may be ten thousand, and this is asked for each that comes. */
+function ofAll(aspect: AccumulationAspect, items: readonly Item[]): Accumulation {
+  if (aspect.of === "first") return { item: items[0] ?? null };
+  if (aspect.of === "last") return { item: items.at(-1) ?? null };
+  if (!isOfNumbers(aspect)) return differentOf(items.map(asEntry));
+  let [sum, min, max] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const item of items) {
+    const value = item.value as number;
+    sum = inRange(sum + value);
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  return { n: items.length, sum, min, max };
+}
+
+/** Those of ordered events that are later. */
+function since(items: readonly Item[], sinceMs: number): Item[] {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((items[middle] as Item).atMs > sinceMs) high = middle;
+    else low = middle + 1;
+  }
+  return items.slice(low);
 }
 
 function valueIn(aspect: AccumulationAspect, state: Accumulation): unknown {
@@ -241,10 +262,9 @@ function isTooLarge(aspect: AccumulationAspect, value: unknown): boolean {
   return !isOfNumbers(aspect) && bytesOf(value) > MOST_VALUE_BYTES;
 }
 
+/** Of a kind that can leave values out for their size. */
 function emptyOf(aspect: AccumulationAspect): Accumulation {
   if (aspect.withinMs !== undefined) return { items: [] };
-  if (isOfNumbers(aspect))
-    return { n: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
   return aspect.of === "first" || aspect.of === "last" ? { item: null } : { values: [] };
 }
 
@@ -278,17 +298,21 @@ function asEntry(item: Item): Entry {
 
 /** Equal values become one; in order of first sight, bounded. */
 function differentOf(entries: readonly Entry[]): Accumulation {
-  const byValue = new Map<string, Entry>();
-  for (const entry of entries) {
-    const key = JSON.stringify(entry[0]);
+  const primitives = new Map<unknown, Entry>();
+  const objects = new Map<string, Entry>();
+  const take = <Key>(byValue: Map<Key, Entry>, key: Key, entry: Entry): void => {
     const known = byValue.get(key);
     if (known === undefined) byValue.set(key, entry);
     else {
       const first = isSeenBefore(entry, known) ? entry : known;
       byValue.set(key, [first[0], known[1] + entry[1], first[2], first[3]]);
     }
+  };
+  for (const entry of entries) {
+    if (typeof entry[0] === "object") take(objects, JSON.stringify(entry[0]), entry);
+    else take(primitives, entry[0], entry);
   }
-  const values = [...byValue.values()].sort((a, b) => (isSeenBefore(a, b) ? -1 : 1));
+  const values = [...primitives.values(), ...objects.values()].sort((a, b) => (isSeenBefore(a, b) ? -1 : 1));
   let bytes = 2;
   const tooMany = values.findIndex((entry, at) => {
     bytes += bytesOf(entry[0]) + 1;

@@ -189,3 +189,13 @@ describe("numbers that no double holds", () => {
     expect(valueNow(sum, JSON.parse(JSON.stringify(state)), 10)).toBe(Number.MAX_VALUE);
   });
 });
+
+test.each([undefined, 10 ** 9])("values are equal when their JSON is, within %s ms", (withinMs) => {
+  const list = aspect("unique_list", withinMs);
+  const values = [{ a: 1 }, '{"a":1}', { a: 1 }, 1, "1", [1], 1, true, "true", [1], 0, -0];
+  expect(figureNow(list, after(list, values), 20)).toEqual({
+    value: [{ a: 1 }, '{"a":1}', 1, "1", [1], true, "true", 0],
+    events: 12,
+    leftOut: 0,
+  });
+});

@@ -146,3 +146,63 @@ describe.each([
     }
   });
 });
+
+describe("times at the edge", () => {
+  const TIMES = [
+    "-271821-04-20T00:00:00.000Z",
+    "+275760-09-13T00:00:00.000Z",
+    "0000-01-01T00:00:00Z",
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59.999999999Z",
+    "2026-01-01T00:00:00.1234567Z",
+    "2026-01-01T00:00:00,5Z",
+    "2026-01-01T00:00:60Z",
+    "2026-02-30T00:00:00Z",
+    "1e300",
+    "",
+    "never",
+  ];
+  test("stop nothing: every message is counted, and what is shown is a time", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "sluice-edges-"));
+    const sqlite = openSqliteProfileStore({ directory });
+    const edges = new EngineWorld(sqlite);
+    try {
+      const ordered = { kind: "event", event: "Order", times: { atLeast: 1 } } as const;
+      await edges.define([
+        audience("ever", ordered),
+        audience("lately", { ...ordered, withinMs: 60_000 }),
+        computedTrait("first", "first"),
+        computedTrait("longest", "last", { withinMs: 10 * 365 * 24 * 60 * 60 * 1_000 }),
+      ]);
+      let users = 0;
+      for (const timestamp of [undefined, ...TIMES])
+        for (const originalTimestamp of [undefined, ...TIMES])
+          for (const sentAt of [undefined, ...TIMES]) {
+            users += 1;
+            edges.append({
+              ...order(`user-${users}`),
+              ...(timestamp === undefined ? {} : { timestamp }),
+              ...(originalTimestamp === undefined ? {} : { originalTimestamp }),
+              ...(sentAt === undefined ? {} : { sentAt }),
+            });
+          }
+      await edges.settle();
+      await edges.advance(60_000);
+      const [ever] = await edges.engine.figures(edges.nowMs);
+      expect(ever).toMatchObject({ id: "ever", size: users });
+      for (let user = 1; user <= users; user++) {
+        const profile = await edges.engine.profile(`user-${user}`);
+        expect(Number.isNaN(Date.parse(profile?.firstSeenAt ?? ""))).toBe(false);
+        expect(await edges.engine.why("lately", `user-${user}`, edges.nowMs)).toMatchObject({
+          member: false,
+        });
+        expect(await edges.engine.whyValue("first", `user-${user}`, edges.nowMs)).toMatchObject({
+          figure: { value: 1, events: 1 },
+        });
+      }
+    } finally {
+      await sqlite.close();
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
