@@ -1,5 +1,15 @@
 import type { Clock } from "@sluice/resilience";
-import type { Delivery, FinalState, Offset, Retry, Store, StoredMessage } from "../store/store.js";
+import type {
+  Delivery,
+  FinalState,
+  Offset,
+  Page,
+  PageRequest,
+  Retry,
+  Store,
+  StoredMessage,
+} from "../store/store.js";
+import { type MessageLoader, messageLoader } from "./message-loader.js";
 
 export interface ReplayRequest {
   readonly destinationId: string;
@@ -41,7 +51,7 @@ export async function replay(
 ): Promise<ReplayResult> {
   const startMs = clock.now();
   let count = 0;
-  for await (const offsets of settledMessages(store, request)) {
+  for await (const offsets of settledMessages(store, messageLoader(store.log, clock), request)) {
     if (!dryRun) {
       const retries = offsets.map((offset, index) =>
         freshReplay(offset, startMs + Math.floor(((count + index) * 1_000) / perSecond)),
@@ -90,52 +100,46 @@ function freshReplay(offset: Offset, dueAtMs: number): Retry {
 }
 
 /** Offsets of the messages that the request means, page by page. */
-async function* settledMessages(store: Store, request: ReplayRequest): AsyncGenerator<Offset[]> {
-  const { destinationId, state } = request;
+async function* settledMessages(
+  store: Store,
+  loader: MessageLoader,
+  request: ReplayRequest,
+): AsyncGenerator<Offset[]> {
   let cursor: string | undefined;
   do {
-    const page =
-      state === undefined
-        ? await messagePage(store, request, cursor)
-        : await deliveryPage(store, request, state, cursor);
-    const wanted: Offset[] = [];
-    for (const { offset } of page.items) {
-      const delivery = await deliveryOf(store, destinationId, offset);
-      if (delivery !== undefined && delivery.state !== "pending") wanted.push(offset);
-    }
-    if (wanted.length > 0) yield wanted;
-    cursor = page.nextCursor;
+    const page: PageRequest = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+    const { items, nextCursor } =
+      request.state === undefined
+        ? await messagePage(store, request, page)
+        : await deliveryPage(store, loader, request, request.state, page);
+    if (items.length > 0) yield [...items];
+    cursor = nextCursor;
   } while (cursor !== undefined);
 }
 
-interface OffsetPage {
-  readonly items: readonly { readonly offset: Offset }[];
-  readonly nextCursor?: string | undefined;
-}
-
-function messagePage(store: Store, request: ReplayRequest, cursor: string | undefined): Promise<OffsetPage> {
-  const { destinationId: _, state: __, ...query } = request;
-  return store.log.find(query, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+async function messagePage(store: Store, request: ReplayRequest, page: PageRequest): Promise<Page<Offset>> {
+  const { destinationId, state: _, ...query } = request;
+  const { items, ...rest } = await store.log.find(query, page);
+  const deliveries = await Promise.all(items.map(({ offset }) => deliveryOf(store, destinationId, offset)));
+  const settled = deliveries.filter((delivery) => delivery !== undefined && delivery.state !== "pending");
+  return { items: settled.flatMap((delivery) => delivery?.offset ?? []), ...rest };
 }
 
 /** Begins at the deliveries in that state: they are far fewer than the messages. */
 async function deliveryPage(
   store: Store,
+  loader: MessageLoader,
   request: ReplayRequest,
   state: FinalState,
-  cursor: string | undefined,
-): Promise<OffsetPage> {
-  const { destinationId } = request;
-  const page = await store.consumers.list(
-    { consumerId: destinationId, state },
-    { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
-  );
-  const items: { offset: Offset }[] = [];
-  for (const { offset } of page.items) {
-    const stored = await store.log.get(offset);
-    if (stored !== undefined && isMeant(stored, request)) items.push({ offset });
+  page: PageRequest,
+): Promise<Page<Offset>> {
+  const { items, ...rest } = await store.consumers.list({ consumerId: request.destinationId, state }, page);
+  const wanted: Offset[] = [];
+  for (const { offset } of items) {
+    const stored = await loader.load(offset);
+    if (stored !== undefined && isMeant(stored, request)) wanted.push(offset);
   }
-  return { items, nextCursor: page.nextCursor };
+  return { items: wanted, ...rest };
 }
 
 function isMeant({ messageId, receivedAtMs, message }: StoredMessage, request: ReplayRequest): boolean {

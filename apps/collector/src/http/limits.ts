@@ -12,7 +12,7 @@ export interface HttpLimits {
   readonly keepAliveTimeoutMs: number;
   /** After a refusal, how long the rest of the request is read and dropped so that the client gets to see the answer, in milliseconds. Default: 5_000. */
   readonly drainTimeoutMs: number;
-  /** Without a byte in either direction for this long, a connection is closed, in milliseconds. Default: 60_000. */
+  /** Without a byte in either direction for this long, a connection over which no answer is awaited is closed, in milliseconds. Default: 60_000. */
   readonly idleTimeoutMs: number;
   /** Request line and headers. Default: 16 KB. */
   readonly maxHeaderBytes: number;

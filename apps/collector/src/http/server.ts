@@ -192,6 +192,13 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   server.maxHeadersCount = limits.maxHeaders;
   server.maxConnections = limits.maxConnections;
   server.timeout = limits.idleTimeoutMs;
+  // Whoever waits for an answer says nothing meanwhile, for minutes at times (`GET /wait`, a great replay).
+  server.on("timeout", (socket: Socket & Connection) => {
+    const isAnswerAwaited =
+      (socket[underWay] ?? 0) > 0 && socket[latest]?.isArriving !== true && socket.writableLength === 0;
+    if (isAnswerAwaited) socket.setTimeout(limits.idleTimeoutMs);
+    else socket.destroy();
+  });
   server.on("checkContinue", (message: IncomingMessage, response: ServerResponse) =>
     serve(message, response, true),
   );

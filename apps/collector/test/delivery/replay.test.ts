@@ -1,6 +1,7 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
 import { replay } from "../../src/delivery/replay.js";
+import type { EventLog } from "../../src/store/store.js";
 import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
 import { closeDeliveries, openDelivery } from "./delivery-fixture.js";
@@ -91,6 +92,23 @@ describe("a replay", () => {
     await advanceClock(clock, 10_000);
     expect(await replay(fixture, request)).toEqual({ count: 0 });
     expect(again().map(({ messageId }) => messageId)).toHaveLength(5);
+  });
+
+  it("by state reads each batch once, however many of its messages it means", async () => {
+    const { fixture, destinationId } = await settled();
+    let reads = 0;
+    const log = Object.assign(Object.create(fixture.store.log), {
+      read: (...asked: Parameters<EventLog["read"]>) => {
+        reads += 1;
+        return fixture.store.log.read(...asked);
+      },
+      get: () => Promise.reject(new Error("one message was read for itself")),
+    }) as EventLog;
+    const counted = { store: { ...fixture.store, log }, clock: fixture.clock };
+    expect(await replay(counted, { destinationId, state: "delivered" }, { dryRun: true })).toEqual({
+      count: 3,
+    });
+    expect(reads).toBe(1);
   });
 
   it("is spread over time", async () => {

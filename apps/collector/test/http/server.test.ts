@@ -1,8 +1,10 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, describe, expect, test } from "vitest";
 import { CollectorError } from "../../src/errors.js";
 import { forwardedFor } from "../../src/http/incoming-request.js";
+import type { HttpLimits } from "../../src/http/limits.js";
 import type { HttpAnswer, Route } from "../../src/http/route.js";
 import { createRouter } from "../../src/http/router.js";
 import { type HttpServer, startServer } from "../../src/http/server.js";
@@ -16,12 +18,17 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((server) => server.close(100)));
 });
 
-async function serve(routes: readonly Route[], port = 0): Promise<HttpServer> {
+async function serve(
+  routes: readonly Route[],
+  port = 0,
+  limits: Partial<HttpLimits> = {},
+): Promise<HttpServer> {
   const server = await startServer({
     host: "127.0.0.1",
     port,
     routes,
     clock: systemClock,
+    limits,
     metrics: createMetrics(),
     logger: createLogger({ write: (line) => logged.push(line) }),
   });
@@ -59,6 +66,32 @@ describe("startServer", () => {
     const response = await fetch(`${url}/conflict`, { method: "POST" });
     expect(response.status).toBe(409);
     expect(await response.json()).toMatchObject({ code: "conflict", version: 3 });
+  });
+
+  test("an answer that takes longer than a connection may be idle arrives all the same", async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<{ status: number; body: object }>();
+    const { url, port } = await serve(
+      [
+        {
+          path: "/slow",
+          methods: {
+            GET: () => {
+              asked.resolve();
+              return answer.promise;
+            },
+          },
+        },
+      ],
+      0,
+      { idleTimeoutMs: 50 },
+    );
+    const response = fetch(`${url}/slow`);
+    await asked.promise;
+    // Two that say nothing, one after the other: their ends tell that the time was up twice.
+    for (let idle = 0; idle < 2; idle++) await once(connect(port, "127.0.0.1").resume(), "close");
+    answer.resolve({ status: 200, body: { success: true } });
+    expect((await response).status).toBe(200);
   });
 
   test("a stream goes on until its promise ends, and hears when the client goes", async () => {

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { messageLoader } from "../../delivery/message-loader.js";
 import { endpoint } from "../endpoint.js";
 import { fillPage } from "../fill-page.js";
 import { listOf, listParameters, pageRequest, timeParameters, timeSpan } from "../list-query.js";
@@ -23,7 +24,8 @@ export const listDeliveries = endpoint({
     { additionalProperties: false },
   ),
   answers: { status: 200, description: "A page of deliveries", schema: listOf(DeliverySchema) },
-  async handle({ query, token }, { store }) {
+  async handle({ query, token }, { store, clock }) {
+    const loader = messageLoader(store.log, clock);
     const { destinationId, state, error = "" } = query;
     const wanted = {
       ...(destinationId === undefined ? {} : { consumerId: destinationId }),
@@ -36,7 +38,7 @@ export const listDeliveries = endpoint({
       pageRequest(query),
       (page) => store.consumers.list(wanted, page),
       async (delivery) => {
-        const stored = await store.log.get(delivery.offset);
+        const stored = await loader.load(delivery.offset);
         // A message that retention or a deletion took meanwhile has nothing left to show.
         if (stored === undefined) return undefined;
         const shown = maskUrls(token, deliveryView(delivery, stored));
