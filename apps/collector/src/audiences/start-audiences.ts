@@ -271,7 +271,9 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       const past = await log.read(status.historyAfter, READ_LIMITS);
       await take(await engine.readHistory(past, knownUpToMs()));
       isBusy = true;
-    } else if (status.hasWork) {
+    }
+    // Not instead of it: a long history must hold up neither schedules nor other definitions.
+    if (status.hasWork) {
       await take(await engine.work(knownUpToMs()));
       isBusy = true;
     }

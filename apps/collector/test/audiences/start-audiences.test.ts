@@ -358,3 +358,49 @@ test("with a backlog it is told how late windows end", async () => {
   await clock.advance(0);
   expect(lagSeconds()).toBe(0);
 });
+
+test("a schedule is kept while history is read for another definition", async () => {
+  const happened: string[] = [];
+  const engine = new AudienceEngine(profiles);
+  const readHistory = engine.readHistory.bind(engine);
+  engine.readHistory = async (...args) => {
+    happened.push("history");
+    return readHistory(...args);
+  };
+  // So large that each is a reading of its own.
+  for (let batch = 0; batch < 4; batch++) {
+    sent += 1;
+    const message = {
+      type: "track",
+      messageId: `m${sent}`,
+      userId: "ann",
+      event: "Order",
+      properties: { a: "x".repeat(900_000) },
+    };
+    await store.log.append({
+      sourceId: "src",
+      receivedAtMs: clock.now(),
+      body: Buffer.from(JSON.stringify({ batch: [message] })),
+      itemCount: 1,
+      skipped: [],
+      madeIds: [],
+      keys: [{ index: 0, messageId: message.messageId, userId: "ann", type: "track", event: "Order" }],
+    });
+  }
+  appendOwed = (batch) => {
+    happened.push("told");
+    return store.log.append(batch);
+  };
+  const sync = { initialDelayMs: 0, everyMs: 60_000 };
+  await store.config.put(AUDIENCE, "pros", { ...PROS.document, sync });
+  const started = await start(engine);
+  await identify("bob", "pro");
+  await clock.advance(59_000);
+  expect(happened).toEqual([]);
+  clock.jump(1_000);
+  await store.config.put(AUDIENCE, "buyers", { ...BUYERS, key: "buyers" });
+  await started.takeUp();
+  await clock.advance(0);
+  expect(happened.filter((what) => what === "history").length).toBeGreaterThanOrEqual(4);
+  expect(happened.slice(0, 2)).toContain("told");
+});
