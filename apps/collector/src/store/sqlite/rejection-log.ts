@@ -2,15 +2,24 @@ import { readPosition, writePosition } from "../page-cursor.js";
 import type { RejectionLog } from "../store.js";
 import type { Connection } from "./connection.js";
 
+/** Refused messages on their way to the disk, at most: they share its commits with the good ones, and cost more. */
+const MOST_UNDER_WAY = 500;
+
 /** The main thread's side of the refused messages. */
 export function sqliteRejectionLog(connection: () => Connection): RejectionLog {
+  let underWay = 0;
   return {
     add(rejections) {
-      if (rejections.length === 0) return;
+      const { length } = rejections;
+      // The debugger's copy of a refused message may be missing: its sender was told.
+      if (length === 0 || (underWay > 0 && underWay + length > MOST_UNDER_WAY)) return;
+      underWay += length;
       connection()
         .ask("reject", { rejections })
-        // The debugger's copy of a refused message may be missing: its sender was told.
-        .catch(() => {});
+        .catch(() => {})
+        .finally(() => {
+          underWay -= length;
+        });
     },
     async find(query, page) {
       const before = readPosition(page.cursor) ?? Number.POSITIVE_INFINITY;
