@@ -13,9 +13,9 @@ import type { Platform } from "./platform.js";
 import { Reporter } from "./reporter.js";
 import type { AnalyticsEvents, FlushResult, Receipt, RefusalReason, Stats } from "./reports.js";
 import { retrying } from "./retrying-sender.js";
-import { type DeadlineCode, DeadlineReached, type SendReport } from "./sender.js";
+import { type DeadlineCode, DeadlineReached, type FinalOutcome, type SendReport } from "./sender.js";
 import { splittingSender } from "./splitting-sender.js";
-import type { Spool } from "./spool.js";
+import type { Kept, Spool } from "./spool.js";
 import { spoolingSender } from "./spooling-sender.js";
 import { stubTransport } from "./stub-transport.js";
 import type { Transport } from "./transport.js";
@@ -36,8 +36,11 @@ export interface Engine {
   ): () => void;
   /** Messages held, in flight included. */
   readonly held: number;
-  /** All that is held, oldest first, in batches. */
-  snapshot(): readonly Batch[];
+  /**
+   * The process is gone once this returns: what is held goes to `keep`, oldest first; what is not kept is told as lost, and
+   * later calls are refused.
+   */
+  endNow(keep?: (batch: Batch) => Kept): void;
 }
 
 /** Builds the pipeline and connects its stages. */
@@ -83,6 +86,7 @@ export function createEngine(options: ResolvedOptions, platform: Platform, spool
   const defaults = { context: options.context, integrations: options.integrations };
   const now = callTime(clock);
   let closing: Promise<FlushResult> | undefined;
+  let hasEnded = false;
 
   const refuse = (reason: RefusalReason, text: string, messageId: string, json?: string): Receipt => {
     platform.debug?.(`refused ${messageId}: ${reason}`);
@@ -119,7 +123,8 @@ export function createEngine(options: ResolvedOptions, platform: Platform, spool
   spooling?.start();
   return {
     take(kind, input) {
-      if (closing) return refuse("closed", "The client is closed", givenId(input) ?? platform.newMessageId());
+      if (closing || hasEnded)
+        return refuse("closed", "The client is closed", givenId(input) ?? platform.newMessageId());
       if (batcher.isFull) {
         batcher.makeRoom();
         return refuse("queue_full", "The queue is full", givenId(input) ?? platform.newMessageId());
@@ -142,12 +147,27 @@ export function createEngine(options: ResolvedOptions, platform: Platform, spool
       closing ??= closeWithin(timeoutMs);
       return closing;
     },
-    stats: () => ({ ...reporter.counts, queued: batcher.held, ...(spool && { spooled: spool.messages }) }),
+    stats: () => ({
+      ...reporter.counts,
+      queued: hasEnded ? 0 : batcher.held,
+      ...(spool && { spooled: spool.messages }),
+    }),
     on: (name, listener) => reporter.on(name, listener),
     get held() {
       return batcher.held;
     },
-    snapshot: () => batcher.snapshot(),
+    endNow: (keep) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      for (const batch of batcher.snapshot()) {
+        const kept = keep?.(batch);
+        if (kept === "kept") continue;
+        const outcome: FinalOutcome = kept
+          ? { kind: "spool_failed", reason: kept.reason }
+          : { kind: "abandoned", deadline: "exit_deadline" };
+        onSettled({ batch, outcome });
+      }
+    },
   };
 }
 

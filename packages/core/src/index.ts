@@ -41,6 +41,6 @@ export type {
   Stats,
 } from "./reports.js";
 export { fromSnakeCase } from "./snake-case.js";
-export type { Spool, SpooledBatch } from "./spool.js";
+export type { Kept, Spool, SpooledBatch } from "./spool.js";
 export { ANSWER_BYTES, type Transport, type TransportOutcome, type TransportRequest } from "./transport.js";
 export { viewArguments } from "./view-arguments.js";

@@ -7,6 +7,9 @@ export interface SpooledBatch {
   remove(): Promise<void>;
 }
 
+/** Whether a batch was kept, or why it could not be. */
+export type Kept = "kept" | { readonly reason: string };
+
 /** Keeps batches beyond the life of the process, in order. No call throws or rejects. */
 export interface Spool {
   /** Looks for what earlier processes left. Nothing else is called before it has resolved. */
@@ -14,7 +17,7 @@ export interface Spool {
   /** Messages kept now. */
   readonly messages: number;
   /** Keeps a batch behind the others, or says why it cannot. */
-  append(batch: Batch): Promise<"kept" | { readonly reason: string }>;
+  append(batch: Batch): Promise<Kept>;
   /** The oldest batch, or undefined where none is kept. What cannot be read is taken away. */
   oldest(): Promise<SpooledBatch | undefined>;
 }

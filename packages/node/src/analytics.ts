@@ -58,11 +58,7 @@ export class Analytics<Plan extends TrackingPlan = NoPlan> {
       flushWithin: engine.flushWithin,
       exitFlushTimeoutMs,
       flushesOnSignals: flushOnSignals,
-      ...(spool && {
-        keepAtExit: () => {
-          for (const batch of engine.snapshot()) spool.appendNow(batch);
-        },
-      }),
+      endNow: () => engine.endNow(spool?.appendNow),
     });
   }
 

@@ -7,8 +7,8 @@ export interface EndingClient {
   /** What the end of the process may wait for this client, in all. */
   readonly exitFlushTimeoutMs: number;
   readonly flushesOnSignals: boolean;
-  /** Writes what is held to disk before it returns: `process.exit()` and an uncaught exception leave no time for more. */
-  keepAtExit?(): void;
+  /** Keeps or tells what is held before it returns: `process.exit()` and an uncaught exception leave no time for more. */
+  endNow(): void;
 }
 
 const SIGNALS = { SIGTERM: 15, SIGINT: 2 } as const;
@@ -37,11 +37,7 @@ const listening = new Set<string>();
 function listen(): void {
   const onSignals = [...clients].some(({ flushesOnSignals }) => flushesOnSignals);
   toggle("beforeExit", onBeforeExit, clients.size > 0);
-  toggle(
-    "exit",
-    onExit,
-    [...clients].some(({ keepAtExit }) => keepAtExit !== undefined),
-  );
+  toggle("exit", onExit, clients.size > 0);
   for (const signal of Object.keys(SIGNALS)) toggle(signal, onSignal, onSignals);
 }
 
@@ -79,7 +75,7 @@ async function flushAtEnd(client: EndingClient): Promise<void> {
 }
 
 function onExit(): void {
-  for (const client of clients) client.keepAtExit?.();
+  for (const client of clients) client.endNow();
 }
 
 async function onSignal(signal: Signal): Promise<void> {

@@ -106,6 +106,31 @@ describe("at the end of the process", () => {
     expect([code, stderr]).toEqual([0, ""]);
   });
 
+  it.each([
+    ["process.exit()", "process.exit(3);", 3],
+    ["an uncaught exception", 'throw new Error("the host");', 1],
+  ])(
+    "what is lost by %s is told before the process is gone, and later calls are refused",
+    async (_name, end, code) => {
+      const source = `const analytics = new Analytics({ writeKey: "k", host: url,
+        onError: (status, _message, { code, messages }) => console.log(status, code, messages.length) });
+      for (let i = 0; i < 3; i++) analytics.track({ userId: "u", event: "E" });
+      process.on("exit", () => {
+        console.log(analytics.track({ userId: "u", event: "Late" }).reason);
+        console.log(JSON.stringify(analytics.stats()));
+      }); ${end}`;
+      const ended = await runProgram(source, { url: collector.url }).ended;
+      expect(ended.code).toBe(code);
+      expect(ended.stdout.split("\n")).toEqual([
+        "-1 exit_deadline 3",
+        "-1 closed 1",
+        "closed",
+        '{"delivered":0,"failed":3,"refused":1,"queued":0}',
+        "",
+      ]);
+    },
+  );
+
   it("an uncaught exception keeps its exit code and stack", async () => {
     const { code, stderr } = await runProgram(
       `${CREATE} analytics.track({ userId: "u", event: "E" }); throw new Error("the host's own");`,
@@ -137,6 +162,6 @@ describe("at the end of the process", () => {
       await Promise.all(clients.map((client) => client.close()));
       console.log(JSON.stringify(count()));`;
     const { stdout, stderr } = await runProgram(source, { url: collector.url }).ended;
-    expect([stdout, stderr]).toEqual(["[1,0,1,1]\n[0,0,0,0]\n", ""]);
+    expect([stdout, stderr]).toEqual(["[1,1,1,1]\n[0,0,0,0]\n", ""]);
   });
 });

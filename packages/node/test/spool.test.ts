@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { type LoopbackCollector, loopbackCollector } from "@sluice/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Analytics, type AnalyticsOptions } from "../src/index.js";
+
+import { builtIns } from "../src/spool/built-ins.js";
 import { type SpoolDirectory, spoolDirectory } from "../src/spool/spool-directory.js";
 import { runProgram } from "./programs/run-program.js";
 
@@ -64,19 +66,39 @@ describe("a client with a spool", () => {
     expect(events()).toEqual(["of two"]);
   });
 
+  const LATER = "await new Promise((resolve) => setTimeout(resolve, 20));";
   it.each<[name: string, end: string, code: number]>([
-    ["process.exit()", "process.exit(3);", 3],
-    ["an uncaught exception", 'throw new Error("the host");', 1],
+    ["process.exit()", `${LATER} process.exit(3);`, 3],
+    ["an uncaught exception", `${LATER} throw new Error("the host");`, 1],
+    ["process.exit() in the turn the client was made in", "process.exit(3);", 3],
+    ["an exception in the turn the client was made in", 'throw new Error("the host");', 1],
   ])("keeps what is queued at %s", async (_name, end, code) => {
     const source = `const analytics = new Analytics({ writeKey: "k", host: url, spool: { directory: ${JSON.stringify(directory)} } });
       for (let i = 0; i < 250; i++) analytics.track({ userId: "u", event: "E" + i });
-      await new Promise((resolve) => setTimeout(resolve, 20)); ${end}`;
+      process.on("exit", () => console.log(JSON.stringify(analytics.stats()))); ${end}`;
     collector.faults.always("hang");
-    expect((await runProgram(source, { url: collector.url }).ended).code).toBe(code);
+    const ended = await runProgram(source, { url: collector.url }).ended;
+    expect(ended.code).toBe(code);
+    expect(JSON.parse(ended.stdout)).toEqual({
+      delivered: 0,
+      failed: 0,
+      refused: 0,
+      queued: 0,
+      spooled: 250,
+    });
     collector.faults.clear();
     const after = client();
     await after.close();
     expect(events()).toEqual(Array.from({ length: 250 }, (_, i) => `E${i}`));
+  });
+
+  it("tells at process.exit() what the spool cannot take, also of what earlier processes left in it", async () => {
+    const source = `const analytics = new Analytics({ writeKey: "k", host: url, spool: { directory: ${JSON.stringify(directory)}, maxBytes: 250 },
+        onError: (status, _message, { code, messages }) => console.log(status, code, messages.length) });
+      analytics.track({ userId: "u", event: "E" }); process.exit();`;
+    collector.faults.always("hang");
+    expect((await runProgram(source, { url: collector.url }).ended).stdout).toBe("");
+    expect((await runProgram(source, { url: collector.url }).ended).stdout).toBe("-1 spool_failed 1\n");
   });
 
   it("delivers without it where the directory cannot be made, and tells what is then lost", async () => {
@@ -104,7 +126,8 @@ describe("the directory", () => {
       return { sequence: 0, messageId, json, bytes: json.length };
     });
   const openSpool = async (maxBytes = 1_000_000): Promise<SpoolDirectory> => {
-    const spool = spoolDirectory({ directory, maxBytes, writeKey: "k", batchUrl: "http://c/v1/batch" });
+    const options = { directory, maxBytes, writeKey: "k", batchUrl: "http://c/v1/batch" };
+    const spool = spoolDirectory(options, await builtIns());
     await spool.open();
     return spool;
   };

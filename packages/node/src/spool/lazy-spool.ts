@@ -1,27 +1,27 @@
 import { type Batch, reasonOf } from "@sluice/core";
-import type { SpoolDirectory, SpoolDirectoryOptions } from "./spool-directory.js";
+import { builtIns, builtInsNow } from "./built-ins.js";
+import { type SpoolDirectory, type SpoolDirectoryOptions, spoolDirectory } from "./spool-directory.js";
 
-/** The spool of a client: the code that touches the disk is loaded when it is opened, by the few clients that have one. */
+/** The spool of a client, on runtimes that have a disk; on others, one that says why it keeps nothing. */
 export function lazySpool(options: SpoolDirectoryOptions): SpoolDirectory {
-  let loaded: SpoolDirectory | undefined;
+  const now = builtInsNow();
+  let directory = now && spoolDirectory(options, now);
   let failure = "it is not open";
+  const cannot = () => ({ reason: `The spool cannot keep the batch: ${failure}` });
   return {
     get messages() {
-      return loaded?.messages ?? 0;
+      return directory?.messages ?? 0;
     },
     async open() {
       try {
-        const { spoolDirectory } = await import("./spool-directory.js");
-        const directory = spoolDirectory(options);
+        directory ??= spoolDirectory(options, await builtIns());
         await directory.open();
-        loaded = directory;
       } catch (error) {
         failure = reasonOf(error);
       }
     },
-    append: async (batch: Batch) =>
-      loaded?.append(batch) ?? { reason: `The spool cannot keep the batch: ${failure}` },
-    appendNow: (batch: Batch) => loaded?.appendNow(batch) ?? false,
-    oldest: async () => loaded?.oldest(),
+    append: async (batch: Batch) => directory?.append(batch) ?? cannot(),
+    appendNow: (batch: Batch) => directory?.appendNow(batch) ?? cannot(),
+    oldest: async () => directory?.oldest(),
   };
 }

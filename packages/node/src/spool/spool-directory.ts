@@ -1,17 +1,5 @@
-import { createHash, randomUUID } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  writeSync,
-} from "node:fs";
-import { mkdir, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
-import { join } from "node:path";
-import { type Batch, type HeldMessage, reasonOf, type Spool } from "@sluice/core";
+import { type Batch, type HeldMessage, type Kept, reasonOf, type Spool } from "@sluice/core";
+import type { BuiltIns } from "./built-ins.js";
 
 export interface SpoolDirectoryOptions {
   readonly directory: string;
@@ -23,8 +11,8 @@ export interface SpoolDirectoryOptions {
 
 /** A spool in a directory, and a way to write to it when no promise will be waited for any more. */
 export interface SpoolDirectory extends Spool {
-  /** Keeps a batch before it returns. False where it could not. */
-  appendNow(batch: Batch): boolean;
+  /** As `append`, before it returns; also where the spool is not open yet. */
+  appendNow(batch: Batch): Kept;
 }
 
 /**
@@ -36,11 +24,28 @@ export interface SpoolDirectory extends Spool {
  * A file appears under its name when it is whole and synced. Renaming it is how one of several processes takes it; what a
  * process that is no more had taken waits again.
  */
-export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
-  const folder = join(options.directory, folderName(options));
+export function spoolDirectory(
+  options: SpoolDirectoryOptions,
+  { crypto, fs, path }: BuiltIns,
+): SpoolDirectory {
+  const {
+    mkdirSync,
+    openSync,
+    writeSync,
+    fsyncSync,
+    closeSync,
+    readdirSync,
+    statSync,
+    renameSync,
+    existsSync,
+  } = fs;
+  const { mkdir, readdir, readFile, rename, stat, unlink } = fs.promises;
+  const { join } = path;
+  const folder = join(options.directory, folderName(options, crypto));
   /** Bytes and messages of every file that waits or that this process has taken. */
   const sizes = new Map<string, { bytes: number; messages: number }>();
   let lastNumber = 0;
+  let isOpen = false;
 
   const total = (of: "bytes" | "messages"): number => {
     let sum = 0;
@@ -53,10 +58,11 @@ export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const text = batch.map(({ json }) => `${json}\n`).join("");
     const bytes = Buffer.byteLength(text);
+    if (!isOpen) weighFolder();
     if (total("bytes") + bytes > options.maxBytes) {
       throw new Error(`The spool is full: it holds at most ${options.maxBytes} bytes`);
     }
-    const draft = join(folder, `${randomUUID()}${DRAFT}`);
+    const draft = join(folder, `${crypto.randomUUID()}${DRAFT}`);
     const descriptor = openSync(draft, "wx", 0o600);
     try {
       writeSync(descriptor, text);
@@ -68,6 +74,15 @@ export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
     const file = reserve();
     renameSync(draft, join(folder, file));
     sizes.set(file, { bytes, messages: batch.length });
+  };
+
+  /** What earlier processes left counts before `open` has read it, too: a process may end at once, again and again. */
+  const weighFolder = (): void => {
+    for (const file of readdirSync(folder)) {
+      if (WAITS.test(file) && !sizes.has(file)) {
+        sizes.set(file, { bytes: statSync(join(folder, file)).size, messages: 0 });
+      }
+    }
   };
 
   /** An empty file under the next free number: another process cannot take the same, and our draft replaces it. */
@@ -84,6 +99,29 @@ export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
     }
   };
 
+  const removeIfOld = async (draft: string): Promise<void> => {
+    const { mtimeMs } = await stat(draft);
+    if (Date.now() - mtimeMs > OLD_DRAFT_MS) await unlink(draft);
+  };
+
+  /** The name under which a file waits for us; undefined for another process's. */
+  const waitingName = async (file: string): Promise<string | undefined> => {
+    if (WAITS.test(file)) return file;
+    const [, waiting, , pid] = TAKEN.exec(file) ?? [];
+    if (waiting === undefined || (Number(pid) !== process.pid && isAlive(Number(pid)))) return undefined;
+    await rename(join(folder, file), join(folder, waiting));
+    return waiting;
+  };
+
+  const appendNow = (batch: Batch): Kept => {
+    try {
+      write(batch);
+      return "kept";
+    } catch (error) {
+      return { reason: `The spool cannot keep the batch: ${reasonOf(error)}` };
+    }
+  };
+
   return {
     get messages() {
       return total("messages");
@@ -95,7 +133,7 @@ export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
         for (const file of (await readdir(folder)).sort()) {
           lastNumber = Math.max(lastNumber, numberOf(file));
           if (file.endsWith(DRAFT)) await removeIfOld(join(folder, file));
-          const waiting = await waitingName(folder, file);
+          const waiting = await waitingName(file);
           if (waiting === undefined) continue;
           const { size } = await stat(join(folder, waiting));
           sizes.set(waiting, {
@@ -103,28 +141,15 @@ export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
             messages: (await readFile(join(folder, waiting), "utf8")).split("\n").length - 1,
           });
         }
+        isOpen = true;
       } catch {
         // A directory that cannot be read holds nothing for us; writing to it will say why.
       }
     },
 
-    async append(batch) {
-      try {
-        write(batch);
-        return "kept";
-      } catch (error) {
-        return { reason: `The spool cannot keep the batch: ${reasonOf(error)}` };
-      }
-    },
+    append: async (batch) => appendNow(batch),
 
-    appendNow(batch) {
-      try {
-        write(batch);
-        return true;
-      } catch {
-        return false;
-      }
-    },
+    appendNow,
 
     async oldest() {
       for (const file of [...sizes.keys()].sort()) {
@@ -149,33 +174,19 @@ export function spoolDirectory(options: SpoolDirectoryOptions): SpoolDirectory {
   };
 }
 
-function folderName({ writeKey, batchUrl }: SpoolDirectoryOptions): string {
-  return createHash("sha256").update(`${writeKey}\n${batchUrl}`).digest("hex").slice(0, 16);
+function folderName({ writeKey, batchUrl }: SpoolDirectoryOptions, crypto: BuiltIns["crypto"]): string {
+  return crypto.createHash("sha256").update(`${writeKey}\n${batchUrl}`).digest("hex").slice(0, 16);
 }
 
 const DRAFT = ".draft";
 /** A draft is whole within moments; one of this age was left by a process that ended while it wrote. */
 const OLD_DRAFT_MS = 60 * 60 * 1_000;
 
-async function removeIfOld(path: string): Promise<void> {
-  const { mtimeMs } = await stat(path);
-  if (Date.now() - mtimeMs > OLD_DRAFT_MS) await unlink(path);
-}
-
 const WAITS = /^(\d{12})\.jsonl$/;
 const TAKEN = /^((\d{12})\.jsonl)\.(\d+)\.taken$/;
 
 function numberOf(file: string): number {
   return Number(WAITS.exec(file)?.[1] ?? TAKEN.exec(file)?.[2] ?? 0);
-}
-
-/** The name under which a file waits for us; undefined for another process's. */
-async function waitingName(folder: string, file: string): Promise<string | undefined> {
-  if (WAITS.test(file)) return file;
-  const [, waiting, , pid] = TAKEN.exec(file) ?? [];
-  if (waiting === undefined || (Number(pid) !== process.pid && isAlive(Number(pid)))) return undefined;
-  await rename(join(folder, file), join(folder, waiting));
-  return waiting;
 }
 
 function isAlive(pid: number): boolean {
