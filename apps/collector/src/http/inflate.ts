@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import zlib from "node:zlib";
-import { semaphore } from "@sluice/resilience";
+import { type Semaphore, semaphore } from "@sluice/resilience";
 import { CollectorError } from "../errors.js";
 
 export type Encoding = "identity" | "gzip" | "deflate" | "br";
@@ -33,13 +33,18 @@ const inflateRaw = promisify(zlib.inflateRaw) as typeof gunzip;
 const brotli = promisify(zlib.brotliDecompress) as typeof gunzip;
 
 /**
- * Bodies that are unpacked at once, of the whole process as its threads are: each takes one of four, up to 16 MB for brotli's window,
- * and what comes out, which nobody has accounted for yet.
+ * How many bodies are unpacked at once, of the whole process as its threads are, and how many wait at most: about as many as take a second at
+ * their worst. Each takes one of four threads, and what comes out is accounted for only then.
  */
-const PLACES = 2;
-/** Bodies that wait for a place, at most: the worst (100 MB of zeros in brotli) take 30 ms each. */
-const MOST_WAITING = 256;
-const places = semaphore(PLACES);
+interface Lane {
+  readonly places: Semaphore;
+  readonly mostWaiting: number;
+}
+
+/** At worst 1.1 ms each; ordinary ones take a tenth of that. */
+const DEFLATED: Lane = { places: semaphore(2), mostWaiting: 2_048 };
+/** At worst 30 ms and 16 MB each, for its window, out of 93 bytes: they hold up no others. */
+const BROTLI: Lane = { places: semaphore(1), mostWaiting: 32 };
 
 /** Unpacks a whole body, outside of the main thread. Ends as soon as more than `limitBytes` come out: 413. */
 export async function inflate(body: Buffer, encoding: Encoding, limitBytes: number): Promise<Buffer> {
@@ -54,7 +59,8 @@ export async function inflate(body: Buffer, encoding: Encoding, limitBytes: numb
             ? inflateZlib
             : inflateRaw;
   if (unpack === undefined) return body;
-  if (places.waiting >= MOST_WAITING) throw new CollectorError("overloaded");
+  const { places, mostWaiting } = encoding === "br" ? BROTLI : DEFLATED;
+  if (places.waiting >= mostWaiting) throw new CollectorError("overloaded");
   const leave = places.tryAcquire() ?? (await places.acquire());
   try {
     return await unpack(body, { maxOutputLength: limitBytes });
