@@ -105,6 +105,13 @@ export interface Forgotten {
   readonly userIds: readonly string[];
 }
 
+/** The ids under which a user's messages stand. */
+export interface UserIds {
+  readonly ids: readonly string[];
+  /** Anonymous ids that somebody else has as user id: under them only messages without a user id are this user's. */
+  readonly shared: readonly string[];
+}
+
 export interface AudienceEngineOptions {
   /** Profiles kept in memory. Default: 20,000. */
   readonly rememberedProfiles?: number;
@@ -397,11 +404,21 @@ export class AudienceEngine {
     this.#previews.delete(preview);
   }
 
-  /** The ids that a user's profile answers to, the given one included. */
-  identitiesOf(userId: string): Promise<readonly string[]> {
+  /** The ids under which a user's messages stand, the given one included. */
+  identitiesOf(userId: string): Promise<UserIds> {
     return this.#inTurn(async () => {
       const profile = await this.#read(userId);
-      return namesOf(profile?.identities ?? [], userId);
+      if (profile === undefined) return { ids: [userId], shared: [] };
+      const anonymous = viewOf(profile, (await this.#load()).plan).identities.anonymousIds;
+      const users = await this.#store.resolve(anonymous.map(userIdentity));
+      const shared = new Set(
+        anonymous.filter((id) => (users.get(userIdentity(id)) ?? profile.number) !== profile.number),
+      );
+      shared.delete(userId);
+      return {
+        ids: namesOf(profile.identities, userId).filter((id) => !shared.has(id)),
+        shared: [...shared],
+      };
     });
   }
 

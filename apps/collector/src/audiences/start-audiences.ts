@@ -24,7 +24,7 @@ import {
   type ComputedTraitDocument,
   type Definition,
 } from "./definitions.js";
-import type { AudienceEngine, EngineStatus, Forgotten, StepResult } from "./engine.js";
+import type { AudienceEngine, EngineStatus, Forgotten, StepResult, UserIds } from "./engine.js";
 import { explainValue } from "./explain-value.js";
 import { inTurn } from "./in-turn.js";
 import { AUDIENCE_SOURCE_ID, owedBatches } from "./owed-message.js";
@@ -67,8 +67,8 @@ export interface Audiences {
   takeUp(): Promise<void>;
   /** Resolves when all that was acknowledged before the call is counted, or after ten seconds of hurrying. */
   counted(): Promise<void>;
-  /** The ids that a user's profile answers to, the given one included. */
-  identitiesOf(userId: string): Promise<readonly string[]>;
+  /** The ids under which a user's messages stand, the given one included. */
+  identitiesOf(userId: string): Promise<UserIds>;
   /** Removes profiles with all that is kept and owed of them; nothing that was read from the log before comes after it. */
   forget(userIds: readonly string[]): Promise<readonly Forgotten[]>;
   /** Forgets every profile, for development and tests. `clearLog` empties the log while nothing is read from it or added to it. */

@@ -24,6 +24,8 @@ export interface DeletedUser {
   readonly userId: string;
   /** All ids that the profile answered to, and the messages found under them; set by `collect`. */
   readonly ids: readonly string[];
+  /** Anonymous ids of it that are another user's user id: only messages without a user id go. */
+  readonly sharedIds?: readonly string[];
   readonly sourceIds: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { type DeletionReceipt, formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { type DestinationDocument, DOCUMENT_KINDS } from "../store/documents.js";
-import type { NewBatch, Purging, Store } from "../store/store.js";
+import type { NewBatch, PurgeQuery, Purging, Store, StoredMessage } from "../store/store.js";
 import { digestOf, type Suppressions } from "../store/suppressions.js";
 import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
 
@@ -12,7 +12,11 @@ export interface ProfileRemoval {
    * case.
    */
   counted(): Promise<void>;
-  identitiesOf(userId: string): Promise<readonly string[]>;
+  identitiesOf(userId: string): Promise<{
+    readonly ids: readonly string[];
+    /** Anonymous ids that somebody else has as user id. */
+    readonly shared: readonly string[];
+  }>;
   forget(
     userIds: readonly string[],
   ): Promise<readonly { readonly profile: boolean; readonly audienceMemberships: number }[]>;
@@ -72,7 +76,7 @@ async function suppress(
   // What is known holds at once; what audiences have not come to yet is waited for.
   const suppressKnown = async (): Promise<void> => {
     for (const { userId } of usersOf(deletion))
-      await suppressions.suppress(userId, await profiles.identitiesOf(userId));
+      await suppressions.suppress(userId, (await profiles.identitiesOf(userId)).ids);
   };
   await suppressKnown();
   await profiles.counted();
@@ -88,23 +92,20 @@ async function collect(
   const users: DeletedUser[] = [];
   const found: number[] = [];
   for (const { userId } of usersOf(deletion)) {
-    const ids = await profiles.identitiesOf(userId);
+    const { ids, shared } = await profiles.identitiesOf(userId);
     const sourceIds = new Set<string>();
     let messages = 0;
-    for (const one of ids) {
-      let cursor: string | undefined;
-      do {
-        const page = await store.log.find(
-          { userId: one },
-          { limit: FOUND_AT_ONCE, ...(cursor === undefined ? {} : { cursor }) },
-        );
-        for (const { sourceId } of page.items) sourceIds.add(sourceId);
-        messages += page.items.length;
-        cursor = page.nextCursor;
-      } while (cursor !== undefined);
+    for await (const { sourceId } of messagesOf({ ids, sharedIds: shared }, store)) {
+      sourceIds.add(sourceId);
+      messages += 1;
     }
     for (const builtIn of builtInSourceIds) sourceIds.delete(builtIn);
-    users.push({ userId, ids, sourceIds: [...sourceIds] });
+    users.push({
+      userId,
+      ids,
+      ...(shared.length === 0 ? {} : { sharedIds: shared }),
+      sourceIds: [...sourceIds],
+    });
     found.push(messages);
   }
   // Counted before anything goes: a purge that a crash cuts in two would count only its second half.
@@ -112,35 +113,57 @@ async function collect(
   return { users, receipt };
 }
 
-async function purge(
-  deletion: DeletionDocument,
-  { store, suppressions }: DeletionParts,
-): Promise<StepResult> {
-  const removed: { attempts: number; retries: number }[] = [];
-  for (const { ids } of usersOf(deletion)) {
-    suppressions.purged(ids);
-    const total = { attempts: 0, retries: 0 };
-    for (const userId of ids) {
-      const { attempts, retries } = await store.purge({ userId });
-      total.attempts += attempts;
-      total.retries += retries;
-    }
-    removed.push(total);
+type UsersIds = Pick<DeletedUser, "ids" | "sharedIds">;
+
+/** A user's messages in the log. */
+async function* messagesOf(
+  { ids, sharedIds = [] }: UsersIds,
+  { log }: Pick<DeletionParts["store"], "log">,
+): AsyncGenerator<StoredMessage> {
+  const shared = new Set(sharedIds);
+  for (const userId of [...ids, ...shared]) {
+    let cursor: string | undefined;
+    do {
+      const page = await log.find(
+        { userId },
+        { limit: FOUND_AT_ONCE, ...(cursor === undefined ? {} : { cursor }) },
+      );
+      for (const stored of page.items) if (!shared.has(userId) || !stored.message.userId) yield stored;
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
   }
+}
+
+/** Takes what the log and the queues have of a user. */
+async function purgeUser(
+  { ids, sharedIds = [] }: UsersIds,
+  { store, suppressions }: DeletionParts,
+): Promise<{ attempts: number; retries: number }> {
+  suppressions.purged(ids);
+  const total = { attempts: 0, retries: 0 };
+  const purgeOf = async (query: PurgeQuery): Promise<void> => {
+    const { attempts, retries } = await store.purge(query);
+    total.attempts += attempts;
+    total.retries += retries;
+  };
+  for (const userId of ids) await purgeOf({ userId });
+  for await (const { sourceId, messageId } of messagesOf({ ids: [], sharedIds }, store))
+    await purgeOf({ sourceId, messageId });
+  return total;
+}
+
+async function purge(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
+  const removed: { attempts: number; retries: number }[] = [];
+  for (const user of usersOf(deletion)) removed.push(await purgeUser(user, parts));
   return { receipt: withUsers(deletion, (user, index) => ({ ...user, ...removed[index] })) };
 }
 
-async function forget(
-  deletion: DeletionDocument,
-  { store, profiles, suppressions, clock }: DeletionParts,
-): Promise<StepResult> {
+async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
+  const { profiles, clock } = parts;
   const users = usersOf(deletion);
   const forgotten = await profiles.forget(users.map((user) => user.userId));
   // Messages that were on their way into the log, from clients or from audiences, while the first pass went by.
-  for (const { ids } of users) {
-    suppressions.purged(ids);
-    for (const userId of ids) await store.purge({ userId });
-  }
+  for (const user of users) await purgeUser(user, parts);
   // And what audiences had read of those before they went.
   await profiles.forget([...new Set(users.flatMap(({ userId, ids }) => [userId, ...ids]))]);
   const receipt = withUsers(deletion, (user, index) => {

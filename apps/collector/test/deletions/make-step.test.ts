@@ -38,7 +38,7 @@ async function open(
     builtInSourceIds: [],
     profiles: {
       counted: async () => {},
-      identitiesOf: async (userId) => [userId],
+      identitiesOf: async (userId) => ({ ids: [userId], shared: [] }),
       forget: async (ids) => ids.map(() => ({ profile: false, audienceMemberships: 0 })),
       compact: async () => {},
       ...profiles,
@@ -72,7 +72,7 @@ function lagging() {
     counted: async () => {
       isCounted = true;
     },
-    identitiesOf: async (userId: string) => (isCounted ? [userId, "old"] : [userId]),
+    identitiesOf: async (userId: string) => ({ ids: isCounted ? [userId, "old"] : [userId], shared: [] }),
   };
 }
 
