@@ -82,10 +82,25 @@ describe("the whole document, of everything that a collector serves", () => {
         condition: { kind: "trait", trait: "plan", is: "equals", value: "pro" },
         destinationIds: [destination.id],
       });
+      const trait = await ask("POST", "/computed-traits", "/computed-traits", {
+        name: "Secrets",
+        kind: "unique_list",
+        event: "Secret",
+        property: "of",
+        withinMs: 60_000,
+        destinationIds: [],
+      });
       await world.send([
         { type: "identify", messageId: "m-1", userId: "ann", traits: { plan: "pro" }, timestamp: "never" },
         { type: "track", messageId: "m-2", userId: "ann" },
-        { type: "track", messageId: "m-3", userId: "ann", event: "Secret" },
+        { type: "track", messageId: "m-3", userId: "ann", event: "Secret", properties: { of: [1] } },
+        {
+          type: "track",
+          messageId: "m-4",
+          userId: "ann",
+          event: "Secret",
+          properties: { of: "x".repeat(5_000) },
+        },
       ]);
       await ask("GET", "/wait?messageId=m-1&state=delivered&destinations=all", "/wait");
       await ask("GET", "/wait?messageId=m-3&state=delivered", "/wait");
@@ -114,6 +129,9 @@ describe("the whole document, of everything that a collector serves", () => {
         ["GET", "/audiences", "/audiences"],
         ["GET", `/audiences/${audience.id}/members`, "/audiences/{id}/members"],
         ["GET", `/audiences/${audience.id}/why?userId=ann`, "/audiences/{id}/why"],
+        ["GET", `/computed-traits/${trait.id}`, "/computed-traits/{id}"],
+        ["GET", `/computed-traits/${trait.id}/values`, "/computed-traits/{id}/values"],
+        ["GET", `/computed-traits/${trait.id}/why?userId=ann`, "/computed-traits/{id}/why"],
         ["GET", "/profiles/ann", "/profiles/{userId}"],
         ["POST", "/deletions", "/deletions", { userIds: ["bob"], suppress: true }],
         ["GET", "/deletions", "/deletions"],
