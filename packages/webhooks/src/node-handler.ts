@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readStream } from "./read-stream.js";
-import { type Receiver, type ReceiverOptions, receiver } from "./receive.js";
+import { type ReadBody, type Receiver, type ReceiverOptions, receiver } from "./receive.js";
 
 /**
  * For `node:http`: `createServer(nodeHandler({ secret, onMessage }))`, or called for one path of a server. It reads the
@@ -19,9 +19,9 @@ export async function answerNode(
   hook: Receiver,
   request: IncomingMessage,
   response: ServerResponse,
-  read: () => Promise<Uint8Array | string | "too_large">,
+  read: () => Promise<ReadBody>,
 ): Promise<void> {
-  let rawBody: Uint8Array | string;
+  let rawBody: ReadBody;
   try {
     rawBody = await read();
   } catch {

@@ -2,9 +2,14 @@ import type { Readable } from "node:stream";
 
 /**
  * The whole body, or `too_large` as soon as it is longer than the limit. The stream is left as it is then, not destroyed:
- * an answer is still to go out over its connection. Rejects when the sender went away.
+ * an answer is still to go out over its connection. `unreadable`: something has read it to its end
+ * already, and no event would come any more. Rejects when the sender went away.
  */
-export function readStream(stream: Readable, maxBytes: number): Promise<Uint8Array | "too_large"> {
+export async function readStream(
+  stream: Readable,
+  maxBytes: number,
+): Promise<Uint8Array | "too_large" | "unreadable"> {
+  if (stream.readableEnded) return "unreadable";
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let bytes = 0;

@@ -1,3 +1,4 @@
+import { contained } from "./contained.js";
 import type { MessageDedupe } from "./message-dedupe.js";
 import { parsePayload, type WebhookPayload } from "./payload.js";
 import { type RawBody, verify } from "./signature.js";
@@ -52,12 +53,14 @@ export interface Receiver {
   receive(request: IncomingWebhook): Promise<WebhookAnswer>;
 }
 
+/** The body; `too_large` when there was more of it than is read, `unreadable` when there is nothing left to read. */
+export type ReadBody = RawBody | "too_large" | "unreadable";
+
 /** A request, whatever framework it came through. */
 export interface IncomingWebhook {
   readonly method: string;
   readonly header: (name: string) => string | null | undefined;
-  /** The body; `too_large` when there was more of it than is read. */
-  readonly rawBody: RawBody | "too_large";
+  readonly rawBody: ReadBody;
 }
 
 export interface WebhookAnswer {
@@ -88,11 +91,7 @@ export function receiver(options: ReceiverOptions): Receiver {
     header: IncomingWebhook["header"],
   ): WebhookAnswer => {
     const messageId = header("x-message-id");
-    try {
-      onRejected({ status, reason, ...(messageId ? { messageId } : {}) });
-    } catch {
-      // Whoever listens does not decide about the answer.
-    }
+    contained(onRejected, { status, reason, ...(messageId ? { messageId } : {}) });
     return { status, text: reason };
   };
 
@@ -100,6 +99,8 @@ export function receiver(options: ReceiverOptions): Receiver {
     maxBodyBytes,
     async receive({ method, header, rawBody }) {
       if (method !== "POST") return reject(405, "webhooks are posted", header);
+      if (rawBody === "unreadable")
+        return reject(400, "the body cannot be read: has something else read it?", header);
       if (rawBody === "too_large" || rawBody.length > maxBodyBytes)
         return reject(413, `the body is over ${maxBodyBytes} bytes`, header);
       const signature = header("x-signature");
@@ -125,7 +126,7 @@ export function receiver(options: ReceiverOptions): Receiver {
         if (delivery.messageId !== "") await dedupe?.add(delivery.messageId);
         return { status: 200, text: "" };
       } catch (error) {
-        onError(error, delivery);
+        contained(onError, error, delivery);
         // What it threw stays here: the answer goes to another machine.
         return { status: 500, text: "the receiver failed to handle the message" };
       }

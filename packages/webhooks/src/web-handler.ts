@@ -1,4 +1,4 @@
-import { type Receiver, type ReceiverOptions, receiver } from "./receive.js";
+import { type ReadBody, type Receiver, type ReceiverOptions, receiver } from "./receive.js";
 
 /**
  * For everything that speaks `Request` and `Response`: Next.js route handlers, Remix, SvelteKit, Bun, Deno.
@@ -11,11 +11,11 @@ export function webHandler(options: ReceiverOptions): (request: Request) => Prom
 
 /** Reads, decides and answers one Web request. */
 export async function answerWeb(hook: Receiver, request: Request): Promise<Response> {
-  let rawBody: Uint8Array | "too_large";
+  let rawBody: ReadBody;
   try {
     rawBody = await readBody(request, hook.maxBodyBytes);
   } catch {
-    return new Response("the body cannot be read: has something else read it?", { status: 400 });
+    rawBody = "unreadable";
   }
   const { status, text } = await hook.receive({
     method: request.method,

@@ -199,6 +199,56 @@ describe("a receiver", () => {
     }
   });
 
+  const UNREADABLE = "the body cannot be read: has something else read it?";
+  it.each<[name: string, open: (options: ReceiverOptions) => RequestListener]>([
+    [
+      "node:http",
+      (options) => async (request, response) => {
+        await request.toArray();
+        await nodeHandler(options)(request, response);
+      },
+    ],
+    [
+      "Express",
+      (options) => async (request, response) => {
+        await request.toArray();
+        await expressHandler(options)(request, response);
+      },
+    ],
+    [
+      "Web Request",
+      (options) =>
+        web(async (request) => {
+          await request.text();
+          return webHandler(options)(request);
+        }),
+    ],
+  ])("says so where something else has read the body: %s", async (_name, open) => {
+    const rejected: Rejection[] = [];
+    const url = await listen(
+      open({ ...QUIET, secret: SECRET, onRejected: (rejection) => rejected.push(rejection) }),
+    );
+    const answer = await post(url, BODY, SIGNED);
+    expect([answer.status, await answer.text()]).toEqual([400, UNREADABLE]);
+    expect(rejected).toEqual([{ status: 400, reason: UNREADABLE, messageId: "m1" }]);
+  });
+
+  it.each<[name: string, onError: () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("no"))],
+  ])("answers 500 all the same when onError %s", async (_name, onError) => {
+    const onMessage = () => {
+      throw new Error("not handled");
+    };
+    const url = await listen(nodeHandler({ secret: SECRET, onMessage, onError }));
+    expect((await post(url, BODY, SIGNED)).status).toBe(500);
+  });
+
   it("survives a sender that goes away in the middle of the body", async () => {
     const url = await listen(nodeHandler({ secret: SECRET, onMessage: () => {} }));
     await new Promise<void>((resolve) => {
