@@ -48,7 +48,7 @@ export function fakeCollector(options: FakeCollectorOptions = {}): FakeCollector
     if (typeof fault === "object") {
       const { status, retryAfter, body = "" } = fault;
       note(status);
-      const answerHeaders = retryAfter === undefined ? {} : { "retry-after": retryAfter };
+      const answerHeaders = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
       return { kind: "answer", answer: { status, headers: answerHeaders, body } };
     }
     const { kept, ...answer } = answerRequest(request, options.writeKey);

@@ -1,7 +1,7 @@
 /** What happens to one request instead of the usual answer. */
 export type Fault =
-  /** Answered with this status; nothing of the request is kept. `retryAfter` is the header's value. */
-  | { readonly status: number; readonly retryAfter?: string; readonly body?: string }
+  /** Answered with this status; nothing of the request is kept. `retryAfter` is the header's value: seconds, or a date. */
+  | { readonly status: number; readonly retryAfter?: string | number; readonly body?: string }
   /** The connection is reset before an answer; nothing of the request is kept. */
   | "reset"
   /** Everything is kept as if the answer were 200, and then the connection is reset. */

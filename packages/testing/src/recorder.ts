@@ -80,15 +80,23 @@ export function recorder(): Recorder & RecordingEnd {
         const timer = setTimeout(() => {
           waiters.delete(look);
           const found = messages.filter((message) => matches(message, match)).length;
-          reject(
-            new Error(
-              `Waited ${timeoutMs} ms for ${count} matching messages; ${found} of ${messages.length} matched`,
-            ),
-          );
+          const arrived =
+            messages.length === 0
+              ? "nothing arrived"
+              : `${found} of ${messages.length} matched; arrived: ${messages.slice(-LISTED).map(named).join(", ")}`;
+          reject(new Error(`Waited ${timeoutMs} ms for ${count} matching messages; ${arrived}`));
         }, timeoutMs);
         if (!look()) waiters.add(look);
       }),
   };
+}
+
+/** Messages that a wait which runs out lists, the last ones. */
+const LISTED = 10;
+
+function named({ type, event, name }: ReceivedMessage): string {
+  const label = event ?? name;
+  return label === undefined ? String(type) : `${type} ${JSON.stringify(label)}`;
 }
 
 function matches(message: ReceivedMessage, match: Match): boolean {

@@ -137,7 +137,7 @@ describe("the fake collector", () => {
 
 describe("faults", () => {
   it("meet one request each, in order, and then the standing one, until they are cleared", async () => {
-    const collector = fakeCollector({ faults: [{ status: 503, retryAfter: "1" }, "pass"] });
+    const collector = fakeCollector({ faults: [{ status: 503, retryAfter: 1 }, "pass"] });
     const transport = memoryTransport(collector);
     const send = () =>
       transport.send(
@@ -208,9 +208,12 @@ describe("waitFor", () => {
 
   it("rejects with what did arrive", async () => {
     const collector = fakeCollector();
-    keep(collector, track());
     await expect(collector.waitFor({ event: "never" }, { timeoutMs: 1 })).rejects.toThrow(
-      "Waited 1 ms for 1 matching messages; 0 of 1 matched",
+      "Waited 1 ms for 1 matching messages; nothing arrived",
+    );
+    keep(collector, track({ event: "Signed In" }), { type: "identify", userId: "u" });
+    await expect(collector.waitFor({ event: "never" }, { timeoutMs: 1 })).rejects.toThrow(
+      'Waited 1 ms for 1 matching messages; 0 of 2 matched; arrived: track "Signed In", identify',
     );
   });
 
