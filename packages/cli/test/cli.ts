@@ -120,7 +120,8 @@ export async function receiver(status: number | (() => number) = 200) {
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-      response.writeHead(typeof status === "number" ? status : status()).end();
+      const code = typeof status === "number" ? status : status();
+      response.writeHead(code).end(`answered ${code}`);
     });
   });
   server.listen(0, "127.0.0.1");

@@ -89,6 +89,8 @@ describe("sources, destinations, deliveries", () => {
     await using hook = await receiver(404);
     const { id } = await json(["destinations", "create", "--webhook", hook.url, "--disabled"]);
     expect(await json(["destinations", "test", id], 6)).toMatchObject({ state: "failed" });
+    const { out } = await at.sluice(["destinations", "test", id], 6);
+    expect(out).toMatch(/ 404 {2}\d+ ms {2}answered 404\n/);
     await at.sluice(["destinations", "delete", id, "--yes"]);
   });
 

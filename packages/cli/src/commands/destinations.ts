@@ -12,7 +12,7 @@ import { stateWord } from "../message-lines.js";
 import { shellWord } from "../shell-word.js";
 import { show } from "../show.js";
 import { table } from "../table.js";
-import { terminalText } from "../terminal-text.js";
+import { clip, terminalText } from "../terminal-text.js";
 
 interface Options extends ConnectionOptions {
   readonly json?: boolean;
@@ -189,8 +189,8 @@ export function destinationsCommand(io: Io): Command {
           [
             `${stateWord(sent.state, io.style)} ${terminalText(sent.reason)}`,
             ...sent.attempts.map(
-              ({ url, status, error, latencyMs }) =>
-                `  ${terminalText(url)}  ${status ?? terminalText(error?.message ?? "no answer")}  ${Math.round(latencyMs)} ms`,
+              ({ url, status, error, latencyMs, response }) =>
+                `  ${terminalText(url)}  ${status ?? terminalText(error?.message ?? "no answer")}  ${Math.round(latencyMs)} ms${sent.state !== "delivered" && response ? `  ${clip(terminalText(response), 200)}` : ""}`,
             ),
             "",
           ].join("\n"),

@@ -135,7 +135,7 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
   if (totals.rejected > 0)
     throw new CommandFailure(
       "partly",
-      `${totals.rejected} were refused: ${terminalText(rejectFile)} says which and why`,
+      `${plural(totals.rejected, "message was", "messages were")} refused: ${terminalText(rejectFile)} says which and why`,
     );
 }
 
