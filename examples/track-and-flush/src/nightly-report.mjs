@@ -1,17 +1,22 @@
 // A script that tells what it does, and loses none of it however it ends: by itself, by `kill`, by Ctrl-C.
 //
-//   WRITE_KEY=… SLUICE_HOST=http://127.0.0.1:8787 node src/nightly-report.mjs
+//   SLUICE_WRITE_KEY=… SLUICE_URL=http://127.0.0.1:8787 node src/nightly-report.mjs
 import { Analytics } from "@sluice/node";
 
-const { WRITE_KEY, SLUICE_HOST = "http://127.0.0.1:8787", REPORTS = "100", MS_A_REPORT = "5" } = process.env;
-if (WRITE_KEY === undefined) {
-  console.error("Set WRITE_KEY to the write key that `sluice dev` printed.");
+const {
+  SLUICE_WRITE_KEY: writeKey,
+  SLUICE_URL: host = "http://127.0.0.1:8787",
+  REPORTS = "100",
+  MS_A_REPORT = "5",
+} = process.env;
+if (writeKey === undefined) {
+  console.error("Set SLUICE_WRITE_KEY to the write key that `sluice dev` printed.");
   process.exit(2);
 }
 
 const analytics = new Analytics({
-  writeKey: WRITE_KEY,
-  host: SLUICE_HOST,
+  writeKey,
+  host,
   // SIGTERM and SIGINT: what is queued goes out first, then the signal ends the process.
   flushOnSignals: true,
   onError: (status, message) => console.error(`not delivered: ${status} ${message}`),

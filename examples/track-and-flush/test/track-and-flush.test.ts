@@ -34,7 +34,7 @@ async function fakeCollector() {
 
 function run(url: string, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [SCRIPT], {
-    env: { ...process.env, WRITE_KEY: "key", SLUICE_HOST: url, ...env },
+    env: { ...process.env, SLUICE_WRITE_KEY: "key", SLUICE_URL: url, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
