@@ -25,7 +25,15 @@ export function newState(definition: Definition, { nowMs }: Step): DefinitionSta
 }
 
 function firstSyncMs({ kind, document }: Definition): number {
-  return Date.parse(document.createdAt) + (kind === AUDIENCE ? document.sync.initialDelayMs : 0);
+  // What is sent at once waits for no time: the clock may be set back to before the definition was made.
+  if (kind !== AUDIENCE || (document.sync.initialDelayMs === 0 && document.sync.everyMs === 0)) return 0;
+  return Date.parse(document.createdAt) + document.sync.initialDelayMs;
+}
+
+/** When a definition whose schedule was changed sends next. */
+function nextSyncMs(definition: Definition, nowMs: number): number {
+  const firstMs = firstSyncMs(definition);
+  return firstMs === 0 ? 0 : Math.max(firstMs, nowMs);
 }
 
 /** `changedKeys`: of computed traits that were made or are gone, so that a trait of that name is another one now. */
@@ -51,7 +59,7 @@ export function edited(
     ...state,
     definition,
     ...(asksAnew ? { phase: "history", evaluatedTo: 0, evaluated: 0, startedAtMs: step.nowMs } : {}),
-    ...(hasNewSync ? { nextSyncAtMs: Math.max(firstSyncMs(definition), step.nowMs) } : {}),
+    ...(hasNewSync ? { nextSyncAtMs: nextSyncMs(definition, step.nowMs) } : {}),
     resends: [
       ...stillWanted(state.resends, definition.document.destinationIds),
       ...(added.length === 0 ? [] : [{ destinationIds: added, after: -1, beforeSeq: step.numbers.nextSeq }]),

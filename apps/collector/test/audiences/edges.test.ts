@@ -77,6 +77,16 @@ describe("a computed trait that an audience looks at", () => {
   });
 });
 
+test("what is sent at once is sent at once also after the clock was set back to before it was made", async () => {
+  const spent = computedTrait("spent", "sum", { destinationIds: ["d1"] });
+  await world.define([spent, audience("pros", PRO)]);
+  world.nowMs -= 24 * 60 * 60 * 1_000;
+  world.append(pro("ann"), order("ann", 5));
+  await world.settle();
+  expect(world.told("pros")).toEqual(["ann:true"]);
+  expect(world.told("spent")).toEqual(["ann:5"]);
+});
+
 test("what was counted for a definition that is gone does not stay in the profile", async () => {
   const prices = (withinMs: number) => computedTrait("prices", "unique_list", { withinMs });
   const bytes = async () => {
