@@ -162,6 +162,8 @@ describe("profiles and deletions", () => {
     await at.sluice(["profiles", "get", "user-pro"], 5);
     expect((await json(["deletions", "suppressed"])).items).toHaveLength(1);
     await at.sluice(["deletions", "lift", "user-pro"]);
+    const { out } = await at.sluice(["deletions", "create", "nobody", "--yes"]);
+    expect(out).toMatch(/npx sluice deletions get del_\w+\n/);
     expect((await json(["deletions", "suppressed"])).items).toEqual([]);
   });
 });

@@ -9,6 +9,7 @@ import { readInteger } from "../numbers.js";
 import { plural } from "../plural.js";
 import { show } from "../show.js";
 import { table } from "../table.js";
+import { terminalText } from "../terminal-text.js";
 
 interface Options extends ConnectionOptions {
   readonly json?: boolean;
@@ -32,7 +33,10 @@ export function deletionsCommand(io: Io): Command {
           );
         const client = await connect(options, io);
         const deletion = await client.deletions.create({ userIds, suppress: options.suppress ?? false });
-        await show(io, options.json, deletion, () => deletionsTable([deletion], io));
+        await show(io, options.json, deletion, () => {
+          const next = `How far it is, and its receipt: npx sluice deletions get ${deletion.id}`;
+          return `${deletionsTable([deletion], io)}${io.style.dim(terminalText(next))}\n`;
+        });
       }),
   );
   command.addCommand(
