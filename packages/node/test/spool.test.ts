@@ -133,6 +133,39 @@ describe("the directory", () => {
   };
   const folder = async () => join(directory, String((await readdir(directory))[0]));
 
+  it("goes on where another process takes a file while it is being looked at", async () => {
+    const left = await openSpool();
+    await left.append(batch("a"));
+    await left.append(batch("b"));
+    const builtIn = await builtIns();
+    const taken = (file: unknown) => String(file).endsWith("000000000001.jsonl");
+    const gone = () => Object.assign(new Error("ENOENT: no such file"), { code: "ENOENT" });
+    const { fs } = builtIn;
+    const racing = {
+      ...fs,
+      statSync: (file: string, options?: { throwIfNoEntry?: boolean }) => {
+        if (!taken(file)) return fs.statSync(file);
+        if (options?.throwIfNoEntry === false) return undefined;
+        throw gone();
+      },
+      promises: {
+        ...fs.promises,
+        stat: (file: string) => (taken(file) ? Promise.reject(gone()) : fs.promises.stat(file)),
+      },
+    };
+    const options = { directory, maxBytes: 1_000_000, writeKey: "k", batchUrl: "http://c/v1/batch" };
+    const spool = spoolDirectory(options, { ...builtIn, fs: racing as unknown as typeof fs });
+    expect(spool.appendNow(batch("c"))).toBe("kept");
+    await spool.open();
+    expect(spool.messages).toBe(2);
+    const ids: string[] = [];
+    for (let kept = await spool.oldest(); kept !== undefined; kept = await spool.oldest()) {
+      ids.push(...kept.batch.map(({ messageId }) => messageId));
+      await kept.remove();
+    }
+    expect(ids).toEqual(["b", "c"]);
+  });
+
   it("is readable by its owner alone", async () => {
     const spool = await openSpool();
     await spool.append(batch("a"));

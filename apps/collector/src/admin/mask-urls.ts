@@ -16,16 +16,27 @@ export function maskUrls<T>({ access }: Pick<KnownToken, "access">, shown: T): T
   return access === "full" ? shown : (masked(shown) as T);
 }
 
-function masked(value: unknown): unknown {
-  if (typeof value === "string") return value.replace(URL_IN_TEXT, maskedUrl);
-  if (Array.isArray(value)) return value.map(masked);
+/** `paths`: of the URL that the text is about, which receivers repeat without their host ("Cannot POST /hooks/…"). */
+function masked(value: unknown, paths: readonly string[] = []): unknown {
+  if (typeof value === "string")
+    return paths.reduce((text, path) => text.replaceAll(path, "/…"), value.replace(URL_IN_TEXT, maskedUrl));
+  if (Array.isArray(value)) return value.map((inner) => masked(inner, paths));
   if (typeof value !== "object" || value === null) return value;
+  const inside = "url" in value && typeof value.url === "string" ? pathsOf(value.url) : paths;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [
-      name,
-      masked(URL_FIELDS.has(name) && typeof inner === "string" ? asSent(inner) : inner),
-    ]),
+    Object.entries(value).map(([name, inner]) =>
+      URL_FIELDS.has(name) && typeof inner === "string"
+        ? [name, masked(asSent(inner))]
+        : [name, masked(inner, inside)],
+    ),
   );
+}
+
+/** The longest first. */
+function pathsOf(typed: string): string[] {
+  if (!URL.canParse(typed)) return [];
+  const { pathname, search } = new URL(typed);
+  return [pathname + search, pathname].filter((path) => path.length > 1);
 }
 
 function asSent(typed: string): string {

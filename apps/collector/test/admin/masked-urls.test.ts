@@ -142,6 +142,23 @@ it.each([
   expect(maskUrls({ access: "full" }, text)).toBe(text);
 });
 
+it("the path that a receiver's answer or a reason repeats without its host is hidden with the URL", () => {
+  const attempt = {
+    url: "https://a.example/hooks/hush?token=mum",
+    status: 404,
+    error: { code: "status", message: "HTTP 404: Cannot POST /hooks/hush" },
+    response: "<pre>Cannot POST /hooks/hush?token=mum</pre> <pre>/hooks</pre>",
+  };
+  const shown = maskUrls({ access: "read" }, { attempts: [attempt] });
+  expect(shown.attempts[0]).toEqual({
+    url: "https://a.example/…",
+    status: 404,
+    error: { code: "status", message: "HTTP 404: Cannot POST /…" },
+    response: "<pre>Cannot POST /…</pre> <pre>/hooks</pre>",
+  });
+  expect(maskUrls({ access: "full" }, attempt)).toEqual(attempt);
+});
+
 it("a field that is a URL is masked whole, however it was typed", () => {
   const typed = {
     url: " https://a.example\\x y/hush",

@@ -79,9 +79,10 @@ export function spoolDirectory(
   /** What earlier processes left counts before `open` has read it, too: a process may end at once, again and again. */
   const weighFolder = (): void => {
     for (const file of readdirSync(folder)) {
-      if (WAITS.test(file) && !sizes.has(file)) {
-        sizes.set(file, { bytes: statSync(join(folder, file)).size, messages: 0 });
-      }
+      if (!WAITS.test(file) || sizes.has(file)) continue;
+      // Undefined: another process has taken it meanwhile.
+      const bytes = statSync(join(folder, file), { throwIfNoEntry: false })?.size;
+      if (bytes !== undefined) sizes.set(file, { bytes, messages: 0 });
     }
   };
 
@@ -113,6 +114,15 @@ export function spoolDirectory(
     return waiting;
   };
 
+  const lookAt = async (file: string): Promise<void> => {
+    if (file.endsWith(DRAFT)) await removeIfOld(join(folder, file));
+    const waiting = await waitingName(file);
+    if (waiting === undefined) return;
+    const { size } = await stat(join(folder, waiting));
+    const messages = (await readFile(join(folder, waiting), "utf8")).split("\n").length - 1;
+    sizes.set(waiting, { bytes: size, messages });
+  };
+
   const appendNow = (batch: Batch): Kept => {
     try {
       write(batch);
@@ -132,14 +142,8 @@ export function spoolDirectory(
         await mkdir(folder, { recursive: true, mode: 0o700 });
         for (const file of (await readdir(folder)).sort()) {
           lastNumber = Math.max(lastNumber, numberOf(file));
-          if (file.endsWith(DRAFT)) await removeIfOld(join(folder, file));
-          const waiting = await waitingName(file);
-          if (waiting === undefined) continue;
-          const { size } = await stat(join(folder, waiting));
-          sizes.set(waiting, {
-            bytes: size,
-            messages: (await readFile(join(folder, waiting), "utf8")).split("\n").length - 1,
-          });
+          // Another process may take it meanwhile: then it is none of ours, and the next one is looked at.
+          await lookAt(file).catch(() => sizes.delete(file));
         }
         isOpen = true;
       } catch {
