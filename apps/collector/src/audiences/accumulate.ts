@@ -68,17 +68,20 @@ export function add(
   const value = contributionOf(aspect, properties);
   if (value === undefined) return state;
   const item: Item = { atMs, offset, value };
-  if (isTooLarge(aspect, value)) return leavingOut(state ?? emptyOf(aspect), { n: 1, lastMs: atMs });
+  const tooLarge = isTooLarge(aspect, value) ? { n: 1, lastMs: atMs } : undefined;
   if (aspect.withinMs !== undefined) {
     const sinceMs = nowMs - aspect.withinMs;
+    const leftOut = leftOutSince(state, sinceMs);
     const kept = state !== undefined && "items" in state ? since(state.items, sinceMs) : [];
+    if (tooLarge !== undefined) return leavingOut(leavingOut({ items: kept }, leftOut), tooLarge);
     // Events come nearly in order: the place is looked for from the end.
     let place = kept.length;
     while (place > 0 && isBefore(item, kept[place - 1] as Item)) place -= 1;
     if (place === kept.length) kept.push(item);
     else kept.splice(place, 0, item);
-    return leavingOut(latestOf(kept), leftOutSince(state, sinceMs));
+    return leavingOut(latestOf(kept), leftOut);
   }
+  if (tooLarge !== undefined) return leavingOut(state ?? emptyOf(aspect), tooLarge);
   const single = ofOne(aspect, item);
   return state === undefined ? single : merge(aspect, state, single);
 }
@@ -262,9 +265,8 @@ function isTooLarge(aspect: AccumulationAspect, value: unknown): boolean {
   return !isOfNumbers(aspect) && bytesOf(value) > MOST_VALUE_BYTES;
 }
 
-/** Of a kind that can leave values out for their size. */
+/** Without a window, of a kind that can leave values out for their size. */
 function emptyOf(aspect: AccumulationAspect): Accumulation {
-  if (aspect.withinMs !== undefined) return { items: [] };
   return aspect.of === "first" || aspect.of === "last" ? { item: null } : { values: [] };
 }
 

@@ -17,6 +17,8 @@ import { occurrenceOf } from "./track-events.js";
 const SHOWN = 20;
 /** Events of an id that are looked at, where the value itself does not know what it was made of. */
 const LOOKED_AT = 100;
+/** Ids of a user that are looked at then. */
+const IDS_LOOKED_AT = 100;
 
 /** How a value came about, as far as the profile knows; the log knows the messages. */
 export interface ValueReason {
@@ -75,26 +77,31 @@ export async function explainValue(
   return { ...reason.figure, madeOf };
 }
 
-/** The latest of the events. */
+/** The latest of the events. One id after the other: a user may have thousands. */
 async function partsInLog(
   log: Pick<EventLog, "find">,
   { aspect, identities, upTo }: ValueReason,
 ): Promise<readonly Part[]> {
   const own = new Set(identities);
-  const pages = await Promise.all(
-    // The log knows a message by its user id, else its anonymous id.
-    [...new Set(identities.map((identity) => identity.slice(2)))].map((userId) =>
-      log.find({ userId, type: "track", event: aspect.event }, { limit: LOOKED_AT }),
-    ),
-  );
-  return pages
-    .flatMap((page) => page.items)
-    .filter(({ message, offset }) => offset <= upTo && own.has(identificationOf(message)?.own ?? ""))
-    .flatMap((stored) => {
-      const { atMs, offset, properties } = occurrenceOf(stored);
-      const value = contributionOf(aspect, properties);
-      return value === undefined ? [] : [{ atMs, offset, value }];
-    })
-    .sort((a, b) => b.atMs - a.atMs || b.offset - a.offset)
-    .slice(0, SHOWN);
+  let latest: Part[] = [];
+  for (const userId of askedIds(identities)) {
+    const page = await log.find({ userId, type: "track", event: aspect.event }, { limit: LOOKED_AT });
+    const found = page.items
+      .filter(({ message, offset }) => offset <= upTo && own.has(identificationOf(message)?.own ?? ""))
+      .flatMap((stored) => {
+        const { atMs, offset, properties } = occurrenceOf(stored);
+        const value = contributionOf(aspect, properties);
+        return value === undefined ? [] : [{ atMs, offset, value }];
+      });
+    latest = [...latest, ...found].sort((a, b) => b.atMs - a.atMs || b.offset - a.offset).slice(0, SHOWN);
+  }
+  return latest;
+}
+
+/** The user ids, and the anonymous ids that became known last. The log knows a message by its user id, else its anonymous id. */
+function askedIds(identities: readonly string[]): Set<string> {
+  const newestFirst = [...identities].reverse();
+  const userIds = newestFirst.filter((identity) => identity.startsWith("u:"));
+  const others = newestFirst.filter((identity) => !identity.startsWith("u:"));
+  return new Set([...userIds, ...others].slice(0, IDS_LOOKED_AT).map((identity) => identity.slice(2)));
 }

@@ -164,6 +164,18 @@ describe("what is left out is counted", () => {
     expect(figureNow(count, state, 100_002).leftOut).toBe(0);
   });
 
+  test("too large values of a window, and not those with them that have long left it", () => {
+    const large = "x".repeat(MOST_VALUE_BYTES);
+    const list = aspect("unique_list", 100);
+    const state = add(
+      list,
+      after(list, [large, large]),
+      { atMs: 1_000, offset: 3, properties: { p: large } },
+      1_000,
+    );
+    expect(figureNow(list, state, 1_000)).toEqual({ value: undefined, events: 0, leftOut: 1 });
+  });
+
   test("in the same number whichever of two states comes first", () => {
     const list = aspect("unique_list");
     const [one, other] = [after(list, wholeNumbers(700)), after(list, wholeNumbers(1_300), 500)];

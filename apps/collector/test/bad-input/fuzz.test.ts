@@ -7,7 +7,7 @@ import { basic, type IngestServer, startIngestServer, WRITE_KEY } from "../inges
 let server: IngestServer;
 beforeAll(async () => {
   server = await startIngestServer({
-    limits: { headersTimeoutMs: 200, requestTimeoutMs: 300, timeoutCheckMs: 50, keepAliveTimeoutMs: 50 },
+    limits: { headersTimeoutMs: 600, requestTimeoutMs: 800, timeoutCheckMs: 50, keepAliveTimeoutMs: 50 },
   });
 });
 afterAll(() => server.close());

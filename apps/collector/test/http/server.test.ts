@@ -84,7 +84,8 @@ describe("startServer", () => {
         },
       ],
       0,
-      { idleTimeoutMs: 50 },
+      // Time enough for a slow machine to send the request.
+      { idleTimeoutMs: 300 },
     );
     const response = fetch(`${url}/slow`);
     await asked.promise;
