@@ -100,8 +100,10 @@ function newSeries(
   kept: readonly RatePointView[],
 ): Series {
   const isOld = ({ at }: RatePointView, nowMs: number): boolean => Date.parse(at) <= nowMs - everyMs * most;
-  // Of a clock that was set back meanwhile there may be some of the future.
-  const points = kept.filter((point) => !isOld(point, first.atMs) && Date.parse(point.at) <= first.atMs);
+  // Of a clock that was set back meanwhile there may be some of the future; of many starts, many that are short.
+  const points = kept
+    .filter((point) => !isOld(point, first.atMs) && Date.parse(point.at) <= first.atMs)
+    .slice(-most);
   let last = first;
   return {
     take(counters) {
@@ -109,7 +111,8 @@ function newSeries(
       if (counters.atMs < last.atMs) last = counters;
       if (counters.atMs - last.atMs < everyMs) return;
       points.push(ratePoint(last, counters));
-      while (points[0] !== undefined && isOld(points[0], counters.atMs)) points.shift();
+      while (points[0] !== undefined && (points.length > most || isOld(points[0], counters.atMs)))
+        points.shift();
       last = counters;
     },
     points: () => [...points],

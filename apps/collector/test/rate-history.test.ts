@@ -125,6 +125,20 @@ test("what was kept is there after a restart, a kill takes a minute at most, and
   expect(before.history.read("1h").points).toEqual([]);
 });
 
+test("a collector that starts again and again keeps no more points than one that runs on", async () => {
+  const clock = manualClock();
+  const { config } = openMemoryStore({ clock });
+  for (let start = 0; start < 400; start++) {
+    const history = await startRateHistory(collectorCounters().metrics, clock, config);
+    await clock.advance(500);
+    await history.close();
+  }
+  const history = await startRateHistory(collectorCounters().metrics, clock, config);
+  const spans = ["5m", "1h", "24h"] as const;
+  expect(spans.map((span) => history.read(span).points.length)).toEqual([150, 180, 288]);
+  await history.close();
+});
+
 test("while nothing happens nothing is written, and a store that refuses does no harm", async () => {
   const clock = manualClock();
   const { metrics, ingested } = collectorCounters();
