@@ -13,12 +13,15 @@ export async function fillPage<A, B>(
   let cursor = from;
   for (let looked = 0; ; ) {
     // A page of the store is taken whole, so that its cursor is ours: never more than are still wanted.
-    const page = await read({ limit: limit - items.length, ...(cursor === undefined ? {} : { cursor }) });
+    const wanted = limit - items.length;
+    const page = await read({ limit: wanted, ...(cursor === undefined ? {} : { cursor }) });
     const shown = await Promise.all(page.items.map(show));
     items.push(...shown.filter((item) => item !== undefined));
     looked += page.items.length;
     cursor = page.nextCursor;
     if (cursor === undefined) return { items };
-    if (items.length >= limit || looked >= MOST_LOOKED_AT) return { items, nextCursor: cursor };
+    // A page that the store itself has cut short: it has read enough for one request.
+    const isCut = page.items.length < wanted;
+    if (isCut || items.length >= limit || looked >= MOST_LOOKED_AT) return { items, nextCursor: cursor };
   }
 }
