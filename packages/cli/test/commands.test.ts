@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { between } from "./between.js";
 import { cli, collectorForCli, receiver } from "./cli.js";
 
 let at: Awaited<ReturnType<typeof collectorForCli>>;
@@ -14,6 +15,21 @@ afterAll(() => at[Symbol.asyncDispose]());
 
 const json = async (args: readonly string[], expected = 0) =>
   JSON.parse((await at.sluice([...args, "--json"], expected)).out);
+
+it("messages list goes on where a page is short though there is more", async () => {
+  const { messageId } = await json(["send", "track", "--event", "Rare"]);
+  const asked: string[] = [];
+  await using door = await between(at.url, {
+    change(path, text) {
+      asked.push(path);
+      return asked.length === 1 ? '{"items":[],"nextCursor":"1000000"}' : text;
+    },
+  });
+  const listing = cli(["messages", "list", "event:Rare"], { env: { ...at.env, SLUICE_URL: door.url } });
+  expect(await listing.code).toBe(0);
+  expect(listing.out()).toContain(messageId);
+  expect(asked.at(-1)).toContain("cursor=1000000");
+});
 
 describe("send", () => {
   it("sends one and tells its id; the message is found by it", async () => {

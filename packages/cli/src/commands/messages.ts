@@ -1,5 +1,5 @@
 import { AdminError } from "@sluice/admin-client";
-import type { DeliveryStateView, MessageView, OutcomeSummary } from "@sluice/protocol";
+import type { DeliveryStateView, MessageSummary, MessageView, OutcomeSummary } from "@sluice/protocol";
 import type { Command } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
@@ -45,9 +45,17 @@ export function messagesCommand(io: Io): Command {
             );
             return;
           }
-          const page = await client.messages.list({ q, limit, from, to });
-          await show(io, options.json, page, () =>
-            page.items
+          const items: MessageSummary[] = [];
+          let cursor: string | undefined;
+          // With a filter that few messages match a page may be short and have a next one.
+          do {
+            const page = await client.messages.list({ q, limit: limit - items.length, from, to, cursor });
+            items.push(...page.items);
+            cursor = page.nextCursor;
+          } while (cursor !== undefined && items.length < limit);
+          const found = { items, ...(cursor === undefined ? {} : { nextCursor: cursor }) };
+          await show(io, options.json, found, () =>
+            items
               .map((item) => {
                 const room = io.columns - outcomeCounts(item.outcomes, PLAIN).length - 2;
                 const counts = outcomeCounts(item.outcomes, io.style);
