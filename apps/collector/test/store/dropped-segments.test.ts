@@ -28,7 +28,11 @@ test("a segment that is gone leaves nothing in memory, where no message comes to
   };
   const segments = new Segments(database, options);
   const usage = new Usage(database);
-  const consumers = new ConsumerTables(database, new Log(database, segments, usage), usage);
+  const consumers = new ConsumerTables(
+    database,
+    new Log(database, segments, usage, TUNING_DEFAULTS.rowBytes),
+    usage,
+  );
   const retention = new Retention(database, options, segments, consumers);
   const retain = (nowMs: number): void => {
     retention.mark(nowMs);

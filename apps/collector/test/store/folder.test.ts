@@ -260,7 +260,7 @@ describe("a folder that must not be opened", () => {
 describe("a row that was damaged on disk", () => {
   async function withDamagedRow(offset: number, tuning: object): Promise<string> {
     const directory = temporaryDirectory();
-    const store = await open(directory, { tuning });
+    const store = await open(directory, { tuning: { rowBytes: 1, ...tuning } });
     for (let i = 0; i < 12; i++) await store.log.append(idsBatch([`m${i}`]));
     await store.close();
     const database = new DatabaseSync(join(directory, "sluice.db"));
@@ -294,7 +294,7 @@ describe("a log that is repaired", () => {
   /** The log's rows of twelve messages, one each, after something was done to them. */
   async function after(damage: (database: DatabaseSync) => void, tuning: object): Promise<string> {
     const directory = temporaryDirectory();
-    const store = await open(directory, { tuning });
+    const store = await open(directory, { tuning: { rowBytes: 1, ...tuning } });
     for (let i = 0; i < 12; i++) await store.log.append(idsBatch([`m${i}`]));
     // Segments are sealed in steps between commits.
     for (let turn = 0; turn < 200; turn++) await store.config.put("nothing", "n", 0);

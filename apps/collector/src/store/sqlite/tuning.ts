@@ -9,6 +9,8 @@ export interface StoreTuning {
   readonly segmentMessages: number;
   /** Bytes of bodies in a segment; one batch more is taken. Default: 128 MiB. */
   readonly segmentBytes: number;
+  /** Batches of one commit are put together into rows of the log of up to this many bytes. Default: 128 KiB. */
+  readonly rowBytes: number;
   /** When the write-ahead log has grown by this much, it is brought into the database. Default: 4 MiB, about 5 ms. */
   readonly checkpointBytes: number;
   /** `NORMAL` loses acknowledged messages in a power cut: it is there to show that the power-cut test sees it. Default: `FULL`. */
@@ -18,6 +20,7 @@ export interface StoreTuning {
 export const TUNING_DEFAULTS: StoreTuning = {
   segmentMessages: 131_072,
   segmentBytes: 128 * 1024 * 1024,
+  rowBytes: 128 * 1024,
   checkpointBytes: 4 * 1024 * 1024,
   synchronous: "FULL",
 };

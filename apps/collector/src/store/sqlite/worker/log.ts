@@ -12,12 +12,20 @@ import {
   type RowBatch,
 } from "../log-row.js";
 import type { AppendAnswer, LogOperations, ReadAnswer } from "../operations.js";
+import { pageBytesOf } from "./database.js";
+import { pageWaste } from "./page-waste.js";
 import { Refusal } from "./refusal.js";
 import type { Segments } from "./segments.js";
 import type { Usage } from "./usage.js";
 
-/** Batches are put together into rows of up to this size, so that little of the rows' last pages is wasted. */
-const ROW_BYTES = 128 * 1024;
+/**
+ * After a commit that was no longer than a row, the newest row takes up the next commit's batches as well while it is small, or wastes more
+ * than this part of its pages: small commits, one after the other, would take up to twice their bytes on disk. Larger rows are left: what
+ * is written once more has its price too.
+ */
+const MOST_WASTE = 0.08;
+const SMALL_ROW_BYTES = 4 * 1024;
+const LARGE_ROW_BYTES = 64 * 1024;
 /** A position in a segment has 17 bits. */
 const MOST_ITEMS = 131_072;
 
@@ -26,20 +34,29 @@ export class Log {
   readonly #segments: Segments;
   readonly #usage: Usage;
   readonly #putRow: StatementSync;
+  readonly #dropRow: StatementSync;
   readonly #putSource: StatementSync;
   readonly #rowAt: StatementSync;
   readonly #rowsAfter: StatementSync;
   readonly #metaAt: StatementSync;
   readonly #changeRow: StatementSync;
   readonly #sources = new Map<number, string>();
+  /** Of the row that is being put together, or that is unfilled. */
   readonly #meta = new MetaWriter();
+  readonly #pageBytes: number;
+  readonly #rowBytes: number;
+  /** The newest row, where it takes up what comes next. */
+  #unfilled: { readonly first: number; readonly body: Uint8Array } | undefined;
   /** The meta that was last asked for, decoded: settled messages come in order. */
   #lastMeta: readonly RowBatch[] = [];
 
-  constructor(database: DatabaseSync, segments: Segments, usage: Usage) {
+  constructor(database: DatabaseSync, segments: Segments, usage: Usage, rowBytes: number) {
+    this.#rowBytes = rowBytes;
     this.#segments = segments;
     this.#usage = usage;
+    this.#pageBytes = pageBytesOf(database);
     this.#putRow = database.prepare("INSERT INTO log_rows (first, meta, body) VALUES (?, ?, ?)");
+    this.#dropRow = database.prepare("DELETE FROM log_rows WHERE first = ?");
     this.#putSource = database.prepare("INSERT OR IGNORE INTO sources (no, id) VALUES (?, ?)");
     this.#rowAt = database.prepare(
       "SELECT first, meta, body FROM log_rows WHERE first <= ? ORDER BY first DESC LIMIT 1",
@@ -75,6 +92,8 @@ export class Log {
     const known = new Uint8Array(keys.length / KEY.size);
     this.#segments.findSealed(keys, batches[BATCH.receivedAtMs] ?? 0, known);
 
+    // Segments are sealed by age too, between two appends.
+    if (this.#unfilled !== undefined && this.#unfilled.first < this.#segments.open.first) this.#fill();
     const duplicates: number[] = [];
     const addedKeys = new Uint32Array(keys.length);
     const run = new Run(addedKeys, this.#segments.end);
@@ -89,6 +108,7 @@ export class Log {
       const receivedAtMs = field("receivedAtMs");
       if (this.#segments.needsNew(run.end, run.bytes, itemCount, receivedAtMs)) {
         this.#writeRow(run, bodies);
+        this.#fill();
         this.#writeKeys(run);
         this.#segments.beginNew(itemCount);
       }
@@ -122,7 +142,7 @@ export class Log {
       const batchExtras = extras.subarray(extrasAt, extrasAt + field("extrasBytes"));
       const isStored = twice.length < field("keyCount");
       // A row's bodies are one stretch of the request's: what is left out ends it.
-      if (!isStored || run.bodyBytes + bodyBytes > ROW_BYTES) this.#writeRow(run, bodies);
+      if (!isStored || run.bodyBytes + bodyBytes > this.#rowBytes) this.#writeRow(run, bodies);
       if (isStored) {
         const sourceNo = field("sourceNo");
         this.#meta.add({
@@ -155,11 +175,25 @@ export class Log {
 
   #writeRow(run: Run, bodies: Uint8Array): void {
     if (run.end > run.rowFirst) {
-      const body = bodies.subarray(run.bodyAt, run.bodyAt + run.bodyBytes);
-      this.#putRow.run(run.rowFirst, this.#meta.seal(body), body);
-      this.#meta.clear();
+      const added = bodies.subarray(run.bodyAt, run.bodyAt + run.bodyBytes);
+      const first = this.#unfilled?.first ?? run.rowFirst;
+      const body = this.#unfilled === undefined ? added : Buffer.concat([this.#unfilled.body, added]);
+      const meta = this.#meta.seal(body);
+      // Not changed in place: SQLite leaves a row on the page where it stands, though it would fit on the one before.
+      if (this.#unfilled !== undefined) this.#dropRow.run(first);
+      this.#putRow.run(first, meta, body);
+      // A copy: what was handed over is much larger.
+      if (bodies.length <= this.#rowBytes && takesMore(meta.length + body.length, this.#pageBytes))
+        this.#unfilled = { first, body: body.slice() };
+      else this.#fill();
     }
     run.beginRow();
+  }
+
+  /** What comes next begins a row of its own. */
+  #fill(): void {
+    this.#unfilled = undefined;
+    this.#meta.clear();
   }
 
   #writeKeys(run: Run): void {
@@ -251,6 +285,8 @@ export class Log {
 
   /** Overwrites the messages at these offsets. Within a transaction. */
   purge(offsets: readonly number[]): void {
+    // It would be written again as it was.
+    this.#fill();
     const wanted = new Set(offsets);
     for (const row of this.rowsOf([...wanted].sort((a, b) => b - a))) {
       const body = Uint8Array.from(row.body);
@@ -283,6 +319,11 @@ export class Log {
     }
     return rows;
   }
+}
+
+function takesMore(bytes: number, pageBytes: number): boolean {
+  if (bytes >= LARGE_ROW_BYTES) return false;
+  return bytes < SMALL_ROW_BYTES || pageWaste(bytes, pageBytes) > MOST_WASTE;
 }
 
 function isSound(row: LogRow): boolean {

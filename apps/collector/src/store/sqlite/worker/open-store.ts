@@ -51,7 +51,7 @@ export class OpenStore {
       this.#seed = seedOf(database);
       this.#usage = new Usage(database);
       this.#segments = new Segments(database, options);
-      this.#log = new Log(database, this.#segments, this.#usage);
+      this.#log = new Log(database, this.#segments, this.#usage, options.tuning.rowBytes);
       this.#log.checkTail();
       this.#consumers = new ConsumerTables(database, this.#log, this.#usage);
       this.#retention = new Retention(database, options, this.#segments, this.#consumers);
