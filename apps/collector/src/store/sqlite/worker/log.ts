@@ -19,13 +19,14 @@ import type { Segments } from "./segments.js";
 import type { Usage } from "./usage.js";
 
 /**
- * After a commit that was no longer than a row, the newest row takes up the next commit's batches as well while it is small, or wastes more
- * than this part of its pages: small commits, one after the other, would take up to twice their bytes on disk. Larger rows are left: what
- * is written once more has its price too.
+ * After a commit of few batches the newest row takes up the next commit's as well while it is small, or wastes more than this part of its
+ * pages: small commits, one after the other, would take up to twice their bytes on disk. Larger rows are left, and so are all where many send
+ * at once: what is written once more has its price too.
  */
 const MOST_WASTE = 0.08;
 const SMALL_ROW_BYTES = 4 * 1024;
 const LARGE_ROW_BYTES = 64 * 1024;
+const FEW_BATCHES = 8;
 /** A position in a segment has 17 bits. */
 const MOST_ITEMS = 131_072;
 
@@ -96,7 +97,8 @@ export class Log {
     if (this.#unfilled !== undefined && this.#unfilled.first < this.#segments.open.first) this.#fill();
     const duplicates: number[] = [];
     const addedKeys = new Uint32Array(keys.length);
-    const run = new Run(addedKeys, this.#segments.end);
+    const isSmall = batches.length <= FEW_BATCHES * BATCH.size && bodies.length <= this.#rowBytes;
+    const run = new Run(addedKeys, this.#segments.end, isSmall);
     let keyAt = 0;
     let skippedAt = 0;
     let extrasAt = 0;
@@ -183,7 +185,7 @@ export class Log {
       if (this.#unfilled !== undefined) this.#dropRow.run(first);
       this.#putRow.run(first, meta, body);
       // A copy: what was handed over is much larger.
-      if (bodies.length <= this.#rowBytes && takesMore(meta.length + body.length, this.#pageBytes))
+      if (run.isSmall && takesMore(meta.length + body.length, this.#pageBytes))
         this.#unfilled = { first, body: body.slice() };
       else this.#fill();
     }
@@ -351,11 +353,14 @@ class Run {
   bytes = 0;
   minMs = Number.MAX_SAFE_INTEGER;
   maxMs = 0;
+  /** Whether the commit may share its last row with the next. */
+  readonly isSmall: boolean;
   readonly #keys: Uint32Array;
   #keysFrom = 0;
   #keysTo = 0;
 
-  constructor(keys: Uint32Array, first: number) {
+  constructor(keys: Uint32Array, first: number, isSmall: boolean) {
+    this.isSmall = isSmall;
     this.#keys = keys;
     this.first = first;
     this.end = first;
