@@ -4,8 +4,8 @@ import { type BatchContent, type Offset, offsetAt, type StoredBatch } from "../s
 import { ByteReader, ByteWriter } from "./bytes.js";
 
 /**
- * One row of the log: several batches that were committed together. `body` is their bodies, one after the other, in the
- * bytes in which they arrived; `meta` is all else, after a checksum over both (CRC-32, little-endian).
+ * One row of the log: batches that were committed together, or by some small commits, one after the other. `body` is their bodies, one behind
+ * the other, in the bytes in which they arrived; `meta` is all else, after a checksum over both (CRC-32, little-endian).
  */
 export interface LogRow {
   readonly first: number;
