@@ -33,7 +33,7 @@ export async function startRateHistory(
   config: Pick<ConfigStore, "get" | "put">,
 ): Promise<RateHistory> {
   const kept = (await config.get<KeptPoints>(KIND, ID))?.value;
-  const first = readCounters(metrics, clock.now());
+  const first = readCounters(metrics, clock);
   const begin = (span: RateSpan): Series => newSeries(first, RATE_SPANS[span], kept?.[span] ?? []);
   const series = { "5m": begin("5m"), "1h": begin("1h"), "24h": begin("24h") };
   let stored = first;
@@ -49,9 +49,9 @@ export async function startRateHistory(
   };
   let cancel: CancelTimer = clock.after(READ_EVERY_MS, tick);
   function tick(): void {
-    const counters = readCounters(metrics, clock.now());
+    const counters = readCounters(metrics, clock);
     for (const one of Object.values(series)) one.take(counters);
-    if (Math.abs(counters.atMs - stored.atMs) >= STORE_EVERY_MS && !isSilent(stored, counters)) {
+    if (counters.monotonicMs - stored.monotonicMs >= STORE_EVERY_MS && !isSilent(stored, counters)) {
       stored = counters;
       writing = store(counters);
     }
@@ -62,7 +62,7 @@ export async function startRateHistory(
     async close() {
       cancel();
       await writing;
-      await store(readCounters(metrics, clock.now()));
+      await store(readCounters(metrics, clock));
     },
   };
 }
@@ -76,7 +76,10 @@ function isSilent(before: Counters, after: Counters): boolean {
 
 /** What is read of the counters at one moment; all count since the collector's start. */
 export interface Counters {
+  /** Wall time, to be shown. */
   readonly atMs: number;
+  /** What durations are measured by. */
+  readonly monotonicMs: number;
   readonly accepted: number;
   readonly rejected: number;
   readonly delivered: number;
@@ -99,25 +102,28 @@ function newSeries(
   { everyMs, points: most }: { readonly everyMs: number; readonly points: number },
   kept: readonly RatePointView[],
 ): Series {
-  const isOld = ({ at }: RatePointView, nowMs: number): boolean => Date.parse(at) <= nowMs - everyMs * most;
   // Of a clock that was set back meanwhile there may be some of the future; of many starts, many that are short.
-  const points = kept
-    .filter((point) => !isOld(point, first.atMs) && Date.parse(point.at) <= first.atMs)
+  const closed = kept
+    .map((point) => ({ point, closedMs: first.monotonicMs + Date.parse(point.at) - first.atMs }))
+    .filter(({ closedMs }) => closedMs > first.monotonicMs - everyMs * most && closedMs <= first.monotonicMs)
     .slice(-most);
+  const points = (): RatePointView[] => closed.map(({ point }) => point);
   let last = first;
   return {
     take(counters) {
-      // The clock was set back: begin anew rather than wait until it is there again.
-      if (counters.atMs < last.atMs) last = counters;
-      if (counters.atMs - last.atMs < everyMs) return;
-      points.push(ratePoint(last, counters));
-      while (points[0] !== undefined && (points.length > most || isOld(points[0], counters.atMs)))
-        points.shift();
+      const { monotonicMs } = counters;
+      if (monotonicMs - last.monotonicMs < everyMs) return;
+      closed.push({ point: ratePoint(last, counters), closedMs: monotonicMs });
+      while (
+        closed[0] !== undefined &&
+        (closed.length > most || closed[0].closedMs <= monotonicMs - everyMs * most)
+      )
+        closed.shift();
       last = counters;
     },
-    points: () => [...points],
+    points,
     pointsWith: (counters) =>
-      counters.atMs > last.atMs ? [...points, ratePoint(last, counters)] : [...points],
+      counters.monotonicMs > last.monotonicMs ? [...points(), ratePoint(last, counters)] : points(),
   };
 }
 
@@ -127,7 +133,7 @@ export function ratePoint(before: Counters, after: Counters): RatePointView {
   const p99Ms = latencyQuantileMs(before, after, 0.99);
   return {
     at: formatTime(after.atMs),
-    overMs: after.atMs - before.atMs,
+    overMs: after.monotonicMs - before.monotonicMs,
     accepted: after.accepted - before.accepted,
     rejected: after.rejected - before.rejected,
     delivered: after.delivered - before.delivered,
@@ -159,7 +165,7 @@ function latencyQuantileMs(before: Counters, after: Counters, share: number): nu
   return lowerBound * 1_000;
 }
 
-function readCounters(metrics: Pick<Metrics, "read">, atMs: number): Counters {
+function readCounters(metrics: Pick<Metrics, "read">, clock: Clock): Counters {
   const sum = (name: string, isMeant: (labels: Sample["labels"]) => boolean = () => true): number =>
     metrics
       .read(name)
@@ -169,7 +175,8 @@ function readCounters(metrics: Pick<Metrics, "read">, atMs: number): Counters {
     sum("sluice_ingest_messages_total", (labels) => labels.result === result);
   const ended = (state: string) => sum("sluice_deliveries_total", (labels) => labels.state === state);
   return {
-    atMs,
+    atMs: clock.now(),
+    monotonicMs: clock.monotonic(),
     accepted: ingested("accepted"),
     rejected: ingested("rejected"),
     delivered: ended("delivered"),

@@ -33,8 +33,8 @@ export function attemptWith(options: AttemptOptions): Attempt {
   };
 
   return async (batch, retries, signal) => {
-    const startedMs = clock.now();
-    const text = batchBody(batch, formatTime(startedMs));
+    const startedMs = clock.monotonic();
+    const text = batchBody(batch, formatTime(clock.now()));
     const bytes = byteSizeOf(batch, text);
     const headers: Record<string, string> = { ...baseHeaders };
     if (retries > 0) headers[RETRY_COUNT_HEADER.toLowerCase()] = String(retries);
@@ -55,7 +55,7 @@ export function attemptWith(options: AttemptOptions): Attempt {
     const { status } = outcome;
     const reason = outcome.kind === "delivered" ? undefined : outcome.reason;
     if (typeof end === "function") contained(end as (end: object) => void, { status, reason });
-    const durationMs = clock.now() - startedMs;
+    const durationMs = clock.monotonic() - startedMs;
     onRequest({ attempt: retries + 1, messages: batch.length, bytes, status, reason, durationMs });
     return outcome;
   };

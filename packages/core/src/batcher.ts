@@ -48,7 +48,7 @@ export class Batcher {
 
   constructor(options: BatcherOptions) {
     this.#options = options;
-    this.#lastFlushMs = options.clock.now();
+    this.#lastFlushMs = options.clock.monotonic();
   }
 
   /** Messages held, in flight included. */
@@ -123,9 +123,7 @@ export class Batcher {
     const decision = decideFlush(this.#options.policy, waiting, this.#lastFlushMs);
     if (decision.kind === "flush") this.#makeAllDue();
     else if (!this.#cancelTimer) {
-      // No longer than the rule itself: a machine whose clock is set back does not wait for the difference.
-      const untilMs = decision.untilMs - this.#options.clock.now();
-      const delayMs = Math.min(Math.max(0, untilMs), this.#options.policy.flushAfterMs);
+      const delayMs = Math.max(0, decision.untilMs - this.#options.clock.monotonic());
       this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#makeAllDue());
     }
   }
@@ -133,7 +131,7 @@ export class Batcher {
   #makeAllDue(): void {
     this.#stopTimer();
     this.#dueUpTo = this.#lastSequence;
-    this.#lastFlushMs = this.#options.clock.now();
+    this.#lastFlushMs = this.#options.clock.monotonic();
     if (this.#pumpIsDeferred || this.#queue.length === 0) return;
     this.#pumpIsDeferred = true;
     this.#options.defer(() => {

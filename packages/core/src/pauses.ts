@@ -5,9 +5,8 @@ export class Pauses {
   readonly #clock: Clock;
   /** Backoffs under way: each can be ended early. */
   readonly #backoffs = new Set<AbortController>();
-  #heldBackUntilMs = 0;
-  /** The longest that is still to be waited: a clock that is set back does not make it longer. */
-  #heldBackForMs = 0;
+  /** A monotonic reading. */
+  #heldBackUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -15,21 +14,15 @@ export class Pauses {
 
   /** No batch is begun within the next `ms`. One that was begun keeps to the wait that it was told itself. */
   holdBack(ms: number): void {
-    const untilMs = this.#clock.now() + ms;
-    if (untilMs <= this.#heldBackUntilMs) return;
-    this.#heldBackUntilMs = untilMs;
-    this.#heldBackForMs = ms;
+    this.#heldBackUntilMs = Math.max(this.#heldBackUntilMs, this.#clock.monotonic() + ms);
   }
 
   /** Resolves when a batch may be begun; sooner when `signal` aborts. */
   async untilLetThrough(signal: AbortSignal): Promise<void> {
     for (;;) {
-      const ms = this.#heldBackUntilMs - this.#clock.now();
+      const ms = this.#heldBackUntilMs - this.#clock.monotonic();
       if (ms <= 0 || signal.aborted) return;
-      const untilMs = this.#heldBackUntilMs;
-      await this.full(Math.min(ms, this.#heldBackForMs), signal);
-      // What was waited for is over, whatever the clock says; only a later 429 holds back further.
-      if (untilMs === this.#heldBackUntilMs) this.#heldBackUntilMs = 0;
+      await this.full(ms, signal);
     }
   }
 

@@ -20,7 +20,7 @@ export function retrying(
 ): (batch: Batch, signal: AbortSignal) => Promise<RetriedOutcome> {
   return async (batch, signal) => {
     await pauses.untilLetThrough(signal);
-    const startedMs = clock.now();
+    const startedMs = clock.monotonic();
     let countedRetries = 0;
     for (let retries = 0; ; retries++) {
       if (signal.aborted) return abandonedBy(signal);
@@ -29,7 +29,7 @@ export function retrying(
       const { status, reason, retryAfterMs } = outcome;
       if (signal.aborted) return abandonedBy(signal);
 
-      const elapsedMs = clock.now() - startedMs;
+      const elapsedMs = clock.monotonic() - startedMs;
       const decision = decideRetry(policy, {
         countedRetries,
         elapsedMs,

@@ -7,6 +7,6 @@ export {
   type CircuitBreakerOptions,
   CLOSED_BREAKER,
 } from "./circuit-breaker.js";
-export { backgroundClock, type CancelTimer, type Clock, systemClock } from "./clock.js";
+export { backgroundClock, type CancelTimer, type Clock, systemClock, wallTimeAt } from "./clock.js";
 export { parseRetryAfter } from "./retry-after.js";
 export { type Release, type Semaphore, semaphore } from "./semaphore.js";

@@ -13,15 +13,22 @@ export interface ManualClock extends Clock {
   readonly slept: readonly number[];
   /** Sleeps and timers that have not ended. A test that leaves some has left something running. */
   readonly pending: number;
-  /** When the next sleep or timer is due, or undefined where none waits. */
+  /** The reading of `monotonic()` at which the next sleep or timer is due, or undefined where none waits. */
   readonly nextDueMs: number | undefined;
   /**
    * Moves time forward by `ms`, firing what falls due in its order. Promise reactions (and anything that takes one turn of
    * the event loop) run after each, so what they start is fired too where it falls within `ms`.
    */
   advance(ms: number): Promise<void>;
-  /** Sets the clock forward or back; timers are as far from their end as before, as those of a machine are. */
+  /** Lets time pass while nothing else gets its turn, as in a long computation: timers that fall due are late. */
+  elapse(ms: number): void;
+  /** Sets the wall clock forward or back. The monotonic reading and the timers do not notice, as on a machine. */
   jump(ms: number): void;
+  /**
+   * What a new process finds after the old one ended: the wall clock set forward or back by `ms`, and a monotonic reading
+   * that begins there. Timers that are left keep their remaining time.
+   */
+  restart(ms: number): void;
 }
 
 interface Waiting {
@@ -35,6 +42,8 @@ const turnOfTheEventLoop = (): Promise<void> => new Promise((resolve) => setImme
 export function manualClock(options: ManualClockOptions = {}): ManualClock {
   const { startMs = Date.UTC(2026, 0, 1), random = 0.5 } = options;
   let nowMs = startMs;
+  /** Wall time minus monotonic time: how far the clock was set since the start. */
+  let setByMs = 0;
   let order = 0;
   const slept: number[] = [];
   const waiting = new Set<Waiting>();
@@ -66,7 +75,8 @@ export function manualClock(options: ManualClockOptions = {}): ManualClock {
   };
 
   return {
-    now: () => nowMs,
+    now: () => nowMs + setByMs,
+    monotonic: () => nowMs,
     random: () => (typeof random === "number" ? random : random()),
     after,
     sleep: (ms, signal) =>
@@ -95,9 +105,17 @@ export function manualClock(options: ManualClockOptions = {}): ManualClock {
     get nextDueMs() {
       return next()?.dueMs;
     },
-    jump: (ms) => {
+    elapse: (ms) => {
       nowMs += ms;
-      for (const entry of waiting) entry.dueMs += ms;
+    },
+    jump: (ms) => {
+      setByMs += ms;
+    },
+    restart: (ms) => {
+      const movedMs = setByMs + ms;
+      nowMs += movedMs;
+      setByMs = 0;
+      for (const entry of waiting) entry.dueMs += movedMs;
     },
     advance: async (ms) => {
       const untilMs = nowMs + ms;

@@ -14,7 +14,7 @@ export function authenticate(
   const presented = /^Bearer +([^\s]+) *$/i.exec(request.headers.authorization ?? "")?.[1];
   if (presented === undefined) throw new CollectorError("unauthorized");
   const hash = hashToken(presented);
-  const waitMs = guesses.waitMs(request.remoteAddress, hash, clock.now());
+  const waitMs = guesses.waitMs(request.remoteAddress, hash, clock.monotonic());
   if (waitMs > 0) {
     const seconds = Math.ceil(waitMs / 1_000);
     throw new CollectorError("rate_limited", "too many wrong admin tokens from this address", {
@@ -23,7 +23,7 @@ export function authenticate(
   }
   const token = tokens.verify(presented);
   if (token === undefined) {
-    guesses.wrong(request.remoteAddress, clock.now());
+    guesses.wrong(request.remoteAddress, clock.monotonic());
     throw new CollectorError("unauthorized", "this token is not known");
   }
   guesses.right(request.remoteAddress, hash);

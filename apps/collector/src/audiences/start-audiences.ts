@@ -167,7 +167,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const isAwaited = (): boolean => waiters.length > 0 || [...readers].some((reader) => reader.isHurried);
   /** After work: leaves the machine to ingestion where that is busy. */
   const rest = async (workedMs: number): Promise<void> => {
-    const pressure = gauge.read({ nowMs: clock.now(), head: log.head(), ownMessages });
+    const pressure = gauge.read({ nowMs: clock.monotonic(), head: log.head(), ownMessages });
     const ms = restMs(workedMs, pressure, clock.now() - knownUpToMs(), isAwaited());
     if (ms === 0) return;
     const { promise, resolve } = deferred();
@@ -291,10 +291,10 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       try {
-        const startedMs = clock.now();
+        const startedMs = clock.monotonic();
         const wasBusy = await turn(pass);
         if (closing.signal.aborted) return;
-        if (wasBusy) await rest(clock.now() - startedMs);
+        if (wasBusy) await rest(clock.monotonic() - startedMs);
         else await waitForWork();
       } catch (error) {
         if (closing.signal.aborted) return;
@@ -312,7 +312,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     signal: AbortSignal,
   ): Promise<Previewed & { readonly tookMs: number }> => {
     await fresh({ isHurried: true });
-    const startedMs = clock.now();
+    const startedMs = clock.monotonic();
     const { preview: id, needsHistory, upTo } = await engine.previewBegin(question, knownUpToMs());
     try {
       let cursor: Offset = BEFORE_FIRST;
@@ -323,7 +323,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       for (;;) {
         signal.throwIfAborted();
         const found = await engine.previewScan(id);
-        if (found !== undefined) return { ...found, tookMs: clock.now() - startedMs };
+        if (found !== undefined) return { ...found, tookMs: clock.monotonic() - startedMs };
       }
     } finally {
       engine.previewEnd(id);
@@ -331,7 +331,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   };
 
   await turn(takeUp);
-  gauge.read({ nowMs: clock.now(), head: log.head(), ownMessages });
+  gauge.read({ nowMs: clock.monotonic(), head: log.head(), ownMessages });
   reported = (await store.consumers.open(AUDIENCE_SOURCE_ID, status.cursor)).cursor;
   compacted = status.cursor;
   const running = run();
@@ -366,7 +366,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     },
     values: async (traitId, { limit, cursor }) => {
       await fresh({ isHurried: false });
-      const untilMs = clock.now() + SOUGHT_MS;
+      const untilMs = clock.monotonic() + SOUGHT_MS;
       const items: UserValueView[] = [];
       for (let after = cursor; ; ) {
         const wanted = { limit: limit - items.length, ...(after === undefined ? {} : { cursor: after }) };
@@ -375,7 +375,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
         items.push(...page.items);
         after = page.nextCursor;
         if (after === undefined) return { items };
-        if (items.length === limit || clock.now() >= untilMs) return { items, nextCursor: after };
+        if (items.length === limit || clock.monotonic() >= untilMs) return { items, nextCursor: after };
       }
     },
     takeUp: () => {

@@ -6,7 +6,7 @@ import { messagesOf, type SharedReader } from "./shared-reader.js";
 export interface CatchUpDeps {
   readonly store: Store;
   readonly reader: SharedReader;
-  readonly steady: Clock;
+  readonly clock: Clock;
 }
 
 /** Retries that are put in one commit. */
@@ -22,7 +22,7 @@ export async function catchUp(
   { destinationId, sourceId, since }: CatchUpDocument,
   passed: Offset,
 ): Promise<boolean> {
-  const { store, reader, steady } = deps;
+  const { store, reader, clock } = deps;
   let missed: Retry[] = [];
   let hasMissed = false;
   const put = async (): Promise<void> => {
@@ -35,7 +35,7 @@ export async function catchUp(
     // Before a restart some were put already, and may have ended.
     const known = await store.consumers.outcomesOf(offset);
     if (known.some(({ consumerId }) => consumerId === destinationId)) continue;
-    missed.push(queued(offset, steady.now()));
+    missed.push(queued(offset, clock.monotonic()));
     if (missed.length === AT_ONCE) await put();
   }
   await put();

@@ -29,9 +29,6 @@ export interface ConsumerOptions {
   readonly store: Store;
   readonly reader: SharedReader;
   readonly loader: MessageLoader;
-  /** For due times, windows and waiting. */
-  readonly steady: Clock;
-  /** For times that are stored and shown. */
   readonly clock: Clock;
   readonly policy: DeliveryPolicy;
   readonly events: DeliveryEvents;
@@ -96,7 +93,7 @@ export class Consumer {
   #onIdle: (() => void) | undefined;
 
   constructor(options: ConsumerOptions, stored: ConsumerState, routing: Routing) {
-    const { destinationId, store, reader, steady, clock, policy, events } = options;
+    const { destinationId, store, reader, clock, policy, events } = options;
     const consumerId = destinationId;
     const { consumers } = store;
     const onFailure = (error: unknown): void => this.#storeFailed(error);
@@ -118,7 +115,6 @@ export class Consumer {
     this.#retries = new RetryQueue({
       consumerId,
       consumers,
-      clock: steady,
       stored: stored.retries,
       onReady: () => this.#pump(),
       onFailure,
@@ -126,7 +122,7 @@ export class Consumer {
     this.#settler = settler({
       consumerId,
       consumers,
-      clock: steady,
+      clock,
       cursor: () => this.#cursor.cursor,
       onStored: (settlement) => this.#stored(settlement),
       onFailure,
@@ -142,7 +138,7 @@ export class Consumer {
     this.#lines = new UserLines({
       ledger,
       cursor: this.#cursor,
-      steady,
+      clock,
       lookAgainMs: policy.retry.backoff.maxMs,
     });
     this.#feed = new LogFeed({
@@ -159,7 +155,7 @@ export class Consumer {
       feed: this.#feed,
       lines: this.#lines,
       ledger,
-      steady,
+      clock,
       policy: policy.retry,
     });
     this.#listener = {
@@ -197,8 +193,8 @@ export class Consumer {
 
   /** A source was connected after `since`: looks for messages of it that the cursor has passed without knowing. */
   catchUp(sourceId: string, since: Offset, passed = this.#window.passed): void {
-    const { store, reader, steady, events, destinationId } = this.#options;
-    catchUp({ store, reader, steady }, { destinationId, sourceId, since }, passed).then(
+    const { store, reader, clock, events, destinationId } = this.#options;
+    catchUp({ store, reader, clock }, { destinationId, sourceId, since }, passed).then(
       (hasMissed) => {
         if (!hasMissed) return;
         this.#retries.changed();
@@ -207,7 +203,7 @@ export class Consumer {
       (error) => {
         if (this.#state === "closed" || isGone(error)) return;
         events.storeFailed(destinationId, error);
-        steady.after(STORE_RETRY_MS, () => this.catchUp(sourceId, since, passed));
+        clock.after(STORE_RETRY_MS, () => this.catchUp(sourceId, since, passed));
       },
     );
   }
@@ -218,7 +214,7 @@ export class Consumer {
     if (this.#state === "closed") return;
     this.#open = destination && new OpenDestination(destination);
     this.#state = destination === undefined ? "paused" : "running";
-    this.#gate.reset(destination?.flow.perSecond, this.#options.steady.now());
+    this.#gate.reset(destination?.flow.perSecond, this.#options.clock.monotonic());
     this.#pump();
   }
 
@@ -231,7 +227,7 @@ export class Consumer {
   /** Somebody put retries, or wants to know now: the retry queue is looked at, and a dead destination probed. */
   wake(): void {
     this.#retries.changed();
-    this.#gate.probeNow(this.#options.steady.now());
+    this.#gate.probeNow(this.#options.clock.monotonic());
     this.#pump();
   }
 
@@ -268,11 +264,11 @@ export class Consumer {
   }
 
   #storeFailed(error: unknown): void {
-    const { events, destinationId, steady } = this.#options;
+    const { events, destinationId, clock } = this.#options;
     // It was deleted while this was under way: the order to close is on its way.
     if (isGone(error)) return;
     events.storeFailed(destinationId, error);
-    steady.after(STORE_RETRY_MS, () => this.#pump());
+    clock.after(STORE_RETRY_MS, () => this.#pump());
   }
 
   #stored({ cursor, outcomes, retries }: Settlement): void {
@@ -287,7 +283,7 @@ export class Consumer {
     const { concurrency } = this.#open.flow;
     let waitUntilMs: number | undefined;
     while (this.#inFlight < concurrency && !this.#settler.full) {
-      const nowMs = this.#options.steady.now();
+      const nowMs = this.#options.clock.monotonic();
       this.#retries.fill(nowMs);
       const gate = this.#gate.ask(nowMs);
       if (gate.kind !== "open") waitUntilMs = gate.untilMs;
@@ -331,7 +327,7 @@ export class Consumer {
     this.#inFlight += 1;
     const isProbe = this.#gate.isProbing;
     const notSent = (): void => {
-      if (isProbe) this.#gate.probeNotSent(this.#options.steady.now());
+      if (isProbe) this.#gate.probeNotSent(this.#options.clock.monotonic());
     };
     this.#retryFeed.load(retry).then(
       (stored) => {
@@ -355,8 +351,8 @@ export class Consumer {
   }
 
   #begin(work: Work): void {
-    const { steady, policy } = this.#options;
-    const round = new MessageRound(work, steady.now(), policy.retry, this.#listener);
+    const { clock, policy } = this.#options;
+    const round = new MessageRound(work, clock.monotonic(), policy.retry, this.#listener);
     const message = outgoing(work);
     if (message === undefined || this.#open === undefined) {
       this.#conclude(work, round, { kind: "failed", reason: "this kind of message goes to no destination" });
@@ -378,8 +374,8 @@ export class Consumer {
 
   /** Carries out what was decided about a message after a round. */
   #conclude(work: Work, round: MessageRound, outcome: Exclude<RoundOutcome, { kind: "aborted" }>): void {
-    const { steady, clock, policy } = this.#options;
-    const nowMs = steady.now();
+    const { clock, policy } = this.#options;
+    const nowMs = clock.monotonic();
     this.#observe(outcome, round, nowMs);
     const { number: rounds, firstAttemptAtMs, waiting } = round;
     const decision = decide(
@@ -434,10 +430,10 @@ export class Consumer {
    * asked for, or waits for a round, a settlement or a leasing to end, each of which pumps.
    */
   #arm(waitUntilMs: number | undefined): void {
-    const { steady } = this.#options;
+    const { clock } = this.#options;
     const { nextDueMs } = this.#retries;
     if (waitUntilMs === undefined && nextDueMs === undefined && this.#timer === undefined) return;
-    const nowMs = steady.now();
+    const nowMs = clock.monotonic();
     const times = [waitUntilMs, nextDueMs].filter((atMs) => atMs !== undefined && atMs > nowMs);
     const atMs = Math.min(...(times as number[]));
     // Pumping is frequent, and what comes next mostly the same.
@@ -445,7 +441,7 @@ export class Consumer {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (times.length === 0) return;
-    const cancel = steady.after(atMs - nowMs, () => {
+    const cancel = clock.after(atMs - nowMs, () => {
       this.#timer = undefined;
       this.#pump();
     });

@@ -13,7 +13,13 @@ export interface DeliveryEvents {
     reason: string,
     atMs: number,
   ): void;
-  retrying(destinationId: string, stored: StoredMessage, reason: string, atMs: number, dueAtMs: number): void;
+  retrying(
+    destinationId: string,
+    stored: StoredMessage,
+    reason: string,
+    atMs: number,
+    nextAttemptAtMs: number,
+  ): void;
   breaker(destinationId: string, before: CircuitBreaker, after: CircuitBreaker, reason: string): void;
   gone(destinationId: string, url: string): void;
   cannotOpen(destinationId: string, error: unknown): void;

@@ -1,4 +1,4 @@
-import type { Clock } from "@sluice/resilience";
+import { type Clock, wallTimeAt } from "@sluice/resilience";
 import type { Attempt, FinalState, Offset, Retry, StoredMessage } from "../store/store.js";
 import type { DeliveryEvents } from "./delivery-events.js";
 import type { RetryQueue } from "./retry-queue.js";
@@ -45,7 +45,8 @@ export class Ledger {
     const { settler, retries, clock, events, destinationId } = this.#options;
     retries.handedOver(retry.offset);
     settler.retry(retry);
-    events.retrying(destinationId, stored, retry.reason, clock.now(), retry.dueAtMs);
+    const nextAttemptAtMs = wallTimeAt(retry.dueAtMs, clock);
+    events.retrying(destinationId, stored, retry.reason, clock.now(), nextAttemptAtMs);
   }
 
   /** Puts a retry that was taken out of the queue back, with another due time perhaps. */

@@ -30,7 +30,7 @@ export function messageLoader(log: Pick<EventLog, "read">, clock: Clock): Messag
     const [batch] = await log.read((offset - 1) as Offset, { messages: 1, bytes: 1 });
     if (batch === undefined) return undefined;
     const { first, itemCount } = batch;
-    return { first, end: first + itemCount, readAtMs: clock.now(), messages: decodeBatch(batch) };
+    return { first, end: first + itemCount, readAtMs: clock.monotonic(), messages: decodeBatch(batch) };
   };
 
   return {
@@ -39,8 +39,8 @@ export function messageLoader(log: Pick<EventLog, "read">, clock: Clock): Messag
       for (const reading of kept) {
         const batch = await reading.catch(() => undefined);
         if (batch === undefined || offset < batch.first || offset >= batch.end) continue;
-        const ageMs = clock.now() - batch.readAtMs;
-        if (ageMs >= 0 && ageMs < KEPT_MS) return batch.messages.find((message) => message.offset === offset);
+        const ageMs = clock.monotonic() - batch.readAtMs;
+        if (ageMs < KEPT_MS) return batch.messages.find((message) => message.offset === offset);
       }
       const reading = read(offset);
       kept = [reading, ...kept.slice(0, KEPT_BATCHES - 1)];

@@ -17,7 +17,7 @@ export function takePermit(
   | { readonly taken: true; readonly next: RateLimit }
   | { readonly taken: false; readonly retryAtMs: number } {
   const { perSecond } = limit;
-  const elapsedMs = Math.max(0, nowMs - limit.atMs);
+  const elapsedMs = nowMs - limit.atMs;
   const permits = Math.min(Math.max(1, perSecond), limit.permits + (elapsedMs * perSecond) / 1_000);
   if (permits >= 1) return { taken: true, next: { perSecond, permits: permits - 1, atMs: nowMs } };
   return { taken: false, retryAtMs: nowMs + Math.ceil(((1 - permits) * 1_000) / perSecond) };

@@ -49,7 +49,7 @@ export async function replay(
   request: ReplayRequest,
   { dryRun = false, perSecond = DEFAULT_PER_SECOND }: ReplayOptions = {},
 ): Promise<ReplayResult> {
-  const startMs = clock.now();
+  const startMs = clock.monotonic();
   let count = 0;
   for await (const offsets of settledMessages(store, messageLoader(store.log, clock), request)) {
     if (!dryRun) {
@@ -74,8 +74,8 @@ export async function retryDelivery(
 ): Promise<boolean> {
   const delivery = await deliveryOf(store, destinationId, offset);
   if (delivery === undefined) return false;
-  const { retry = freshReplay(offset, clock.now()) } = delivery;
-  const dueAtMs = clock.now();
+  const { retry = freshReplay(offset, clock.monotonic()) } = delivery;
+  const dueAtMs = clock.monotonic();
   const urls = retry.urls?.map((url) => ({ ...url, dueAtMs }));
   await store.consumers.requeue(destinationId, [
     { ...retry, dueAtMs, ...(urls === undefined ? {} : { urls }) },

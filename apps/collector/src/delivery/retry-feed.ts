@@ -12,7 +12,7 @@ export interface RetryFeedOptions {
   readonly feed: LogFeed;
   readonly lines: UserLines;
   readonly ledger: Ledger;
-  readonly steady: Clock;
+  readonly clock: Clock;
   readonly policy: RetryPolicy;
 }
 
@@ -30,14 +30,14 @@ export class RetryFeed {
 
   /** Undefined: it is not to be sent, or not now; that is written down already. */
   workOf(stored: StoredMessage | undefined, retry: Retry): Work | undefined {
-    const { feed, lines, ledger, steady, policy } = this.#options;
+    const { feed, lines, ledger, clock, policy } = this.#options;
     if (stored === undefined) {
       ledger.lost(retry.offset);
       lines.lost(retry.offset);
       return undefined;
     }
     if (!lines.resume(stored, retry)) return undefined;
-    const over = retry.rounds > 0 && isOver(retry.firstAttemptAtMs, steady.now(), policy);
+    const over = retry.rounds > 0 && isOver(retry.firstAttemptAtMs, clock.monotonic(), policy);
     if (over) ledger.settle(stored, "failed", `gave up after ${windowText(policy)}: ${retry.reason}`);
     const matched = over ? undefined : feed.match(stored, retry.replay);
     if (matched !== undefined) return { stored, matched, retry };

@@ -1,10 +1,8 @@
-import type { Clock } from "@sluice/resilience";
 import type { Consumers, Offset, Retry } from "../store/store.js";
 
 export interface RetryQueueOptions {
   readonly consumerId: string;
   readonly consumers: Pick<Consumers, "lease" | "nextDueMs" | "backlog">;
-  readonly clock: Clock;
   /** How many retries the store has. */
   readonly stored: number;
   /** Retries became ready, or the next due time is known. */

@@ -69,7 +69,7 @@ export function settler(options: SettlerOptions): Settler {
         onFailure(failure);
         return;
       }
-      storedAtMs = clock.now();
+      storedAtMs = clock.monotonic();
       onStored(settlement);
     }
     if (isStopped()) return;
@@ -78,7 +78,7 @@ export function settler(options: SettlerOptions): Settler {
   };
   const begin = (): void => {
     state = "storing";
-    const waitMs = storedAtMs + GATHER_MS - clock.now();
+    const waitMs = storedAtMs + GATHER_MS - clock.monotonic();
     current = new Promise<void>((resolve) => {
       // A turn of the event loop later, so that what ends in this one goes along; and not sooner after the last than this.
       if (waitMs <= 0) setImmediate(resolve);

@@ -1,5 +1,5 @@
 import type { DestinationHealthView } from "@sluice/protocol";
-import type { Clock } from "@sluice/resilience";
+import { type Clock, wallTimeAt } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { Flow, Targets } from "../destinations/destination.js";
 import type { LiveEvents } from "../live-events.js";
@@ -18,7 +18,6 @@ import { routingOf } from "./match.js";
 import { type MessageLoader, messageLoader } from "./message-loader.js";
 import { recallLines } from "./recall-lines.js";
 import { type SharedReader, sharedReader } from "./shared-reader.js";
-import { type SteadyClock, steadyClock } from "./steady-clock.js";
 import { type TestSend, testSend } from "./test-send.js";
 
 export type { DeliveryPolicy } from "./delivery-policy.js";
@@ -68,12 +67,10 @@ export interface DeliveryRuntime {
 export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime> {
   const { store, catalog, clock, logger, metrics, live } = deps;
   const policy = { ...DELIVERY_DEFAULTS, ...deps.policy };
-  const steady = steadyClock(clock);
   const stage: Stage = {
     store,
     catalog,
     clock,
-    steady,
     policy,
     events: deliveryEvents(logger, metrics, live),
     reader: sharedReader(store.log),
@@ -126,6 +123,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     for (const delivery of deliveries.values()) delivery.notify();
   });
 
+  await store.consumers.resumeRetries(clock.monotonic());
   await loadSources();
   const documents = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
   await Promise.all(documents.map((document) => follow(document.id, document)));
@@ -148,7 +146,6 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
       stopListening();
       await following;
       await Promise.all([...deliveries.values()].map((delivery) => delivery.close(graceMs)));
-      steady.stop();
     },
   };
 }
@@ -158,7 +155,6 @@ interface Stage {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  readonly steady: SteadyClock;
   readonly policy: DeliveryPolicy;
   readonly events: DeliveryEvents;
   readonly reader: SharedReader;
@@ -235,7 +231,7 @@ class DestinationDelivery {
       behind: behind + takenUp,
       retries,
       inFlight,
-      ...(breaker.kind === "open" ? { nextProbeAtMs: breaker.probeAtMs } : {}),
+      ...(breaker.kind === "open" ? { nextProbeAtMs: wallTimeAt(breaker.probeAtMs, this.#stage.clock) } : {}),
     };
   }
 
@@ -291,7 +287,7 @@ class DestinationDelivery {
     document: DestinationDocument,
     routing: ReturnType<typeof routingOf>,
   ): Promise<Consumer> {
-    const { store, reader, loader, steady, clock, policy, events, catalog } = this.#stage;
+    const { store, reader, loader, clock, policy, events, catalog } = this.#stage;
     const head = store.log.head();
     const startAfter = Math.min(head, ...document.connections.map(({ since }) => since)) as Offset;
     const state = await store.consumers.open(this.#id, startAfter);
@@ -302,7 +298,7 @@ class DestinationDelivery {
       );
     };
     const consumer = new Consumer(
-      { destinationId: this.#id, store, reader, loader, steady, clock, policy, events, onGone },
+      { destinationId: this.#id, store, reader, loader, clock, policy, events, onGone },
       state,
       routing,
     );
@@ -327,7 +323,7 @@ class DestinationDelivery {
 
   /** Opens the destination with its settings as they are now, or none while it is disabled. */
   async #reopen(): Promise<void> {
-    const { catalog, clock, steady, policy, events } = this.#stage;
+    const { catalog, clock, policy, events } = this.#stage;
     const document = this.#document;
     const consumer = this.#consumer;
     this.#cancelReopen?.();
@@ -349,7 +345,7 @@ class DestinationDelivery {
         sinceMs: this.#cannotOpen?.sinceMs ?? clock.now(),
         error: error instanceof Error ? error.message : String(error),
       };
-      this.#cancelReopen = steady.after(policy.reopenAfterMs, () => void this.#reopen());
+      this.#cancelReopen = clock.after(policy.reopenAfterMs, () => void this.#reopen());
     }
   }
 }

@@ -8,7 +8,7 @@ import type { Work } from "./work.js";
 export interface UserLinesOptions {
   readonly ledger: Ledger;
   readonly cursor: CursorTracker;
-  readonly steady: Clock;
+  readonly clock: Clock;
   /** When a message that waits for another in the retry queue is looked at although nobody called it up, in milliseconds. */
   readonly lookAgainMs: number;
 }
@@ -68,9 +68,9 @@ export class UserLines {
     if (!this.#isKept(stored) || retry.replay) return true;
     const user = userOf(stored.message);
     if (this.#order.resume(user, retry.offset)) return true;
-    const { ledger, steady, lookAgainMs } = this.#options;
+    const { ledger, clock, lookAgainMs } = this.#options;
     // Called up as soon as the one before it is done; the due time is only for the case that nobody does.
-    const later = { ...retry, dueAtMs: steady.now() + lookAgainMs };
+    const later = { ...retry, dueAtMs: clock.monotonic() + lookAgainMs };
     this.#order.park(user, later);
     ledger.putBack(later);
     return false;
@@ -105,14 +105,14 @@ export class UserLines {
     const next = this.#order.leave(user, offset);
     if (next?.kind === "waiting") this.#next.push(next.work);
     if (next?.kind === "parked") {
-      this.#options.ledger.putBack({ ...next.retry, dueAtMs: this.#options.steady.now() });
+      this.#options.ledger.putBack({ ...next.retry, dueAtMs: this.#options.clock.monotonic() });
     }
   }
 
   /** Puts a message that was not begun into the retry queue, behind an earlier one of its user. */
   #park({ stored, place }: Work): void {
-    const { ledger, cursor, steady, lookAgainMs } = this.#options;
-    const nowMs = steady.now();
+    const { ledger, cursor, clock, lookAgainMs } = this.#options;
+    const nowMs = clock.monotonic();
     const retry: Retry = {
       offset: stored.offset,
       rounds: 0,

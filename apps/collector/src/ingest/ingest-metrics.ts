@@ -47,10 +47,10 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
     refused: (code) => refused.inc([code]),
     appending() {
       underWay++;
-      const startedMs = clock.now();
+      const startedMs = clock.monotonic();
       return () => {
         underWay--;
-        seconds.observe((clock.now() - startedMs) / 1_000);
+        seconds.observe((clock.monotonic() - startedMs) / 1_000);
       };
     },
   };

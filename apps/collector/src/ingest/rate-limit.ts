@@ -29,8 +29,7 @@ export function decideRate(
 
 function allowanceAt(before: Allowance | undefined, perSecond: number, nowMs: number): number {
   if (before === undefined) return perSecond;
-  // A clock that was set back gives nothing and takes nothing.
-  const elapsedMs = Math.max(0, nowMs - before.atMs);
+  const elapsedMs = nowMs - before.atMs;
   return Math.min(perSecond, before.messages + (elapsedMs / 1_000) * perSecond);
 }
 
@@ -44,7 +43,7 @@ export function rateLimiter(clock: Clock): RateLimiter {
   const allowances = new Map<string, Allowance>();
   return {
     admit(sourceId, messages, perSecond) {
-      const decision = decideRate(allowances.get(sourceId), messages, perSecond, clock.now());
+      const decision = decideRate(allowances.get(sourceId), messages, perSecond, clock.monotonic());
       if (decision.kind === "limited") return decision.retryAfterSeconds;
       allowances.set(sourceId, decision.allowance);
       return undefined;

@@ -7,7 +7,7 @@ export interface Deadline {
 
 /** Deadlines that are all equally long, with one timer for all of them. */
 export interface DeadlineQueue {
-  /** Calls `onMissed` once the time has passed since `startedAtMs`, unless it is done before. */
+  /** Calls `onMissed` once the time has passed since `startedAtMs` (a monotonic reading), unless it is done before. */
   add(startedAtMs: number, onMissed: () => void): Deadline;
   /** Forgets all of them. */
   stop(): void;
@@ -26,9 +26,6 @@ class Entry implements Deadline {
     this.onMissed = undefined;
   }
 }
-
-/** A timer is not late by more, however busy the event loop. */
-const CLOCK_JUMP_MS = 2_000;
 
 /**
  * A timer for each request cost as much as signing it, and nearly all are cleared. Equally long deadlines end in the order in
@@ -52,19 +49,13 @@ export function deadlineQueue(clock: Clock, timeoutMs: number): DeadlineQueue {
   const arm = (dueMs: number, waitMs: number): void => {
     timer = { cancel: clock.after(Math.max(0, waitMs), () => reached(dueMs)) };
   };
-  /** What is left of a deadline when the timer of another has ended. */
-  const leftMs = (dueMs: number, reachedMs: number): number => {
-    const byClock = dueMs - clock.now();
-    if (byClock >= -CLOCK_JUMP_MS && byClock <= timeoutMs) return byClock;
-    // The clock was set since the request began: the time between the two counts, where it was not set between them.
-    return Math.min(dueMs - reachedMs, timeoutMs);
-  };
-  const reached = (dueMs: number): void => {
+  /** The timer was set for `reachedMs`: it may fire a little before the clock says so. */
+  const reached = (reachedMs: number): void => {
     timer = undefined;
+    const nowMs = Math.max(reachedMs, clock.monotonic());
     for (let next = dropDone(); next !== undefined; next = dropDone()) {
-      const waitMs = leftMs(next.dueMs, dueMs);
-      if (waitMs > 0) {
-        arm(next.dueMs, waitMs);
+      if (next.dueMs > nowMs) {
+        arm(next.dueMs, next.dueMs - nowMs);
         return;
       }
       const { onMissed } = next;
@@ -76,11 +67,11 @@ export function deadlineQueue(clock: Clock, timeoutMs: number): DeadlineQueue {
   return {
     add(startedAtMs, onMissed) {
       const dueMs = startedAtMs + timeoutMs;
-      const nowMs = clock.now();
+      const nowMs = clock.monotonic();
       dropDone();
       const last = first < entries.length ? entries.at(-1) : undefined;
       if (last !== undefined && last.dueMs > dueMs) {
-        // A request that goes out once more, late in its time; or the clock was set back.
+        // A request that goes out once more, late in its time.
         return { done: clock.after(Math.max(0, dueMs - nowMs), onMissed) };
       }
       const entry = new Entry(dueMs, onMissed);

@@ -92,7 +92,7 @@ export function endpoint(options: EndpointOptions): Endpoint {
       line.current = undefined;
       if (ended.kind === "failed" || ended.cut) line.destroy();
       else if (!line.closed) idle.push(line);
-      onEnd(toExchange(ended, line, clock.now() - startedAtMs));
+      onEnd(toExchange(ended, line, clock.monotonic() - startedAtMs));
     });
     line.current = handler;
     const deadline = deadlines.add(startedAtMs, () => handler.fail(timedOut));
@@ -102,7 +102,7 @@ export function endpoint(options: EndpointOptions): Endpoint {
   return {
     post: (headers, body) =>
       new Promise((resolve) => {
-        const startedAtMs = clock.now();
+        const startedAtMs = clock.monotonic();
         const line = idle.pop() ?? openLine();
         if (!line.used) {
           exchange(line, headers, body, startedAtMs, resolve);

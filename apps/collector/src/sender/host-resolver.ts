@@ -58,7 +58,7 @@ export function hostResolver({ clock, lookup = fromSystem }: HostResolverOptions
     let { lane } = name;
     const turn = enter(lane);
     if (turn !== undefined) await turn;
-    const startedAtMs = clock.now();
+    const startedAtMs = clock.monotonic();
     const markSlow = clock.after(SLOW_MS, () => {
       name.lane = "slow";
       if (lane === "slow" || free.slow === 0) return;
@@ -69,11 +69,11 @@ export function hostResolver({ clock, lookup = fromSystem }: HostResolverOptions
     });
     try {
       const addresses = await lookup(host);
-      name.answer = { addresses, atMs: clock.now() };
+      name.answer = { addresses, atMs: clock.monotonic() };
       return addresses;
     } finally {
       markSlow();
-      if (clock.now() - startedAtMs <= SLOW_MS) name.lane = "quick";
+      if (clock.monotonic() - startedAtMs <= SLOW_MS) name.lane = "quick";
       delete name.underWay;
       leave(lane);
     }
@@ -94,8 +94,8 @@ export function hostResolver({ clock, lookup = fromSystem }: HostResolverOptions
   return async (host) => {
     const name = nameOf(host);
     const { answer } = name;
-    const ageMs = answer === undefined ? Number.POSITIVE_INFINITY : clock.now() - answer.atMs;
-    if (answer !== undefined && ageMs >= 0 && ageMs < FRESH_MS) return answer.addresses;
+    const ageMs = answer === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - answer.atMs;
+    if (answer !== undefined && ageMs < FRESH_MS) return answer.addresses;
     name.underWay ??= ask(host, name);
     if (answer === undefined || ageMs > STAND_IN_MS) return name.underWay;
     return standIn(name.underWay, answer.addresses, clock);

@@ -192,9 +192,9 @@ export interface Retry {
   readonly offset: Offset;
   /** Rounds made so far; 0 for a replay that was not begun. */
   readonly rounds: number;
-  /** When the first round began: the retry window is counted from here, across restarts. */
+  /** When the first round began, as a monotonic reading: the retry window is counted from here, across restarts. */
   readonly firstAttemptAtMs: number;
-  /** Not before this. */
+  /** Not before this monotonic reading. */
   readonly dueAtMs: number;
   /** Why the last round failed. */
   readonly reason: string;
@@ -263,6 +263,7 @@ export interface Delivery {
   readonly offset: Offset;
   readonly state: FinalState | "pending";
   readonly reason: string;
+  /** Wall time, as `nextAttemptAtMs` is. */
   readonly atMs: number;
   readonly rounds: number;
   readonly nextAttemptAtMs?: number;
@@ -280,13 +281,18 @@ export interface DeliveryQuery {
 }
 
 export interface Consumers {
+  /**
+   * Takes over the retries that an earlier process left: from now on their times are readings of this process's clock, of
+   * which `nowMs` is one (see `carryOver`). To be called once, before a consumer is opened. Leases end.
+   */
+  resumeRetries(nowMs: number): Promise<void>;
   /** The consumer's state; a new one begins after `startAfter`. */
   open(consumerId: string, startAfter: Offset): Promise<ConsumerState>;
   /** Resolves when the settlement is synced. */
   settle(consumerId: string, settlement: Settlement): Promise<void>;
   /**
    * Retries that are due, oldest due first, leased until `leaseUntilMs`: they are not handed out again before,
-   * unless settled. A lease is not kept over a restart.
+   * unless settled. Both times are monotonic readings. A lease is not kept over a restart.
    */
   lease(consumerId: string, nowMs: number, leaseUntilMs: number, limit: number): Promise<readonly Retry[]>;
   /** The earliest due time of a retry that is not leased; undefined when there is none. */

@@ -206,7 +206,7 @@ describe("while ingestion is busy", () => {
   function slowly(engine: AudienceEngine): AudienceEngine {
     const consume = engine.consume.bind(engine);
     engine.consume = async (...args) => {
-      clock.jump(100);
+      clock.elapse(100);
       return consume(...args);
     };
     return engine;

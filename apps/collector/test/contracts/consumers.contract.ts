@@ -63,6 +63,44 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(await consumers.open("dst_1", at(9))).toMatchObject({ cursor: 5 });
     });
 
+    it.each([
+      ["set back: what was left of a delay is left", -3 * 3_600_000, [1_000, -3_600_000]],
+      [
+        "set forward: due at once, and the window nearly as long",
+        48 * 3_600_000,
+        [1_000 - 48 * 3_600_000, -4_500_000],
+      ],
+    ])("takes over retries over a restart with the clock %s", async (_case, jumpMs, [dueInMs, firstInMs]) => {
+      const { clock, consumers } = await withMessages();
+      const nowMs = clock.monotonic();
+      const url = { url: "https://example.com/a", rounds: 1, dueAtMs: nowMs + 1_000 };
+      const waiting = retry(3, { dueAtMs: nowMs + 1_000, firstAttemptAtMs: nowMs - 3_600_000, urls: [url] });
+      await consumers.settle("dst_1", settlement(9, { retries: [waiting] }));
+      clock.restart(jumpMs);
+      // Twice is once: readings do not move any more.
+      for (let i = 0; i < 2; i++) await consumers.resumeRetries(clock.monotonic());
+      const dueAtMs = clock.monotonic() + (dueInMs ?? 0);
+      expect(await consumers.lease("dst_1", dueAtMs - 1, dueAtMs, 10)).toEqual([]);
+      expect(await consumers.lease("dst_1", dueAtMs, dueAtMs + 1, 10)).toEqual([
+        {
+          ...waiting,
+          dueAtMs,
+          firstAttemptAtMs: clock.monotonic() + (firstInMs ?? 0),
+          urls: [{ ...url, dueAtMs }],
+        },
+      ]);
+    });
+
+    it("shows a pending delivery in wall time", async () => {
+      const { clock, consumers } = await withMessages();
+      const dueAtMs = clock.monotonic() + 60_000;
+      await consumers.settle("dst_1", settlement(9, { retries: [retry(3, { dueAtMs })] }));
+      clock.jump(3_600_000);
+      const shown = { atMs: clock.now(), nextAttemptAtMs: clock.now() + 60_000 };
+      expect(await consumers.outcomesOf(at(3))).toMatchObject([shown]);
+      expect((await consumers.list({}, { limit: 1 })).items).toMatchObject([shown]);
+    });
+
     it("moves its cursor on, never back", async () => {
       const { consumers } = await withMessages();
       await consumers.settle("dst_1", settlement(4));

@@ -4,11 +4,11 @@ import { deadlineQueue } from "../../src/sender/deadline-queue.js";
 
 const open = () => {
   const clock = manualClock();
-  const startMs = clock.now();
+  const startMs = clock.monotonic();
   const missed: string[] = [];
   const queue = deadlineQueue(clock, 5_000);
-  const add = (name: string, startedMs = clock.now()) =>
-    queue.add(startedMs, () => missed.push(`${name} ${clock.now() - startMs}`));
+  const add = (name: string, startedMs = clock.monotonic()) =>
+    queue.add(startedMs, () => missed.push(`${name} ${clock.monotonic() - startMs}`));
   return { clock, queue, missed, add };
 };
 

@@ -192,9 +192,9 @@ export async function readLive({
         await clock.sleep(TURN_MS, signal).catch(() => {});
         continue;
       }
-      const beganAtMs = clock.now();
+      const beganAtMs = clock.monotonic();
       await awake.wait(HEARTBEAT_MS, signal);
-      if (clock.now() - beganAtMs >= HEARTBEAT_MS) keepsUp = write(HEARTBEAT);
+      if (clock.monotonic() - beganAtMs >= HEARTBEAT_MS) keepsUp = write(HEARTBEAT);
     }
   } finally {
     for (const stop of stops) stop();

@@ -53,7 +53,7 @@ export function recentMessages(log: Pick<EventLog, "read">, clock: Clock): Recen
       upTo: Math.max(after, offsetAt(last.first, lastMessageIndex(last))) as Offset,
       messages: messages.map(recentMessage),
     };
-    if (readers > 0) kept = [...kept, { stretch, atMs: clock.now() }].slice(-KEPT_STRETCHES);
+    if (readers > 0) kept = [...kept, { stretch, atMs: clock.monotonic() }].slice(-KEPT_STRETCHES);
     return stretch;
   };
 
@@ -63,7 +63,7 @@ export function recentMessages(log: Pick<EventLog, "read">, clock: Clock): Recen
       let isHere = true;
       return {
         read(after) {
-          const youngerThanMs = clock.now() - KEPT_MS;
+          const youngerThanMs = clock.monotonic() - KEPT_MS;
           if (kept.some(({ atMs }) => atMs < youngerThanMs))
             kept = kept.filter(({ atMs }) => atMs >= youngerThanMs);
           const known = kept.find(({ stretch }) => stretch.after <= after && after < stretch.upTo);

@@ -56,7 +56,7 @@ export const waitForMessage = endpoint({
   async handle({ query, request, token }, { store, live, clock }) {
     const { messageId, sourceId, destinationId, destinations = "any", state = "accepted" } = query;
     const timeoutMs = query.timeoutMs ?? readTimeout(query.timeout) ?? DEFAULT_TIMEOUT_MS;
-    const deadlineMs = clock.now() + Math.min(timeoutMs, LONGEST_TIMEOUT_MS);
+    const deadlineMs = clock.monotonic() + Math.min(timeoutMs, LONGEST_TIMEOUT_MS);
     const awake = bell(clock);
     const stops = [store.log.onAppend(awake.ring), live.subscribe(awake.ring)];
     try {
@@ -70,7 +70,7 @@ export const waitForMessage = endpoint({
           throw new CollectorError("wait_impossible", `${messageId} will not be ${state}: ${verdict.why}`, {
             details: { now: found },
           });
-        const leftMs = deadlineMs - clock.now();
+        const leftMs = deadlineMs - clock.monotonic();
         if (leftMs <= 0 || request.signal.aborted)
           throw new CollectorError(
             "wait_timed_out",

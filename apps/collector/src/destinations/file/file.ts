@@ -118,6 +118,7 @@ export function fileType(deps: { readonly clock: Clock; readonly folder: string 
         flow: { concurrency: 500, order: "none" },
         async deliver({ message, timestamp }, round) {
           const atMs = deps.clock.now();
+          const startedMs = deps.clock.monotonic();
           const line = `${JSON.stringify(webhookPayload(message, timestamp))}\n`;
           const failure = await file.append(line).then(
             () => undefined,
@@ -130,7 +131,7 @@ export function fileType(deps: { readonly clock: Clock; readonly folder: string 
           round.record({
             atMs,
             url: `file:${settings.fileName}`,
-            latencyMs: deps.clock.now() - atMs,
+            latencyMs: deps.clock.monotonic() - startedMs,
             ...error,
           });
           return failure === undefined

@@ -27,13 +27,13 @@ export function urlGate(clock: Clock): UrlGate {
   let breaker: CircuitBreaker = CLOSED_BREAKER;
   return {
     admits() {
-      const gate = admit(breaker, clock.now());
+      const gate = admit(breaker, clock.monotonic());
       if (gate.admitted) breaker = gate.next;
       return gate.admitted;
     },
     ended(timedOut) {
       breaker = timedOut
-        ? afterFailure(breaker, OPTIONS, clock.now(), clock.random())
+        ? afterFailure(breaker, OPTIONS, clock.monotonic(), clock.random())
         : afterSuccess(breaker);
     },
   };

@@ -1,5 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
+import { carriedOver, carryOver } from "../carry-over.js";
+import { inWallTime } from "../in-wall-time.js";
 import { readCursor, writeCursor } from "../page-cursor.js";
 import type {
   Attempt,
@@ -40,6 +42,8 @@ export interface MemoryConsumers extends Consumers {
 
 export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): MemoryConsumers {
   const consumers = new Map<string, Consumer>();
+  /** The last known reading of the clock that the times of retries are of. */
+  let lastMs = clock.monotonic();
 
   const consumerOf = (id: string): Consumer => {
     const consumer = consumers.get(id);
@@ -48,7 +52,8 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
   };
 
   const putRetry = (consumer: Consumer, retry: Retry): void => {
-    consumer.retries.set(retry.offset, { retry, putAtMs: clock.now() });
+    lastMs = clock.monotonic();
+    consumer.retries.set(retry.offset, { retry, putAtMs: lastMs });
     consumer.leases.delete(retry.offset);
   };
 
@@ -59,7 +64,7 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
     const waiting = consumer.retries.get(offset);
     if (waiting !== undefined) {
       const { retry, putAtMs } = waiting;
-      return {
+      const pending: Delivery = {
         consumerId,
         offset,
         state: "pending",
@@ -69,6 +74,7 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
         nextAttemptAtMs: retry.dueAtMs,
         retry,
       };
+      return inWallTime(pending, clock);
     }
     const outcome = consumer.outcomes.get(offset);
     if (outcome === undefined) return undefined;
@@ -77,6 +83,19 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
   };
 
   return {
+    async resumeRetries(nowMs) {
+      const shift = carryOver(lastMs, nowMs);
+      lastMs = nowMs;
+      for (const { leases } of consumers.values()) leases.clear();
+      if (shift === undefined) return;
+      for (const { retries } of consumers.values()) {
+        for (const [offset, { retry, putAtMs }] of retries) {
+          const moved = { ...retry, ...carriedOver(retry, shift) };
+          retries.set(offset, { retry: moved, putAtMs: putAtMs + shift.dueMs });
+        }
+      }
+    },
+
     async open(consumerId, startAfter) {
       let consumer = consumers.get(consumerId);
       if (consumer === undefined) {
@@ -111,6 +130,7 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
 
     async lease(consumerId, nowMs, leaseUntilMs, limit) {
       const consumer = consumerOf(consumerId);
+      lastMs = nowMs;
       const due = [...consumer.retries.values()]
         .map(({ retry }) => retry)
         .filter((retry) => retry.dueAtMs <= nowMs && !isLeased(consumer, retry.offset, nowMs))
@@ -122,7 +142,7 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
 
     async nextDueMs(consumerId) {
       const consumer = consumerOf(consumerId);
-      const nowMs = clock.now();
+      const nowMs = clock.monotonic();
       let earliest: number | undefined;
       for (const { retry } of consumer.retries.values()) {
         if (isLeased(consumer, retry.offset, nowMs)) continue;

@@ -1,4 +1,5 @@
 import type { Clock } from "@sluice/resilience";
+import { inWallTime } from "../in-wall-time.js";
 import { readCursor, writeCursor } from "../page-cursor.js";
 import type { Consumers, Delivery } from "../store.js";
 import type { Connection } from "./connection.js";
@@ -8,23 +9,28 @@ import { encodeSettlement } from "./settle-request.js";
 /** The main thread's side of the consumers. */
 export function sqliteConsumers(connection: () => Connection, clock: Clock): Consumers {
   return {
+    async resumeRetries(nowMs) {
+      await connection().ask("resumeRetries", { nowMs });
+    },
+
     open: async (consumerId, startAfter) => connection().ask("openConsumer", { consumerId, startAfter }),
 
     async settle(consumerId, settlement) {
-      const request = encodeSettlement(consumerId, settlement, clock.now());
+      const request = encodeSettlement(consumerId, settlement, clock.monotonic());
       await connection().ask("settle", request, [request.outcomes.buffer, request.attempts.buffer]);
     },
 
     lease: async (consumerId, nowMs, untilMs, limit) =>
       connection().ask("lease", { consumerId, nowMs, untilMs, limit }),
 
-    nextDueMs: async (consumerId) => connection().ask("nextDue", { consumerId, nowMs: clock.now() }),
+    nextDueMs: async (consumerId) => connection().ask("nextDue", { consumerId, nowMs: clock.monotonic() }),
 
     async requeue(consumerId, retries) {
-      await connection().ask("requeue", { consumerId, retries, nowMs: clock.now() });
+      await connection().ask("requeue", { consumerId, retries, nowMs: clock.monotonic() });
     },
 
-    outcomesOf: async (offset) => connection().ask("outcomesOf", { offset }),
+    outcomesOf: async (offset) =>
+      (await connection().ask("outcomesOf", { offset })).map((delivery) => inWallTime(delivery, clock)),
 
     attemptsOf: async (consumerId, offset) => connection().ask("attemptsOf", { consumerId, offset }),
 
@@ -39,7 +45,7 @@ export function sqliteConsumers(connection: () => Connection, clock: Clock): Con
           ...place,
           limit,
         });
-        items.push(...answer.items);
+        items.push(...answer.items.map((delivery) => inWallTime(delivery, clock)));
         if (items.length > page.limit) break;
         place = answer.resumeAt;
       }

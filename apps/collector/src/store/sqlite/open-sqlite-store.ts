@@ -95,7 +95,7 @@ function retainFromTimeToTime(connection: () => Connection, clock: Clock): Cance
     cancel = clock.after(RETAIN_EVERY_MS, () => {
       wait();
       connection()
-        .ask("retain", { nowMs: clock.now() })
+        .ask("retain", { nowMs: clock.now(), monotonicMs: clock.monotonic() })
         // While the store is unavailable nothing is dropped; the next time will do.
         .catch(() => {});
     });

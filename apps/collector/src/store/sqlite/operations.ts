@@ -40,6 +40,7 @@ export type OperationName = keyof Operations;
 export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
   "append",
   "retain",
+  "resumeRetries",
   "openConsumer",
   "settle",
   "requeue",
@@ -53,7 +54,7 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
 
 export interface LogOperations {
   /** Marks what retention lets go; what is marked is dropped in the background. */
-  retain: { request: { nowMs: number }; answer: undefined };
+  retain: { request: { nowMs: number; monotonicMs: number }; answer: undefined };
   append: { request: AppendRequest; answer: AppendAnswer };
   readLog: { request: { after: number; messages: number; bytes: number }; answer: ReadAnswer };
   findInLog: { request: FindRequest; answer: FindAnswer };
@@ -86,6 +87,7 @@ export interface FindAnswer {
 }
 
 export interface ConsumerOperations {
+  resumeRetries: { request: { nowMs: number }; answer: undefined };
   openConsumer: { request: { consumerId: string; startAfter: number }; answer: ConsumerState };
   settle: { request: SettleRequest; answer: undefined };
   requeue: { request: { consumerId: string; retries: readonly Retry[]; nowMs: number }; answer: undefined };

@@ -6,6 +6,7 @@ import type { Log } from "./log.js";
 import type { MessageSearch } from "./message-search.js";
 import type { Rejections } from "./rejections.js";
 import type { Retention } from "./retention.js";
+import type { RetryClock } from "./retry-clock.js";
 import type { Segments } from "./segments.js";
 import type { Usage } from "./usage.js";
 
@@ -19,6 +20,7 @@ export interface Tables {
   readonly rejections: Rejections;
   readonly retention: Retention;
   readonly usage: Usage;
+  readonly retryClock: RetryClock;
   compact(): void;
   rest(): void;
 }
@@ -32,18 +34,34 @@ export type Handlers<Name extends HandledName = HandledName> = {
 
 /** What answers each operation. Those in `WRITES` run within a transaction. */
 export function handlers(tables: Tables): Handlers {
-  const { log, segments, search, consumers, deliveries, documents, rejections, retention, usage } = tables;
+  const {
+    log,
+    segments,
+    search,
+    consumers,
+    deliveries,
+    documents,
+    rejections,
+    retention,
+    usage,
+    retryClock,
+  } = tables;
   return {
     append: (request) => log.append(request),
-    retain: ({ nowMs }) => {
+    retain: ({ nowMs, monotonicMs }) => {
       retention.mark(nowMs);
       rejections.expire(nowMs);
+      retryClock.note(monotonicMs);
       tables.rest();
       return undefined;
     },
     readLog: (request) => log.read(request),
     findInLog: (request) => search.find(request),
 
+    resumeRetries: ({ nowMs }) => {
+      retryClock.resume(nowMs);
+      return undefined;
+    },
     openConsumer: (request) => consumers.open(request),
     settle: (request) => {
       consumers.settle(request);

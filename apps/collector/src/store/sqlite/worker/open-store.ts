@@ -15,6 +15,7 @@ import { MessageSearch } from "./message-search.js";
 import { Refusal } from "./refusal.js";
 import { Rejections } from "./rejections.js";
 import { Retention } from "./retention.js";
+import { RetryClock } from "./retry-clock.js";
 import { Segments } from "./segments.js";
 import { Usage } from "./usage.js";
 
@@ -66,6 +67,7 @@ export class OpenStore {
         rejections: new Rejections(database, options),
         retention: this.#retention,
         usage: this.#usage,
+        retryClock: new RetryClock(database),
         compact: () => this.#compact(),
         rest: () => this.#rest(),
       });
