@@ -146,7 +146,7 @@ async function purgeUser(
     total.attempts += attempts;
     total.retries += retries;
   };
-  for (const userId of ids) await purgeOf({ userId });
+  await purgeOf({ userIds: ids });
   for await (const { sourceId, messageId } of messagesOf({ ids: [], sharedIds }, store))
     await purgeOf({ sourceId, messageId });
   return total;

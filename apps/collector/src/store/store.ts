@@ -313,9 +313,10 @@ export interface Consumers {
 
 // ── Purging ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Which messages are taken out: all of a user (`userId`, else `anonymousId`, as in `MessageKey`), or one by its id. */
+/** Which messages are taken out: all of users (`userId`, else `anonymousId`, as in `MessageKey`), or one by its id. */
 export type PurgeQuery =
   | { readonly userId: string }
+  | { readonly userIds: readonly string[] }
   | { readonly sourceId: string; readonly messageId: string };
 
 /** What was taken out. */
@@ -334,7 +335,10 @@ export interface Purging {
    * that sends one again has sent a duplicate. Resolves when it is synced. Called again it takes out what is left.
    */
   purge(query: PurgeQuery): Promise<Purged>;
-  /** Resolves when what was purged (and documents that were replaced or deleted) is in no byte of the store's files. */
+  /**
+   * Resolves when what was purged (and documents that were replaced or deleted) is in no byte of the store's files. Works in
+   * small steps between commits, after whatever else was to be done in the background.
+   */
   compact(): Promise<void>;
 }
 

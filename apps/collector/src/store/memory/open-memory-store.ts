@@ -1,6 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import { StorageUnavailable } from "../../errors.js";
-import type { Store, StoreHealth } from "../store.js";
+import type { Offset, Store, StoreHealth } from "../store.js";
 import { memoryConfigStore } from "./config-store.js";
 import { memoryConsumers } from "./consumers.js";
 import { memoryEventLog } from "./event-log.js";
@@ -56,11 +56,16 @@ export function openMemoryStore({
     usage: guarded(usage, mayRead, mayWrite, []),
     async purge(query) {
       mayWrite();
-      const { items } = await log.find(query, { limit: Number.MAX_SAFE_INTEGER });
-      const offsets = items.map((item) => item.offset);
+      const userIds = "messageId" in query ? [] : "userId" in query ? [query.userId] : query.userIds;
+      const queries = "messageId" in query ? [query] : userIds.map((userId) => ({ userId }));
+      const offsets: Offset[] = [];
+      for (const one of queries) {
+        const { items } = await log.find(one, { limit: Number.MAX_SAFE_INTEGER });
+        offsets.push(...items.map((item) => item.offset));
+      }
       log.overwrite(offsets);
-      if ("userId" in query) rejections.purge(query.userId);
-      return { messages: items.length, ...consumers.purge(offsets) };
+      rejections.purge(userIds);
+      return { messages: offsets.length, ...consumers.purge(offsets) };
     },
     compact: async () => {},
     async clear() {

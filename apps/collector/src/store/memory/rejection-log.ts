@@ -1,10 +1,10 @@
-import { isOfUser } from "../is-of-user.js";
+import { ofUsers } from "../is-of-user.js";
 import { readPosition, writePosition } from "../page-cursor.js";
 import type { Rejection, RejectionLog } from "../store.js";
 
 export interface MemoryRejectionLog extends RejectionLog {
-  /** Removes those of a user's messages. */
-  purge(userId: string): void;
+  /** Removes those of these users' messages. */
+  purge(userIds: readonly string[]): void;
   clear(): void;
 }
 
@@ -12,8 +12,9 @@ export function memoryRejectionLog(kept: number): MemoryRejectionLog {
   const rejections: { readonly number: number; readonly rejection: Rejection }[] = [];
   let next = 0;
   return {
-    purge(userId) {
-      const others = rejections.filter(({ rejection }) => !isOfUser(rejection, userId));
+    purge(userIds) {
+      const isOfThem = ofUsers(userIds);
+      const others = rejections.filter(({ rejection }) => !isOfThem(rejection));
       rejections.splice(0, rejections.length, ...others);
     },
     clear() {

@@ -217,7 +217,14 @@ export interface PurgeOperations {
     request: { offsets: readonly number[]; texts: readonly string[] };
     answer: { attempts: number; retries: number };
   };
-  purgeRejections: { request: { userId: string }; answer: undefined };
-  /** Brings the write-ahead log into the database and empties it; deleted bytes in the database are overwritten when they are deleted. */
+  /** Looks through some of the refused messages after `after`; answers where the next step goes on, undefined at the end. */
+  purgeRejections: {
+    request: { userIds: readonly string[]; after: number };
+    answer: number | undefined;
+  };
+  /**
+   * Gives free pages back, brings the write-ahead log into the database and empties it; deleted bytes in the database are overwritten
+   * when they are deleted. Answered when the steps that this takes have been made.
+   */
   compact: { request: Record<string, never>; answer: undefined };
 }

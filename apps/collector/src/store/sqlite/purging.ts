@@ -1,34 +1,57 @@
 import { personalTexts } from "../../messages/personal-texts.js";
-import type { EventLog, Purging } from "../store.js";
+import type { EventLog, MessageQuery, Purged, Purging } from "../store.js";
 import type { Connection } from "./connection.js";
 
 /** Messages that are overwritten in one commit. */
 const AT_ONCE = 100;
 
+/** Ids that are looked for in refused messages in one pass. */
+const IDS_AT_ONCE = 1_000;
+
 /** The main thread's side of purging: it finds the messages, the worker overwrites them. */
 export function sqlitePurging(log: Pick<EventLog, "find">, connection: () => Connection): Purging {
+  const purgeMessages = async (query: MessageQuery): Promise<Purged> => {
+    const purged = { messages: 0, attempts: 0, retries: 0 };
+    // Pass by pass, until one finds nothing: messages may have come in behind the pass before.
+    for (let found = true; found; ) {
+      found = false;
+      let cursor: string | undefined;
+      do {
+        const page = await log.find(query, { limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) });
+        cursor = page.nextCursor;
+        if (page.items.length === 0) break;
+        found = true;
+        const { attempts, retries } = await connection().ask("purgeMessages", {
+          offsets: page.items.map((item) => item.offset),
+          texts: personalTexts(page.items.map((item) => item.message)),
+        });
+        purged.messages += page.items.length;
+        purged.attempts += attempts;
+        purged.retries += retries;
+      } while (cursor !== undefined);
+    }
+    return purged;
+  };
+  const purgeRejections = async (userIds: readonly string[]): Promise<void> => {
+    for (let from = 0; from < userIds.length; from += IDS_AT_ONCE) {
+      const some = userIds.slice(from, from + IDS_AT_ONCE);
+      // Each step shares a commit with whatever else has arrived.
+      for (let after: number | undefined = 0; after !== undefined; )
+        after = await connection().ask("purgeRejections", { userIds: some, after });
+    }
+  };
   return {
     async purge(query) {
+      if ("messageId" in query) return purgeMessages(query);
+      const userIds = "userId" in query ? [query.userId] : query.userIds;
       const purged = { messages: 0, attempts: 0, retries: 0 };
-      // Pass by pass, until one finds nothing: messages may have come in behind the pass before.
-      for (let found = true; found; ) {
-        found = false;
-        let cursor: string | undefined;
-        do {
-          const page = await log.find(query, { limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) });
-          cursor = page.nextCursor;
-          if (page.items.length === 0) break;
-          found = true;
-          const { attempts, retries } = await connection().ask("purgeMessages", {
-            offsets: page.items.map((item) => item.offset),
-            texts: personalTexts(page.items.map((item) => item.message)),
-          });
-          purged.messages += page.items.length;
-          purged.attempts += attempts;
-          purged.retries += retries;
-        } while (cursor !== undefined);
+      for (const userId of userIds) {
+        const { messages, attempts, retries } = await purgeMessages({ userId });
+        purged.messages += messages;
+        purged.attempts += attempts;
+        purged.retries += retries;
       }
-      if ("userId" in query) await connection().ask("purgeRejections", query);
+      await purgeRejections(userIds);
       return purged;
     },
     async compact() {

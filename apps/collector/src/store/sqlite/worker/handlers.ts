@@ -21,12 +21,11 @@ export interface Tables {
   readonly retention: Retention;
   readonly usage: Usage;
   readonly retryClock: RetryClock;
-  compact(): void;
   rest(): void;
 }
 
 /** All but what the worker itself answers. */
-export type HandledName = Exclude<OperationName, "clear">;
+export type HandledName = Exclude<OperationName, "clear" | "compact">;
 
 export type Handlers<Name extends HandledName = HandledName> = {
   readonly [K in Name]: (request: Operations[K]["request"]) => Operations[K]["answer"];
@@ -108,14 +107,7 @@ export function handlers(tables: Tables): Handlers {
       log.purge(offsets);
       return consumers.purge(offsets, texts);
     },
-    purgeRejections: ({ userId }) => {
-      rejections.purge(userId);
-      return undefined;
-    },
-    compact: () => {
-      tables.compact();
-      return undefined;
-    },
+    purgeRejections: (request) => rejections.purgeNext(request),
     usageDays: ({ sourceId }) => usage.days(sourceId),
   };
 }

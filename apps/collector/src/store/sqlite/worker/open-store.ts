@@ -5,6 +5,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Call, Figures, Snapshot } from "../operations.js";
 import type { WorkerOptions } from "../tuning.js";
 import { clearTables } from "./clear-tables.js";
+import { Compaction } from "./compaction.js";
 import { ConsumerTables } from "./consumers.js";
 import { CannotOpen, DATABASE_FILE, openDatabase, pageBytesOf } from "./database.js";
 import { DeliveryList } from "./delivery-list.js";
@@ -41,6 +42,7 @@ export class OpenStore {
   readonly #totalChanges: StatementSync;
   #changesAtRest = 0;
   #shallRest = false;
+  #compaction: Compaction | undefined;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -68,7 +70,6 @@ export class OpenStore {
         retention: this.#retention,
         usage: this.#usage,
         retryClock: new RetryClock(database),
-        compact: () => this.#compact(),
         rest: () => this.#rest(),
       });
       this.checkpoint();
@@ -134,17 +135,25 @@ export class OpenStore {
       this.#consumers.hasWork ||
       this.#retention.hasWork ||
       this.#shallRest ||
+      this.#compaction !== undefined ||
       this.#walBytes >= this.#options.tuning.checkpointBytes
     );
   }
 
-  /** One step of what may wait, a few milliseconds long: it is called between commits until `hasWork` is false. */
+  /**
+   * One step of what may wait, a few milliseconds long: it is called between commits until `hasWork` is false. Throws a `Refusal`
+   * where a compaction ends without success.
+   */
   work(): void {
     if (this.#walBytes >= this.#options.tuning.checkpointBytes) this.checkpoint();
     else if (this.#segments.hasWork) this.commit(() => this.#segments.workNext());
     else if (this.#retention.hasWork) this.commit(() => this.#retention.workNext());
     else if (this.#consumers.hasWork) this.commit(() => this.#consumers.deleteNext());
-    else {
+    else if (this.#compaction !== undefined) {
+      const compaction = this.#compaction;
+      this.#compaction = undefined;
+      if (!compaction.workNext()) this.#compaction = compaction;
+    } else {
       this.#emptyLogFile();
       this.#shallRest = false;
     }
@@ -157,11 +166,24 @@ export class OpenStore {
     this.#databaseBytes = statSync(this.#file).size;
   }
 
-  /** Empties the write-ahead log: old versions of pages stand in it. In the database deletion overwrites (`secure_delete`). */
-  #compact(): void {
-    this.database.exec("PRAGMA incremental_vacuum");
-    if (!this.#emptyLogFile())
-      throw new Refusal("storage_unavailable", "the write-ahead log could not be emptied");
+  get isCompacting(): boolean {
+    return this.#compaction !== undefined;
+  }
+
+  /** Begins, or begins anew, the steps after which no byte of what was deleted is left in the files. */
+  beginCompaction(): void {
+    this.#compaction = new Compaction(
+      {
+        database: this.database,
+        commit: (run) => this.commit(run),
+        checkpoint: () => this.checkpoint(),
+        emptyLogFile: () => {
+          if (!this.#emptyLogFile())
+            throw new Refusal("storage_unavailable", "the write-ahead log could not be emptied");
+        },
+      },
+      pageBytesOf(this.database),
+    );
   }
 
   /** False where somebody is reading it. */

@@ -1,11 +1,14 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isOfUser } from "../../is-of-user.js";
+import { ofUsers } from "../../is-of-user.js";
 import type { Rejection } from "../../store.js";
-import type { RejectionOperations } from "../operations.js";
+import type { PurgeOperations, RejectionOperations } from "../operations.js";
 import type { WorkerOptions } from "../tuning.js";
 
 /** Expired ones that are deleted in one step: a few milliseconds' worth. */
 const EXPIRED_AT_ONCE = 1_000;
+
+/** Those that a deletion looks at in one step: each has up to 4 KB of text. */
+const LOOKED_AT_AT_ONCE = 100;
 
 /** The newest refused messages, up to a bound and an age. */
 export class Rejections {
@@ -14,7 +17,7 @@ export class Rejections {
   readonly #put: StatementSync;
   readonly #prune: StatementSync;
   readonly #find: StatementSync;
-  readonly #all: StatementSync;
+  readonly #after: StatementSync;
   readonly #drop: StatementSync;
   readonly #dropOldest: StatementSync;
 
@@ -28,7 +31,7 @@ export class Rejections {
       "INSERT INTO rejections (source, at_ms, message_id, json) VALUES (?, ?, ?, ?)",
     );
     this.#prune = database.prepare("DELETE FROM rejections WHERE no <= (SELECT max(no) FROM rejections) - ?");
-    this.#all = database.prepare("SELECT no, json FROM rejections");
+    this.#after = database.prepare("SELECT no, json FROM rejections WHERE no > ? ORDER BY no LIMIT ?");
     this.#drop = database.prepare("DELETE FROM rejections WHERE no = ?");
     this.#dropOldest = database.prepare(
       "DELETE FROM rejections WHERE no = (SELECT min(no) FROM rejections) AND at_ms < ?",
@@ -58,11 +61,17 @@ export class Rejections {
     }
   }
 
-  /** Removes those of a user's messages. Within a transaction. */
-  purge(userId: string): void {
-    for (const { no, json } of this.#all.all()) {
-      if (isOfUser(JSON.parse(json as string) as Rejection, userId)) this.#drop.run(no as number);
+  /**
+   * Removes those of these users among the next ones after `after`. Tells where the next step goes on; undefined at the end.
+   * Within a transaction.
+   */
+  purgeNext({ userIds, after }: PurgeOperations["purgeRejections"]["request"]): number | undefined {
+    const isOfThem = ofUsers(userIds);
+    const rows = this.#after.all(after, LOOKED_AT_AT_ONCE);
+    for (const { no, json } of rows) {
+      if (isOfThem(JSON.parse(json as string) as Rejection)) this.#drop.run(no as number);
     }
+    return rows.length < LOOKED_AT_AT_ONCE ? undefined : (rows.at(-1)?.no as number);
   }
 
   find({ query, before, limit }: RejectionOperations["findRejections"]["request"]): {

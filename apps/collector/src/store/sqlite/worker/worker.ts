@@ -31,6 +31,8 @@ const COMMIT_BYTES = 2 * 1024 * 1024;
 const PAGES_A_COMMIT_BYTES = 64 * 1024;
 
 let state: State = { kind: "failed" };
+/** Calls that are answered when the compaction that is under way has ended. */
+let compacting: Call[] = [];
 /** How much of the write-ahead log was answered for when a write failed. */
 let validLogBytes: number | undefined;
 
@@ -62,7 +64,8 @@ function fail(store: OpenStore, error: unknown, calls: readonly Call[]): void {
   } catch {
     // The failure to tell is the one that led here.
   }
-  tell({ kind: "failed", reason: describe(error), ids: calls.map(({ id }) => id) });
+  tell({ kind: "failed", reason: describe(error), ids: [...calls, ...compacting].map(({ id }) => id) });
+  compacting = [];
 }
 
 function serve(first: ToWorker): void {
@@ -115,8 +118,12 @@ function answer(calls: readonly Call[], bytes: number): void {
     if (WRITES.has(call.operation)) continue;
     try {
       if (failure !== undefined) unread.push(call);
-      else if (call.operation === "clear") {
+      else if (call.operation === "compact") {
+        store.beginCompaction();
+        compacting.push(call);
+      } else if (call.operation === "clear") {
         store = store.cleared();
+        if (compacting.length > 0) store.beginCompaction();
         state = { kind: "open", store };
         answers.push({ id: call.id, kind: "done", answer: undefined });
       } else answers.push(withBuffers(answerTo(store, call), transfer));
@@ -161,11 +168,25 @@ function scheduleWork(): void {
     workIsScheduled = false;
     if (state.kind !== "open") return;
     const { store } = state;
+    let refusal: Refusal | undefined;
     try {
       store.work();
     } catch (error) {
-      fail(store, error, []);
-      return;
+      if (!(error instanceof Refusal)) {
+        fail(store, error, []);
+        return;
+      }
+      refusal = error;
+    }
+    if (compacting.length > 0 && !store.isCompacting) {
+      const answers = compacting.map(
+        ({ id }): Answer =>
+          refusal === undefined
+            ? { id, kind: "done", answer: undefined }
+            : { id, kind: "refused", code: refusal.code, detail: refusal.message, current: undefined },
+      );
+      compacting = [];
+      tell({ kind: "answers", answers, figures: store.figures });
     }
     scheduleWork();
   });
