@@ -15,7 +15,7 @@ import type { AnalyticsEvents, FlushResult, Receipt, RefusalReason, Stats } from
 import { retrying } from "./retrying-sender.js";
 import { type DeadlineCode, DeadlineReached, type FinalOutcome, type SendReport } from "./sender.js";
 import { splittingSender } from "./splitting-sender.js";
-import type { Kept, Spool } from "./spool.js";
+import type { Kept, Spool, SpooledBatch } from "./spool.js";
 import { spoolingSender } from "./spooling-sender.js";
 import { stubTransport } from "./stub-transport.js";
 import type { Transport } from "./transport.js";
@@ -70,7 +70,8 @@ export function createEngine(options: ResolvedOptions, platform: Platform, spool
   const policy = { maxRetries: options.maxRetries, maxTotalMs: options.maxTotalRetryMs };
   const onSettled = (report: SendReport): void => reporter.settled(report);
   const direct = splittingSender(retrying(attempt, policy, pauses, clock));
-  const spooling = spool && spoolingSender({ inner: direct, spool, clock, onSettled });
+  const onDamaged = (kept: SpooledBatch): void => reporter.damaged(kept);
+  const spooling = spool && spoolingSender({ inner: direct, spool, clock, onSettled, onDamaged });
   const batcher = new Batcher({
     policy: options.flushPolicy,
     batch: { messages: options.batchMessages, bytes: LIMITS.batchBytes },

@@ -9,6 +9,7 @@ import type {
   RequestReport,
 } from "./reports.js";
 import type { FinalOutcome, SendReport } from "./sender.js";
+import type { SpooledBatch } from "./spool.js";
 import { refusedOf } from "./verdicts.js";
 
 type Listener = (event: never) => unknown;
@@ -90,6 +91,14 @@ export class Reporter {
       default:
         outcome satisfies never;
     }
+  }
+
+  /** Messages that the spool had kept and cannot read any more. */
+  damaged({ file, damaged }: SpooledBatch): void {
+    this.#failed += damaged.length;
+    const count = damaged.length === 1 ? "1 message" : `${damaged.length} messages`;
+    const text = `${count} in the spool file ${file} cannot be read: the file is damaged`;
+    this.#tell("failed", -1, text, { code: "spool_damaged", messages: damaged });
   }
 
   #deliveredWith(batch: Batch, { status, rejected }: Extract<FinalOutcome, { kind: "delivered" }>): void {

@@ -47,7 +47,9 @@ export type ErrorDetail =
   /** Time ran out in `close()` or at the end of the process. Status -1. */
   | { readonly code: "close_deadline" | "exit_deadline"; readonly messages: readonly LostMessage[] }
   /** The spool was full or could not be written. Status -1. */
-  | { readonly code: "spool_failed"; readonly messages: readonly LostMessage[] };
+  | { readonly code: "spool_failed"; readonly messages: readonly LostMessage[] }
+  /** A file of the spool was cut off or overwritten; `messageId` is `""` where it cannot be read. Status -1. */
+  | { readonly code: "spool_damaged"; readonly messages: readonly LostMessage[] };
 
 /** `status` is the HTTP status or -1; `message` is one line, the server's text where there is one. */
 export type OnError = (status: number, message: string, detail: ErrorDetail) => unknown;

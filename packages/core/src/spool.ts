@@ -1,8 +1,14 @@
 import type { Batch } from "./batch.js";
+import type { LostMessage } from "./reports.js";
 
 /** A batch that waits on disk. */
 export interface SpooledBatch {
+  /** May be empty where all of the file is damaged. */
   readonly batch: Batch;
+  /** Its path, for people. */
+  readonly file: string;
+  /** Messages that stood beside these and cannot be read any more; the id is `""` where that is lost, too. */
+  readonly damaged: readonly LostMessage[];
   /** Takes it off the disk. */
   remove(): Promise<void>;
 }

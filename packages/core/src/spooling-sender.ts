@@ -1,7 +1,7 @@
 import { backoffDelayMs, type CancelTimer, type Clock } from "@sluice/resilience";
 import type { Batch } from "./batch.js";
 import { abandonedBy, type FinalOutcome, type Sender, type SendReport } from "./sender.js";
-import type { Spool } from "./spool.js";
+import type { Spool, SpooledBatch } from "./spool.js";
 
 export interface SpoolingSender extends Sender {
   /** Sends what earlier processes left. */
@@ -16,6 +16,8 @@ export interface SpoolingOptions {
   readonly clock: Clock;
   /** Told of batches that were sent from the spool. */
   readonly onSettled: (report: SendReport) => void;
+  /** Told when a file of the spool is removed of which some messages could not be read. */
+  readonly onDamaged: (kept: SpooledBatch) => void;
 }
 
 /** Between two tries to empty the spool; each try has the retries of any batch besides. */
@@ -26,7 +28,13 @@ const BETWEEN_TRIES = { initialMs: 1_000, maxMs: 60_000, jitter: 0.2 } as const;
  * order holds; one loop sends from the oldest on. A batch leaves the spool after it was answered: a crash in between sends
  * it twice, with the same message ids.
  */
-export function spoolingSender({ inner, spool, clock, onSettled }: SpoolingOptions): SpoolingSender {
+export function spoolingSender({
+  inner,
+  spool,
+  clock,
+  onSettled,
+  onDamaged,
+}: SpoolingOptions): SpoolingSender {
   const opened = spool.open();
   const stop = new AbortController();
   let emptying: Promise<void> | undefined;
@@ -39,11 +47,12 @@ export function spoolingSender({ inner, spool, clock, onSettled }: SpoolingOptio
       const kept = await spool.oldest();
       if (!kept) return true;
       if (stop.signal.aborted) return false;
-      const reports = await inner.send(kept.batch, stop.signal);
+      const reports = kept.batch.length > 0 ? await inner.send(kept.batch, stop.signal) : [];
       // Parts of a batch that were taken are sent again with the rest: the collector knows their ids.
       if (reports.some(({ outcome }) => mayYetArrive(outcome))) return false;
       await kept.remove();
       for (const report of reports) onSettled(report);
+      if (kept.damaged.length > 0) onDamaged(kept);
     }
   };
 

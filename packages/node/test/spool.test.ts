@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,7 +6,7 @@ import { type LoopbackCollector, loopbackCollector } from "@sluice/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Analytics, type AnalyticsOptions } from "../src/index.js";
 
-import { builtIns } from "../src/spool/built-ins.js";
+import { type BuiltIns, builtIns } from "../src/spool/built-ins.js";
 import { type SpoolDirectory, spoolDirectory } from "../src/spool/spool-directory.js";
 import { runProgram } from "./programs/run-program.js";
 
@@ -101,6 +102,32 @@ describe("a client with a spool", () => {
     expect((await runProgram(source, { url: collector.url }).ended).stdout).toBe("-1 spool_failed 1\n");
   });
 
+  it("sends what a damaged file still holds, and tells what it does not", async () => {
+    collector.faults.always({ status: 503 });
+    const before = client();
+    before.track({ userId: "u", event: "A" });
+    before.track({ userId: "u", event: "B" });
+    await before.close();
+    const folder = join(directory, String((await readdir(directory))[0]));
+    const [file] = await readdir(folder);
+    const path = join(folder, String(file));
+    const text = await readFile(path, "utf8");
+    const waiting = join(folder, "000000000001.jsonl");
+    await rm(path);
+    await writeFile(waiting, text.slice(0, -20));
+
+    collector.faults.clear();
+    const lost: unknown[] = [];
+    const after = client({
+      onError: (status, message, { code, messages }) => lost.push([status, message, code, messages]),
+    });
+    await after.close();
+    expect(after.stats()).toMatchObject({ delivered: 1, failed: 1, spooled: 0 });
+    expect(events()).toEqual(["A"]);
+    const { messageId } = JSON.parse(String(text.split("\n")[1]));
+    expect(lost).toEqual([[-1, expect.stringContaining(waiting), "spool_damaged", [{ messageId }]]]);
+  });
+
   it("delivers without it where the directory cannot be made, and tells what is then lost", async () => {
     const file = join(directory, "a-file");
     await writeFile(file, "");
@@ -192,6 +219,9 @@ describe("the directory", () => {
     const kept = await spool.oldest();
     expect(kept?.batch.map(({ messageId }) => messageId)).toEqual(["a"]);
     await kept?.remove();
+    const foreign = await spool.oldest();
+    expect([foreign?.batch, foreign?.damaged.length]).toEqual([[], 4]);
+    await foreign?.remove();
     const next = await spool.oldest();
     expect(next?.batch.map(({ messageId }) => messageId)).toEqual(["z"]);
     await next?.remove();
@@ -212,6 +242,97 @@ describe("the directory", () => {
     expect((await spool.oldest())?.batch.map(({ messageId }) => messageId)).toEqual(["a"]);
   });
 
+  /** A spool over a disk of which some calls are replaced. */
+  const openSpoolOver = async (
+    replace: (fs: BuiltIns["fs"]) => Partial<BuiltIns["fs"]>,
+  ): Promise<SpoolDirectory> => {
+    const { fs, ...others } = await builtIns();
+    const options = { directory, maxBytes: 1_000_000, writeKey: "k", batchUrl: "http://c/v1/batch" };
+    const spool = spoolDirectory(options, { ...others, fs: { ...fs, ...replace(fs) } as typeof fs });
+    await spool.open();
+    return spool;
+  };
+
+  it("completes a write that the disk cuts short", async () => {
+    const spool = await openSpoolOver(({ writeSync }) => ({
+      writeSync: ((descriptor: number, bytes: Uint8Array, offset: number) =>
+        writeSync(descriptor, bytes, offset, Math.min(7, bytes.length - offset))) as typeof writeSync,
+    }));
+    expect(await spool.append(batch("first", "second"))).toBe("kept");
+    expect((await spool.oldest())?.batch.map(({ messageId }) => messageId)).toEqual(["first", "second"]);
+  });
+
+  it.each<[name: string, answer: () => number, reason: RegExp]>([
+    ["stops in the middle", () => 0, /wrote 0 of/],
+    [
+      "has no room",
+      () => {
+        throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+      },
+      /ENOSPC/,
+    ],
+  ])("refuses a batch where the disk %s, and leaves nothing behind", async (_name, answer, reason) => {
+    const spool = await openSpoolOver(() => ({ writeSync: answer }));
+    expect(await spool.append(batch("a", "b"))).toMatchObject({ reason: expect.stringMatching(reason) });
+    expect(spool.messages).toBe(0);
+    expect(await readdir(await folder())).toEqual([]);
+  });
+
+  it("refuses a batch whose file cannot get its name, and leaves nothing behind", async () => {
+    const spool = await openSpoolOver(() => ({
+      renameSync: () => {
+        throw new Error("EIO: i/o error");
+      },
+    }));
+    expect(await spool.append(batch("a"))).toMatchObject({ reason: expect.stringContaining("EIO") });
+    expect(await readdir(await folder())).toEqual([]);
+  });
+
+  it("syncs a file before it has its name, and its folder after", async () => {
+    const calls: string[] = [];
+    const names = new Map<number, string>();
+    const spool = await openSpoolOver(({ openSync, fsyncSync, renameSync }) => ({
+      openSync: ((path: string, flags: string, mode?: number) => {
+        const descriptor = openSync(path, flags, mode);
+        names.set(descriptor, path.endsWith(".draft") ? "draft" : path);
+        return descriptor;
+      }) as typeof openSync,
+      fsyncSync: (descriptor) => {
+        calls.push(`sync ${names.get(descriptor)}`);
+        fsyncSync(descriptor);
+      },
+      renameSync: (from, to) => {
+        calls.push("rename");
+        renameSync(from, to);
+      },
+    }));
+    expect(await spool.append(batch("a"))).toBe("kept");
+    expect(calls.slice(-3)).toEqual(["sync draft", "rename", `sync ${await folder()}`]);
+  });
+
+  it("hands over the whole messages of a damaged file, and what the rest was", async () => {
+    await (await openSpool()).append(batch("before"));
+    const whole = JSON.stringify({ messageId: "whole" });
+    await writeFile(
+      join(await folder(), "000000000002.jsonl"),
+      `${whole}\n{"type":"track","messageId":"torn","eve`,
+    );
+    await writeFile(join(await folder(), "000000000003.jsonl"), new Uint8Array(100));
+    await (await openSpool()).append(batch("after"));
+    const spool = await openSpool();
+    const found: unknown[] = [];
+    for (let kept = await spool.oldest(); kept !== undefined; kept = await spool.oldest()) {
+      found.push([kept.batch.map(({ messageId }) => messageId), kept.damaged]);
+      await kept.remove();
+    }
+    expect(found).toEqual([
+      [["before"], []],
+      [["whole"], [{ messageId: "torn" }]],
+      [[], [{ messageId: "" }]],
+      [["after"], []],
+    ]);
+  });
+
   it("never gives two batches the same place, even where two write at once", async () => {
     const [one, two] = [await openSpool(), await openSpool()];
     await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? one : two).append(batch(`m${i}`))));
@@ -220,5 +341,42 @@ describe("the directory", () => {
       files.map(async (file) => readFile(join(await folder(), file), "utf8")),
     );
     expect(new Set(contents).size).toBe(20);
+  });
+});
+
+function mayMount(): boolean {
+  return process.platform === "linux" && process.getuid?.() === 0;
+}
+
+describe.skipIf(!mayMount())("a disk that is full (needs root, to mount a small one)", () => {
+  it("keeps whole batches and tells every message of the others", async () => {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", directory]);
+    try {
+      collector.faults.always({ status: 503 });
+      const lost: string[] = [];
+      const before = client({
+        batchSize: 100,
+        onError: (_status, _text, { code, messages }) => {
+          expect(code).toBe("spool_failed");
+          lost.push(...messages.map(({ messageId }) => messageId));
+        },
+      });
+      const ids = Array.from({ length: 250 }, (_, i) => {
+        const call = { userId: "u", event: `E${i}`, properties: { filler: "x".repeat(i < 100 ? 10 : 700) } };
+        return before.track(call).messageId;
+      });
+      const { failed, spooled } = await before.close();
+      expect([failed + (spooled ?? 0), lost.length]).toEqual([250, failed]);
+      expect(failed).toBeGreaterThan(0);
+      expect(spooled).toBeGreaterThan(0);
+
+      collector.faults.clear();
+      const after = client();
+      await after.close();
+      const arrived = collector.messages.map(({ messageId }) => messageId);
+      expect(arrived).toEqual(ids.filter((id) => !lost.includes(id)));
+    } finally {
+      execFileSync("umount", ["-l", directory]);
+    }
   });
 });

@@ -30,6 +30,8 @@ export function memorySpool(left: readonly Batch[] = []): MemorySpool {
       if (!batch) return undefined;
       return {
         batch,
+        file: "memory",
+        damaged: [],
         remove: async () => {
           batches = batches.filter((other) => other !== batch);
         },

@@ -1,5 +1,7 @@
-import { type Batch, type HeldMessage, type Kept, reasonOf, type Spool } from "@sluice/core";
+import { type Batch, type Kept, reasonOf, type Spool } from "@sluice/core";
 import type { BuiltIns } from "./built-ins.js";
+import { readMessages } from "./read-messages.js";
+import { makeFolder, removeQuietly, syncFolder, writeSynced } from "./write-synced.js";
 
 export interface SpoolDirectoryOptions {
   readonly directory: string;
@@ -16,29 +18,17 @@ export interface SpoolDirectory extends Spool {
 }
 
 /**
- * One file a batch, one line a message, named by its place in the order:
+ * The spool has one file per batch with one line per message, named by its place in the order:
  *
  *     <directory>/<hash of key and URL>/000000000042.jsonl               waits
  *     <directory>/<hash of key and URL>/000000000042.jsonl.<pid>.taken   is being sent by that process
  *
- * A file appears under its name when it is whole and synced. Renaming it is how one of several processes takes it; what a
- * process that is no more had taken waits again.
+ * A file gets its name when it is whole and synced; the folder is synced after that, so that a power cut takes neither.
+ * A process takes a file by renaming it. Files that an ended process had taken wait again.
  */
-export function spoolDirectory(
-  options: SpoolDirectoryOptions,
-  { crypto, fs, path }: BuiltIns,
-): SpoolDirectory {
-  const {
-    mkdirSync,
-    openSync,
-    writeSync,
-    fsyncSync,
-    closeSync,
-    readdirSync,
-    statSync,
-    renameSync,
-    existsSync,
-  } = fs;
+export function spoolDirectory(options: SpoolDirectoryOptions, builtIns: BuiltIns): SpoolDirectory {
+  const { crypto, fs, path } = builtIns;
+  const { openSync, closeSync, readdirSync, statSync, renameSync, existsSync } = fs;
   const { mkdir, readdir, readFile, rename, stat, unlink } = fs.promises;
   const { join } = path;
   const folder = join(options.directory, folderName(options, crypto));
@@ -53,27 +43,28 @@ export function spoolDirectory(
     return sum;
   };
 
-  /** Writes a whole file under a name that no other process can have chosen. Throws where the disk does. */
+  /** Writes a whole file under a name that no other process can have chosen. Throws, and leaves nothing, where the disk fails. */
   const write = (batch: Batch): void => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const text = batch.map(({ json }) => `${json}\n`).join("");
-    const bytes = Buffer.byteLength(text);
+    makeFolder(folder, builtIns);
+    const text = Buffer.from(batch.map(({ json }) => `${json}\n`).join(""));
     if (!isOpen) weighFolder();
-    if (total("bytes") + bytes > options.maxBytes) {
+    if (total("bytes") + text.length > options.maxBytes) {
       throw new Error(`The spool is full: it holds at most ${options.maxBytes} bytes`);
     }
     const draft = join(folder, `${crypto.randomUUID()}${DRAFT}`);
-    const descriptor = openSync(draft, "wx", 0o600);
+    let file: string | undefined;
     try {
-      writeSync(descriptor, text);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
+      writeSynced(draft, text, fs);
+      for (const other of readdirSync(folder)) lastNumber = Math.max(lastNumber, numberOf(other));
+      file = reserve();
+      renameSync(draft, join(folder, file));
+      syncFolder(folder, fs);
+    } catch (error) {
+      removeQuietly(draft, fs);
+      if (file !== undefined) removeQuietly(join(folder, file), fs);
+      throw error;
     }
-    for (const file of readdirSync(folder)) lastNumber = Math.max(lastNumber, numberOf(file));
-    const file = reserve();
-    renameSync(draft, join(folder, file));
-    sizes.set(file, { bytes, messages: batch.length });
+    sizes.set(file, { bytes: text.length, messages: batch.length });
   };
 
   /** What earlier processes left counts before `open` has read it, too: a process may end at once, again and again. */
@@ -119,8 +110,8 @@ export function spoolDirectory(
     const waiting = await waitingName(file);
     if (waiting === undefined) return;
     const { size } = await stat(join(folder, waiting));
-    const messages = (await readFile(join(folder, waiting), "utf8")).split("\n").length - 1;
-    sizes.set(waiting, { bytes: size, messages });
+    const { messages } = readMessages(await readFile(join(folder, waiting), "utf8"));
+    sizes.set(waiting, { bytes: size, messages: messages.length });
   };
 
   const appendNow = (batch: Batch): Kept => {
@@ -161,12 +152,13 @@ export function spoolDirectory(
         try {
           // It has our name already where the last try to send it failed.
           if (!existsSync(taken)) await rename(join(folder, file), taken);
-          const batch = messagesIn(await readFile(taken, "utf8"));
+          const { messages, damaged } = readMessages(await readFile(taken, "utf8"));
           const remove = async (): Promise<void> => {
             sizes.delete(file);
             await unlink(taken).catch(() => {});
           };
-          if (batch.length > 0) return { batch, remove };
+          if (messages.length > 0 || damaged.length > 0)
+            return { batch: messages, file: join(folder, file), damaged, remove };
           await remove();
         } catch {
           // Another process took it, or nobody can read it.
@@ -200,26 +192,5 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     // EPERM: there is such a process, of another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-}
-
-/** The messages of a file. A line that is no message is left out: the file was not written by us. */
-function messagesIn(text: string): HeldMessage[] {
-  const messages: HeldMessage[] = [];
-  for (const json of text.split("\n")) {
-    const messageId = idOf(json);
-    if (messageId !== undefined)
-      messages.push({ sequence: 0, messageId, json, bytes: Buffer.byteLength(json) });
-  }
-  return messages;
-}
-
-function idOf(json: string): string | undefined {
-  try {
-    const message: unknown = JSON.parse(json);
-    if (typeof message !== "object" || message === null || !("messageId" in message)) return undefined;
-    return typeof message.messageId === "string" ? message.messageId : undefined;
-  } catch {
-    return undefined;
   }
 }
