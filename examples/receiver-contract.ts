@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { sign } from "@sluice/webhooks";
+import { sign, signStandard } from "@sluice/webhooks";
 import { expect, it } from "vitest";
 
 const SECRET = "a secret of two";
@@ -37,7 +37,7 @@ export function receiverContract(script: URL): void {
       });
     // An integer beyond 2^53 and text beyond ASCII: only the raw bytes verify.
     const body =
-      '{"version":1,"type":"track","userId":"u1","event":"Größe","properties":{"id":12345678901234567890}}';
+      '{"version":1,"type":"track","messageId":"m1","userId":"u1","event":"Größe","properties":{"id":12345678901234567890}}';
     const signed = { "x-signature": sign(body, SECRET) };
 
     expect((await post(body, {})).status).toBe(401);
@@ -45,9 +45,15 @@ export function receiverContract(script: URL): void {
     expect((await post(`${body} `, signed)).status).toBe(401);
     expect((await post(body, signed)).status).toBe(200);
     expect(await receiver.line()).toBe('m1: track "Größe" (attempt 1)');
-    // The same message again: answered, not handled.
+    // The same message again: answered, not handled, whatever its unsigned headers say.
     expect((await post(body, { ...signed, "x-attempt": "2" })).status).toBe(200);
     expect((await post(body, { ...signed, "x-message-id": "m2" })).status).toBe(200);
+    const standard = signStandard(body, SECRET, { id: "m1", timestampMs: Date.now() });
+    expect((await post(body, { ...standard })).status).toBe(200);
+    expect((await post(body, { ...standard, "webhook-id": "m2" })).status).toBe(401);
+    const next = body.replace('"m1"', '"m2"');
+    const nextSigned = signStandard(next, SECRET, { id: "m2", timestampMs: Date.now() });
+    expect((await post(next, { ...nextSigned })).status).toBe(200);
     expect(await receiver.line()).toBe('m2: track "Größe" (attempt 1)');
   });
 }

@@ -23,4 +23,10 @@ export {
 } from "./payload.js";
 export type { Delivery, ReceiverOptions, Rejection } from "./receive.js";
 export { type RawBody, sign, verify } from "./signature.js";
+export {
+  type StandardHeaders,
+  type StandardVerdict,
+  signStandard,
+  verifyStandard,
+} from "./standard-webhooks.js";
 export { webHandler } from "./web-handler.js";

@@ -1,14 +1,19 @@
+import { checkSignature, type SignedIds, signedIds } from "./check-signature.js";
 import { contained } from "./contained.js";
 import type { MessageDedupe } from "./message-dedupe.js";
+import { onePerId } from "./one-per-id.js";
 import { parsePayload, type WebhookPayload } from "./payload.js";
-import { type RawBody, verify } from "./signature.js";
+import type { RawBody } from "./signature.js";
 import { warnNowAndThen } from "./warn-now-and-then.js";
 
 /** What comes with a message. */
 export interface Delivery {
-  /** The same on every attempt: what duplicates are known by. */
+  /**
+   * The same on every attempt, and signed: `webhook-id`, or without Standard Webhooks headers the `messageId` in the body,
+   * or `sha256:` and the digest of a body without one. Characters that a header cannot carry are percent-encoded.
+   */
   readonly messageId: string;
-  /** From 1. */
+  /** From 1. Not signed. */
   readonly attempt: number;
   /** The body as it came. */
   readonly rawBody: string;
@@ -21,12 +26,20 @@ export interface ReceiverOptions {
    */
   readonly secret: string | readonly string[] | undefined;
   /**
-   * Called with each verified message. The request is answered 200 when it returns or resolves. When it throws, the
+   * Called with each message whose signature is valid. The request is answered 200 when it returns or resolves. When it throws, the
    * answer is 500 and the collector sends the message again later, so it may see a message twice: see `dedupe`.
    */
   readonly onMessage: (message: WebhookPayload, delivery: Delivery) => void | Promise<void>;
-  /** Messages that it has are answered 200 without calling `onMessage`. Default: none. */
+  /** Messages that it has are answered 200 without calling `onMessage`. It only sees signed ids. Default: none. */
   readonly dedupe?: MessageDedupe;
+  /**
+   * `accept`: a request with Standard Webhooks headers must pass them, five-minute window included; one without them must
+   * pass `X-Signature`, which holds at any time. `require`: requests without them are refused, so that a recorded request
+   * is worth nothing after five minutes. Default: `accept`.
+   */
+  readonly standardWebhooks?: "accept" | "require";
+  /** The time, in milliseconds since the Unix epoch. Default: `Date.now`. */
+  readonly now?: () => number;
   /** Longer bodies are answered 413, in bytes. Default: 1_048_576. */
   readonly maxBodyBytes?: number;
   /** Gets what `onMessage` threw. Default: `console.error`. */
@@ -72,6 +85,7 @@ export interface WebhookAnswer {
 /** Checks the options once; every adapter goes through the receiver that this makes. */
 export function receiver(options: ReceiverOptions): Receiver {
   const { secret, onMessage, dedupe, maxBodyBytes = 1_048_576, onError = logError } = options;
+  const { standardWebhooks = "accept", now = Date.now } = options;
   const onRejected = options.onRejected ?? warnNowAndThen();
   const secrets = typeof secret === "string" ? [secret] : secret;
   if (
@@ -84,6 +98,12 @@ export function receiver(options: ReceiverOptions): Receiver {
     );
   }
   if (typeof onMessage !== "function") throw new TypeError("Option `onMessage` must be a function");
+  if (standardWebhooks !== "accept" && standardWebhooks !== "require") {
+    throw new TypeError('Option `standardWebhooks` must be "accept" or "require"');
+  }
+  const isStandardRequired = standardWebhooks === "require";
+  const policy = { secrets, isStandardRequired, now };
+  const inTurn = onePerId();
 
   const reject = (
     status: Rejection["status"],
@@ -95,6 +115,20 @@ export function receiver(options: ReceiverOptions): Receiver {
     return { status, text: reason };
   };
 
+  const handleOnce = async (
+    message: WebhookPayload,
+    delivery: Delivery,
+    { own, ofBody }: SignedIds,
+    known: MessageDedupe,
+  ): Promise<WebhookAnswer> => {
+    if (await known.has(own)) return { status: 200, text: "known already" };
+    await onMessage(message, delivery);
+    await known.add(own);
+    // Without its webhook headers the request would still pass X-Signature, and is known by its body.
+    if (ofBody !== own && !isStandardRequired) await known.add(ofBody);
+    return { status: 200, text: "" };
+  };
+
   return {
     maxBodyBytes,
     async receive({ method, header, rawBody }) {
@@ -103,28 +137,23 @@ export function receiver(options: ReceiverOptions): Receiver {
         return reject(400, "the body cannot be read: has something else read it?", header);
       if (rawBody === "too_large" || rawBody.length > maxBodyBytes)
         return reject(413, `the body is over ${maxBodyBytes} bytes`, header);
-      const signature = header("x-signature");
-      if (signature === null || signature === undefined || signature === "") {
-        return reject(401, "no X-Signature: has the destination a shared secret?", header);
-      }
-      if (!verify(rawBody, signature, secrets)) {
-        return reject(401, "X-Signature does not match: have both sides the same secret?", header);
-      }
+      const check = checkSignature(rawBody, header, policy);
+      if (check.kind === "refused") return reject(401, check.reason, header);
       const text = typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody);
       const message = parsePayload(text);
       if (message === undefined) return reject(400, "the body is no message", header);
+      const ids = signedIds(check, message, text);
       const delivery: Delivery = {
-        messageId: header("x-message-id") ?? "",
+        messageId: ids.own,
         attempt: Number(header("x-attempt") ?? 1) || 1,
         rawBody: text,
       };
       try {
-        if (delivery.messageId !== "" && (await dedupe?.has(delivery.messageId)) === true) {
-          return { status: 200, text: "known already" };
+        if (dedupe === undefined) {
+          await onMessage(message, delivery);
+          return { status: 200, text: "" };
         }
-        await onMessage(message, delivery);
-        if (delivery.messageId !== "") await dedupe?.add(delivery.messageId);
-        return { status: 200, text: "" };
+        return await inTurn(ids.ofBody, () => handleOnce(message, delivery, ids, dedupe));
       } catch (error) {
         contained(onError, error, delivery);
         // What it threw stays here: the answer goes to another machine.

@@ -13,6 +13,7 @@ import {
   type ReceiverOptions,
   type Rejection,
   sign,
+  signStandard,
   type WebhookPayload,
   webHandler,
 } from "../src/index.js";
@@ -89,6 +90,7 @@ function post(url: string, body: string, headers: Record<string, string> = {}): 
 const BODY = JSON.stringify({
   version: 1,
   type: "track",
+  messageId: "m1",
   userId: "u1",
   event: "Größe",
   properties: { a: 1.5 },
@@ -164,6 +166,74 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     expect([statuses, calls]).toEqual([[500, 200, 200], 2]);
   });
 
+  it("knows a message by what is signed, not by X-Message-Id", async () => {
+    const got: unknown[] = [];
+    const url = await open({
+      secret: SECRET,
+      dedupe: memoryDedupe(),
+      onMessage: (message, { messageId }) => void got.push([messageId, message.type]),
+    });
+    // One recorded request under four ids, of which one is that of a message to come.
+    for (const id of ["m1", "m2", "m3", ""]) {
+      expect((await post(url, BODY, { ...SIGNED, "x-message-id": id })).status).toBe(200);
+    }
+    const next = BODY.replace('"m1"', '"m2"');
+    const signed = { "x-signature": sign(next, SECRET), "x-message-id": "m2" };
+    expect((await post(url, next, signed)).status).toBe(200);
+    expect(got).toEqual([
+      ["m1", "track"],
+      ["m2", "track"],
+    ]);
+  });
+
+  it("verifies Standard Webhooks headers, for five minutes, and knows the message by webhook-id", async () => {
+    const got: string[] = [];
+    let nowMs = 1_800_000_000_000;
+    const url = await open({
+      ...QUIET,
+      secret: SECRET,
+      dedupe: memoryDedupe(),
+      now: () => nowMs,
+      onMessage: (_message, { messageId }) => void got.push(messageId),
+    });
+    const classic = JSON.stringify({ version: 1, type: "track", event: "E", properties: {} });
+    const bothOf = (id: string) => ({
+      ...signStandard(classic, SECRET, { id, timestampMs: nowMs }),
+      "x-signature": sign(classic, SECRET),
+    });
+    const recorded = bothOf("m1");
+    const status = async (headers: Record<string, string>) => (await post(url, classic, headers)).status;
+    expect(await status({ ...recorded, "webhook-id": "m2" })).toBe(401);
+    expect(await status({ ...recorded, "webhook-timestamp": "1800000001" })).toBe(401);
+    expect(await status({ ...recorded, "webhook-signature": "v1,AAAA" })).toBe(401);
+    expect(await status({ ...recorded, "webhook-signature": "" })).toBe(401);
+    expect(got).toEqual([]);
+    expect([await status(recorded), await status({ ...recorded, "x-message-id": "m9" })]).toEqual([200, 200]);
+    // Another message with the same body.
+    expect(await status(bothOf("m2"))).toBe(200);
+    expect(got).toEqual(["m1", "m2"]);
+    // Without its webhook headers it is known by its body.
+    expect(await status({ "x-signature": sign(classic, SECRET) })).toBe(200);
+    expect(got).toEqual(["m1", "m2"]);
+    nowMs += 300_000;
+    expect(await status(recorded)).toBe(200);
+    nowMs += 1;
+    expect(await status(recorded)).toBe(401);
+    nowMs -= 600_002;
+    expect(await status(recorded)).toBe(401);
+  });
+
+  it("refuses a request without Standard Webhooks headers where they are required", async () => {
+    const url = await open({ ...QUIET, secret: SECRET, standardWebhooks: "require" });
+    const answer = await post(url, BODY, SIGNED);
+    expect([answer.status, await answer.text()]).toEqual([
+      401,
+      "no webhook-signature: has the destination standardWebhooks on?",
+    ]);
+    const standard = signStandard(BODY, SECRET, { id: "m1", timestampMs: Date.now() });
+    expect((await post(url, BODY, { ...standard })).status).toBe(200);
+  });
+
   it("answers 413 for a body over the limit", async () => {
     const big = JSON.stringify({ type: "track", event: "x".repeat(5_000) });
     const url = await open({ ...QUIET, secret: SECRET, maxBodyBytes: 4_096 });
@@ -186,9 +256,39 @@ describe("a receiver", () => {
     ["an empty secret", { secret: "" }],
     ["no secrets", { secret: [] }],
     ["an unset secret", { secret: undefined as unknown as string }],
+    ["a wrong standardWebhooks", { standardWebhooks: true as unknown as "require" }],
     ["no handler", { onMessage: undefined as unknown as () => void }],
   ])("refuses %s when it is made, not when the first message comes", (_name, wrong) => {
     expect(() => nodeHandler({ secret: SECRET, onMessage: () => {}, ...wrong })).toThrow(TypeError);
+  });
+
+  it("handles a message once that comes twice at the same time, and again where the first failed", async () => {
+    const started: string[] = [];
+    const gates: ((fails: boolean) => void)[] = [];
+    const receives = (id: string) => post(url, BODY, { ...SIGNED, "x-message-id": id });
+    const url = await listen(
+      nodeHandler({
+        secret: SECRET,
+        dedupe: memoryDedupe(),
+        onError: () => {},
+        onMessage: (_message, { messageId }) => {
+          started.push(messageId);
+          return new Promise((resolve, reject) =>
+            gates.push((fails) => (fails ? reject(new Error("not yet")) : resolve())),
+          );
+        },
+      }),
+    );
+    const answers = [receives("m1"), receives("m2"), receives("m3")];
+    await expect.poll(() => gates.length).toBe(1);
+    gates[0]?.(true);
+    await expect.poll(() => gates.length).toBe(2);
+    gates[1]?.(false);
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect([statuses.sort(), started]).toEqual([
+      [200, 200, 500],
+      ["m1", "m1"],
+    ]);
   });
 
   it("answers 405 to a GET and 400 to a signed body that is no message", async () => {

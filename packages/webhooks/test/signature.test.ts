@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { sign, verify } from "../src/index.js";
+import { type StandardVerdict, sign, signStandard, verify, verifyStandard } from "../src/index.js";
 
 const BODY = '{"type":"track","event":"Größe"}';
 const SIGNATURE = createHmac("sha1", "secret").update(BODY, "utf8").digest("hex");
@@ -37,5 +37,52 @@ describe("verify", () => {
     ["no body", undefined, SIGNATURE, "secret", false],
   ])("%s: %j", (_name, body, signature, secret, expected) => {
     expect(verify(body as string, signature as string, secret as string)).toBe(expected);
+  });
+});
+
+describe("verifyStandard", () => {
+  const NOW_MS = 1_800_000_000_000;
+  const AT = { id: "m1", timestampMs: NOW_MS };
+  const signed = signStandard(BODY, "secret", AT);
+  const BASE64 = `whsec_${Buffer.from("0123456789abcdef01234567").toString("base64")}`;
+  const of = (headers: object): typeof signed => ({ ...signed, ...headers });
+  const resigned = (timestamp: string, id = "m1"): typeof signed => {
+    const mac = createHmac("sha256", "secret").update(`${id}.${timestamp}.${BODY}`).digest("base64");
+    return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${mac}` };
+  };
+
+  it.each<[name: string, headers: object, secret: unknown, atMs: number, expected: StandardVerdict]>([
+    ["the right one", signed, "secret", NOW_MS, "valid"],
+    ["either of two secrets", signed, ["new", "secret"], NOW_MS, "valid"],
+    ["a base64 secret", signStandard(BODY, BASE64, AT), BASE64, NOW_MS, "valid"],
+    [
+      "one of several signatures",
+      of({ "webhook-signature": `v1,AAAA v2,x ${signed["webhook-signature"]}` }),
+      "secret",
+      NOW_MS,
+      "valid",
+    ],
+    ["five minutes later", signed, "secret", NOW_MS + 300_000, "valid"],
+    ["later than that", signed, "secret", NOW_MS + 300_001, "outside_window"],
+    ["five minutes earlier", signed, "secret", NOW_MS - 300_000, "valid"],
+    ["earlier than that", signed, "secret", NOW_MS - 300_001, "outside_window"],
+    ["another secret", signed, "Secret", NOW_MS, "mismatch"],
+    ["another id", of({ "webhook-id": "m2" }), "secret", NOW_MS, "mismatch"],
+    ["another time", of({ "webhook-timestamp": "1800000001" }), "secret", NOW_MS, "mismatch"],
+    ["a time that is no number", resigned("soon"), "secret", NOW_MS, "mismatch"],
+    ["a time with a point", resigned("1800000000.5"), "secret", NOW_MS, "mismatch"],
+    ["an empty id", resigned("1800000000", ""), "secret", NOW_MS, "mismatch"],
+    [
+      "another version",
+      of({ "webhook-signature": signed["webhook-signature"].replace("v1", "v2") }),
+      "secret",
+      NOW_MS,
+      "mismatch",
+    ],
+    ["no signature", of({ "webhook-signature": undefined }), "secret", NOW_MS, "mismatch"],
+    ["an empty secret", signed, "", NOW_MS, "mismatch"],
+    ["no secrets", signed, [], NOW_MS, "mismatch"],
+  ])("%s", (_name, headers, secret, atMs, expected) => {
+    expect(verifyStandard(BODY, headers as typeof signed, secret as string, atMs)).toBe(expected);
   });
 });
