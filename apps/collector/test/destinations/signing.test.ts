@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { verify } from "@sluice/webhooks";
+import { memoryDedupe, verify, webHandler } from "@sluice/webhooks";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import {
@@ -12,9 +12,13 @@ import { bodySigner } from "../../src/destinations/webhooks/sign-request.js";
 const BODY = Buffer.from('{"type":"track","event":"Größe"}');
 const NOW = Date.now();
 
-function headersOf(secrets: readonly string[], messageId = "m1"): Record<string, string> {
+function headersOf(
+  secrets: readonly string[],
+  messageId = "m1",
+  body: Uint8Array = BODY,
+): Record<string, string> {
   const write = headerWriter({ custom: [["X-Team", "blue"]], secrets, standardWebhooks: true });
-  const list = write(messageId, 3, BODY, NOW);
+  const list = write(messageId, 3, body, NOW);
   return Object.fromEntries(
     Array.from({ length: list.length / 2 }, (_, i) => [
       String(list[2 * i]).toLowerCase(),
@@ -50,6 +54,32 @@ describe("the headers of a request", () => {
     expect(verifier.verify(BODY.toString(), headersOf([secret]))).toEqual(JSON.parse(BODY.toString()));
     expect(() => verifier.verify(`${BODY.toString()} `, headersOf([secret]))).toThrow();
   });
+
+  it.each([
+    ["of the specification's form", `whsec_${Buffer.from("0123456789abcdef01234567").toString("base64")}`],
+    ["of that form, but not base64", "whsec_a-b"],
+    ["that is any text", "a plain shared secret"],
+  ])(
+    "pass our receiver, with a secret %s, and a message has one id whichever is verified",
+    async (_name, secret) => {
+      const got: string[] = [];
+      const receive = webHandler({
+        secret,
+        dedupe: memoryDedupe(),
+        now: () => NOW,
+        onRejected: () => {},
+        onMessage: (_message, { messageId }) => void got.push(messageId),
+      });
+      const body = Buffer.from('{"type":"track","messageId":"Größe"}');
+      const { "webhook-id": id, ...headers } = headersOf([secret], "Größe", body);
+      const post = async (sent: Record<string, string>) =>
+        (await receive(new Request("http://r.example/", { method: "POST", headers: sent, body }))).status;
+      expect(await post({ ...headers, "webhook-id": String(id) })).toBe(200);
+      expect(await post({ ...headers, "webhook-id": "other" })).toBe(401);
+      expect(await post({ "x-signature": String(headers["x-signature"]) })).toBe(200);
+      expect(got).toEqual([id]);
+    },
+  );
 
   it("pass it with either secret during a rotation", () => {
     for (const secret of ["new", "former"]) {

@@ -80,9 +80,9 @@ describe("settings that are refused, at the field that is wrong", () => {
       "settings.caFile: invalid_value",
     ],
     [
-      "Standard Webhooks without a secret",
-      { webhookUrl: URL_A, standardWebhooks: true },
-      "settings.standardWebhooks: secret_required",
+      "Standard Webhooks that are no boolean",
+      { webhookUrl: URL_A, standardWebhooks: "yes" },
+      "settings.standardWebhooks: invalid_value",
     ],
   ])("%s", async (_name, input, issue) => {
     expect(await issues(input)).toEqual([issue]);
@@ -129,6 +129,29 @@ describe("settings that are refused, at the field that is wrong", () => {
 
   it("the same header in two spellings", async () => {
     expect(await issues(hook({ "X-A": "1", "x-a": "2" }))).toHaveLength(1);
+  });
+});
+
+describe("the Standard Webhooks headers", () => {
+  it("are on for new destinations, before there is a secret, too", async () => {
+    for (const input of [{}, { sharedSecret: "s" }, { standardWebhooks: true }, { standardWebhooks: null }]) {
+      expect(await parsed({ webhookUrl: URL_A, ...input })).toMatchObject({ standardWebhooks: true });
+    }
+    expect(await parsed({ webhookUrl: URL_A, standardWebhooks: false })).toMatchObject({
+      standardWebhooks: false,
+    });
+  });
+
+  it("stay as they are where a destination is there already", async () => {
+    const on = await parsed({ webhookUrl: URL_A });
+    const off = { ...on, standardWebhooks: false };
+    const { standardWebhooks: _, ...older } = on;
+    expect(await parsed({ rateLimit: 5 }, off)).toMatchObject({ standardWebhooks: false });
+    expect(await parsed({ rateLimit: 5 }, on)).toMatchObject({ standardWebhooks: true });
+    expect(await parsed({ rateLimit: 5 }, older as WebhooksSettings)).toMatchObject({
+      standardWebhooks: false,
+    });
+    expect(describeWebhooksSettings(off, secrets)).toMatchObject({ standardWebhooks: false });
   });
 });
 

@@ -41,7 +41,7 @@ export function destinationsCommand(io: Io): Command {
     inner
       .option("--webhook <url...>", "URLs of a webhooks destination, at most five")
       .option("--header <name:value...>", "headers that are sent with each request")
-      .option("--secret <secret>", "signs each request (X-Signature)")
+      .option("--secret <secret>", "signs each request (X-Signature and webhook-signature)")
       .addOption(
         new Option("--success <rule>", "delivered where any URL took it, or each has its own").choices([
           "any",

@@ -35,7 +35,8 @@ export const WEBHOOKS_DEFAULTS = {
   order: "none",
   /** Requests under way at one time for a URL. */
   concurrency: 50,
-  standardWebhooks: false,
+  /** Of destinations made from now on; kept settings say their own. Without a shared secret nothing is signed. */
+  standardWebhooks: true,
 } as const;
 
 const MOST_HEADERS = 50;
@@ -130,7 +131,8 @@ export const WEBHOOKS_SCHEMA: object = {
     },
     standardWebhooks: {
       title: "Standard Webhooks headers",
-      description: "Adds webhook-id, webhook-timestamp and webhook-signature; needs a shared secret",
+      description:
+        "Signs each request with webhook-id, webhook-timestamp and webhook-signature too, so that a recorded one expires. Takes effect with a shared secret",
       type: "boolean",
       default: WEBHOOKS_DEFAULTS.standardWebhooks,
     },
@@ -330,21 +332,13 @@ export async function parseWebhooksSettings(
   }
 
   function parseStandardWebhooks(): boolean {
-    const { standardWebhooks: value = previous?.standardWebhooks ?? false } = input as {
-      standardWebhooks?: unknown;
-    };
-    if (value !== null && typeof value !== "boolean") {
-      refuse("standardWebhooks", "invalid_value", "standardWebhooks must be true or false");
-      return false;
-    }
-    if (value === true && sharedSecrets.length === 0) {
-      refuse(
-        "standardWebhooks",
-        "secret_required",
-        "The Standard Webhooks headers need a sharedSecret to sign with",
-      );
-    }
-    return value === true;
+    const { standardWebhooks: value } = input as { standardWebhooks?: unknown };
+    // A destination of before the setting existed goes on without the headers.
+    if (value === undefined && previous !== undefined) return previous.standardWebhooks ?? false;
+    if (value === undefined || value === null) return WEBHOOKS_DEFAULTS.standardWebhooks;
+    if (typeof value === "boolean") return value;
+    refuse("standardWebhooks", "invalid_value", "standardWebhooks must be true or false");
+    return false;
   }
 
   async function parseCaFile(): Promise<string | undefined> {
