@@ -2,9 +2,9 @@ import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../errors.js";
 import type { HttpRequest } from "../http/route.js";
 import type { GuessLimit } from "./guess-limit.js";
-import { hashToken, type KnownToken, type Tokens } from "./tokens.js";
+import type { KnownToken, Tokens } from "./tokens.js";
 
-/** Whose request it is. Throws `unauthorized`, or `rate_limited` while the address has to wait after wrong tokens. */
+/** Whose request it is. Throws `unauthorized`; `rate_limited` for a wrong token while its sender has to wait after others. */
 export function authenticate(
   request: HttpRequest,
   tokens: Tokens,
@@ -13,19 +13,11 @@ export function authenticate(
 ): KnownToken {
   const presented = /^Bearer +([^\s]+) *$/i.exec(request.headers.authorization ?? "")?.[1];
   if (presented === undefined) throw new CollectorError("unauthorized");
-  const hash = hashToken(presented);
-  const waitMs = guesses.waitMs(request.remoteAddress, hash, clock.monotonic());
-  if (waitMs > 0) {
-    const seconds = Math.ceil(waitMs / 1_000);
-    throw new CollectorError("rate_limited", "too many wrong admin tokens from this address", {
-      details: { retryAfterSeconds: seconds },
-    });
-  }
   const token = tokens.verify(presented);
-  if (token === undefined) {
-    guesses.wrong(request.remoteAddress, clock.monotonic());
-    throw new CollectorError("unauthorized", "this token is not known");
-  }
-  guesses.right(request.remoteAddress, hash);
-  return token;
+  if (token !== undefined) return token;
+  const waitMs = guesses.wrong(request.remoteAddress, clock.monotonic());
+  if (waitMs === 0) throw new CollectorError("unauthorized", "this token is not known");
+  throw new CollectorError("rate_limited", "too many wrong admin tokens from this address", {
+    details: { retryAfterSeconds: Math.ceil(waitMs / 1_000) },
+  });
 }

@@ -1,13 +1,13 @@
+import { addressBytes, embeddedIpv4 } from "../sender/ip-address.js";
+
 /**
- * Slows whoever guesses tokens: after some wrong ones in a row an address has to wait, twice as long after each
- * further one. While it waits nothing from it is looked at, right or wrong, but for tokens that it has proven
- * before: a guesser on a machine does not lock out the dashboard on the same one.
+ * Slows whoever guesses tokens: after some wrong ones a network has to wait before the next one is looked at, twice as long
+ * after each further one. Only wrong tokens are counted and refused: a right one is always accepted, so that nobody can lock out
+ * an administrator.
  */
 export interface GuessLimit {
-  /** Milliseconds until this address may try `tokenHash`; 0: now. */
-  waitMs(address: string, tokenHash: string, nowMs: number): number;
-  wrong(address: string, nowMs: number): void;
-  right(address: string, tokenHash: string): void;
+  /** Takes note of a wrong token. Milliseconds that its sender has to wait; 0: this one was free. */
+  wrong(address: string, nowMs: number): number;
 }
 
 /** Wrong tokens that cost nothing: a person who pastes the wrong one. */
@@ -16,54 +16,41 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 /** After so long without a wrong one everything is forgotten. */
 const FORGET_AFTER_MS = 15 * 60_000;
-/** Addresses kept; the one that was seen longest ago goes first. */
-const MOST_ADDRESSES = 10_000;
-const MOST_PROVEN = 16;
+/** Networks kept; the one that was seen longest ago goes first. */
+const MOST_NETWORKS = 10_000;
 
-interface Address {
-  wrong: number;
-  lastWrongMs: number;
-  readonly proven: Set<string>;
+interface Guesser {
+  readonly wrong: number;
+  readonly lastWrongMs: number;
 }
 
 export function guessLimit(): GuessLimit {
-  const addresses = new Map<string, Address>();
-
-  const touch = (name: string): Address => {
-    const known = addresses.get(name) ?? { wrong: 0, lastWrongMs: 0, proven: new Set<string>() };
-    addresses.delete(name);
-    addresses.set(name, known);
-    if (addresses.size > MOST_ADDRESSES) {
-      const oldest = addresses.keys().next();
-      if (!oldest.done) addresses.delete(oldest.value);
-    }
-    return known;
-  };
-
+  const guessers = new Map<string, Guesser>();
   return {
-    waitMs(name, tokenHash, nowMs) {
-      const address = addresses.get(name);
-      if (address === undefined || address.proven.has(tokenHash)) return 0;
-      return Math.max(0, address.lastWrongMs + waitAfter(address.wrong) - nowMs);
-    },
-    wrong(name, nowMs) {
-      const address = touch(name);
-      if (nowMs - address.lastWrongMs > FORGET_AFTER_MS) address.wrong = 0;
-      address.wrong += 1;
-      address.lastWrongMs = nowMs;
-    },
-    right(name, tokenHash) {
-      const address = addresses.get(name);
-      if (address?.proven.has(tokenHash) && address.wrong === 0) return;
-      const known = touch(name);
-      known.wrong = 0;
-      if (known.proven.size >= MOST_PROVEN) known.proven.clear();
-      known.proven.add(tokenHash);
+    wrong(address, nowMs) {
+      const network = networkOf(address);
+      const before = guessers.get(network);
+      const isFresh = before !== undefined && nowMs - before.lastWrongMs <= FORGET_AFTER_MS;
+      const leftMs = isFresh ? before.lastWrongMs + waitAfter(before.wrong) - nowMs : 0;
+      // What comes too early is not counted: a client that tries on and on gets through once it has the right token.
+      if (leftMs > 0) return leftMs;
+      guessers.delete(network);
+      guessers.set(network, { wrong: isFresh ? before.wrong + 1 : 1, lastWrongMs: nowMs });
+      const oldest = guessers.size > MOST_NETWORKS ? guessers.keys().next() : undefined;
+      if (oldest?.done === false) guessers.delete(oldest.value);
+      return 0;
     },
   };
 }
 
-/** How long an address waits after its `wrong`-th wrong token in a row. */
+/** An IPv4 address, or the /64 of an IPv6 one: whoever has an IPv6 address usually has all of its /64. */
+function networkOf(address: string): string {
+  const bytes = addressBytes(address);
+  if (bytes === undefined) return address;
+  return (embeddedIpv4(bytes) ?? bytes).slice(0, 8).join(".");
+}
+
+/** How long a network waits after its `wrong`-th wrong token in a row. */
 export function waitAfter(wrong: number): number {
   if (wrong < FREE_GUESSES) return 0;
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(wrong - FREE_GUESSES, 16));

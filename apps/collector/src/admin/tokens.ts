@@ -16,6 +16,9 @@ export interface TokenDocument {
 /** A token that was presented and is known. */
 export type KnownToken = TokenView;
 
+/** `configured`: the operator's token, which only the configuration can take away. */
+export type Revocation = "revoked" | "unknown" | "configured";
+
 export interface Tokens {
   /** The token's description; undefined when it is none of ours. */
   verify(token: string): KnownToken | undefined;
@@ -28,8 +31,10 @@ export interface Tokens {
     access: TokenAccess,
     into?: Pick<ConfigStore, "put">,
   ): Promise<{ readonly view: TokenView; readonly token: string }>;
-  /** Whether there was one. It is refused from now on. */
-  revoke(id: string): Promise<boolean>;
+  /** Deletes the token; from then on it is refused, and what `onRevoked` was given is called. Rejects, and changes nothing, where the store fails. */
+  revoke(id: string): Promise<Revocation>;
+  /** Calls `listener` once when the token is revoked; at once where it is already. Returns an unsubscribe function. */
+  onRevoked(id: string, listener: () => void): () => void;
   list(): readonly TokenView[];
   /** Stops watching the store. */
   close(): void;
@@ -44,7 +49,7 @@ export interface TokensOptions {
 
 const PREFIX = "slt_";
 
-export function hashToken(token: string): string {
+function hashToken(token: string): string {
   return createHash("sha256").update(token, "utf8").digest("hex");
 }
 
@@ -55,11 +60,29 @@ export async function openTokens({
   configured,
 }: TokensOptions): Promise<Tokens> {
   let byHash = new Map<string, KnownToken>();
+  const listeners = new Map<string, Set<() => void>>();
+  let loads = 0;
 
+  const isKnown = (id: string): boolean => {
+    for (const token of byHash.values()) if (token.id === id) return true;
+    return false;
+  };
+  const tellRevoked = (): void => {
+    for (const [id, calls] of listeners) {
+      if (isKnown(id)) continue;
+      listeners.delete(id);
+      for (const call of calls) call();
+    }
+  };
   const load = async (): Promise<void> => {
+    loads += 1;
+    const turn = loads;
     const documents = await config.list<TokenDocument>(DOCUMENT_KINDS.token);
+    // A later change is being read: this list may still hold a token that it revoked.
+    if (turn !== loads) return;
     byHash = new Map(documents.map((document) => [document.value.hash, viewOf(document)]));
     if (configured !== undefined) byHash.set(hashToken(configured), CONFIGURED);
+    tellRevoked();
   };
   await load();
   const unwatch = config.watch((change) => {
@@ -83,8 +106,24 @@ export async function openTokens({
       return { view, token };
     },
     async revoke(id) {
+      if (id === CONFIGURED.id && configured !== undefined) return "configured";
+      if (!(await config.delete(DOCUMENT_KINDS.token, id))) return "unknown";
       for (const [hash, token] of byHash) if (token.id === id) byHash.delete(hash);
-      return config.delete(DOCUMENT_KINDS.token, id);
+      tellRevoked();
+      return "revoked";
+    },
+    onRevoked(id, listener) {
+      if (!isKnown(id)) {
+        listener();
+        return () => {};
+      }
+      const calls = listeners.get(id) ?? new Set();
+      listeners.set(id, calls);
+      calls.add(listener);
+      return () => {
+        calls.delete(listener);
+        if (calls.size === 0 && listeners.get(id) === calls) listeners.delete(id);
+      };
     },
     list: () => [...byHash.values()],
     close: unwatch,

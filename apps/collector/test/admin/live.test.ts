@@ -11,7 +11,12 @@ interface Received {
 /** Listens until it is disposed of. `isSlow` makes every write answer that the reader does not keep up. */
 function listen(
   api: ControlApi,
-  { q, lastEventId, isSlow = () => false }: { q?: string; lastEventId?: string; isSlow?: () => boolean } = {},
+  {
+    q,
+    lastEventId,
+    token,
+    isSlow = () => false,
+  }: { q?: string; lastEventId?: string; token?: string; isSlow?: () => boolean } = {},
 ) {
   const received: Received[] = [];
   const comments: string[] = [];
@@ -23,6 +28,7 @@ function listen(
     undefined,
     {
       signal: end.signal,
+      ...(token === undefined ? {} : { token }),
       ...(lastEventId === undefined ? {} : { headers: { "last-event-id": lastEventId } }),
       onChunk(chunk) {
         for (const block of chunk.split("\n\n").filter(Boolean)) {
@@ -45,6 +51,7 @@ function listen(
     kinds: () => received.map(({ event }) => event.kind),
     ids: () => received.map(({ event }) => ("messageId" in event ? event.messageId : undefined)),
     release: () => release(),
+    done,
     async [Symbol.asyncDispose]() {
       end.abort();
       release();
@@ -75,6 +82,36 @@ function publishOutcome(
     stored,
   );
 }
+
+describe("a token that is revoked", () => {
+  it.each([
+    ["waits for messages", false, ["m1"]],
+    ["waits for its reader", true, []],
+  ])("ends its stream, also while it %s, and no other", async (_name, isSlow, seen) => {
+    await using api = await controlApi();
+    const { view, token } = await api.tokens.create("ci", "read");
+    await using its = listen(api, { token, isSlow: () => isSlow });
+    await using others = listen(api);
+    await api.clock.advance(0);
+    await api.receive("src_a", [track("m1")]);
+    await api.clock.advance(1_000);
+    expect([its.ids(), others.ids()]).toEqual([seen, ["m1"]]);
+    expect((await api.ask("DELETE", `/api/v1/tokens/${view.id}`)).status).toBe(204);
+    await its.done;
+    await api.receive("src_a", [track("m2")]);
+    await api.clock.advance(1_000);
+    expect([its.ids(), others.ids()]).toEqual([seen, ["m1", "m2"]]);
+  });
+
+  it("ends its wait for a message", async () => {
+    await using api = await controlApi();
+    const { view, token } = await api.tokens.create("ci", "read");
+    const waiting = api.ask("GET", "/api/v1/wait?messageId=m1&timeout=600s", undefined, { token });
+    await api.clock.advance(1_000);
+    expect((await api.ask("DELETE", `/api/v1/tokens/${view.id}`)).status).toBe(204);
+    expect(await waiting).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+  });
+});
 
 describe("the live stream", () => {
   it("sends every message as it is stored, none from before", async () => {

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { endpoint } from "../endpoint.js";
 import { readFilter } from "../messages/filter-query.js";
+import { untilRevoked } from "../until-revoked.js";
 import { readLive } from "./live-reader.js";
 import { readPosition } from "./server-sent-event.js";
 
@@ -27,15 +28,35 @@ export const streamLive = endpoint({
     schema: Type.String(),
     contentType: "text/event-stream",
   },
-  handle({ query, request, token }, { store, recent, live, clock }) {
+  handle({ query, request, token }, { store, recent, live, clock, tokens }) {
     const filter = readFilter(query.q);
     const lastEventId = request.headers["last-event-id"];
     const resumeFrom = readPosition(typeof lastEventId === "string" ? lastEventId : undefined);
     return {
       status: 200,
       headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },
-      stream: (write, signal, drained) =>
-        readLive({ store, recent, live, clock, filter, token, resumeFrom, write, drained, signal }),
+      async stream(write, requestSignal, requestDrained) {
+        const { signal, stop } = untilRevoked(requestSignal, tokens, token);
+        const drained = () => orAborted(requestDrained(), signal);
+        try {
+          await readLive({ store, recent, live, clock, filter, token, resumeFrom, write, drained, signal });
+        } finally {
+          stop();
+        }
+      },
     };
   },
 });
+
+/** Resolves when `promise` does or `signal` aborts, and leaves nothing behind on either. */
+async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    signal.addEventListener("abort", done, { once: true });
+    promise.then(done, done);
+  });
+}

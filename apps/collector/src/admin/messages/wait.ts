@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { CollectorError } from "../../errors.js";
 import { endpoint } from "../endpoint.js";
 import { bell } from "../live/bell.js";
+import { untilRevoked } from "../until-revoked.js";
 import { findMessage, shownMessage } from "./get.js";
 import { judgeWait, WAIT_STATES } from "./judge-wait.js";
 import { RejectedMessageSchema, StoredMessageSchema } from "./message-schema.js";
@@ -53,15 +54,17 @@ export const waitForMessage = endpoint({
     schema: Type.Union([StoredMessageSchema, RejectedMessageSchema]),
   },
   errors: ["wait_timed_out", "wait_impossible"],
-  async handle({ query, request, token }, { store, live, clock }) {
+  async handle({ query, request, token }, { store, live, clock, tokens }) {
     const { messageId, sourceId, destinationId, destinations = "any", state = "accepted" } = query;
     const timeoutMs = query.timeoutMs ?? readTimeout(query.timeout) ?? DEFAULT_TIMEOUT_MS;
     const deadlineMs = clock.monotonic() + Math.min(timeoutMs, LONGEST_TIMEOUT_MS);
     const awake = bell(clock);
-    const stops = [store.log.onAppend(awake.ring), live.subscribe(awake.ring)];
+    const { signal, isRevoked, stop } = untilRevoked(request.signal, tokens, token);
+    const stops = [store.log.onAppend(awake.ring), live.subscribe(awake.ring), stop];
     try {
       for (;;) {
         const message = await findMessage(store, messageId, sourceId);
+        if (isRevoked()) throw new CollectorError("unauthorized", "this token was revoked");
         const found = message && shownMessage(token, message);
         const verdict =
           found === undefined ? undefined : judgeWait(found, state, { destinationId, destinations });
@@ -71,7 +74,7 @@ export const waitForMessage = endpoint({
             details: { now: found },
           });
         const leftMs = deadlineMs - clock.monotonic();
-        if (leftMs <= 0 || request.signal.aborted)
+        if (leftMs <= 0 || signal.aborted)
           throw new CollectorError(
             "wait_timed_out",
             found === undefined
@@ -79,8 +82,8 @@ export const waitForMessage = endpoint({
               : `${messageId} is not ${state} after ${timeoutMs} ms`,
             { details: { now: found ?? null } },
           );
-        await awake.wait(Math.min(leftMs, LOOK_AGAIN_MS), request.signal);
-        await clock.sleep(Math.min(leftMs, GAP_MS), request.signal).catch(() => {});
+        await awake.wait(Math.min(leftMs, LOOK_AGAIN_MS), signal);
+        await clock.sleep(Math.min(leftMs, GAP_MS), signal).catch(() => {});
       }
     } finally {
       for (const stop of stops) stop();
