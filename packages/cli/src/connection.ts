@@ -1,10 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type AdminClient, adminClient } from "@sluice/admin-client";
 import { LOCAL_COLLECTOR_URL } from "@sluice/protocol";
 import type { Command } from "commander";
 import { CommandFailure } from "./exit-codes.js";
 import type { Io } from "./io.js";
+import { isLoopbackUrl } from "./loopback-url.js";
+import { readOwnFile } from "./read-own-file.js";
+import { terminalText } from "./terminal-text.js";
 
 /** Where `sluice dev` keeps its data when nothing is said. */
 export const DEV_DATA_DIR = ".sluice";
@@ -31,12 +33,21 @@ export function withConnection(command: Command): Command {
     .option("--data-dir <folder>", "the data folder of sluice dev", DEV_DATA_DIR);
 }
 
-/** The collector's address: option, environment, the `sluice dev` that runs on the data folder, the default. */
+/**
+ * The collector's address: option, environment, the `sluice dev` that runs on the data folder, the default. The folder may have come
+ * with a repository, so what stands in it is only believed of this machine.
+ */
 export async function collectorUrl(options: ConnectionOptions, io: Io): Promise<string> {
   const given = options.url ?? io.env.SLUICE_URL;
   if (given === undefined || given === "") {
     const { url } = await readDevFile(io, options, LISTENING_FILE);
-    return typeof url === "string" ? url : LOCAL_COLLECTOR_URL;
+    if (typeof url !== "string") return LOCAL_COLLECTOR_URL;
+    if (isLoopbackUrl(url)) return url;
+    throw new CommandFailure(
+      "usage",
+      `${devFile(io, options, LISTENING_FILE)} names ${terminalText(url)}, which is not on this machine: nothing was sent`,
+      "If that is your collector, say so with --url or SLUICE_URL; otherwise delete the file",
+    );
   }
   if (!/^https?:\/\//.test(given) || !URL.canParse(given))
     throw new CommandFailure("usage", `--url must be an http or https URL, got ${given}`);
@@ -50,7 +61,8 @@ export async function connect(options: ConnectionOptions, io: Io): Promise<Admin
     options.token ??
     io.env.SLUICE_TOKEN ??
     io.env.SLUICE_ADMIN_TOKEN ??
-    (await readDevFile(io, options, "dev.json")).adminToken;
+    // Its token is for the collector beside it.
+    (isLoopbackUrl(url) ? (await readDevFile(io, options, "dev.json")).adminToken : undefined);
   if (typeof token !== "string" || token === "")
     throw new CommandFailure(
       "refused",
@@ -86,15 +98,14 @@ export async function findWriteKey(
   return key;
 }
 
-async function readDevFile(
+function devFile(io: Io, { dataDir = DEV_DATA_DIR }: ConnectionOptions, name: string): string {
+  return join(resolve(io.cwd, dataDir), name);
+}
+
+function readDevFile(
   io: Io,
-  { dataDir = DEV_DATA_DIR }: ConnectionOptions,
+  options: ConnectionOptions,
   name: string,
 ): Promise<{ readonly [field: string]: unknown }> {
-  try {
-    return JSON.parse(await readFile(join(resolve(io.cwd, dataDir), name), "utf8"));
-  } catch {
-    // No `sluice dev` here, or one that is being written: what is looked for has to be said.
-    return {};
-  }
+  return readOwnFile(devFile(io, options, name));
 }

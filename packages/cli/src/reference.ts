@@ -11,8 +11,9 @@ word of its own, which completion knows too: \`sluice() { npx sluice "$@"; }; so
 
 Commands that talk to a collector find it by \`--url\` or \`SLUICE_URL\`, else they take the \`sluice dev\` that runs on the
 data folder (\`./.sluice\`), else \`http://127.0.0.1:8787\`. The admin token comes from \`--token\`, \`SLUICE_TOKEN\` or \`SLUICE_ADMIN_TOKEN\`, else from
-the data folder; the write key from \`--write-key\` or \`SLUICE_WRITE_KEY\`, else it is that of the source which \`sluice dev\`
-made.
+the data folder (for a collector on this machine only); the write key from \`--write-key\` or \`SLUICE_WRITE_KEY\`, else it is that of the source which \`sluice dev\`
+made. What stands in the data folder is only used where it names this machine (a loopback address) and belongs to you: it may have come
+with a repository, and tokens are sent where it says.
 
 Results go to stdout, everything else (progress, warnings, errors, logs) to stderr. \`NO_COLOR\` and \`FORCE_COLOR\` are
 obeyed. What comes from events, receivers and file names is escaped before it is printed: control characters never reach

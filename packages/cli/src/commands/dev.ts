@@ -84,8 +84,11 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
       writeKey: firstRun.writeKey,
       sourceId: firstRun.sourceId,
     };
+    // Not over what stands there: a link that came with a repository would lead the write elsewhere.
+    await rm(listening, { force: true });
     await writeFile(listening, `${JSON.stringify({ url: collector.url, pid: process.pid })}\n`, {
       mode: 0o600,
+      flag: "wx",
     });
     await io.out(options.json ? `${terminalJson(ready)}\n` : welcome(ready, dataDirectory, io));
     await untilInterrupted(io);
