@@ -58,15 +58,15 @@ export function configStoreContract(name: string, open: OpenStore): void {
       expect(await config.get("token", "t1")).toBeUndefined();
       expect(await config.get("source", "s1")).toMatchObject({ version: 1, value: { n: 1 } });
       const changes: ConfigChange[] = [];
-      const unwatch = config.watch((change) => changes.push(change));
+      const unwatch = config.watch((change) => void changes.push(change));
       expect(await config.putAll(both.map(({ expected: _, ...put }) => put))).toEqual([
         { id: "t1", version: 1, value: { n: 1 } },
         { id: "s1", version: 2, value: { n: 2 } },
       ]);
       unwatch();
       expect(changes).toEqual([
-        { kind: "token", id: "t1" },
-        { kind: "source", id: "s1" },
+        { kind: "token", id: "t1", document: { id: "t1", version: 1, value: { n: 1 } } },
+        { kind: "source", id: "s1", document: { id: "s1", version: 2, value: { n: 2 } } },
       ]);
     });
 
@@ -82,17 +82,52 @@ export function configStoreContract(name: string, open: OpenStore): void {
     it("tells its watchers of every change, until they end it", async () => {
       const { config } = (await openStore()).store;
       const changes: ConfigChange[] = [];
-      const end = config.watch((change) => changes.push(change));
-      await config.put("source", "s1", {});
+      const end = config.watch((change) => void changes.push(change));
+      await config.put("source", "s1", { name: "Shop" });
       await config.put("source", "s1", {}, 7).catch(() => {});
       await config.delete("source", "s1");
       await config.delete("source", "s1");
       end();
       await config.put("source", "s2", {});
       expect(changes).toEqual([
-        { kind: "source", id: "s1" },
+        { kind: "source", id: "s1", document: { id: "s1", version: 1, value: { name: "Shop" } } },
         { kind: "source", id: "s1" },
       ]);
+    });
+
+    it("resolves a change when its watchers follow it, whatever other changes wait for", async () => {
+      const { config } = (await openStore()).store;
+      const happened: string[] = [];
+      let follow: () => void = () => {};
+      const followed = new Promise<void>((resolve) => {
+        follow = resolve;
+      });
+      const end = config.watch(({ id, document }) => {
+        happened.push(`${id} told: ${document === undefined ? "deleted" : document.version}`);
+        return id === "slow" ? followed : undefined;
+      });
+      const slow = [config.put("source", "slow", {}), config.delete("source", "slow")].map((change, index) =>
+        change.then(() => happened.push(`slow resolved: ${index}`)),
+      );
+      await config.put("source", "quick", {});
+      expect(happened).toEqual(["slow told: 1", "slow told: deleted", "quick told: 1"]);
+      follow();
+      await Promise.all(slow);
+      expect(happened.slice(3)).toEqual(["slow resolved: 0", "slow resolved: 1"]);
+      end();
+    });
+
+    it("keeps a change that a watcher fails to follow", async () => {
+      const { config } = (await openStore()).store;
+      const ends = [
+        config.watch(() => {
+          throw new Error("a mistake");
+        }),
+        config.watch(() => Promise.reject(new Error("a failure"))),
+      ];
+      expect(await config.put("source", "s1", {}, 0)).toMatchObject({ version: 1 });
+      expect(await config.delete("source", "s1")).toBe(true);
+      for (const end of ends) end();
     });
   });
 }

@@ -1,24 +1,25 @@
 import { VersionConflict } from "../../errors.js";
+import { configWatchers } from "../config-watchers.js";
 import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../store.js";
 
 export function memoryConfigStore(): ConfigStore {
   /** Documents as JSON, so that nobody holds a reference into the store. */
   const kinds = new Map<string, Map<string, { version: number; json: string }>>();
-  const listeners = new Set<(change: ConfigChange) => void>();
-  const changed = (change: ConfigChange): void => {
-    for (const listener of listeners) listener(change);
-  };
-  const putAll = (puts: readonly DocumentPut[]): number[] => {
+  const watchers = configWatchers();
+  const putAll = async (puts: readonly DocumentPut[]): Promise<number[]> => {
     const versions = puts.map(({ kind, id, expected }) => {
       const current = kinds.get(kind)?.get(id)?.version ?? 0;
       if (expected !== undefined && expected !== current) throw new VersionConflict(kind, id, current);
       return current + 1;
     });
-    puts.forEach(({ kind, id, value }, index) => {
+    const changes = puts.map(({ kind, id, value }, index): ConfigChange => {
       const documents = kinds.get(kind) ?? new Map<string, { version: number; json: string }>();
-      kinds.set(kind, documents.set(id, { version: versions[index] ?? 1, json: JSON.stringify(value) }));
-      changed({ kind, id });
+      const version = versions[index] ?? 1;
+      const json = JSON.stringify(value);
+      kinds.set(kind, documents.set(id, { version, json }));
+      return { kind, id, document: { id, version, value: JSON.parse(json) } };
     });
+    await watchers.tell(changes);
     return versions;
   };
 
@@ -35,21 +36,18 @@ export function memoryConfigStore(): ConfigStore {
       }));
     },
     async put<T>(kind: string, id: string, value: T, expected?: number) {
-      const [version] = putAll([{ kind, id, value, ...(expected === undefined ? {} : { expected }) }]);
+      const [version] = await putAll([{ kind, id, value, ...(expected === undefined ? {} : { expected }) }]);
       return { id, version: version ?? 1, value };
     },
     async putAll(puts) {
-      const versions = putAll(puts);
+      const versions = await putAll(puts);
       return puts.map(({ id, value }, index) => ({ id, version: versions[index] ?? 1, value }));
     },
     async delete(kind, id) {
       const existed = kinds.get(kind)?.delete(id) ?? false;
-      if (existed) changed({ kind, id });
+      if (existed) await watchers.tell([{ kind, id }]);
       return existed;
     },
-    watch(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    watch: (listener) => watchers.watch(listener),
   };
 }

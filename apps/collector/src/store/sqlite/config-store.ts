@@ -1,13 +1,20 @@
 import { CollectorError, VersionConflict } from "../../errors.js";
+import { configWatchers } from "../config-watchers.js";
 import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../store.js";
 import type { Connection } from "./connection.js";
 import type { StoredDocument } from "./operations.js";
 
 /** The main thread's side of the documents. One process has the folder, so its own changes are all there are to watch. */
 export function sqliteConfigStore(connection: () => Connection): ConfigStore {
-  const listeners = new Set<(change: ConfigChange) => void>();
-  const changed = (change: ConfigChange): void => {
-    for (const listener of listeners) listener(change);
+  const watchers = configWatchers();
+  /**
+   * Tells of what was asked for once it is answered. The store's thread answers in the order of asking, and every change comes
+   * through here: so changes are told of in their order.
+   */
+  const follow = async <T>(asked: Promise<T>, changesOf: (answer: T) => ConfigChange[]): Promise<T> => {
+    const answer = await asked;
+    await watchers.tell(changesOf(answer));
+    return answer;
   };
   const putDocuments = async (puts: readonly DocumentPut[]): Promise<number[]> => {
     const request = puts.map(({ kind, id, value, expected }) => ({
@@ -16,12 +23,15 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
       json: JSON.stringify(value),
       expected,
     }));
-    const answers = await connection()
-      .ask("putDocuments", { puts: request })
-      .catch((error: unknown) => {
-        throw conflictOf(error, puts) ?? error;
-      });
-    for (const { kind, id } of puts) changed({ kind, id });
+    const answers = await follow(connection().ask("putDocuments", { puts: request }), (versions) =>
+      request.map(({ kind, id, json }, index) => ({
+        kind,
+        id,
+        document: parsed({ id, json, version: versions[index]?.version ?? 1 }),
+      })),
+    ).catch((error: unknown) => {
+      throw conflictOf(error, puts) ?? error;
+    });
     return answers.map(({ version }) => version);
   };
 
@@ -44,14 +54,11 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
       return puts.map(({ id, value }, index) => ({ id, version: versions[index] ?? 1, value }));
     },
     async delete(kind, id) {
-      const existed = await connection().ask("deleteDocument", { kind, id });
-      if (existed) changed({ kind, id });
-      return existed;
+      return follow(connection().ask("deleteDocument", { kind, id }), (existed) =>
+        existed ? [{ kind, id }] : [],
+      );
     },
-    watch(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    watch: (listener) => watchers.watch(listener),
   };
 }
 
