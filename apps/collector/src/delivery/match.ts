@@ -7,13 +7,14 @@ import { applyFilters } from "./apply-filters.js";
 import { disabledByIntegrations } from "./integrations.js";
 import { userOf } from "./user-order.js";
 
-/** All that decides which messages a destination gets; made anew when one of its documents changes. */
+/** All that decides which messages a destination gets; made anew when its document changes. */
 export interface Routing {
   readonly destinationId: string;
   readonly document: DestinationDocument;
   readonly type: Pick<DestinationType, "name" | "sources" | "historical">;
   readonly connections: ReadonlyMap<string, readonly Connection[]>;
-  readonly sources: ReadonlyMap<string, SourceDocument>;
+  /** The sources as they are now. */
+  readonly sources: { get(id: string): SourceDocument | undefined };
   /** Whether a user's message at an offset came while the user was suppressed. Default: nobody is. */
   readonly isSuppressed?: Suppressions["covers"];
 }
@@ -33,7 +34,7 @@ export function routingOf(
   destinationId: string,
   document: DestinationDocument,
   type: Routing["type"],
-  sources: ReadonlyMap<string, SourceDocument>,
+  sources: Routing["sources"],
   isSuppressed?: Suppressions["covers"],
 ): Routing {
   const connections = new Map<string, Connection[]>();

@@ -1,11 +1,12 @@
 import type { DestinationHealthView } from "@sluice/protocol";
 import { type Clock, wallTimeAt } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
-import type { Flow, Targets } from "../destinations/destination.js";
+import type { Destination, Flow, Targets } from "../destinations/destination.js";
 import type { LiveEvents } from "../live-events.js";
 import type { Logger } from "../logger.js";
 import type { Metrics } from "../metrics.js";
 import { type DestinationDocument, DOCUMENT_KINDS, type SourceDocument } from "../store/documents.js";
+import { mirrorDocuments } from "../store/mirror-documents.js";
 import type { Offset, Store, Versioned } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
 import { owedCatchUps } from "./catch-up.js";
@@ -14,7 +15,7 @@ import { type DeliveryEvents, deliveryEvents } from "./delivery-events.js";
 import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-policy.js";
 import { disableTarget } from "./disable-target.js";
 import { judgeHealth, type LastTried, lastTriedBefore } from "./health.js";
-import { routingOf } from "./match.js";
+import { type Routing, routingOf } from "./match.js";
 import { type MessageLoader, messageLoader } from "./message-loader.js";
 import { recallLines } from "./recall-lines.js";
 import { type SharedReader, sharedReader } from "./shared-reader.js";
@@ -63,10 +64,18 @@ export interface DeliveryRuntime {
   close(graceMs: number): Promise<void>;
 }
 
-/** Delivers the log to every destination that there is, and follows their documents as they change. */
+/** How long a change of a destination waits for the destination to follow it, in milliseconds: its type may hang as it opens. */
+const FOLLOW_MS = 10_000;
+const STORE_RETRY_MS = 1_000;
+
+/**
+ * Delivers the log to every destination that there is, and follows their documents as they change: each destination its own, so that
+ * none waits for another. By the time a change is answered nothing begins by the settings of before.
+ */
 export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime> {
   const { store, catalog, clock, logger, metrics, live } = deps;
   const policy = { ...DELIVERY_DEFAULTS, ...deps.policy };
+  const sources = await mirrorDocuments<SourceDocument>(store.config, DOCUMENT_KINDS.source);
   const stage: Stage = {
     store,
     catalog,
@@ -75,58 +84,38 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     events: deliveryEvents(logger, metrics, live),
     reader: sharedReader(store.log),
     loader: messageLoader(store.log, clock),
-    sources: new Map(),
+    sources,
     suppressions: deps.suppressions,
   };
   const deliveries = new Map<string, DestinationDelivery>();
-  let closing = false;
+  const closing = new AbortController();
+  await store.consumers.resumeRetries(clock.monotonic());
 
-  const loadSources = async (): Promise<void> => {
-    stage.sources = new Map(
-      (await store.config.list<SourceDocument>(DOCUMENT_KINDS.source)).map(({ id, value }) => [id, value]),
-    );
-  };
   const follow = async (id: string, document: Versioned<DestinationDocument> | undefined): Promise<void> => {
-    let delivery = deliveries.get(id);
+    const delivery = deliveries.get(id);
     if (document === undefined) {
       deliveries.delete(id);
       await delivery?.remove();
-      return;
+    } else if (delivery !== undefined) await delivery.follow(document.value);
+    else if (!closing.signal.aborted) {
+      const added = new DestinationDelivery(id, document.value, stage);
+      deliveries.set(id, added);
+      await added.open();
     }
-    if (delivery === undefined) {
-      if (closing) return;
-      delivery = new DestinationDelivery(id, stage);
-      deliveries.set(id, delivery);
-    }
-    await delivery.follow(document);
   };
-
-  // Changes are followed one after the other, in the order in which they are told.
-  let following: Promise<void> = Promise.resolve();
-  const enqueue = (step: () => Promise<void>): void => {
-    following = following.then(step).catch((error: unknown) => {
-      logger.error("a change of configuration could not be followed", { error });
-    });
-  };
-  const stopWatching = store.config.watch(({ kind, id }) => {
-    if (kind === DOCUMENT_KINDS.destination) {
-      enqueue(async () => follow(id, await store.config.get<DestinationDocument>(kind, id)));
-    }
-    if (kind === DOCUMENT_KINDS.source) {
-      enqueue(async () => {
-        await loadSources();
-        for (const delivery of deliveries.values()) delivery.reroute();
+  const destinations = await mirrorDocuments<DestinationDocument>(
+    store.config,
+    DOCUMENT_KINDS.destination,
+    (id, document) => {
+      const following = follow(id, document).catch((error: unknown) => {
+        logger.error("a change of a destination could not be followed", { destination: id, error });
       });
-    }
-  });
+      return atMost(FOLLOW_MS, following, clock, closing.signal);
+    },
+  );
   const stopListening = store.log.onAppend(() => {
     for (const delivery of deliveries.values()) delivery.notify();
   });
-
-  await store.consumers.resumeRetries(clock.monotonic());
-  await loadSources();
-  const documents = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
-  await Promise.all(documents.map((document) => follow(document.id, document)));
   registerGauges(metrics, deliveries);
 
   return {
@@ -141,10 +130,10 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
       return delivery?.status();
     },
     async close(graceMs) {
-      closing = true;
-      stopWatching();
+      closing.abort();
+      destinations.close();
+      sources.close();
       stopListening();
-      await following;
       await Promise.all([...deliveries.values()].map((delivery) => delivery.close(graceMs)));
     },
   };
@@ -160,49 +149,76 @@ interface Stage {
   readonly reader: SharedReader;
   readonly loader: MessageLoader;
   readonly suppressions: Pick<Suppressions, "covers"> | undefined;
-  sources: ReadonlyMap<string, SourceDocument>;
+  readonly sources: Routing["sources"];
 }
 
 /** One destination's consumer, kept in step with its document. */
 class DestinationDelivery {
   readonly #id: string;
   readonly #stage: Stage;
-  #document: DestinationDocument | undefined;
+  #document: DestinationDocument;
   #consumer: Consumer | undefined;
+  #openingConsumer: Promise<void> | undefined;
+  /** Counts the times that the destination was to be opened or closed: an opening that ends later than the next began is not used. */
+  #turn = 0;
+  #isClosed = false;
   #cancelReopen: (() => void) | undefined;
   /** Why it cannot be opened with its settings as they are. */
   #cannotOpen: { readonly sinceMs: number; readonly error: string } | undefined;
   /** The order for which it is known who waits in the retry queue. */
   #recalledFor: Flow["order"] | undefined;
+  #recalling: Promise<void> = Promise.resolve();
   readonly #openedAtMs: number;
   #triedBefore: Promise<LastTried> | undefined;
 
-  constructor(id: string, stage: Stage) {
+  constructor(id: string, document: DestinationDocument, stage: Stage) {
     this.#id = id;
+    this.#document = document;
     this.#stage = stage;
     this.#openedAtMs = stage.clock.now();
   }
 
-  async follow({ value: document }: Versioned<DestinationDocument>): Promise<void> {
+  /** Opens its consumer, then the destination itself. While the store fails it is tried again. */
+  open(): Promise<void> {
+    this.#openingConsumer = this.#takeUp();
+    return this.#openingConsumer;
+  }
+
+  async #takeUp(): Promise<void> {
+    const { events, clock } = this.#stage;
+    const routing = this.#routing();
+    if (routing === undefined) {
+      events.cannotOpen(this.#id, new Error(`There is no destination type ${this.#document.type}`));
+      return;
+    }
+    try {
+      this.#consumer = await this.#openConsumer(routing);
+    } catch (error) {
+      if (this.#isClosed) return;
+      events.storeFailed(this.#id, error);
+      this.#cancelReopen = clock.after(STORE_RETRY_MS, () => void this.open());
+      return;
+    }
+    if (this.#isClosed) return;
+    // The document may have changed meanwhile.
+    this.#consumer.route(this.#routing() ?? routing);
+    await this.#reopen();
+  }
+
+  /** Nothing begins by the document of before once this returns; the promise resolves when the destination is open again. */
+  async follow(document: DestinationDocument): Promise<void> {
     const before = this.#document;
     this.#document = document;
     const routing = this.#routing();
-    if (routing === undefined) {
-      this.#stage.events.cannotOpen(this.#id, new Error(`There is no destination type ${document.type}`));
+    if (this.#consumer === undefined || routing === undefined) {
+      await this.#openingConsumer;
       return;
     }
-    if (this.#consumer === undefined) {
-      this.#consumer = await this.#openConsumer(document, routing);
-    } else this.#consumer.route(routing);
+    this.#consumer.route(routing);
     const isSame =
-      before?.enabled === document.enabled &&
+      before.enabled === document.enabled &&
       JSON.stringify(before.settings) === JSON.stringify(document.settings);
     if (!isSame) await this.#reopen();
-  }
-
-  reroute(): void {
-    const routing = this.#routing();
-    if (routing !== undefined) this.#consumer?.route(routing);
   }
 
   notify(): void {
@@ -250,9 +266,8 @@ class DestinationDelivery {
   }
 
   #targets(): Targets {
-    const document = this.#document;
-    const type = document && this.#stage.catalog.get(document.type);
-    return (document && type?.targets?.(document.settings)) ?? { called: [], disabled: [] };
+    const { type, settings } = this.#document;
+    return this.#stage.catalog.get(type)?.targets?.(settings) ?? { called: [], disabled: [] };
   }
 
   /** Numbers for the metrics, which must not wait for the store. */
@@ -266,27 +281,29 @@ class DestinationDelivery {
   }
 
   async close(graceMs: number): Promise<void> {
+    this.#isClosed = true;
+    this.#turn += 1;
     this.#cancelReopen?.();
     await this.#consumer?.close(graceMs);
   }
 
   /** The destination was deleted: what it has under way is cut off. */
   async remove(): Promise<void> {
-    await this.close(0);
+    const closed = this.close(0);
+    await this.#openingConsumer;
+    await closed;
     await this.#stage.store.consumers.remove(this.#id);
   }
 
-  #routing(): ReturnType<typeof routingOf> | undefined {
+  #routing(): Routing | undefined {
     const document = this.#document;
-    const type = document && this.#stage.catalog.get(document.type);
+    const type = this.#stage.catalog.get(document.type);
     const { sources, suppressions } = this.#stage;
-    return document && type && routingOf(this.#id, document, type, sources, suppressions?.covers);
+    return type && routingOf(this.#id, document, type, sources, suppressions?.covers);
   }
 
-  async #openConsumer(
-    document: DestinationDocument,
-    routing: ReturnType<typeof routingOf>,
-  ): Promise<Consumer> {
+  async #openConsumer(routing: Routing): Promise<Consumer> {
+    const { document } = routing;
     const { store, reader, loader, clock, policy, events, catalog } = this.#stage;
     const head = store.log.head();
     const startAfter = Math.min(head, ...document.connections.map(({ since }) => since)) as Offset;
@@ -308,38 +325,45 @@ class DestinationDelivery {
     return consumer;
   }
 
-  /** Nothing is begun until it is known which messages wait whose users' order counts from now on. */
-  async #keepOrder(consumer: Consumer, order: Flow["order"]): Promise<void> {
-    const isKnown = this.#recalledFor === order || (this.#recalledFor !== undefined && order === "none");
-    this.#recalledFor = order;
-    if (isKnown) {
+  /** Resolves when it is known which messages wait whose users' order counts from now on; until then nothing may be begun. */
+  #keepOrder(consumer: Consumer, order: Flow["order"]): Promise<void> {
+    const recall = async (): Promise<void> => {
+      const isKnown = this.#recalledFor === order || (this.#recalledFor !== undefined && order === "none");
       consumer.keepOrder(order);
-      return;
-    }
-    consumer.use(undefined);
-    consumer.keepOrder(order);
-    await recallLines(this.#stage.store, this.#id, consumer, order);
+      if (!isKnown) await recallLines(this.#stage.store, this.#id, consumer, order);
+      this.#recalledFor = order;
+    };
+    this.#recalling = this.#recalling.then(recall, recall);
+    return this.#recalling;
   }
 
-  /** Opens the destination with its settings as they are now, or none while it is disabled. */
+  /**
+   * Opens the destination with its settings as they are now, or none while it is disabled. With those of before nothing is begun from
+   * the call on: a type that takes long to open holds up its own messages, and sends none where they are not to go any more.
+   */
   async #reopen(): Promise<void> {
-    const { catalog, clock, policy, events } = this.#stage;
-    const document = this.#document;
+    const { clock, policy, events } = this.#stage;
     const consumer = this.#consumer;
+    const document = this.#document;
+    this.#turn += 1;
+    const turn = this.#turn;
     this.#cancelReopen?.();
-    if (document === undefined || consumer === undefined) return;
+    if (consumer === undefined) return;
+    consumer.use(undefined);
     if (!document.enabled) {
       this.#cannotOpen = undefined;
-      consumer.use(undefined);
       return;
     }
     try {
-      const destination = await catalog.get(document.type)?.open(document.settings);
+      const destination = await this.#openFor(consumer, document);
+      if (turn !== this.#turn) {
+        await destination?.close();
+        return;
+      }
       this.#cannotOpen = undefined;
-      if (destination !== undefined) await this.#keepOrder(consumer, destination.flow.order);
       consumer.use(destination);
     } catch (error) {
-      consumer.use(undefined);
+      if (turn !== this.#turn) return;
       events.cannotOpen(this.#id, error);
       this.#cannotOpen = {
         sinceMs: this.#cannotOpen?.sinceMs ?? clock.now(),
@@ -348,6 +372,35 @@ class DestinationDelivery {
       this.#cancelReopen = clock.after(policy.reopenAfterMs, () => void this.#reopen());
     }
   }
+
+  async #openFor(
+    consumer: Consumer,
+    { type, settings }: DestinationDocument,
+  ): Promise<Destination | undefined> {
+    const destination = await this.#stage.catalog.get(type)?.open(settings);
+    if (destination === undefined) return undefined;
+    try {
+      await this.#keepOrder(consumer, destination.flow.order);
+      return destination;
+    } catch (error) {
+      await destination.close();
+      throw error;
+    }
+  }
+}
+
+/** Resolves when `work` has, after `ms`, or when `signal` aborts. */
+function atMost(ms: number, work: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    signal.addEventListener("abort", end);
+    work.then(end, end);
+  });
 }
 
 function registerGauges(metrics: Metrics, deliveries: ReadonlyMap<string, DestinationDelivery>): void {

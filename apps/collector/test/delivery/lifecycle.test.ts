@@ -114,8 +114,8 @@ describe("a source", () => {
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     await fixture.append([{ messageId: "first" }]);
     await advance(0);
-    // Delivery hears of changes by reading the document: it is held up while messages of the new source pass.
-    const { get } = fixture.store.config;
+    // Delivery hears of a change when the document is stored: that is held up while messages of the new source pass.
+    const { put } = fixture.store.config;
     let letGo = (): void => {};
     const held = new Promise<void>((resolve) => {
       letGo = resolve;
@@ -128,19 +128,20 @@ describe("a source", () => {
       blockedEvents: [],
     });
     await advance(0);
-    fixture.store.config.get = async (kind: string, key: string) => {
-      if (kind === "destination" && reads++ > 0) await held;
-      return get.call(fixture.store.config, kind, key) as never;
+    fixture.store.config.put = async (kind, key, value, expected) => {
+      if (kind === "destination") await held;
+      return put.call(fixture.store.config, kind, key, value, expected) as never;
     };
-    let reads = 0;
     await fixture.append([{ messageId: "before" }], { sourceId: "src_2" });
     await advance(0);
-    await fixture.change(id, { sourceIds: ["src_1", "src_2"] });
+    const changed = fixture.change(id, { sourceIds: ["src_1", "src_2"] });
+    await advance(0);
     await fixture.append([{ messageId: "early" }], { sourceId: "src_2" });
     await fixture.append([{ messageId: "other" }]);
     await advance(0);
     expect(ids()).toEqual(["first", "other"]);
     letGo();
+    await changed;
     await fixture.append([{ messageId: "late" }], { sourceId: "src_2" });
     await advance(1_000);
     expect(ids().sort()).toEqual(["early", "first", "late", "other"]);

@@ -1,0 +1,141 @@
+import { manualClock } from "@sluice/resilience/testing";
+import { expect, test } from "vitest";
+import { changeDestination, createDestination, removeDestination } from "../../src/delivery/connections.js";
+import { startDelivery } from "../../src/delivery/start-delivery.js";
+import { catalogOf } from "../../src/destinations/catalog.js";
+import type { Destination, DestinationType } from "../../src/destinations/destination.js";
+import { liveEvents } from "../../src/live-events.js";
+import { createLogger } from "../../src/logger.js";
+import { createMetrics } from "../../src/metrics.js";
+import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { scriptedDestination } from "../admin/scripted-destination.js";
+import { batchOf } from "../store/batches.js";
+
+/** Delivery to destinations that open when the test says so: `open` is the setting that names an opening. */
+async function started() {
+  const clock = manualClock();
+  const store = openMemoryStore({ clock });
+  await store.config.put("source", "src_1", {
+    name: "Shop",
+    kind: "server",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    writeKeys: [],
+    blockedEvents: [],
+  });
+  /** `<setting> <message id>` and `<setting> closed`. */
+  const happened: string[] = [];
+  const opening = new Map<string, () => void>();
+  const slow: DestinationType = {
+    ...scriptedDestination().type,
+    async open(settings) {
+      const { open } = settings as { readonly open: string };
+      if (open !== "at once") await new Promise<void>((resolve) => opening.set(open, resolve));
+      return {
+        flow: { concurrency: 10, order: "none" },
+        async deliver({ messageId }) {
+          happened.push(`${open} ${messageId}`);
+          return { kind: "delivered", reason: "200" };
+        },
+        async close() {
+          happened.push(`${open} closed`);
+        },
+      } satisfies Destination;
+    },
+  };
+  const catalog = catalogOf([slow]);
+  const delivery = await startDelivery({
+    store,
+    catalog,
+    clock,
+    logger: createLogger({ write() {} }),
+    metrics: createMetrics(),
+    live: liveEvents(),
+  });
+  const deps = { store, catalog, clock };
+  return {
+    clock,
+    store,
+    delivery,
+    happened,
+    opening,
+    async create(open: string): Promise<string> {
+      const made = await createDestination(deps, {
+        type: "scripted",
+        sourceIds: ["src_1"],
+        settings: { open },
+      });
+      if (made.kind !== "changed") throw new Error(made.kind);
+      return made.destination.id;
+    },
+    change: (id: string, open: string) => changeDestination(deps, id, { settings: { open } }),
+    append: (messageId: string) => store.log.append(batchOf([{ messageId }])),
+  };
+}
+
+/** Lets everything that is ready go on. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("a destination that hangs as it opens holds up neither others nor its own next change, and sends nothing meanwhile", async () => {
+  const { create, change, append, delivery, happened, opening } = await started();
+  const hanging = await create("at once");
+  const first = change(hanging, "A").then(() => happened.push("A answered"));
+  await turns();
+  await append("m1");
+  await turns();
+  // Neither by the settings of before, nor by those that are not open yet.
+  expect(happened).toEqual(["at once closed"]);
+  const other = await create("at once");
+  await change(other, "at once");
+  const second = change(hanging, "B").then(() => happened.push("B answered"));
+  await turns();
+  opening.get("B")?.();
+  await second;
+  await turns();
+  expect(happened.slice(1)).toEqual(["B m1", "B answered"]);
+  // The first opening ends at last, and is of no use any more.
+  opening.get("A")?.();
+  await first;
+  await turns();
+  await append("m2");
+  await turns();
+  expect(happened.slice(3, 5)).toEqual(["A closed", "A answered"]);
+  // Both destinations get it, in any order.
+  expect(happened.slice(5).sort()).toEqual(["B m2", "at once m2"]);
+  await delivery.close(0);
+});
+
+test("a change is answered after ten seconds where its destination hangs, and after that it opens", async () => {
+  const { clock, create, change, append, delivery, happened, opening } = await started();
+  const id = await create("at once");
+  const changed = change(id, "A").then(() => happened.push("answered"));
+  await turns();
+  await clock.advance(9_999);
+  await turns();
+  expect(happened).toEqual(["at once closed"]);
+  await clock.advance(1);
+  await changed;
+  expect(happened).toEqual(["at once closed", "answered"]);
+  await append("m1");
+  opening.get("A")?.();
+  await turns();
+  expect(happened.slice(2)).toEqual(["A m1"]);
+  await delivery.close(0);
+});
+
+test("closing answers a change that waits, and a destination that is deleted as it opens is closed when it has", async () => {
+  const { store, create, change, delivery, happened, opening } = await started();
+  const [deleted, changing] = [await create("at once"), await create("at once")];
+  const first = change(deleted, "A");
+  await turns();
+  expect(await removeDestination(store, deleted)).toBe(true);
+  opening.get("A")?.();
+  await first;
+  await turns();
+  expect(happened.at(-1)).toBe("A closed");
+  const second = change(changing, "B");
+  await turns();
+  await delivery.close(0);
+  await second;
+});
