@@ -17,8 +17,8 @@ const LONGEST_REMEMBERED = 512;
  */
 export function rememberedCredentials(sources: Pick<SourceDirectory, "version">): {
   find(header: string | undefined): Credentials | undefined;
-  /** `version`: of the sources, before it was looked up there. */
-  put(header: string, credentials: Credentials, version: number): void;
+  /** To be called in the same turn as the look-up in the sources. */
+  put(header: string, credentials: Credentials): void;
 } {
   const byHeader = new Map<string, Credentials>();
   let rememberedVersion = -1;
@@ -27,8 +27,9 @@ export function rememberedCredentials(sources: Pick<SourceDirectory, "version">)
       if (header === undefined || rememberedVersion !== sources.version) return undefined;
       return byHeader.get(header);
     },
-    put(header, credentials, version) {
-      if (version !== sources.version || header.length > LONGEST_REMEMBERED) return;
+    put(header, credentials) {
+      const { version } = sources;
+      if (header.length > LONGEST_REMEMBERED) return;
       if (version !== rememberedVersion || byHeader.size >= MOST_REMEMBERED) byHeader.clear();
       rememberedVersion = version;
       byHeader.set(header, credentials);

@@ -48,8 +48,8 @@ export interface Ingest {
     kind: MessageKind | undefined,
     readBody: () => Uint8Array | Promise<Uint8Array>,
   ): Promise<IngestSuccess>;
-  /** The source of a write key, in this region; rejects with `invalid_write_key` or `wrong_region`. */
-  authenticate(writeKey: string | undefined): Promise<Source>;
+  /** The source of a write key, in this region; throws `invalid_write_key` or `wrong_region`. */
+  authenticate(writeKey: string | undefined): Source;
 }
 
 /** A body that is larger, and has to be parsed, waits for its turn: half a megabyte of brackets takes 16 ms. */
@@ -94,8 +94,8 @@ export function createIngest(options: IngestOptions): Ingest {
     );
   };
 
-  const authenticate = async (writeKey: string | undefined): Promise<Source> =>
-    checked(writeKey, writeKey === undefined ? undefined : await sources.find(writeKey));
+  const authenticate = (writeKey: string | undefined): Source =>
+    checked(writeKey, writeKey === undefined ? undefined : sources.find(writeKey));
 
   const checked = (writeKey: string | undefined, source: Source | undefined): Source => {
     if (source === undefined) {
@@ -112,21 +112,22 @@ export function createIngest(options: IngestOptions): Ingest {
   };
 
   /** Who a request says that it is, if its headers say so. */
-  const credentials = async (header: string | undefined): Promise<Credentials | undefined> => {
+  const credentials = (header: string | undefined): Credentials | undefined => {
+    const known = remembered.find(header);
+    if (known !== undefined) return known;
     const writeKey = basicUser(header);
     if (writeKey === undefined) return undefined;
-    const { version } = sources;
-    const found = { writeKey, source: await authenticate(writeKey) };
-    if (header !== undefined) remembered.put(header, found, version);
+    const found = { writeKey, source: authenticate(writeKey) };
+    if (header !== undefined) remembered.put(header, found);
     return found;
   };
 
   /** Keys in the body that are no key of the source which the request is for. */
-  const foreignKeys = async (named: NamedKeys, source: Source): Promise<ReadonlySet<string>> => {
+  const foreignKeys = (named: NamedKeys, source: Source): ReadonlySet<string> => {
     const keys = named.ofRequest === undefined ? named.ofMessages : [named.ofRequest, ...named.ofMessages];
     if (keys.length === 0) return NO_KEYS;
     const foreign = new Set<string>();
-    for (const key of keys) if ((await sources.find(key))?.id !== source.id) foreign.add(key);
+    for (const key of keys) if (sources.find(key)?.id !== source.id) foreign.add(key);
     return foreign;
   };
 
@@ -160,14 +161,14 @@ export function createIngest(options: IngestOptions): Ingest {
     return suppressedItems(skimmed.keys, options.suppressions).size > 0 ? undefined : skimmed;
   };
 
-  const admitSkimmed = async (
+  const admitSkimmed = (
     body: Uint8Array,
     kind: MessageKind | undefined,
     { keys, writeKey }: SkimmedRequest,
     header: Credentials | undefined,
-  ): Promise<Admitted> => {
-    const source = header?.source ?? (await authenticate(writeKey));
-    if (writeKey !== undefined && header !== undefined && (await sources.find(writeKey))?.id !== source.id)
+  ): Admitted => {
+    const source = header?.source ?? authenticate(writeKey);
+    if (writeKey !== undefined && header !== undefined && sources.find(writeKey)?.id !== source.id)
       throw keysDisagree();
     admit(source, keys.length);
     const batch: NewBatch = {
@@ -184,20 +185,17 @@ export function createIngest(options: IngestOptions): Ingest {
   };
 
   /** What of a body is to be stored, and what is answered then. Nothing of the parsed body outlives this call. */
-  const admitBody = async (
+  const admitParsed = (
     body: Uint8Array,
     kind: MessageKind | undefined,
     header: Credentials | undefined,
     request: Pick<HttpRequest, "remoteAddress">,
-  ): Promise<Admitted> => {
-    const skimmed = skim(body, kind);
-    if (skimmed !== undefined) return admitSkimmed(body, kind, skimmed, header);
-    if (body.length > LIGHT_BYTES) await turn();
+  ): Admitted => {
     const opened = openRequest(body, kind);
     const named = namedKeys(opened);
     const writeKey = header?.writeKey ?? named.ofRequest ?? named.ofMessages[0];
-    const source = header?.source ?? (await authenticate(writeKey));
-    const foreign = await foreignKeys(named, source);
+    const source = header?.source ?? authenticate(writeKey);
+    const foreign = foreignKeys(named, source);
     if (named.ofRequest !== undefined && foreign.has(named.ofRequest)) throw keysDisagree();
 
     if (kind === undefined && !opened.isBatch)
@@ -234,30 +232,44 @@ export function createIngest(options: IngestOptions): Ingest {
     async take(request, kind, readBody) {
       const { authorization } = request.headers;
       // What can be refused without the body is: it is neither held nor parsed then.
-      const header =
-        remembered.find(authorization) ??
-        (await credentials(authorization).catch((error: unknown) => {
-          refuseWhole(error, undefined, undefined);
-          throw error;
-        }));
+      let header: Credentials | undefined;
+      try {
+        header = credentials(authorization);
+      } catch (error) {
+        refuseWhole(error, undefined, undefined);
+        throw error;
+      }
       assertStoring();
       if (header !== undefined) admit(header.source, 0);
       let body: Uint8Array | undefined;
-      let admitted: Admitted;
+      let acknowledged = (): void => {};
       try {
-        body = await readBody();
-        admitted = await admitBody(body, kind, header, request);
-      } catch (error) {
-        refuseWhole(error, header, body);
-        throw error;
+        let admitted: Admitted;
+        try {
+          body = await readBody();
+          const skimmed = skim(body, kind);
+          if (skimmed === undefined && body.length > LIGHT_BYTES) await turn();
+          // Keys and limits may have changed by now. From here to the log nothing waits, and a change waits for what is on its way.
+          acknowledged = sources.begin();
+          header = credentials(authorization);
+          admitted =
+            skimmed === undefined
+              ? admitParsed(body, kind, header, request)
+              : admitSkimmed(body, kind, skimmed, header);
+        } catch (error) {
+          refuseWhole(error, header, body);
+          throw error;
+        }
+        const { batch, refusals } = admitted;
+        if (kind !== undefined && refusals[0] !== undefined) throw invalidMessage(refusals[0]);
+        if (batch === undefined) return success(0, refusals);
+        const endTimer = metrics.appending();
+        const { duplicates } = await store.log.append(batch).finally(endTimer);
+        metrics.accepted(batch.keys.length, duplicates.length);
+        return success(batch.keys.length, refusals, duplicates.length);
+      } finally {
+        acknowledged();
       }
-      const { batch, refusals } = admitted;
-      if (kind !== undefined && refusals[0] !== undefined) throw invalidMessage(refusals[0]);
-      if (batch === undefined) return success(0, refusals);
-      const endTimer = metrics.appending();
-      const { duplicates } = await store.log.append(batch).finally(endTimer);
-      metrics.accepted(batch.keys.length, duplicates.length);
-      return success(batch.keys.length, refusals, duplicates.length);
     },
   };
 }

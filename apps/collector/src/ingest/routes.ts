@@ -63,7 +63,7 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
     });
   const settings: Handler = async (request) => {
     const writeKey = request.params.writeKey ?? "";
-    await ingest.authenticate(writeKey);
+    ingest.authenticate(writeKey);
     return {
       status: 200,
       headers: { "cache-control": "public, max-age=120" },

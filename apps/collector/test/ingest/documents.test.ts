@@ -19,7 +19,7 @@ const httpApi = page("reference/http-api.md");
 const metrics = createMetrics();
 const routes = ingestRoutes({
   store: openMemoryStore({ clock: systemClock }),
-  sources: { find: () => undefined, version: 0, close: () => {} },
+  sources: { find: () => undefined, version: 0, begin: () => () => {}, close: () => {} },
   clock: systemClock,
   logger: createLogger(),
   metrics,

@@ -59,10 +59,10 @@ test("a key's many spellings in headers as long as a header may be are not remem
   const spelling = (i: number, length: number) =>
     `Basic ${Buffer.from(`key:${i}`.padEnd(length)).toString("base64")}`;
   const heapBytes = heapBytesNow();
-  for (let i = 0; i < 1_000; i++) remembered.put(spelling(i, 11_000), credentials, 1);
+  for (let i = 0; i < 1_000; i++) remembered.put(spelling(i, 11_000), credentials);
   // All of them together are 15 MB.
   expect(heapBytesNow() - heapBytes).toBeLessThan(3_000_000);
-  remembered.put(spelling(1, 60), credentials, 1);
+  remembered.put(spelling(1, 60), credentials);
   expect(remembered.find(spelling(1, 60))).toBe(credentials);
   expect(remembered.find(spelling(1, 11_000))).toBeUndefined();
 });

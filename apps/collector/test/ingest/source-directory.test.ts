@@ -1,84 +1,83 @@
 import { expect, test } from "vitest";
 import { openSourceDirectory } from "../../src/ingest/source-directory.js";
 import { DOCUMENT_KINDS, type SourceDocument } from "../../src/store/documents.js";
+import { memoryConfigStore } from "../../src/store/memory/config-store.js";
 import type { ConfigStore } from "../../src/store/store.js";
 
-const SHOP: SourceDocument = {
-  name: "Shop",
-  kind: "web",
-  createdAt: "2026-11-21T00:00:00.000Z",
-  writeKeys: [{ key: "wk_shop", createdAt: "2026-11-21T00:00:00.000Z" }],
-  blockedEvents: [],
-};
+const CREATED_AT = "2026-11-21T00:00:00.000Z";
 
-test("requests that come in while a change is read wait for that reading, and do not make it begin anew", async () => {
-  let readings = 0;
-  let announce: () => void = () => {};
-  let duringReading: () => void = () => {};
-  const config = {
-    async list() {
-      readings++;
-      duringReading();
-      return [{ id: "shop", version: 1, value: SHOP }];
-    },
-    watch(listener: (change: { kind: string; id: string }) => void) {
-      announce = () => listener({ kind: DOCUMENT_KINDS.source, id: "shop" });
-      return () => {};
-    },
-  } as unknown as ConfigStore;
-  const directory = await openSourceDirectory(config);
-  // Load that does not wait for answers: each reading of the configuration sees another request.
-  duringReading = () => {
-    if (readings < 100) queueMicrotask(() => directory.find("wk_shop"));
+function shop(...keys: readonly string[]): SourceDocument {
+  return {
+    name: "Shop",
+    kind: "web",
+    createdAt: CREATED_AT,
+    writeKeys: keys.map((key) => ({ key, createdAt: CREATED_AT })),
+    blockedEvents: [],
   };
-  readings = 0;
-  announce();
-  expect(await directory.find("wk_shop")).toMatchObject({ id: "shop" });
-  expect(readings).toBe(1);
-  expect(directory.find("wk_shop")).toMatchObject({ id: "shop" });
+}
+
+function put(config: ConfigStore, id: string, ...keys: readonly string[]): Promise<unknown> {
+  return config.put(DOCUMENT_KINDS.source, id, shop(...keys));
+}
+
+/** Lets everything that is ready go on. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("finds a source by each of its keys as soon as the change resolves, and has another version then", async () => {
+  const config = memoryConfigStore();
+  await put(config, "shop", "wk_1");
+  const directory = await openSourceDirectory(config);
+  expect(directory.find("wk_1")).toEqual({ id: "shop" });
+  const { version } = directory;
+  await put(config, "shop", "wk_2", "wk_3");
+  expect(directory.find("wk_1")).toBeUndefined();
+  expect(directory.find("wk_3")).toEqual({ id: "shop" });
+  expect(directory.version).not.toBe(version);
+  await config.delete(DOCUMENT_KINDS.source, "shop");
+  expect(directory.find("wk_2")).toBeUndefined();
   directory.close();
 });
 
-test("a change that is announced while one is read is read too", async () => {
-  let readings = 0;
-  let announce: () => void = () => {};
-  const config = {
-    async list() {
-      readings++;
-      const value = readings < 3 ? SHOP : { ...SHOP, writeKeys: [] };
-      await Promise.resolve();
-      if (readings === 2) announce();
-      return [{ id: "shop", version: readings, value }];
+test("a change that is made while the sources are read is not taken back by what was read", async () => {
+  const config = memoryConfigStore();
+  await put(config, "shop", "wk_1");
+  await put(config, "gone", "wk_gone");
+  const slow: ConfigStore = {
+    ...config,
+    async list<T>(kind: string) {
+      const documents = await config.list<T>(kind);
+      await put(config, "shop", "wk_2");
+      await config.delete(DOCUMENT_KINDS.source, "gone");
+      return documents;
     },
-    watch(listener: (change: { kind: string; id: string }) => void) {
-      announce = () => listener({ kind: DOCUMENT_KINDS.source, id: "shop" });
-      return () => {};
-    },
-  } as unknown as ConfigStore;
-  const directory = await openSourceDirectory(config);
-  announce();
-  expect(await directory.find("wk_shop")).toBeUndefined();
+  };
+  const directory = await openSourceDirectory(slow);
+  expect(["wk_1", "wk_2", "wk_gone"].map((key) => directory.find(key)?.id)).toEqual([
+    undefined,
+    "shop",
+    undefined,
+  ]);
   directory.close();
 });
 
-test("a reading that failed is made up for by the next look-up", async () => {
-  let fails = false;
-  let announce: () => void = () => {};
-  const config = {
-    async list() {
-      if (fails) throw new Error("the disk");
-      return [{ id: "shop", version: 1, value: SHOP }];
-    },
-    watch(listener: (change: { kind: string; id: string }) => void) {
-      announce = () => listener({ kind: DOCUMENT_KINDS.source, id: "shop" });
-      return () => {};
-    },
-  } as unknown as ConfigStore;
+test("a change waits for messages that are on their way to the log under what held before, and for no later ones", async () => {
+  const config = memoryConfigStore();
+  await put(config, "shop", "wk_1");
   const directory = await openSourceDirectory(config);
-  fails = true;
-  announce();
-  await expect(directory.find("wk_shop")).rejects.toThrow("the disk");
-  fails = false;
-  expect(await directory.find("wk_shop")).toMatchObject({ id: "shop" });
+  const happened: string[] = [];
+  const endFirst = directory.begin();
+  const changes = ["wk_2", "wk_3"].map(async (key) => {
+    await put(config, "shop", key);
+    happened.push(key);
+  });
+  const endLater = directory.begin();
+  expect(directory.find("wk_3")).toEqual({ id: "shop" });
+  await turn();
+  expect(happened).toEqual([]);
+  endFirst();
+  await Promise.all(changes);
+  expect(happened).toEqual(["wk_2", "wk_3"]);
+  endLater();
+  await put(config, "shop", "wk_4");
   directory.close();
 });

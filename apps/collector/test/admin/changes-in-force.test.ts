@@ -1,0 +1,218 @@
+import { createHmac } from "node:crypto";
+import { connect } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type CollectorWorld, openCollector } from "../audiences/collector-world.js";
+import { closeReceivers, type Received, startReceiver } from "../delivery/receiver.js";
+
+/** Changes of each kind; after each one a few messages are sent. */
+const CHANGES = 10;
+const MESSAGES = 4;
+
+closeReceivers();
+
+let world: CollectorWorld;
+let others: OtherClients;
+
+beforeEach(async () => {
+  world = await openCollector();
+  others = await changeOtherDestinations(world, 8);
+});
+
+afterEach(async () => {
+  await others.stop();
+  await world.close();
+});
+
+interface OtherClients {
+  stop(): Promise<void>;
+}
+
+/** Clients that change destinations of their own, one change after the other, until they are stopped. */
+async function changeOtherDestinations(world: CollectorWorld, clients: number): Promise<OtherClients> {
+  let isStopped = false;
+  const ids = await Promise.all(
+    Array.from({ length: clients }, (_, index) => world.webhook(`http://127.0.0.1:9/other-${index}`, [])),
+  );
+  const loops = ids.map(async (id) => {
+    for (let change = 0; !isStopped; change++) {
+      const { status } = await world.api("PATCH", `/destinations/${id}`, {
+        settings: { sharedSecret: `secret ${change}` },
+        enabled: change % 3 !== 0,
+      });
+      expect(status).toBe(200);
+    }
+  });
+  return {
+    stop: async () => {
+      isStopped = true;
+      await Promise.all(loops);
+    },
+  };
+}
+
+/** Changes something through the control API, then sends messages that are named after the change. */
+async function changeAndSend(
+  change: (number: number) => { readonly path: string; readonly body: object },
+): Promise<void> {
+  for (let number = 0; number < CHANGES; number++) {
+    const { path, body } = change(number);
+    const answer = await world.api("PATCH", path, body);
+    expect(answer.status).toBe(200);
+    await Promise.all(
+      idsOf(number).map((messageId) =>
+        world.send([{ type: "track", event: "Ordered", userId: "u1", messageId }]),
+      ),
+    );
+  }
+}
+
+function idsOf(change: number): string[] {
+  return Array.from({ length: MESSAGES }, (_, index) => `m-${change}-${index}`);
+}
+
+function changeOf({ messageId }: Pick<Received, "messageId">): number {
+  return Number(messageId.split("-")[1]);
+}
+
+async function statesOf(change: number): Promise<string[]> {
+  const details = await Promise.all(idsOf(change).map((id) => world.api("GET", `/messages/${id}`)));
+  return details.map(({ body }) => body.outcomes?.[0]?.state ?? "none");
+}
+
+describe("what is acknowledged after a change was answered obeys it, while other clients change other destinations", () => {
+  test("the URL", async () => {
+    const receivers = [await startReceiver(), await startReceiver()];
+    const id = await world.webhook(receivers[0]?.url ?? "", [world.sourceId]);
+    await changeAndSend((number) => ({
+      path: `/destinations/${id}`,
+      body: { settings: { webhooks: [{ url: receivers[(number + 1) % 2]?.url }] } },
+    }));
+    await Promise.all(receivers.map((receiver) => receiver.until((CHANGES * MESSAGES) / 2)));
+    const wrong = receivers.flatMap(({ received }, index) =>
+      received.filter((request) => (changeOf(request) + 1) % 2 !== index),
+    );
+    expect(wrong.map(({ messageId }) => messageId)).toEqual([]);
+  });
+
+  test("the shared secret", async () => {
+    const receiver = await startReceiver();
+    const id = await world.webhook(receiver.url, [world.sourceId]);
+    await changeAndSend((number) => ({
+      path: `/destinations/${id}`,
+      body: { settings: { sharedSecret: `secret ${number}` } },
+    }));
+    await receiver.until(CHANGES * MESSAGES);
+    const wrong = receiver.received.filter((request) => {
+      const signature = createHmac("sha1", `secret ${changeOf(request)}`)
+        .update(request.body)
+        .digest("hex");
+      return request.headers["x-signature"] !== signature;
+    });
+    expect(wrong.map(({ messageId }) => messageId)).toEqual([]);
+  });
+
+  test("a source's block list", async () => {
+    const receiver = await startReceiver();
+    await world.webhook(receiver.url, [world.sourceId]);
+    await changeAndSend((number) => ({
+      path: `/sources/${world.sourceId}`,
+      body: { blockedEvents: number % 2 === 0 ? ["Ordered"] : [] },
+    }));
+    for (let number = 0; number < CHANGES; number++) {
+      const expected = number % 2 === 0 ? "filtered" : "delivered";
+      await expect.poll(() => statesOf(number), { timeout: 10_000 }).toEqual(idsOf(0).map(() => expected));
+    }
+  });
+
+  test("a destination's filter", async () => {
+    const receiver = await startReceiver();
+    const id = await world.webhook(receiver.url, [world.sourceId]);
+    await changeAndSend((number) => ({
+      path: `/destinations/${id}`,
+      body: { filters: number % 2 === 0 ? [{ events: ["Ordered"], action: { kind: "drop" } }] : [] },
+    }));
+    for (let number = 0; number < CHANGES; number++) {
+      const expected = number % 2 === 0 ? "filtered" : "delivered";
+      await expect.poll(() => statesOf(number), { timeout: 10_000 }).toEqual(idsOf(0).map(() => expected));
+    }
+  });
+
+  test("whether the destination is enabled", async () => {
+    const receiver = await startReceiver();
+    const id = await world.webhook(receiver.url, [world.sourceId]);
+    await changeAndSend((number) => ({ path: `/destinations/${id}`, body: { enabled: number % 2 === 1 } }));
+    for (let number = 0; number < CHANGES; number++) {
+      const expected = number % 2 === 0 ? "skipped" : "delivered";
+      await expect.poll(() => statesOf(number), { timeout: 10_000 }).toEqual(idsOf(0).map(() => expected));
+    }
+    expect(receiver.received.filter((request) => changeOf(request) % 2 === 0)).toEqual([]);
+  });
+
+  test("whether the destination exists", async () => {
+    const receiver = await startReceiver();
+    for (let number = 0; number < CHANGES; number++) {
+      const id = await world.webhook(receiver.url, [world.sourceId]);
+      const { status } = await world.api("DELETE", `/destinations/${id}`);
+      expect(status).toBe(204);
+      await world.send(idsOf(number).map((messageId) => ({ type: "page", userId: "u1", messageId })));
+    }
+    const last = await world.webhook(receiver.url, [world.sourceId]);
+    await world.send([{ type: "page", userId: "u1", messageId: "last" }]);
+    await receiver.until(1);
+    expect(receiver.received.map(({ messageId }) => messageId)).toEqual(["last"]);
+    expect(last).toMatch(/^dst_/);
+  });
+});
+
+describe("a request that came in before its write key was deleted", () => {
+  test("is refused when its body ends after the deletion was answered", async () => {
+    const { body } = await world.api("POST", `/sources/${world.sourceId}/write-keys`);
+    const key: string = body.writeKeys.at(-1).key;
+    const request = openRequest(key, '{"type":"page","userId":"u1","messageId":"late"}');
+    await request.begin();
+    const { status } = await world.api("DELETE", `/sources/${world.sourceId}/write-keys/${key}`);
+    expect(status).toBe(204);
+    expect(await request.end()).toContain("401");
+    expect((await world.api("GET", "/messages/late")).body.state).not.toBe("delivered");
+  });
+});
+
+/** A request whose head and first byte are sent with `begin`, the rest with `end`, which resolves with the status line. */
+function openRequest(key: string, body: string) {
+  const { hostname, port } = new URL(world.collector.url);
+  const socket = connect(Number(port), hostname);
+  const head = [
+    "POST /v1/page HTTP/1.1",
+    `Host: ${hostname}`,
+    `Authorization: Basic ${btoa(`${key}:`)}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Expect: 100-continue",
+    "Connection: close",
+  ];
+  let text = "";
+  const heard = (until: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const check = (): void => {
+        if (until()) resolve();
+      };
+      socket.on("data", check);
+      socket.on("close", () => resolve());
+      check();
+    });
+  socket.on("data", (chunk) => {
+    text += String(chunk);
+  });
+  return {
+    begin: async () => {
+      socket.write(`${head.join("\r\n")}\r\n\r\n`);
+      // The collector reads the body once it knows whose request it is.
+      await heard(() => text.includes("100 Continue"));
+      socket.write(body.slice(0, 1));
+    },
+    end: async () => {
+      socket.write(body.slice(1));
+      await heard(() => /HTTP\/1\.1 [2-5]/.test(text));
+      return /HTTP\/1\.1 [2-5].*/.exec(text)?.[0] ?? text;
+    },
+  };
+}
