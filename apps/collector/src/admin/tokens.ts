@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { TokenAccess, TokenView } from "@sluice/protocol";
 import { backgroundClock, type Clock } from "@sluice/resilience";
 import { DOCUMENT_KINDS } from "../store/documents.js";
+import { mirrorDocuments } from "../store/mirror-documents.js";
 import type { ConfigStore, Versioned } from "../store/store.js";
 import { newId, randomText } from "./new-id.js";
 
@@ -59,36 +60,27 @@ export async function openTokens({
   clock = backgroundClock,
   configured,
 }: TokensOptions): Promise<Tokens> {
-  let byHash = new Map<string, KnownToken>();
+  const byHash = new Map<string, KnownToken>();
   const listeners = new Map<string, Set<() => void>>();
-  let loads = 0;
 
   const isKnown = (id: string): boolean => {
     for (const token of byHash.values()) if (token.id === id) return true;
     return false;
   };
-  const tellRevoked = (): void => {
-    for (const [id, calls] of listeners) {
-      if (isKnown(id)) continue;
-      listeners.delete(id);
-      for (const call of calls) call();
-    }
+  const forget = (id: string): void => {
+    for (const [hash, token] of byHash) if (token.id === id) byHash.delete(hash);
   };
-  const load = async (): Promise<void> => {
-    loads += 1;
-    const turn = loads;
-    const documents = await config.list<TokenDocument>(DOCUMENT_KINDS.token);
-    // A later change is being read: this list may still hold a token that it revoked.
-    if (turn !== loads) return;
-    byHash = new Map(documents.map((document) => [document.value.hash, viewOf(document)]));
-    if (configured !== undefined) byHash.set(hashToken(configured), CONFIGURED);
-    tellRevoked();
+  const notifyRevoked = (id: string): void => {
+    const calls = listeners.get(id);
+    listeners.delete(id);
+    for (const call of calls ?? []) call();
   };
-  await load();
-  const unwatch = config.watch((change) => {
-    // A failing store keeps the tokens that were known; the next change reads them again.
-    if (change.kind === DOCUMENT_KINDS.token) load().catch(() => {});
+  const mirror = await mirrorDocuments<TokenDocument>(config, DOCUMENT_KINDS.token, (id, document) => {
+    forget(id);
+    if (document !== undefined) byHash.set(document.value.hash, viewOf(document));
+    else notifyRevoked(id);
   });
+  if (configured !== undefined) byHash.set(hashToken(configured), CONFIGURED);
 
   return {
     verify: (token) => byHash.get(hashToken(token)),
@@ -101,16 +93,11 @@ export async function openTokens({
         createdAt: new Date(clock.now()).toISOString(),
       };
       const document = await into.put(DOCUMENT_KINDS.token, newId("tok"), value, 0);
-      const view = viewOf(document);
-      byHash.set(value.hash, view);
-      return { view, token };
+      return { view: viewOf(document), token };
     },
     async revoke(id) {
       if (id === CONFIGURED.id && configured !== undefined) return "configured";
-      if (!(await config.delete(DOCUMENT_KINDS.token, id))) return "unknown";
-      for (const [hash, token] of byHash) if (token.id === id) byHash.delete(hash);
-      tellRevoked();
-      return "revoked";
+      return (await config.delete(DOCUMENT_KINDS.token, id)) ? "revoked" : "unknown";
     },
     onRevoked(id, listener) {
       if (!isKnown(id)) {
@@ -126,7 +113,7 @@ export async function openTokens({
       };
     },
     list: () => [...byHash.values()],
-    close: unwatch,
+    close: () => mirror.close(),
   };
 }
 

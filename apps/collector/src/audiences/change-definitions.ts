@@ -21,7 +21,7 @@ import {
   type ComputedTraitDocument,
 } from "./definitions.js";
 import { audiencesNamed } from "./evaluate.js";
-import { inTurn } from "./in-turn.js";
+import { inTurnByKey } from "./in-turn.js";
 import { circle } from "./plan.js";
 
 /** What is wrong with a definition: the field, and a sentence. */
@@ -54,21 +54,21 @@ export interface DefinitionParts {
 const LONGEST_MS = 365 * 24 * 60 * 60 * 1_000;
 const LONGEST_NAME = 200;
 
-/** One at a time: of two that are made at once under one name, the second finds the key taken. */
-const making = inTurn();
+/** By key, one at a time: of two that are made at once under one name, the second finds the key taken. */
+const making = inTurnByKey();
 
 export function createAudience(
   parts: DefinitionParts,
   input: AudienceInput,
 ): Promise<DefinitionChange<AudienceDocument>> {
-  return making(() => makeAudience(parts, input));
+  return making(audienceKey(input.name), () => makeAudience(parts, input));
 }
 
 export function createComputedTrait(
   parts: DefinitionParts,
   input: ComputedTraitInput,
 ): Promise<DefinitionChange<ComputedTraitDocument>> {
-  return making(() => makeComputedTrait(parts, input));
+  return making(audienceKey(input.name), () => makeComputedTrait(parts, input));
 }
 
 async function makeAudience(

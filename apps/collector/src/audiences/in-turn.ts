@@ -7,3 +7,18 @@ export function inTurn(): <Result>(work: () => Promise<Result>) => Promise<Resul
     return result;
   };
 }
+
+/** The same for each key by itself: work of one key does not wait for that of another. */
+export function inTurnByKey(): <Result>(key: string, work: () => Promise<Result>) => Promise<Result> {
+  const last = new Map<string, Promise<unknown>>();
+  return (key, work) => {
+    const result = (last.get(key) ?? Promise.resolve()).then(work, work);
+    const ended = result
+      .catch(() => {})
+      .then(() => {
+        if (last.get(key) === ended) last.delete(key);
+      });
+    last.set(key, ended);
+    return result;
+  };
+}

@@ -63,8 +63,6 @@ export interface Audiences {
    * within a second: it may be short, or empty, and have a next one.
    */
   values(traitId: string, page: PageRequest): Promise<Page<UserValueView> | undefined>;
-  /** Resolves when the definitions are taken up as they were at the call. */
-  takeUp(): Promise<void>;
   /** Resolves when all that was acknowledged before the call is counted, or after ten seconds of hurrying. */
   counted(): Promise<void>;
   /** The ids under which a user's messages stand, the given one included. */
@@ -180,10 +178,19 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   let rouse = deferred();
   const wake = (): void => rouse.resolve();
   const stopListening = log.onAppend(wake);
+  /** Resolves when the definitions are taken up as they were at the call. */
+  const takenUp = (): Promise<void> => {
+    const waiter = deferred();
+    waiters.push(waiter);
+    endRest();
+    return waiter.promise;
+  };
   const stopWatching = store.config.watch(({ kind }) => {
-    if (kind !== AUDIENCE && kind !== COMPUTED_TRAIT && kind !== SUPPRESSION) return;
+    const isDefinition = kind === AUDIENCE || kind === COMPUTED_TRAIT;
+    if (!isDefinition && kind !== SUPPRESSION) return;
     isDefinitionStale = true;
     wake();
+    return isDefinition ? takenUp() : undefined;
   });
   const waitForWork = async (): Promise<void> => {
     let cancel: CancelTimer = () => {};
@@ -377,14 +384,6 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
         if (after === undefined) return { items };
         if (items.length === limit || clock.monotonic() >= untilMs) return { items, nextCursor: after };
       }
-    },
-    takeUp: () => {
-      const waiter = deferred();
-      waiters.push(waiter);
-      isDefinitionStale = true;
-      endRest();
-      wake();
-      return waiter.promise;
     },
     counted: () => fresh({ isHurried: true }),
     identitiesOf: (userId) => engine.identitiesOf(userId),

@@ -55,22 +55,17 @@ export async function openSuppressions({
   /** Up to where what the log had of an id was purged. */
   const purges = new Map<string, Offset>();
 
-  const load = async (id: string): Promise<void> => {
-    const document = await config.get<SuppressionDocument>(SUPPRESSION, id);
-    if (document === undefined) documents.delete(id);
-    else documents.set(id, document.value);
-  };
   for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION)) documents.set(id, value);
-  // A change of this process is known before its promise resolves; this is for changes of others.
-  const stopWatching = config.watch(({ kind, id }) => {
-    if (kind === SUPPRESSION) load(id).catch(() => {});
+  const stopWatching = config.watch(({ kind, id, document }) => {
+    if (kind !== SUPPRESSION) return;
+    if (document === undefined) documents.delete(id);
+    else documents.set(id, document.value as SuppressionDocument);
   });
 
   const spansOf = (userId: string): readonly SuppressedSpan[] =>
     documents.size === 0 ? [] : (documents.get(digestOf(userId))?.spans ?? []);
   const put = async (id: string, document: SuppressionDocument): Promise<void> => {
     await config.put(SUPPRESSION, id, document);
-    documents.set(id, document);
   };
   const isOpen = ({ spans }: SuppressionDocument): boolean => spans.at(-1)?.upTo === undefined;
 

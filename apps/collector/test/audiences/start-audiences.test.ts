@@ -393,13 +393,12 @@ test("a schedule is kept while history is read for another definition", async ()
   };
   const sync = { initialDelayMs: 0, everyMs: 60_000 };
   await store.config.put(AUDIENCE, "pros", { ...PROS.document, sync });
-  const started = await start(engine);
+  await start(engine);
   await identify("bob", "pro");
   await clock.advance(59_000);
   expect(happened).toEqual([]);
   clock.jump(1_000);
   await store.config.put(AUDIENCE, "buyers", { ...BUYERS, key: "buyers" });
-  await started.takeUp();
   await clock.advance(0);
   expect(happened.filter((what) => what === "history").length).toBeGreaterThanOrEqual(4);
   expect(happened.slice(0, 2)).toContain("told");

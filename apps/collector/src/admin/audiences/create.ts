@@ -20,7 +20,6 @@ export const createAudience = (audiences: Audiences) =>
       const audience = acceptDefinition(
         await create({ store, clock, id: newId("aud") }, body as AudienceInput),
       );
-      await audiences.takeUp();
       return { status: 201, body: await audienceView(audience, audiences) };
     },
   });

@@ -20,13 +20,12 @@ import { whyInAudience } from "./why.js";
 
 /** The endpoints of audiences, computed traits and profiles, for `adminRoutes`. */
 export function audienceEndpoints(audiences: Audiences): Endpoint[] {
-  return [
+  const ofAudiences = [
     createAudience,
     listAudiences,
     previewAudience,
     getAudience,
     patchAudience,
-    deleteAudience,
     listMembers,
     whyInAudience,
     createComputedTrait,
@@ -34,9 +33,9 @@ export function audienceEndpoints(audiences: Audiences): Endpoint[] {
     previewComputedTrait,
     getComputedTrait,
     patchComputedTrait,
-    deleteComputedTrait,
     listValues,
     whyValue,
     getProfile,
   ].map((make) => make(audiences));
+  return [...ofAudiences, deleteAudience, deleteComputedTrait];
 }

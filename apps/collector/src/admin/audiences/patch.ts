@@ -20,7 +20,6 @@ export const patchAudience = (audiences: Audiences) =>
     async handle(request, { store }) {
       const known = await findToChange(findAudience, store.config, request);
       const audience = acceptDefinition(await patch(store, known, request.body as AudiencePatch));
-      await audiences.takeUp();
       return { status: 200, body: await audienceView(audience, audiences) };
     },
   });

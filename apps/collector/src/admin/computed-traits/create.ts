@@ -17,7 +17,6 @@ export const createComputedTrait = (audiences: Audiences) =>
     errors: ["conflict"],
     async handle({ body }, { store, clock }) {
       const computed = acceptDefinition(await create({ store, clock, id: newId("ctr") }, body));
-      await audiences.takeUp();
       return { status: 201, body: await computedTraitView(computed, audiences) };
     },
   });

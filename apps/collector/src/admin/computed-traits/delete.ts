@@ -1,20 +1,17 @@
 import { removeComputedTrait } from "../../audiences/change-definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
 import { acceptRemoval } from "../audiences/accept-definition.js";
 import { endpoint } from "../endpoint.js";
 
-export const deleteComputedTrait = (audiences: Audiences) =>
-  endpoint({
-    name: "computed_traits.delete",
-    method: "DELETE",
-    path: "/computed-traits/:id",
-    summary: "Delete a computed trait: nothing more is sent",
-    access: "write",
-    answers: { status: 204, description: "It is gone" },
-    errors: ["not_found"],
-    async handle({ params }, { store }) {
-      acceptRemoval(await removeComputedTrait(store, params.id ?? ""));
-      await audiences.takeUp();
-      return { status: 204 };
-    },
-  });
+export const deleteComputedTrait = endpoint({
+  name: "computed_traits.delete",
+  method: "DELETE",
+  path: "/computed-traits/:id",
+  summary: "Delete a computed trait: nothing more is sent",
+  access: "write",
+  answers: { status: 204, description: "It is gone" },
+  errors: ["not_found"],
+  async handle({ params }, { store }) {
+    acceptRemoval(await removeComputedTrait(store, params.id ?? ""));
+    return { status: 204 };
+  },
+});

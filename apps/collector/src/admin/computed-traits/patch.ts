@@ -19,7 +19,6 @@ export const patchComputedTrait = (audiences: Audiences) =>
     async handle(request, { store }) {
       const known = await findToChange(findComputedTrait, store.config, request);
       const computed = acceptDefinition(await patch(store, known, request.body));
-      await audiences.takeUp();
       return { status: 200, body: await computedTraitView(computed, audiences) };
     },
   });
