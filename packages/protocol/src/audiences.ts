@@ -229,6 +229,24 @@ export interface ComputedTraitPreview {
   readonly tookMs: number;
 }
 
+/** Messages that audiences do not count, because the engine failed over them again and again. */
+export interface SetAsideView {
+  /** Absent where the whole request cannot be read. */
+  readonly messageId?: string;
+  readonly sourceId: string;
+  readonly receivedAt: string;
+  /** 1, or the messages of a request that cannot be read. */
+  readonly messages: number;
+}
+
+/** Answer of `GET /api/v1/audience-engine`. */
+export interface AudienceEngineView {
+  /** Messages of the log that are not counted yet. */
+  readonly behind: number;
+  /** Oldest first; the latest 1,000. */
+  readonly setAside: readonly SetAsideView[];
+}
+
 /** Answer of `GET /api/v1/profiles/:userId`. */
 export interface ProfileView {
   readonly userId?: string;
@@ -243,6 +261,8 @@ export interface ProfileView {
   }[];
   /** Ids that this profile answers to, its own included. */
   readonly identities: { readonly userIds: readonly string[]; readonly anonymousIds: readonly string[] };
+  /** Values that came and were left out because the profile is full. Absent: none. */
+  readonly leftOut?: { readonly traits: number; readonly ids: number };
   readonly firstSeenAt: string;
   readonly lastSeenAt: string;
 }

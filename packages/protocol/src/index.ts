@@ -41,6 +41,7 @@ export type {
 export { RATE_SPAN_NAMES } from "./admin.js";
 export { audienceKey } from "./audience-key.js";
 export {
+  type AudienceEngineView,
   type AudienceInput,
   type AudiencePatch,
   type AudiencePreview,
@@ -55,6 +56,7 @@ export {
   type Explanation,
   type MemberView,
   type ProfileView,
+  type SetAsideView,
   type SyncSchedule,
   type SyncView,
   type UserValueView,

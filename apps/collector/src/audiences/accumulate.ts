@@ -20,6 +20,9 @@ export const MOST_LIST_BYTES = 24_576;
 /** Events within a window that a computed trait is made of, at most so many a user: the latest stay. */
 export const MOST_EVENTS = 10_000;
 
+/** Bytes of the JSON of those events' values together, at most. */
+export const MOST_EVENTS_BYTES = 256 * 1_024;
+
 /** One event's part in a figure. */
 interface Item {
   readonly atMs: number;
@@ -330,11 +333,26 @@ function differentOf(entries: readonly Entry[]): Accumulation {
 
 /** The latest of ordered events, bounded. */
 function latestOf(items: readonly Item[]): Accumulation {
-  const over = items.length - MOST_EVENTS;
+  const over = Math.max(items.length - MOST_EVENTS, items.length - fitting(items));
   const oldest = items[over - 1];
   if (oldest === undefined) return { items };
   return { items: items.slice(over), leftOut: { n: over, lastMs: oldest.atMs } };
 }
+
+/** How many of the latest have values that fit together. */
+function fitting(items: readonly Item[]): number {
+  // As long as they fit at their largest, they need not be looked at.
+  if (items.length * MOST_VALUE_BYTES <= MOST_EVENTS_BYTES) return items.length;
+  let bytes = 0;
+  for (let count = 0; count < items.length; count++) {
+    const { value } = items[items.length - 1 - count] as Item;
+    bytes += typeof value === "number" ? NUMBER_BYTES : bytesOf(value);
+    if (bytes > MOST_EVENTS_BYTES) return count;
+  }
+  return items.length;
+}
+/** Less than a number takes on the average: ten thousand of them always fit. */
+const NUMBER_BYTES = 8;
 
 function bytesOf(value: unknown): number {
   return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));

@@ -15,6 +15,7 @@ import {
 import { digestOf, type SuppressedSpan } from "../store/suppressions.js";
 import type { Accumulation } from "./accumulate.js";
 import { aspectKey, nextChangeMs } from "./aspect.js";
+import { type Attempt, beginMessage, beginRequest, isOneByOne, nextAttempt, type Span } from "./attempt.js";
 import { BoundedMap } from "./bounded-map.js";
 import {
   accumulationOf,
@@ -44,14 +45,19 @@ import { anonymousIdentity, identificationOf, userIdentity } from "./identities.
 import { inTurn } from "./in-turn.js";
 import { keepUpWith, readingOf, release, setDue, tellAdded } from "./keep-up.js";
 import { AUDIENCE_SOURCE_ID } from "./owed-message.js";
+import type { Plan } from "./plan.js";
 import { type Previewed, type Previewer, type PreviewQuestion, previewer } from "./preview.js";
 import { decodeProfile, type Profile, userFields } from "./profile.js";
+import type { LeftOutOfProfile } from "./profile-bounds.js";
 import { namesOf, viewOf } from "./profile-view.js";
 import { type IsNeeded, type LogMessage, readMessages } from "./read-messages.js";
+import { SCANNED_BYTES } from "./scanned-bytes.js";
+import { isSetAside, MOST_SET_ASIDE, readable, type SetAside } from "./set-aside.js";
 import { type Numbers, type Remembered, Step } from "./step.js";
 import {
   addressed,
   fetchFor,
+  isFetched,
   removeProfile,
   settleDue,
   takeMessage,
@@ -62,8 +68,29 @@ import { eventsOf } from "./track-events.js";
 
 /** Profiles of one step of a sync. */
 const STEP_PROFILES = 500;
+/** What remembered profiles may take of the heap, about; their ids a quarter of it. */
+const REMEMBERED_BYTES = 48 * 1_024 * 1_024;
 /** Profiles in which one reading looks for values. */
 const READ_PROFILES = 2_000;
+
+/** Documents of the engine: see `#attempted` and `#giveUp`. */
+const ATTEMPT = "attempt";
+const SET_ASIDE = "set-aside";
+
+function lastOf(batch: StoredBatch): Offset {
+  return offsetAt(batch.first, lastMessageIndex(batch));
+}
+
+/** A message's id, where it is known: it may not be read when nothing more is asked of the message. */
+function idOf({ message, offset }: LogMessage, { first, madeIds }: StoredBatch): { messageId?: string } {
+  const id = new Map(madeIds).get(offset - first) ?? message.messageId;
+  return typeof id === "string" ? { messageId: id } : {};
+}
+
+function neededBy({ aspectsByEvent }: Plan): IsNeeded {
+  return (type, event) =>
+    type === "identify" || type === "alias" || (type === "track" && aspectsByEvent.has(event as string));
+}
 
 /** A definition's state as it is stored; an older version did not count what is left out. */
 function asState(json: string): DefinitionState {
@@ -82,11 +109,17 @@ export interface EngineStatus {
   readonly wakeAtMs?: number;
   /** Events of which nothing is in the computed traits they belong to, because a limit was reached. */
   readonly leftOut: number;
+  /** How many of the messages that are not counted, because the engine failed over them, are remembered. */
+  readonly setAside: number;
 }
 
 /** What a step leaves to its caller: messages that are to be appended to the log, in order, and `paid` afterwards. */
 export interface StepResult {
   readonly owed: readonly OwedMessage[];
+  /** What was left out of profiles that are full. */
+  readonly leftOut: Readonly<LeftOutOfProfile>;
+  /** Messages that were given up. */
+  readonly setAside: readonly SetAside[];
   readonly status: EngineStatus;
 }
 
@@ -113,7 +146,7 @@ export interface UserIds {
 }
 
 export interface AudienceEngineOptions {
-  /** Profiles kept in memory. Default: 20,000. */
+  /** Profiles kept in memory, as far as they fit into 48 MB. Default: 20,000. */
   readonly rememberedProfiles?: number;
 }
 
@@ -132,12 +165,15 @@ export class AudienceEngine {
   #loaded: EngineState | undefined;
   /** Messages up to it are in the log; stored with the next commit. */
   #paidUpTo: number | undefined;
+  /** Messages that were begun and not finished. */
+  #attempt: Attempt | undefined;
+  #isStarted = false;
 
   constructor(store: ProfileStore, { rememberedProfiles = 20_000 }: AudienceEngineOptions = {}) {
     this.#store = store;
     this.#remembered = {
-      profiles: new BoundedMap(rememberedProfiles),
-      identities: new BoundedMap(rememberedProfiles * 2),
+      profiles: new BoundedMap({ entries: rememberedProfiles, bytes: REMEMBERED_BYTES }),
+      identities: new BoundedMap({ entries: rememberedProfiles * 2, bytes: REMEMBERED_BYTES / 4 }),
     };
   }
 
@@ -180,28 +216,156 @@ export class AudienceEngine {
 
   /**
    * Counts the next messages of the log, each at the time of its receipt: a backlog changes nothing of what is told but when it is.
-   * What time alone has changed since is left to `tick`.
+   * What time alone has changed since is left to `tick`. It may stop before the last one, when it has taken much into memory.
+   *
+   * What it is about to count is stored first: messages over which the engine died, or failed, twice are then taken one by one, and the
+   * one over which it does so again is set aside.
    */
   consume(batches: readonly StoredBatch[], nowMs: number): Promise<StepResult> {
-    return this.#step(nowMs, async (step, loaded) => {
-      const { aspectsByEvent } = loaded.plan;
-      const isNeeded: IsNeeded = (type, event) =>
-        type === "identify" || type === "alias" || (type === "track" && aspectsByEvent.has(event as string));
-      const messages = batches
-        .filter((batch) => batch.sourceId !== AUDIENCE_SOURCE_ID)
-        .flatMap((batch) => readMessages(batch, isNeeded))
-        .filter((one) => one.offset > loaded.cursor && !this.#isSuppressed(one));
-      const known = addressed(messages);
-      await fetchFor(step, known, isNeeded);
-      for (const one of known) {
-        step.nowMs = Math.min(nowMs, one.receivedAtMs);
-        takeMessage(step, loaded, one, isNeeded);
-      }
+    return this.#inTurn(async () => {
+      const { cursor } = await this.#load();
       const last = batches.at(-1);
-      if (last === undefined) return;
-      loaded.cursor = offsetAt(last.first, lastMessageIndex(last));
-      step.moveCursor(loaded.cursor);
+      if (last === undefined) return this.#run(nowMs, () => {});
+      const to = lastOf(last);
+      const attempt = nextAttempt(this.#attempt, { from: (cursor + 1) as Offset, to });
+      if (isOneByOne(attempt)) return this.#consumeOneByOne(batches, attempt, nowMs);
+      return this.#attempted(attempt, undefined, nowMs, async (step, loaded) => {
+        const messages = batches.flatMap((batch) => this.#messagesOf(batch, loaded));
+        await this.#takeMessages(step, loaded, messages, to);
+      });
     });
+  }
+
+  async #consumeOneByOne(
+    batches: readonly StoredBatch[],
+    attempt: Attempt,
+    nowMs: number,
+  ): Promise<StepResult> {
+    const results: StepResult[] = [];
+    this.#attempt = attempt;
+    for (const batch of batches) {
+      if (batch.first > attempt.to) break;
+      results.push(...(await this.#consumeBatchOneByOne(batch, attempt, nowMs)));
+    }
+    return {
+      ...(results.at(-1) ?? (await this.#run(nowMs, () => {}))),
+      owed: results.flatMap(({ owed }) => owed),
+      setAside: results.flatMap(({ setAside }) => setAside),
+      leftOut: {
+        traits: results.reduce((sum, { leftOut }) => sum + leftOut.traits, 0),
+        ids: results.reduce((sum, { leftOut }) => sum + leftOut.ids, 0),
+      },
+    };
+  }
+
+  async #consumeBatchOneByOne(
+    batch: StoredBatch,
+    attempt: Attempt,
+    nowMs: number,
+  ): Promise<readonly StepResult[]> {
+    const { sourceId, receivedAtMs } = batch;
+    const end = lastOf(batch);
+    const loaded = await this.#load();
+    const span: Span = { from: Math.max(batch.first, loaded.cursor + 1) as Offset, to: end };
+    const next = end >= attempt.to ? undefined : attempt;
+    const reading = beginRequest(attempt, span);
+    if (reading === undefined)
+      return [await this.#giveUp({ kind: "request", ...span, sourceId, receivedAtMs }, next, nowMs)];
+    await this.#begin(reading);
+    const results: StepResult[] = [];
+    for (const message of this.#messagesOf(batch, loaded)) {
+      const { offset } = message;
+      const begun = beginMessage(attempt, offset);
+      const given = { kind: "message", from: offset, to: offset, sourceId, receivedAtMs } as const;
+      results.push(
+        begun === undefined
+          ? await this.#giveUp({ ...given, ...idOf(message, batch) }, attempt, nowMs)
+          : await this.#attempted(begun, attempt, nowMs, (step, state) =>
+              this.#takeMessages(step, state, [message], offset),
+            ),
+      );
+    }
+    results.push(
+      await this.#run(nowMs, async (step, state) => {
+        await this.#takeMessages(step, state, [], end);
+        step.putDocument(ATTEMPT, next);
+      }),
+    );
+    this.#attempt = next;
+    return results;
+  }
+
+  /** Goes on without messages over which the engine failed again and again. */
+  async #giveUp(given: SetAside, next: Attempt | undefined, nowMs: number): Promise<StepResult> {
+    const result = await this.#run(nowMs, (step, loaded) => {
+      loaded.setAside = [...loaded.setAside, given].slice(-MOST_SET_ASIDE);
+      step.setAside.push(given);
+      step.putDocument(SET_ASIDE, loaded.setAside);
+      loaded.cursor = given.to;
+      step.moveCursor(given.to);
+      step.putDocument(ATTEMPT, next);
+    });
+    this.#attempt = next;
+    return result;
+  }
+
+  /** One step that may be the engine's end: that it is begun is stored before; `next` is stored with what it does. */
+  async #attempted(
+    attempt: Attempt,
+    next: Attempt | undefined,
+    nowMs: number,
+    make: (step: Step, loaded: EngineState) => Promise<void> | void,
+  ): Promise<StepResult> {
+    const before = this.#attempt;
+    try {
+      await this.#begin(attempt);
+      const result = await this.#run(nowMs, async (step, loaded) => {
+        await make(step, loaded);
+        step.putDocument(ATTEMPT, next);
+      });
+      this.#attempt = next;
+      return result;
+    } catch (error) {
+      // For a failure of the store the messages are not to blame.
+      if (error instanceof StorageUnavailable) this.#attempt = before;
+      throw error;
+    }
+  }
+
+  async #begin(attempt: Attempt): Promise<void> {
+    await this.#store.commit({ documents: [[ATTEMPT, JSON.stringify(attempt)]] });
+    this.#attempt = attempt;
+  }
+
+  /** The messages of a batch that are to be counted. */
+  #messagesOf(batch: StoredBatch, { plan, cursor }: EngineState): LogMessage[] {
+    if (batch.sourceId === AUDIENCE_SOURCE_ID) return [];
+    return readMessages(batch, neededBy(plan)).filter(
+      (one) => one.offset > cursor && !this.#isSuppressed(one),
+    );
+  }
+
+  /** Counts messages, as many as there is room for; with the last of them everything up to `upTo` is counted. */
+  async #takeMessages(
+    step: Step,
+    loaded: EngineState,
+    messages: readonly LogMessage[],
+    upTo: Offset,
+  ): Promise<void> {
+    const isNeeded = neededBy(loaded.plan);
+    const { nowMs } = step;
+    const known = addressed(messages);
+    await fetchFor(step, known, isNeeded);
+    loaded.cursor = upTo;
+    for (const one of known) {
+      if (!isFetched(step, one, isNeeded)) {
+        loaded.cursor = (one.offset - 1) as Offset;
+        break;
+      }
+      step.nowMs = Math.min(nowMs, one.receivedAtMs);
+      takeMessage(step, loaded, one, isNeeded);
+    }
+    step.moveCursor(loaded.cursor);
   }
 
   /** Looks at profiles whose time has come. */
@@ -221,10 +385,19 @@ export class AudienceEngine {
     return this.#step(nowMs, async (step, loaded) => {
       const reading = [...loaded.aspects].filter(([, progress]) => progress.cursor < progress.upTo);
       const events = new Set(reading.map(([, { aspect }]) => aspect.event));
-      const past = batches.flatMap((batch) => eventsOf(batch, events));
+      const after = Math.min(...reading.map(([, { cursor }]) => cursor));
+      const past = readable(batches, loaded.setAside)
+        .flatMap((batch) => eventsOf(batch, events))
+        .filter(({ occurrence: { offset } }) => offset > after && !isSetAside(loaded.setAside, offset));
       await step.fetch(past.flatMap(({ message }) => identificationOf(message)?.own ?? []));
+      let cut: Offset | undefined;
       for (const { message, event, occurrence } of past) {
-        const profile = step.find(identificationOf(message)?.own ?? "");
+        const own = identificationOf(message)?.own ?? "";
+        if (step.isUnfetched(step.numberOf(own) ?? -1)) {
+          cut = (occurrence.offset - 1) as Offset;
+          break;
+        }
+        const profile = step.find(own);
         if (profile === undefined) continue;
         for (const [number, { aspect, cursor, upTo }] of reading) {
           const isMissing = occurrence.offset > cursor && occurrence.offset <= upTo;
@@ -233,7 +406,7 @@ export class AudienceEngine {
         setDue(step, loaded.plan, profile, false);
       }
       const last = batches.at(-1);
-      const end = last === undefined ? undefined : offsetAt(last.first, lastMessageIndex(last));
+      const end = cut ?? (last === undefined ? undefined : lastOf(last));
       for (const [number, progress] of reading) {
         progress.cursor =
           end === undefined || end >= progress.upTo
@@ -275,12 +448,12 @@ export class AudienceEngine {
       const loaded = await this.#load();
       if (!loaded.states.has(audienceId)) return undefined;
       const { items, nextCursor } = await this.#store.members(audienceId, page);
-      const records = await this.#store.load(items.map((member) => member.profile));
-      const bodies = new Map(records.map((record) => [record.number, decodeProfile(record)]));
-      const views = items.flatMap(({ profile: number, sinceMs }) => {
-        const profile = bodies.get(number);
-        return profile === undefined ? [] : [{ ...userFields(profile), since: formatTime(sinceMs) }];
-      });
+      const views: MemberView[] = [];
+      for (const { profile: number, sinceMs } of items) {
+        const [record] = await this.#store.load([number]);
+        if (record !== undefined)
+          views.push({ ...userFields(decodeProfile(record)), since: formatTime(sinceMs) });
+      }
       return { items: views, ...(nextCursor === undefined ? {} : { nextCursor }) };
     });
   }
@@ -293,7 +466,10 @@ export class AudienceEngine {
     return this.#inTurn(async () => {
       const { plan } = await this.#load();
       if (plan.definitions.get(traitId)?.kind !== COMPUTED_TRAIT) return undefined;
-      const records = await this.#store.scan(readPosition(cursor) ?? -1, READ_PROFILES);
+      const { records, isEnd } = await this.#store.scan(readPosition(cursor) ?? -1, {
+        profiles: READ_PROFILES,
+        bytes: SCANNED_BYTES,
+      });
       const items: UserValueView[] = [];
       for (const record of records) {
         const profile = decodeProfile(record);
@@ -303,9 +479,7 @@ export class AudienceEngine {
         if (items.length === limit) return { items, nextCursor: writePosition(record.number) };
       }
       const last = records.at(-1);
-      return last !== undefined && records.length === READ_PROFILES
-        ? { items, nextCursor: writePosition(last.number) }
-        : { items };
+      return last !== undefined && !isEnd ? { items, nextCursor: writePosition(last.number) } : { items };
     });
   }
 
@@ -382,7 +556,7 @@ export class AudienceEngine {
   }
 
   async previewHistory(preview: number, batches: readonly StoredBatch[]): Promise<Offset> {
-    return this.#inTurn(() => this.#preview(preview).history(batches));
+    return this.#inTurn(async () => this.#preview(preview).history(batches, (await this.#load()).setAside));
   }
 
   /** The result, once all profiles are evaluated. */
@@ -451,11 +625,18 @@ export class AudienceEngine {
     return this.#inTurn(async () => {
       const loaded = await this.#load();
       const step = new Step(this.#store, this.#remembered, loaded.numbers, nowMs);
-      const profiles = await step.scan(-1, STEP_PROFILES);
+      const { profiles, isEnd } = await step.scan(-1, STEP_PROFILES);
       for (const profile of profiles) removeProfile(step, loaded, profile);
+      loaded.setAside = [];
+      step.putDocument(SET_ASIDE, undefined);
       await this.#commit(step);
-      return profiles.length === STEP_PROFILES;
+      return !isEnd;
     });
+  }
+
+  /** Messages that are not counted, oldest first. */
+  setAside(): Promise<readonly SetAside[]> {
+    return this.#inTurn(async () => (await this.#load()).setAside);
   }
 
   /** Rewrites the store so that what was removed is in none of its bytes. */
@@ -475,17 +656,26 @@ export class AudienceEngine {
     { nonce }: { readonly nonce?: string } = {},
   ): Promise<StepResult> {
     return this.#inTurn(async () => {
-      const loaded = await this.#load(nonce);
-      const step = new Step(this.#store, this.#remembered, loaded.numbers, nowMs);
-      try {
-        await make(step, loaded);
-        await this.#commit(step);
-      } catch (error) {
-        this.#unload();
-        throw error;
-      }
-      return { owed: step.owed, status: await this.#status(loaded, nowMs) };
+      await this.#load(nonce);
+      return this.#run(nowMs, make);
     });
+  }
+
+  async #run(
+    nowMs: number,
+    make: (step: Step, loaded: EngineState) => Promise<void> | void,
+  ): Promise<StepResult> {
+    const loaded = await this.#load();
+    const step = new Step(this.#store, this.#remembered, loaded.numbers, nowMs);
+    try {
+      await make(step, loaded);
+      await this.#commit(step);
+    } catch (error) {
+      this.#unload();
+      throw error;
+    }
+    const { owed, leftOut, setAside } = step;
+    return { owed, leftOut, setAside, status: await this.#status(loaded, nowMs) };
   }
 
   async #commit(step: Step): Promise<void> {
@@ -509,6 +699,7 @@ export class AudienceEngine {
   async #load(nonce = ""): Promise<EngineState> {
     if (this.#loaded !== undefined) return this.#loaded;
     const documents = await this.#store.documents();
+    this.#noteLastAttempt(documents.get(ATTEMPT));
     const stored = documents.get("numbers");
     const numbers: Numbers =
       stored === undefined
@@ -522,8 +713,16 @@ export class AudienceEngine {
       else if (kind === "definition") states.set(id, asState(json));
     }
     const cursor = await this.#store.cursor();
-    this.#loaded = { numbers, aspects, states, cursor, plan: planOf(states, aspects) };
+    const setAside = JSON.parse(documents.get(SET_ASIDE) ?? "[]") as SetAside[];
+    this.#loaded = { numbers, aspects, states, cursor, setAside, plan: planOf(states, aspects) };
     return this.#loaded;
+  }
+
+  /** What an engine before this one began and did not finish; what this one began it knows by itself. */
+  #noteLastAttempt(stored: string | undefined): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    if (stored !== undefined) this.#attempt = JSON.parse(stored) as Attempt;
   }
 
   async #status(loaded: EngineState, nowMs: number): Promise<EngineStatus> {
@@ -544,6 +743,7 @@ export class AudienceEngine {
       ...(historyAfter === undefined ? {} : { historyAfter }),
       hasWork,
       leftOut,
+      setAside: loaded.setAside.length,
       ...(wakeAtMs === undefined ? {} : { wakeAtMs }),
     };
   }
@@ -596,7 +796,7 @@ export class AudienceEngine {
     const scanned = [...loaded.states.values()].filter(isScanned);
     if (scanned.length === 0) return;
     const from = Math.min(...scanned.map((state) => state.evaluatedTo));
-    const profiles = await step.scan(from, STEP_PROFILES);
+    const { profiles, isEnd } = await step.scan(from, STEP_PROFILES);
     for (const profile of profiles) {
       for (const state of scanned) {
         if (state.evaluatedTo >= profile.number || profile.number > state.evaluateUpTo) continue;
@@ -604,7 +804,7 @@ export class AudienceEngine {
         state.evaluated += 1;
       }
     }
-    const last = profiles.length < STEP_PROFILES ? undefined : profiles.at(-1)?.number;
+    const last = isEnd ? undefined : profiles.at(-1)?.number;
     for (const state of scanned) {
       state.evaluatedTo = last === undefined ? state.evaluateUpTo : Math.max(last, state.evaluatedTo);
       if (state.evaluatedTo >= state.evaluateUpTo) goLive(state, step.nowMs);
@@ -626,13 +826,10 @@ export class AudienceEngine {
   async #resendNext(step: Step, state: DefinitionState): Promise<void> {
     const [resend, ...others] = state.resends;
     if (resend === undefined) return;
-    const profiles = await step.scan(resend.after, STEP_PROFILES);
+    const { profiles, isEnd } = await step.scan(resend.after, STEP_PROFILES);
     for (const profile of profiles) tellAdded(step, state, profile, resend.destinationIds, resend.beforeSeq);
     const last = profiles.at(-1)?.number;
-    state.resends =
-      last === undefined || profiles.length < STEP_PROFILES
-        ? others
-        : [{ ...resend, after: last }, ...others];
+    state.resends = last === undefined || isEnd ? others : [{ ...resend, after: last }, ...others];
     step.stateChanged(state);
   }
 

@@ -8,6 +8,7 @@ import { holds, type Reading } from "./evaluate.js";
 import { owedMessage, type Told } from "./owed-message.js";
 import type { Audience, ComputedTrait, Plan } from "./plan.js";
 import type { ComputedValue, Membership, Profile } from "./profile.js";
+import { admitTrait } from "./profile-bounds.js";
 import type { Step } from "./step.js";
 import { countOf, type Tally, type TallyAspect } from "./tally.js";
 
@@ -141,7 +142,12 @@ export function mergeInto(step: Step, definitions: Definitions, profile: Profile
     profile.identities.push(identity);
     step.point(identity, profile.number);
   }
-  for (const [name, value] of gone.traits) if (!profile.traits.has(name)) profile.traits.set(name, value);
+  for (const [name, value] of gone.traits) {
+    if (!profile.traits.has(name) && admitTrait(profile, name, value, step.leftOut))
+      profile.traits.set(name, value);
+  }
+  profile.leftOut.traits += gone.leftOut.traits;
+  profile.leftOut.ids += gone.leftOut.ids;
   for (const [number, other] of gone.aspects) {
     const aspect = plan.aspects.get(number);
     if (aspect === undefined) continue;

@@ -11,6 +11,8 @@ import { identificationOf } from "./identities.js";
 import { readingOf } from "./keep-up.js";
 import { makePlan, type Plan } from "./plan.js";
 import { decodeProfile, type Profile, userFields } from "./profile.js";
+import { SCANNED_BYTES } from "./scanned-bytes.js";
+import { isSetAside, readable, type SetAside } from "./set-aside.js";
 import { eventsOf } from "./track-events.js";
 
 /** Profiles looked at in one go. */
@@ -44,8 +46,8 @@ export interface Previewer {
   readonly needsHistory: boolean;
   /** Events after it are not looked at. */
   readonly upTo: Offset;
-  /** Takes the next batches of the log; undefined when there are none. Answers how far it is. */
-  history(batches: readonly StoredBatch[]): Promise<Offset>;
+  /** Takes the next batches of the log, without what was set aside; none: it is at its end. Answers how far it is. */
+  history(batches: readonly StoredBatch[], setAside: readonly SetAside[]): Promise<Offset>;
   /** Evaluates the next profiles; answers whether all are done. */
   scan(): Promise<boolean>;
   result(): Previewed;
@@ -90,10 +92,10 @@ export function previewer(
   return {
     needsHistory: uncounted.size > 0,
     upTo,
-    history: async (batches) => {
-      const occurrences = batches
+    history: async (batches, setAside) => {
+      const occurrences = readable(batches, setAside)
         .flatMap((batch) => eventsOf(batch, events))
-        .filter(({ occurrence }) => occurrence.offset <= upTo);
+        .filter(({ occurrence: { offset } }) => offset <= upTo && !isSetAside(setAside, offset));
       const identities = occurrences.flatMap(({ message }) => identificationOf(message)?.own ?? []);
       const numbers = await store.resolve(identities);
       for (const { message, event, occurrence } of occurrences) {
@@ -112,7 +114,7 @@ export function previewer(
       return cursor;
     },
     scan: async () => {
-      const records = await store.scan(scannedTo, SCANNED);
+      const { records, isEnd } = await store.scan(scannedTo, { profiles: SCANNED, bytes: SCANNED_BYTES });
       for (const record of records) {
         const profile = decodeProfile(record);
         for (const [aspect, state] of states.get(record.number) ?? []) profile.aspects.set(aspect, state);
@@ -123,7 +125,7 @@ export function previewer(
         if (sample.length < SHOWN) sample.push(found);
       }
       scannedTo = records.at(-1)?.number ?? scannedTo;
-      return records.length < SCANNED;
+      return isEnd;
     },
     result: () => ({ size, evaluated, sample }),
   };

@@ -21,6 +21,7 @@ export function viewOf(profile: Profile, plan: Plan): ProfileView {
         : [{ id, key: definition.document.key, member: isIn, since: formatTime(sinceMs) }];
     }),
     identities: { userIds: named("u:"), anonymousIds: named("a:") },
+    ...(profile.leftOut.traits + profile.leftOut.ids === 0 ? {} : { leftOut: { ...profile.leftOut } }),
     firstSeenAt: formatTime(profile.firstSeenMs),
     lastSeenAt: formatTime(profile.lastSeenMs),
   };

@@ -2,6 +2,7 @@ import { isPlainObject } from "@sluice/protocol";
 import { parseJson } from "../messages/parse-json.js";
 import type { ProfileRecord } from "../store/profiles.js";
 import type { AspectState } from "./aspect.js";
+import { admitTrait, type LeftOutOfProfile, releaseTrait } from "./profile-bounds.js";
 
 /** What a profile is to an audience. */
 export interface Membership {
@@ -41,6 +42,10 @@ export interface Profile {
   readonly memberships: Map<string, Membership>;
   /** By computed trait. */
   readonly computed: Map<string, ComputedValue>;
+  /** What did not get in because the profile is full. */
+  readonly leftOut: LeftOutOfProfile;
+  /** Bytes of its ids and traits, once they were added up. Not stored. */
+  contentBytes?: number;
   /** Stored as due then: never later than it must be, perhaps earlier. */
   dueMs?: number | undefined;
 }
@@ -56,6 +61,7 @@ export function newProfile(number: number, id: string, seenMs: number): Profile 
     aspects: new Map(),
     memberships: new Map(),
     computed: new Map(),
+    leftOut: { traits: 0, ids: 0 },
   };
 }
 
@@ -69,18 +75,26 @@ export function userFields(profile: Pick<Profile, "id">): { userId: string } | {
   return isAnonymous(profile) ? { anonymousId: id } : { userId: id };
 }
 
-/** Takes over an identify message's traits; null takes one away. Returns the names of those that changed. */
-export function takeTraits(profile: Profile, traits: unknown): string[] {
+/**
+ * Takes over an identify message's traits; null takes one away. Those for which the profile has no room are left out and counted
+ * in `leftOut` too.
+ * Returns the names of those that changed.
+ */
+export function takeTraits(profile: Profile, traits: unknown, leftOut: LeftOutOfProfile): string[] {
   const changed: string[] = [];
   if (!isPlainObject(traits)) return changed;
   for (const name of Object.keys(traits)) {
     const value = traits[name];
     const known = profile.traits.get(name);
     if (value === null || value === undefined) {
-      if (profile.traits.delete(name)) changed.push(name);
+      if (known === undefined) continue;
+      releaseTrait(profile, name);
+      profile.traits.delete(name);
+      changed.push(name);
     } else if (
       known !== value &&
-      !(typeof value === "object" && JSON.stringify(known) === JSON.stringify(value))
+      !(typeof value === "object" && JSON.stringify(known) === JSON.stringify(value)) &&
+      admitTrait(profile, name, value, leftOut)
     ) {
       profile.traits.set(name, value);
       changed.push(name);
@@ -99,6 +113,8 @@ interface Stored {
   readonly in?: readonly (readonly [string, 0 | 1, number, 0 | 1, number])[];
   readonly computed?: readonly (readonly [string, unknown, number, (string | null)?, number?])[];
   readonly due?: number;
+  /** Traits and ids that were left out. */
+  readonly left?: readonly [traits: number, ids: number];
 }
 
 export function encodeProfile(profile: Profile): string {
@@ -127,6 +143,9 @@ export function encodeProfile(profile: Profile): string {
           }),
         }),
     ...(profile.dueMs === undefined ? {} : { due: profile.dueMs }),
+    ...(profile.leftOut.traits + profile.leftOut.ids === 0
+      ? {}
+      : { left: [profile.leftOut.traits, profile.leftOut.ids] as const }),
   };
   return JSON.stringify(stored);
 }
@@ -159,6 +178,7 @@ export function decodeProfile({ number, firstSeenMs, lastSeenMs, body }: Profile
         },
       ]),
     ),
+    leftOut: { traits: stored.left?.[0] ?? 0, ids: stored.left?.[1] ?? 0 },
     ...(stored.due === undefined ? {} : { dueMs: stored.due }),
   };
 }

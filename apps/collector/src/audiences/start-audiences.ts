@@ -1,4 +1,5 @@
 import type {
+  AudienceEngineView,
   AudiencePreview,
   ComputedTraitDefinition,
   ComputedTraitPreview,
@@ -30,6 +31,7 @@ import { inTurn } from "./in-turn.js";
 import { AUDIENCE_SOURCE_ID, owedBatches } from "./owed-message.js";
 import { pressureGauge, restMs } from "./pace.js";
 import type { Previewed, PreviewQuestion } from "./preview.js";
+import { setAsideView } from "./set-aside.js";
 
 /** The engine as others call it: in this thread or, behind the same names, in another. */
 export type Engine = Pick<AudienceEngine, keyof AudienceEngine>;
@@ -65,6 +67,8 @@ export interface Audiences {
   values(traitId: string, page: PageRequest): Promise<Page<UserValueView> | undefined>;
   /** Resolves when all that was acknowledged before the call is counted, or after ten seconds of hurrying. */
   counted(): Promise<void>;
+  /** How far the engine is, and what it does not count. */
+  engine(): Promise<AudienceEngineView>;
   /** The ids under which a user's messages stand, the given one included. */
   identitiesOf(userId: string): Promise<UserIds>;
   /** Removes profiles with all that is kept and owed of them; nothing that was read from the log before comes after it. */
@@ -112,7 +116,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const closing = new AbortController();
   /** The log is read and taken by the engine within one turn, so that `forget` never comes between. */
   const turn = inTurn();
-  let status: EngineStatus = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0 };
+  let status: EngineStatus = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
   let isDefinitionStale = true;
   /** Whether messages may be owed that this process does not know to be in the log. */
   let isRecovering = true;
@@ -141,6 +145,17 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     "sluice_computed_traits_left_out_events",
     "Events of which nothing is in the computed traits they belong to, because a limit was reached",
     () => status.leftOut,
+  );
+
+  const leftOutOfProfiles = metrics.counter(
+    "sluice_profile_left_out_total",
+    "Traits and ids that came and were left out of profiles that are full",
+    ["kind"],
+  );
+  metrics.gauge(
+    "sluice_audience_messages_set_aside",
+    "Messages and requests that audiences do not count, because the engine failed over them again and again: see GET /api/v1/audience-engine",
+    () => status.setAside,
   );
 
   // ── Waiting ──
@@ -223,6 +238,13 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const take = async (result: StepResult): Promise<void> => {
     status = result.status;
     for (const reader of readers) if (status.cursor >= reader.head) reader.isFresh.resolve();
+    const { leftOut, setAside } = result;
+    if (leftOut.traits > 0) leftOutOfProfiles.inc(["trait"], leftOut.traits);
+    if (leftOut.ids > 0) leftOutOfProfiles.inc(["id"], leftOut.ids);
+    for (const given of setAside)
+      logger.warn("audiences failed over a message again and again and do not count it", {
+        ...setAsideView(given),
+      });
     await append(result.owed);
   };
   /** What a crash or a failed append left owed. Looked for first: the log's memory of ids ends with its dedupe window. */
@@ -386,6 +408,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       }
     },
     counted: () => fresh({ isHurried: true }),
+    engine: async () => ({ behind: behind(), setAside: (await engine.setAside()).map(setAsideView) }),
     identitiesOf: (userId) => engine.identitiesOf(userId),
     forget: (userIds) => turn(() => engine.forget(userIds, clock.now())),
     reset: (clearLog) =>

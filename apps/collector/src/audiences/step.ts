@@ -2,7 +2,11 @@ import type { OwedMessage, ProfileCommit, ProfileStore, Seen } from "../store/pr
 import type { Offset } from "../store/store.js";
 import type { BoundedMap } from "./bounded-map.js";
 import type { AspectProgress, DefinitionState } from "./definition-state.js";
+import { heapBytesOf } from "./heap-bytes.js";
 import { decodeProfile, encodeProfile, newProfile, type Profile } from "./profile.js";
+import type { LeftOutOfProfile } from "./profile-bounds.js";
+import { SCANNED_BYTES } from "./scanned-bytes.js";
+import type { SetAside } from "./set-aside.js";
 
 /** What is numbered, and never used again. */
 export interface Numbers {
@@ -13,9 +17,19 @@ export interface Numbers {
   nextAspect: number;
 }
 
+/**
+ * What the profiles of a step may take of the heap, about, in bytes. When that is reached no more are fetched: the rest is left to the
+ * next step.
+ */
+const STEP_BYTES = 16 * 1_024 * 1_024;
+/** So many are fetched in any case: what a few messages need, so that every step gets on. */
+const LEAST_FETCHED = 8;
+/** An id in the memory of ids: its entry beside its text. */
+const IDENTITY_BYTES = 100;
+
 /** What is remembered between steps; nothing of it is needed, it spares reading. */
 export interface Remembered {
-  readonly profiles: BoundedMap<number, Profile>;
+  readonly profiles: BoundedMap<number, { readonly profile: Profile; readonly bytes: number }>;
   readonly identities: BoundedMap<string, number>;
 }
 
@@ -42,6 +56,15 @@ export class Step {
   readonly #held = new Map<string, readonly [string, number, boolean]>();
   readonly #documents = new Map<string, string | undefined>();
   readonly #states = new Set<DefinitionState>();
+  /** What was left out of profiles that are full. */
+  readonly leftOut: LeftOutOfProfile = { traits: 0, ids: 0 };
+  /** Messages that were given up. */
+  readonly setAside: SetAside[] = [];
+  /** Fetched, so many bytes of the heap each. */
+  readonly #bytes = new Map<number, number>();
+  #fetchedBytes = 0;
+  /** For which there was no room. */
+  readonly #unfetched = new Set<number>();
   readonly #removedDefinitions: string[] = [];
   readonly #withdrawn: number[] = [];
   #areNumbersChanged = false;
@@ -80,7 +103,7 @@ export class Step {
 
   /** A message was made by a profile then and says nothing else of it: for that it need not be fetched. */
   see(number: number, atMs: number): void {
-    const profile = this.#profiles.get(number) ?? this.#remembered.profiles.get(number);
+    const profile = this.#profiles.get(number) ?? this.#remembered.profiles.get(number)?.profile;
     if (profile !== undefined) {
       profile.firstSeenMs = Math.min(profile.firstSeenMs, atMs);
       profile.lastSeenMs = Math.max(profile.lastSeenMs, atMs);
@@ -89,30 +112,46 @@ export class Step {
     this.#seen.set(number, [number, Math.min(firstMs, atMs), Math.max(lastMs, atMs)]);
   }
 
+  /** Makes profiles visible to `get`, in this order, as many as there is room for: see `isUnfetched`. */
   async fetchNumbers(numbers: Iterable<number>): Promise<void> {
-    const missing: number[] = [];
     for (const number of new Set(numbers)) {
       if (this.#profiles.has(number)) continue;
+      if (this.#fetchedBytes > STEP_BYTES && this.#profiles.size >= LEAST_FETCHED) {
+        this.#unfetched.add(number);
+        continue;
+      }
       const known = this.#remembered.profiles.get(number);
-      if (known === undefined) missing.push(number);
-      else this.#profiles.set(number, known);
+      if (known !== undefined) this.#fetched(number, known.profile, known.bytes);
+      else {
+        const [record] = await this.#store.load([number]);
+        if (record !== undefined) this.#fetched(number, decodeProfile(record), heapBytesOf(record.body));
+      }
     }
-    if (missing.length === 0) return;
-    for (const record of await this.#store.load(missing))
-      this.#profiles.set(record.number, decodeProfile(record));
   }
 
-  /** The next profiles in order after a number. */
-  async scan(after: number, limit: number): Promise<Profile[]> {
-    const records = await this.#store.scan(after, limit);
-    return records.map((record) => {
+  #fetched(number: number, profile: Profile, bytes: number): void {
+    this.#profiles.set(number, profile);
+    this.#bytes.set(number, bytes);
+    this.#fetchedBytes += bytes;
+  }
+
+  /** Whether a profile was asked for when there was no room for it any more. */
+  isUnfetched(number: number): boolean {
+    return this.#unfetched.has(number);
+  }
+
+  /** The next profiles in order after a number, as many as there is room for, and whether they are the last. */
+  async scan(after: number, limit: number): Promise<{ profiles: Profile[]; isEnd: boolean }> {
+    const { records, isEnd } = await this.#store.scan(after, { profiles: limit, bytes: SCANNED_BYTES });
+    const profiles = records.map((record) => {
       const { number } = record;
-      const known = this.#profiles.get(number) ?? this.#remembered.profiles.get(number);
+      const known = this.#profiles.get(number) ?? this.#remembered.profiles.get(number)?.profile;
       if (known === undefined) this.#passing.add(number);
       const profile = known ?? decodeProfile(record);
       this.#profiles.set(number, profile);
       return profile;
     });
+    return { profiles, isEnd };
   }
 
   find(identity: string): Profile | undefined {
@@ -190,6 +229,11 @@ export class Step {
     this.#documents.set(`aspect:${number}`, progress === undefined ? undefined : JSON.stringify(progress));
   }
 
+  /** Stores a small document with the step; undefined removes it. */
+  putDocument(name: string, value: unknown): void {
+    this.#documents.set(name, value === undefined ? undefined : JSON.stringify(value));
+  }
+
   /** Takes back what is owed to destinations of a profile. */
   withdraw(number: number): void {
     this.#withdrawn.push(number);
@@ -207,6 +251,13 @@ export class Step {
     return [...this.#seen.values()].sort((a, b) => a[0] - b[0]);
   }
 
+  #encoded(profile: Profile): NonNullable<ProfileCommit["profiles"]>[number] {
+    const { number, firstSeenMs, lastSeenMs, dueMs } = profile;
+    const body = encodeProfile(profile);
+    this.#bytes.set(number, heapBytesOf(body));
+    return { number, firstSeenMs, lastSeenMs, body, ...(dueMs === undefined ? {} : { dueMs }) };
+  }
+
   async commit(paidUpTo?: number): Promise<void> {
     const removedDefinitions = new Set(this.#removedDefinitions);
     for (const state of this.#states)
@@ -216,13 +267,7 @@ export class Step {
     const change: ProfileCommit = {
       ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
       ...(paidUpTo === undefined ? {} : { paidUpTo }),
-      profiles: Array.from(this.#changed, (profile) => ({
-        number: profile.number,
-        firstSeenMs: profile.firstSeenMs,
-        lastSeenMs: profile.lastSeenMs,
-        body: encodeProfile(profile),
-        ...(profile.dueMs === undefined ? {} : { dueMs: profile.dueMs }),
-      })),
+      profiles: Array.from(this.#changed, (profile) => this.#encoded(profile)),
       seen: this.#seenOnly(),
       removedProfiles: [...this.#removed],
       identities: [...this.#identityChanges],
@@ -236,9 +281,13 @@ export class Step {
     await this.#store.commit(change);
     for (const [number, profile] of this.#profiles) {
       if (this.#removed.has(number)) this.#remembered.profiles.delete(number);
-      else if (!this.#passing.has(number)) this.#remembered.profiles.set(number, profile);
+      else if (!this.#passing.has(number)) {
+        const bytes = this.#bytes.get(number) ?? 0;
+        this.#remembered.profiles.set(number, { profile, bytes }, bytes);
+      }
     }
-    for (const [identity, number] of this.#identities) this.#remembered.identities.set(identity, number);
+    for (const [identity, number] of this.#identities)
+      this.#remembered.identities.set(identity, number, IDENTITY_BYTES + identity.length * 2);
     for (const [identity, number] of this.#identityChanges)
       if (number === undefined) this.#remembered.identities.delete(identity);
   }

@@ -3,6 +3,7 @@ import type { EngineState } from "./engine-state.js";
 import { type Identification, identificationOf, identitiesIn } from "./identities.js";
 import { discount, keepUp, mergeInto, setDue } from "./keep-up.js";
 import { isAnonymous, type Profile, takeTraits } from "./profile.js";
+import { admitIdentities } from "./profile-bounds.js";
 import type { IsNeeded, LogMessage } from "./read-messages.js";
 import type { Step } from "./step.js";
 import { occurrenceOf, timeOf } from "./track-events.js";
@@ -43,6 +44,19 @@ export async function fetchFor(
   await step.fetchNumbers(changed);
 }
 
+/** Whether what a message may change could be fetched: a step does not take more into memory than it has room for. */
+export function isFetched(
+  step: Step,
+  { message, identification }: AddressedMessage,
+  isNeeded: IsNeeded,
+): boolean {
+  if (!isNeeded(message.type, message.event) && seenAs(step, identification) !== undefined) return true;
+  return identitiesIn(identification).every((identity) => {
+    const number = step.numberOf(identity);
+    return number === undefined || !step.isUnfetched(number);
+  });
+}
+
 /** The profile of a message that says nothing new about who is who; undefined where it does. */
 function seenAs(step: Step, { own, anonymous }: Identification): number | undefined {
   const number = step.numberOf(own);
@@ -78,7 +92,7 @@ export function takeMessage(
     attach(step, loaded, profile, identification.previous.anonymous);
     claim(step, loaded, profile, identification.previous.user);
   }
-  const traits = message.type === "identify" ? takeTraits(profile, message.traits) : [];
+  const traits = message.type === "identify" ? takeTraits(profile, message.traits, step.leftOut) : [];
   const aspects: number[] = [];
   if (message.type === "track" && typeof message.event === "string") {
     const counted = plan.aspectsByEvent.get(message.event);
@@ -124,12 +138,15 @@ function claim(step: Step, loaded: EngineState, profile: Profile, identity: stri
 }
 
 function takeIdentity(step: Step, profile: Profile, identity: string): void {
+  step.touch(profile);
+  if (!admitIdentities(profile, [identity], step.leftOut)) return;
   profile.identities.push(identity);
   step.point(identity, profile.number);
-  step.touch(profile);
 }
 
 function merge(step: Step, loaded: EngineState, profile: Profile, gone: Profile): void {
+  step.touch(profile);
+  if (!admitIdentities(profile, gone.identities, step.leftOut)) return;
   mergeInto(step, loaded, profile, gone);
   setDue(step, loaded.plan, profile, false);
 }

@@ -7,6 +7,15 @@
  */
 import type { Offset, Page, PageRequest } from "./store.js";
 
+/** What one profile holds at most. What comes beyond is left out and counted. */
+export const PROFILE_LIMITS = {
+  /** Ids that it answers to, its own included. */
+  ids: 500,
+  traits: 1_000,
+  /** Bytes of the JSON of its ids and traits together: 256 KB. */
+  bytes: 256 * 1_024,
+} as const;
+
 export interface ProfileRecord {
   readonly number: number;
   /** When its first and its latest message were made: beside the body, since they change with each message. */
@@ -76,10 +85,16 @@ export interface ProfileStore {
   documents(): Promise<ReadonlyMap<string, string>>;
   /** The profiles that ids stand for; ids that stand for none are left out. */
   resolve(identities: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** Profiles by number; those that do not exist are left out. */
+  /**
+   * Profiles by number; those that do not exist are left out. Of a profile that an older version let grow far beyond
+   * `PROFILE_LIMITS` the ids and traits that came first are kept, and stored so.
+   */
   load(numbers: readonly number[]): Promise<readonly ProfileRecord[]>;
-  /** Profiles in order, after a number. */
-  scan(after: number, limit: number): Promise<readonly ProfileRecord[]>;
+  /** Profiles in order, after a number: at most so many, and no more after so many bytes of bodies. */
+  scan(
+    after: number,
+    max: { readonly profiles: number; readonly bytes: number },
+  ): Promise<{ readonly records: readonly ProfileRecord[]; readonly isEnd: boolean }>;
   count(): Promise<number>;
   /** Profiles whose time has come, earliest first. They stay due until a commit says otherwise. */
   due(nowMs: number, limit: number): Promise<readonly number[]>;

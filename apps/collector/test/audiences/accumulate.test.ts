@@ -6,6 +6,7 @@ import {
   add,
   figureNow,
   MOST_EVENTS,
+  MOST_EVENTS_BYTES,
   MOST_LIST_BYTES,
   MOST_VALUE_BYTES,
   MOST_VALUES,
@@ -102,6 +103,21 @@ describe("what is kept is bounded", () => {
     };
     state = add(count, state, { atMs: MOST_EVENTS, offset: MOST_EVENTS, properties: {} }, MOST_EVENTS);
     expect(valueNow(count, state, MOST_EVENTS)).toBe(MOST_EVENTS);
+  });
+
+  test("of a window the latest values that fit together", () => {
+    const last = aspect("first", 10 ** 9);
+    const values = Array.from({ length: 200 }, (_, index) => `${index}${"x".repeat(4_000)}`);
+    const state = after(last, values);
+    const kept = (state as { readonly items: readonly { readonly value: unknown }[] }).items.map(
+      (one) => one.value,
+    );
+    expect(kept).toEqual(values.slice(-kept.length));
+    const bytes = (some: readonly unknown[]) =>
+      some.reduce<number>((sum, one) => sum + JSON.stringify(one).length, 0);
+    expect(bytes(kept)).toBeLessThanOrEqual(MOST_EVENTS_BYTES);
+    expect(bytes(values.slice(-kept.length - 1))).toBeGreaterThan(MOST_EVENTS_BYTES);
+    expect(figureNow(last, state, 0).leftOut).toBe(200 - kept.length);
   });
 
   test("events that left the window go when the next comes", () => {

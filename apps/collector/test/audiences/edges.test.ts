@@ -90,7 +90,7 @@ test("what is sent at once is sent at once also after the clock was set back to 
 test("what was counted for a definition that is gone does not stay in the profile", async () => {
   const prices = (withinMs: number) => computedTrait("prices", "unique_list", { withinMs });
   const bytes = async () => {
-    const [record] = await store.scan(-1, 1);
+    const [record] = (await store.scan(-1, { profiles: 1, bytes: 1 })).records;
     return record?.body.length ?? 0;
   };
   await world.define([prices(1_000_000)]);

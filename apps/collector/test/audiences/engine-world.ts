@@ -20,7 +20,7 @@ export class EngineWorld {
   /** Everything that was owed, in order. */
   readonly heard: Heard[] = [];
   readonly batches: StoredBatch[] = [];
-  status: StepResult["status"] = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0 };
+  status: StepResult["status"] = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
   readonly #store: ProfileStore;
   #definitions: readonly Definition[] = [];
   #nextOffset = 0;

@@ -102,7 +102,8 @@ export function profileStoreContract(
         ],
       });
       expect(await store.cursor()).toBe(1);
-      expect((await store.scan(0, 10)).map((profile) => profile.body)).toEqual(['{"n":"two"}', '{"n":3}']);
+      const { records } = await store.scan(0, { profiles: 10, bytes: 1_000 });
+      expect(records.map((profile) => profile.body)).toEqual(['{"n":"two"}', '{"n":3}']);
       expect(await store.resolve(["u:1", "u:2", "u:3"])).toEqual(
         new Map([
           ["u:2", 2],
@@ -180,7 +181,16 @@ export function profileStoreContract(
         cursor = page.nextCursor;
       }
       expect(seen).toEqual(numbers);
-      expect((await store.scan(2, 3)).map((profile) => profile.number)).toEqual([3, 4, 5]);
+      const scanned = async (after: number, profiles: number, bytes: number) => {
+        const { records, isEnd } = await store.scan(after, { profiles, bytes });
+        return { numbers: records.map((profile) => profile.number), isEnd };
+      };
+      expect(await scanned(2, 3, 1_000)).toEqual({ numbers: [3, 4, 5], isEnd: false });
+      // At least one, and none after so many bytes; a body has one here.
+      expect(await scanned(2, 3, 1)).toEqual({ numbers: [3], isEnd: false });
+      expect(await scanned(2, 3, 2)).toEqual({ numbers: [3, 4], isEnd: false });
+      expect(await scanned(4, 3, 1_000)).toEqual({ numbers: [5, 6, 7], isEnd: true });
+      expect(await scanned(7, 3, 1_000)).toEqual({ numbers: [], isEnd: true });
       expect((await store.members("other", { limit: 3 })).items).toEqual([]);
     });
 

@@ -11,6 +11,7 @@ import type { Endpoint } from "../endpoint.js";
 import { getProfile } from "../profiles/get.js";
 import { createAudience } from "./create.js";
 import { deleteAudience } from "./delete.js";
+import { getAudienceEngine } from "./engine.js";
 import { getAudience } from "./get.js";
 import { listAudiences } from "./list.js";
 import { listMembers } from "./members.js";
@@ -36,6 +37,7 @@ export function audienceEndpoints(audiences: Audiences): Endpoint[] {
     listValues,
     whyValue,
     getProfile,
+    getAudienceEngine,
   ].map((make) => make(audiences));
   return [...ofAudiences, deleteAudience, deleteComputedTrait];
 }

@@ -17,6 +17,15 @@ const ProfileSchema = Type.Object({
     }),
   ),
   identities: Type.Object({ userIds: Type.Array(Type.String()), anonymousIds: Type.Array(Type.String()) }),
+  leftOut: Type.Optional(
+    Type.Object(
+      { traits: Type.Integer(), ids: Type.Integer() },
+      {
+        description:
+          "How many values of traits and how many ids came and were left out, because a profile holds at most 500 ids, 1,000 traits and 256 KB of both",
+      },
+    ),
+  ),
   firstSeenAt: Type.String(),
   lastSeenAt: Type.String(),
 });

@@ -36,11 +36,22 @@ function resolveSources(): string {
   `)}`;
 }
 
-export function startWorker(options: EngineThreadOptions): Worker {
+export interface StartWorkerOptions {
+  /** What the thread may use. Default: 24 MB for short-lived objects, 512 MB for all others. */
+  readonly room?: ThreadRoom;
+  /** The file that the thread runs. Default: `worker.ts`, or what the build makes of it. */
+  readonly entry?: URL;
+}
+
+export function startWorker(
+  options: EngineThreadOptions,
+  { room = ROOM, entry }: StartWorkerOptions = {},
+): Worker {
   const isSource = import.meta.url.endsWith(".ts");
-  return new Worker(new URL(isSource ? "./worker.ts" : "./audience-worker.js", import.meta.url), {
+  const own = new URL(isSource ? "./worker.ts" : "./audience-worker.js", import.meta.url);
+  return new Worker(entry ?? own, {
     name: "sluice-audiences",
-    resourceLimits: threadLimits(ROOM),
+    resourceLimits: threadLimits(room),
     workerData: options,
     ...(isSource ? { execArgv: ["--no-warnings", "--import", resolveSources()] } : {}),
   });
@@ -49,6 +60,8 @@ export function startWorker(options: EngineThreadOptions): Worker {
 interface Waiting {
   resolve(result: unknown): void;
   reject(error: Error): void;
+  /** Asks again in another thread. Undefined for a call whose bytes went with the thread, or that was asked again already. */
+  readonly again: (() => Promise<unknown>) | undefined;
 }
 
 type State =
@@ -98,9 +111,15 @@ export function startEngineThread(
     // Only then its hold on the file has ended, and another can be started.
     worker.on("exit", () => {
       if (state === running) state = { kind: "stopped" };
-      for (const one of running.waiting.values())
-        one.reject(new StorageUnavailable("the audiences' thread ended", cause));
+      const [under, ...queued] = running.waiting.values();
       running.waiting.clear();
+      const ended = new StorageUnavailable("the audiences' thread ended", cause);
+      under?.reject(ended);
+      // Calls are answered in their order: those after the first had not begun, and it was not they that ended the thread.
+      for (const one of queued) {
+        if (isClosing || one.again === undefined) one.reject(ended);
+        else one.again().then(one.resolve, one.reject);
+      }
       if (isClosing) return;
       deaths.inc();
       logger.error("the thread of audiences ended; it is started again", { error: cause });
@@ -115,12 +134,15 @@ export function startEngineThread(
     method: Call["method"],
     args: readonly unknown[],
     transfer: ArrayBuffer[],
+    isFirst = true,
   ): Promise<unknown> => {
     if (state.kind === "closed") return Promise.reject(new StorageUnavailable("audiences are closed"));
     const { worker, waiting } = state.kind === "running" ? state : start();
     const id = nextId++;
     return new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject });
+      const isRepeatable = isFirst && transfer.length === 0;
+      const again = isRepeatable ? () => ask(method, args, [], false) : undefined;
+      waiting.set(id, { resolve, reject, again });
       worker.postMessage({ id, method, args } satisfies Call, transfer);
     });
   };
@@ -162,6 +184,7 @@ export function startEngineThread(
     previewScan: method("previewScan"),
     previewEnd: notice("previewEnd"),
     identitiesOf: method("identitiesOf"),
+    setAside: method("setAside"),
     forget: method("forget"),
     forgetSome: method("forgetSome"),
     compact: method("compact"),

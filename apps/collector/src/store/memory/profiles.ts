@@ -70,12 +70,18 @@ export function memoryProfileStore(): ProfileStore {
         const record = profiles.get(number);
         return record === undefined ? [] : [withoutDue(record)];
       }),
-    scan: async (after, limit) =>
-      inOrder(profiles.keys())
-        .filter((number) => number > after)
-        .slice(0, limit)
-        .flatMap((number) => profiles.get(number) ?? [])
-        .map(withoutDue),
+    scan: async (after, max) => {
+      const rest = inOrder(profiles.keys()).filter((number) => number > after);
+      const records: ProfileRecord[] = [];
+      let bytes = 0;
+      for (const number of rest.slice(0, max.profiles)) {
+        const record = profiles.get(number);
+        if (record === undefined || bytes >= max.bytes) break;
+        records.push(withoutDue(record));
+        bytes += record.body.length;
+      }
+      return { records, isEnd: records.length === rest.length };
+    },
     count: async () => profiles.size,
     due: async (nowMs, limit) =>
       [...profiles.values()]

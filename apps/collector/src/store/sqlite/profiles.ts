@@ -5,6 +5,7 @@ import { StorageUnavailable } from "../../errors.js";
 import { readPosition, writePosition } from "../page-cursor.js";
 import type { MemberRecord, OwedMessage, ProfileCommit, ProfileRecord, ProfileStore } from "../profiles.js";
 import { BEFORE_FIRST, type Offset } from "../store.js";
+import { shrinkProfile } from "./shrink-profile.js";
 
 /** Profiles have a file of their own: their random writes neither slow the log's commits down nor wait for them. */
 export const PROFILES_FILE = "profiles.db";
@@ -37,7 +38,10 @@ const SEEN_BESIDE_BODY = `
     body = json_remove(body, '$.seen');
 `;
 const LAYOUT = 2;
-const RECORD = "number, first AS firstSeenMs, last AS lastSeenMs, body";
+/** A body that is longer is not taken into memory as it is: an older version set no bounds. */
+const LARGE_BODY_BYTES = 1_024 * 1_024;
+/** A profile whose body is too long to be read at once. */
+type LargeRecord = Omit<ProfileRecord, "body"> & { readonly body: null };
 
 /**
  * Profiles in a SQLite file of the data folder. It works on the thread that opens it: see `audiences/engine-thread.ts`.
@@ -66,7 +70,7 @@ export function openSqliteProfileStore(options: SqliteProfileStoreOptions): Prof
     documents: () => use((file) => file.documents()),
     resolve: (identities) => use((file) => file.resolve(identities)),
     load: (numbers) => use((file) => file.load(numbers)),
-    scan: (after, limit) => use((file) => file.scan(after, limit)),
+    scan: (after, max) => use((file) => file.scan(after, max)),
     count: () => use((file) => file.count()),
     due: (nowMs, limit) => use((file) => file.due(nowMs, limit)),
     nextDueMs: () => use((file) => file.nextDueMs()),
@@ -163,16 +167,42 @@ class ProfileFile {
   }
 
   load(numbers: readonly number[]): ProfileRecord[] {
-    const records: ProfileRecord[] = [];
-    for (const number of numbers) {
-      const row = this.#get<ProfileRecord>(`SELECT ${RECORD} FROM profiles WHERE number = ?`, number);
-      if (row !== undefined) records.push(row);
-    }
-    return records;
+    return numbers.flatMap((number) => this.#load(number) ?? []);
   }
 
-  scan(after: number, limit: number): ProfileRecord[] {
-    return this.#all(`SELECT ${RECORD} FROM profiles WHERE number > ? ORDER BY number LIMIT ?`, after, limit);
+  #load(number: number): ProfileRecord | undefined {
+    const row = this.#get<ProfileRecord | LargeRecord>(
+      `SELECT number, first AS firstSeenMs, last AS lastSeenMs, 
+         iif(octet_length(body) <= ${LARGE_BODY_BYTES}, body, NULL) AS body
+       FROM profiles WHERE number = ?`,
+      number,
+    );
+    if (row === undefined) return undefined;
+    const { firstSeenMs, lastSeenMs } = row;
+    const body = row.body ?? shrinkProfile(this.#database, number);
+    return { number, firstSeenMs, lastSeenMs, body };
+  }
+
+  scan(
+    after: number,
+    max: { readonly profiles: number; readonly bytes: number },
+  ): { records: ProfileRecord[]; isEnd: boolean } {
+    // One more than asked for: it tells whether there is a next one.
+    const rows = this.#all<{ number: number }>(
+      "SELECT number FROM profiles WHERE number > ? ORDER BY number LIMIT ?",
+      after,
+      max.profiles + 1,
+    );
+    const records: ProfileRecord[] = [];
+    let bytes = 0;
+    for (const { number } of rows.slice(0, max.profiles)) {
+      if (bytes >= max.bytes) break;
+      const record = this.#load(number);
+      if (record === undefined) continue;
+      records.push(record);
+      bytes += record.body.length;
+    }
+    return { records, isEnd: records.length === rows.length };
   }
 
   count(): number {

@@ -12,6 +12,7 @@ import { JsonTree } from "../../ui/json-tree.js";
 import { Card, Page } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
 import { Time } from "../../ui/time.js";
+import { counted } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 
 export function ProfilePage({ userId }: { userId: string }) {
@@ -60,6 +61,7 @@ function ProfileBody({ profile }: { profile: ProfileView }) {
           ) : (
             <JsonTree value={profile.traits} label="Traits" />
           )}
+          {profile.leftOut !== undefined && <LeftOut {...profile.leftOut} />}
         </Card>
         <Card title="Computed traits">
           {Object.keys(profile.computedTraits).length === 0 ? (
@@ -111,5 +113,14 @@ function ProfileBody({ profile }: { profile: ProfileView }) {
         </Card>
       </div>
     </div>
+  );
+}
+
+function LeftOut({ traits, ids }: NonNullable<ProfileView["leftOut"]>) {
+  return (
+    <p className="soft">
+      This profile is full: {counted(traits, "trait value")} and {counted(ids, "id")} left out. A profile
+      holds at most 500 ids, 1,000 traits and 256 KB.
+    </p>
   );
 }

@@ -1,0 +1,30 @@
+import type { MessagePort } from "node:worker_threads";
+import { CollectorError } from "../../errors.js";
+import type { AudienceEngine } from "../engine.js";
+import { ANSWERED_IN_JSON, type Answer, type Call, type Failure } from "./calls.js";
+
+/** Answers the calls that come over `port`, until the engine is closed. */
+export function serveEngine(engine: AudienceEngine, port: MessagePort): void {
+  port.on("message", async (call: Call) => {
+    port.postMessage(await answer(engine, call));
+    if (call.method === "close") port.close();
+  });
+}
+
+async function answer(engine: AudienceEngine, { id, method, args }: Call): Promise<Answer> {
+  try {
+    const call = engine[method] as (...args: readonly unknown[]) => unknown;
+    const result = await call.apply(engine, [...args]);
+    return result !== undefined && ANSWERED_IN_JSON.has(method)
+      ? { id, json: JSON.stringify(result) }
+      : { id, result };
+  } catch (error) {
+    return { id, error: failureOf(error) };
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof CollectorError)
+    return { code: error.code, ...(error.detail === undefined ? {} : { message: error.detail }) };
+  return { message: error instanceof Error ? error.message : String(error) };
+}
