@@ -32,6 +32,11 @@ export const ERRORS = {
     retryable: false,
     message: "The Content-Encoding is not gzip, deflate or br",
   },
+  headers_too_large: {
+    status: 431,
+    retryable: false,
+    message: "The request line and the headers are over 16 KB together",
+  },
   wrong_region: { status: 421, retryable: false, message: "This write key belongs to another region" },
   rate_limited: { status: 429, retryable: true, message: "Too many requests" },
   internal: { status: 500, retryable: true, message: "The collector failed to handle this request" },

@@ -10,7 +10,7 @@ export interface HttpLimits {
   readonly timeoutCheckMs: number;
   /** How long an idle connection is kept for the next request, in milliseconds. Default: 65_000, longer than most load balancers keep theirs. */
   readonly keepAliveTimeoutMs: number;
-  /** After a refusal, how long the rest of the request is read and dropped so that the client gets to see the answer, in milliseconds. Default: 5_000. */
+  /** After the last answer of a connection, how long what the client still sends is read and dropped, so that it gets to see the answer, in milliseconds. Default: 5_000. */
   readonly drainTimeoutMs: number;
   /** Without a byte in either direction for this long, a connection over which no answer is awaited is closed, in milliseconds. Default: 60_000. */
   readonly idleTimeoutMs: number;

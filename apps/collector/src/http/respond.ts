@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "@sluice/resilience";
 import { CollectorError, ERRORS } from "../errors.js";
 import type { HttpAnswer } from "./route.js";
 
@@ -43,7 +42,7 @@ export function rawErrorAnswer(error: CollectorError): string {
 const REASONS: Readonly<Record<number, string>> = {
   400: "Bad Request",
   408: "Request Timeout",
-  413: "Payload Too Large",
+  431: "Request Header Fields Too Large",
 };
 
 /** Of a body that nobody reads, this much is waited for so that the connection can be used again. */
@@ -57,8 +56,8 @@ function unreadBytes(request: IncomingMessage): number {
 }
 
 /**
- * Writes an answer. What is left of a body that was not read to its end is read and dropped: a client that only sends would
- * otherwise see a reset instead of the answer. Where that may be much, only for a while, and the connection is closed.
+ * Writes an answer. The rest of a body that was not read is read and dropped, so that the connection can be used again. Where that may
+ * be much, or the rest is not coming, the connection is closed: see `linger`.
  */
 export function respond(
   request: IncomingMessage,
@@ -66,11 +65,9 @@ export function respond(
   answer: HttpAnswer,
   more: {
     readonly headers?: Readonly<Record<string, string>>;
-    readonly clock: Clock;
-    readonly drainTimeoutMs: number;
     /** Nothing more of the body is to be expected. */
     readonly isBodyLost?: boolean;
-  },
+  } = {},
 ): void {
   if (response.headersSent || response.destroyed) return;
   const { body } = answer;
@@ -84,26 +81,10 @@ export function respond(
   }
   if (answer.status !== 204) headers["content-length"] = Buffer.byteLength(bytes);
   const unread = unreadBytes(request);
-  const isClosed = unread > SPARED_BYTES || (unread > 0 && more.isBodyLost === true);
-  if (isClosed) headers.connection = "close";
+  if (unread > SPARED_BYTES || (unread > 0 && more.isBodyLost === true)) headers.connection = "close";
   response.writeHead(answer.status, headers);
-  if (request.method === "HEAD") bytes = "";
-  if (!isClosed || more.isBodyLost) {
-    response.end(bytes);
-    if (unread > 0) request.resume();
-    return;
-  }
-  response.write(bytes);
-  const end = (): void => {
-    cancel();
-    request.off("end", end);
-    response.off("close", end);
-    response.end();
-  };
-  const cancel = more.clock.after(more.drainTimeoutMs, end);
-  request.on("end", end);
-  response.on("close", end);
-  request.resume();
+  response.end(request.method === "HEAD" ? "" : bytes);
+  if (unread > 0) request.resume();
 }
 
 /** Writes an answer whose body goes on until its promise is settled. */

@@ -10,6 +10,7 @@ import { type BufferBudget, bufferBudget } from "./buffer-budget.js";
 import { corsHeaders, preflightHeaders } from "./cors.js";
 import { IncomingRequest } from "./incoming-request.js";
 import { HTTP_LIMITS, type HttpLimits } from "./limits.js";
+import { isLingering, linger } from "./linger.js";
 import { errorAnswer, rawErrorAnswer, respond, respondStream } from "./respond.js";
 import type { HttpAnswer, Route } from "./route.js";
 import { createRouter } from "./router.js";
@@ -119,12 +120,8 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       }
       if (isClosing || connection[isBroken]) response.shouldKeepAlive = false;
       if (answer.stream === undefined) {
-        respond(message, response, answer, {
-          headers,
-          clock,
-          drainTimeoutMs: limits.drainTimeoutMs,
-          isBodyLost: request.isBodyHeldBack || connection[isBroken] === true,
-        });
+        const isBodyLost = request.isBodyHeldBack || connection[isBroken] === true;
+        respond(message, response, answer, { headers, isBodyLost });
         if (response.writableLength > SMALL_ANSWER_BYTES) countUnsent(connection, response);
         done();
         return;
@@ -147,6 +144,10 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       if (isClosing) response.once("finish", () => setImmediate(() => server.closeIdleConnections()));
     };
 
+    if (message.httpVersion === "1.1" && hostHeaders(message.rawHeaders) !== 1) {
+      fail(new CollectorError("invalid_request", "a request of HTTP/1.1 must have one Host header"));
+      return;
+    }
     if (match === undefined) {
       fail(new CollectorError("not_found"));
       return;
@@ -202,7 +203,9 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   server.on("checkContinue", (message: IncomingMessage, response: ServerResponse) =>
     serve(message, response, true),
   );
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Connection) => {
+  server.on("clientError", (error: NodeJS.ErrnoException, duplex: Duplex) => {
+    const socket = duplex as Socket & Connection;
+    if (isLingering(socket)) return;
     broken.inc([error.code ?? "unknown"]);
     endBroken(error, socket);
   });
@@ -211,6 +214,8 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   server.on("connection", (socket) => {
     connectionCount++;
     socket.once("close", () => connectionCount--);
+    // What node:http calls after the last answer of a connection.
+    socket.destroySoon = () => linger(socket, clock, limits.drainTimeoutMs);
   });
 
   await listen(server, options.host, options.port);
@@ -249,7 +254,7 @@ function countUnsent(connection: Connection, response: ServerResponse): void {
  * Ends a connection on which no further request can be made out. Requests that are under way get their own answers first:
  * bytes written now would be taken for those. If it is the body of the last one that is broken, that is its answer.
  */
-function endBroken(error: NodeJS.ErrnoException, socket: Connection): void {
+function endBroken(error: NodeJS.ErrnoException, socket: Socket & Connection): void {
   if (!socket.writable || error.code === "ECONNRESET" || error.code === "EPIPE") {
     socket.destroy();
     return;
@@ -259,9 +264,9 @@ function endBroken(error: NodeJS.ErrnoException, socket: Connection): void {
     if (socket[latest]?.isArriving) socket[latest].failBody(brokenError(error));
     return;
   }
-  // Answered already, and only the rest of it was being read.
-  if (socket[latest]?.isArriving) socket.destroy();
-  else socket.end(rawErrorAnswer(brokenError(error)), () => socket.destroy());
+  // Otherwise it is answered already, and only the rest of its body was being read.
+  if (!socket[latest]?.isArriving) socket.write(rawErrorAnswer(brokenError(error)));
+  socket.destroySoon();
 }
 
 function brokenError(error: NodeJS.ErrnoException): CollectorError {
@@ -269,10 +274,20 @@ function brokenError(error: NodeJS.ErrnoException): CollectorError {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new CollectorError("request_timeout");
     case "HPE_HEADER_OVERFLOW":
-      return new CollectorError("payload_too_large", "headers");
+      return new CollectorError("headers_too_large");
     default:
       return new CollectorError("invalid_request", "not HTTP/1.1");
   }
+}
+
+/** How many `Host` headers stand in a list of names and values. */
+function hostHeaders(raw: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") count++;
+  }
+  return count;
 }
 
 /** Path and query of a request target, also of the absolute form that proxies are sent. */

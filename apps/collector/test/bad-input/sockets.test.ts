@@ -110,14 +110,14 @@ describe.concurrent("bytes that are no request", () => {
     ["a NUL in a header", [head("GET /healthz HTTP/1.1", "Host: x", "A: b\0c")], [400]],
     ["a header's name with a blank", [head("GET /healthz HTTP/1.1", "Host: x", "A B: c")], [400]],
     ["an empty header name", [head("GET /healthz HTTP/1.1", "Host: x", ": c")], [400]],
-    ["20 KB of one header", [head("GET /healthz HTTP/1.1", "Host: x", `A: ${"x".repeat(20_000)}`)], [413]],
-    ["20 KB of address", [head(`GET /${"x".repeat(20_000)} HTTP/1.1`, "Host: x")], [413]],
+    ["20 KB of one header", [head("GET /healthz HTTP/1.1", "Host: x", `A: ${"x".repeat(20_000)}`)], [431]],
+    ["20 KB of address", [head(`GET /${"x".repeat(20_000)} HTTP/1.1`, "Host: x")], [431]],
     [
       "5,000 headers",
       [head("GET /healthz HTTP/1.1", "Host: x", ...Array.from({ length: 5_000 }, (_, i) => `A${i}: x`))],
-      [413],
+      [431],
     ],
-    ["a header line without end", [`GET /healthz HTTP/1.1\r\nA: ${"x".repeat(100_000)}`], [413]],
+    ["a header line without end", [`GET /healthz HTTP/1.1\r\nA: ${"x".repeat(100_000)}`], [431]],
   ])("%s", async ([, chunks, statuses, options], { expect }) => {
     const ending = await exchange(chunks, options);
     expect(ending.statuses).toEqual(statuses);
@@ -225,7 +225,6 @@ describe.concurrent("requests that are unusual but good", () => {
       [chunked(CHUNKS.replace("0\r\n\r\n", `0\r\nAuthorization: ${basic("other")}\r\n\r\n`))],
       [200],
     ],
-    ["no Host", [head("POST /v1/batch HTTP/1.1", AUTH, "Content-Length: 12") + BODY], [200]],
     ["HTTP/1.0", [head("POST /v1/batch HTTP/1.0", AUTH, "Content-Length: 12") + BODY], [200]],
     [
       "an absolute address",
@@ -257,6 +256,9 @@ describe.concurrent("requests that are unusual but good", () => {
 
 describe.concurrent("requests that are refused", () => {
   test.for<Case>([
+    ["HTTP/1.1 without Host", [head("POST /v1/batch HTTP/1.1", AUTH, "Content-Length: 12") + BODY], [400]],
+    ["two Hosts", [post(BODY, "Host: y")], [400]],
+    ["two Hosts that agree", [post(BODY, "Host: x")], [400]],
     ["CONNECT", [head("CONNECT example.com:443 HTTP/1.1", "Host: x")], []],
     ["TRACE", [head("TRACE /v1/batch HTTP/1.1", "Host: x")], [405]],
     ["OPTIONS *", [head("OPTIONS * HTTP/1.1", "Host: x")], [404]],
