@@ -10,14 +10,22 @@ import type { Clock } from "@sluice/resilience";
 import { CollectorError, StorageUnavailable } from "../errors.js";
 import type { HttpRequest } from "../http/route.js";
 import type { LiveEvents } from "../live-events.js";
+import { findWriteKey } from "../messages/find-fields.js";
 import { type SkimmedRequest, skimRequest } from "../messages/skim-request.js";
 import type { NewBatch, Rejection, Store } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
 import { type Credentials, rememberedCredentials } from "./credentials.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { judge, type Refusal } from "./judge.js";
-import { oneATurn } from "./one-a-turn.js";
-import { MAX_UNFOLDED_BYTES, openRequest } from "./open-request.js";
+import { inTurns, oneATurn } from "./one-a-turn.js";
+import {
+  MAX_ENVELOPE_BYTES,
+  MAX_UNFOLDED_BYTES,
+  noBatch,
+  type OpenedRequest,
+  openInSlices,
+  openRequest,
+} from "./open-request.js";
 import { rateLimiter } from "./rate-limit.js";
 import { rejectionsOf, wholeRejection } from "./rejections.js";
 import type { Source, SourceDirectory } from "./source-directory.js";
@@ -52,7 +60,7 @@ export interface Ingest {
   authenticate(writeKey: string | undefined): Source;
 }
 
-/** A body that is larger, and has to be parsed, waits for its turn: half a megabyte of brackets takes 16 ms. */
+/** A larger body that has to be parsed is parsed in slices, each in a turn of its own. */
 const LIGHT_BYTES = LIMITS.messageBytes;
 
 const NO_KEYS: ReadonlySet<string> = new Set();
@@ -122,6 +130,12 @@ export function createIngest(options: IngestOptions): Ingest {
     return found;
   };
 
+  /** The sender that the body names. The body is scanned once and not parsed: anybody can send one. */
+  const credentialsIn = (body: Uint8Array, kind: MessageKind | undefined): Credentials => {
+    const writeKey = findWriteKey(body, kind === undefined);
+    return { writeKey: writeKey as string, source: authenticate(writeKey) };
+  };
+
   /** Keys in the body that are no key of the source which the request is for. */
   const foreignKeys = (named: NamedKeys, source: Source): ReadonlySet<string> => {
     const keys = named.ofRequest === undefined ? named.ofMessages : [named.ofRequest, ...named.ofMessages];
@@ -156,8 +170,8 @@ export function createIngest(options: IngestOptions): Ingest {
   /** What is known of a body without parsing it; undefined where it has to be parsed. */
   const skim = (body: Uint8Array, kind: MessageKind | undefined): SkimmedRequest | undefined => {
     const skimmed = skimRequest(body, kind);
-    if (skimmed === undefined || skimmed.bytesAround * skimmed.keys.length > MAX_UNFOLDED_BYTES)
-      return undefined;
+    if (skimmed === undefined || skimmed.bytesAround > MAX_ENVELOPE_BYTES) return undefined;
+    if (skimmed.bytesAround * skimmed.keys.length > MAX_UNFOLDED_BYTES) return undefined;
     return suppressedItems(skimmed.keys, options.suppressions).size > 0 ? undefined : skimmed;
   };
 
@@ -165,11 +179,9 @@ export function createIngest(options: IngestOptions): Ingest {
     body: Uint8Array,
     kind: MessageKind | undefined,
     { keys, writeKey }: SkimmedRequest,
-    header: Credentials | undefined,
+    { source }: Credentials,
   ): Admitted => {
-    const source = header?.source ?? authenticate(writeKey);
-    if (writeKey !== undefined && header !== undefined && sources.find(writeKey)?.id !== source.id)
-      throw keysDisagree();
+    if (writeKey !== undefined && sources.find(writeKey)?.id !== source.id) throw keysDisagree();
     admit(source, keys.length);
     const batch: NewBatch = {
       sourceId: source.id,
@@ -184,22 +196,21 @@ export function createIngest(options: IngestOptions): Ingest {
     return { batch, refusals: NOTHING };
   };
 
+  const open = (body: Uint8Array, kind: MessageKind | undefined): OpenedRequest | Promise<OpenedRequest> =>
+    body.length > LIGHT_BYTES ? inTurns(openInSlices(body, kind), turn) : openRequest(body, kind);
+
   /** What of a body is to be stored, and what is answered then. Nothing of the parsed body outlives this call. */
   const admitParsed = (
-    body: Uint8Array,
+    opened: OpenedRequest,
     kind: MessageKind | undefined,
-    header: Credentials | undefined,
+    { source, writeKey }: Credentials,
     request: Pick<HttpRequest, "remoteAddress">,
   ): Admitted => {
-    const opened = openRequest(body, kind);
     const named = namedKeys(opened);
-    const writeKey = header?.writeKey ?? named.ofRequest ?? named.ofMessages[0];
-    const source = header?.source ?? authenticate(writeKey);
     const foreign = foreignKeys(named, source);
     if (named.ofRequest !== undefined && foreign.has(named.ofRequest)) throw keysDisagree();
 
-    if (kind === undefined && !opened.isBatch)
-      throw new CollectorError("invalid_message", "the body must be an object with an array `batch`");
+    if (kind === undefined && !opened.isBatch) throw noBatch();
     const judgement = judge(opened, { isForeignKey: (key) => foreign.has(key), makeId: randomUUID });
     const { keys, refusals, madeIds } = judgement;
     admit(source, opened.items.length);
@@ -247,15 +258,19 @@ export function createIngest(options: IngestOptions): Ingest {
         let admitted: Admitted;
         try {
           body = await readBody();
-          const skimmed = skim(body, kind);
-          if (skimmed === undefined && body.length > LIGHT_BYTES) await turn();
+          // Checked before the body is parsed.
+          let sender = header ?? credentialsIn(body, kind);
+          if (header === undefined) admit(sender.source, 0);
+          const scanned = skim(body, kind);
+          const opened = scanned === undefined ? await open(body, kind) : undefined;
           // Keys and limits may have changed by now. From here to the log nothing waits, and a change waits for what is on its way.
           acknowledged = sources.begin();
-          header = credentials(authorization);
+          sender = credentials(authorization) ?? { ...sender, source: authenticate(sender.writeKey) };
+          header = header && sender;
           admitted =
-            skimmed === undefined
-              ? admitParsed(body, kind, header, request)
-              : admitSkimmed(body, kind, skimmed, header);
+            scanned === undefined
+              ? admitParsed(opened as OpenedRequest, kind, sender, request)
+              : admitSkimmed(body, kind, scanned, sender);
         } catch (error) {
           refuseWhole(error, header, body);
           throw error;

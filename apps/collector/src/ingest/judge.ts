@@ -86,8 +86,7 @@ function issuesOf(
   item: unknown,
   options: JudgeOptions,
 ): readonly RefusalIssue[] {
-  if (request.mayHaveLargeItems && request.bytesOf(index).length > LIMITS.messageBytes)
-    return [issue("message_too_large", "")];
+  if (request.largeItems.has(index)) return [issue("message_too_large", "")];
   const issues = validate(item);
   const writeKey = request.isBatch && isPlainObject(item) ? item.writeKey : undefined;
   if (typeof writeKey === "string" && writeKey !== "" && options.isForeignKey(writeKey))

@@ -90,6 +90,7 @@ function isForeign(issues: Refusal["issues"]): boolean {
 }
 
 function usersIn(request: OpenedRequest, index: number): string[] {
+  if (request.largeItems.has(index)) return namedUsers(lenient.decode(request.bytesOf(index)));
   const item = request.items[index];
   if (isPlainObject(item)) return usersOf(item);
   return namedUsers(lenient.decode(request.bytesOf(index).subarray(0, SEARCHED_BYTES)));

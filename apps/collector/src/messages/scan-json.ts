@@ -1,3 +1,5 @@
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./skip-json.js";
+
 /** Where the items of a batch stand in a request's bytes. For bytes that are not JSON it means nothing, but the search ends. */
 export interface JsonScan {
   /**
@@ -9,18 +11,12 @@ export interface JsonScan {
   readonly deepItems: readonly number[];
   /** Whether something outside of the items is nested deeper than allowed. */
   readonly isDeepOutside: boolean;
+  /** Whether every bracket and every quotation mark is closed, and none is closed twice. JSON is. */
+  readonly isClosed: boolean;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
 /** Bytes that mean something outside of strings. */
-const SIGNIFICANT = new Uint8Array(256);
+export const SIGNIFICANT = new Uint8Array(256);
 for (const byte of [QUOTE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) SIGNIFICANT[byte] = 1;
 /** JSON's white space. */
 const BLANK = new Uint8Array(256);
@@ -41,6 +37,7 @@ export function scanJson(body: Uint8Array, maxDepth: number): JsonScan {
   /** At depth 1 of a root object: the last key was `batch`. */
   let isBatchValue = false;
   let isInBatch = false;
+  let isClosed = true;
 
   for (let i = 0; i < length; i++) {
     const byte = body[i] as number;
@@ -49,6 +46,7 @@ export function scanJson(body: Uint8Array, maxDepth: number): JsonScan {
       case QUOTE: {
         const start = i;
         i = endOfString(body, i + 1);
+        if (i >= length) isClosed = false;
         if (depth === 1 && isKeyNext) {
           isKeyNext = false;
           isBatchValue = isBatchKey(body, start, i + 1);
@@ -82,6 +80,7 @@ export function scanJson(body: Uint8Array, maxDepth: number): JsonScan {
           if (bounds.length > 1 || !isBlank(body, bounds[0] as number, i)) bounds.push(i + 1);
         }
         depth--;
+        if (depth < 0) isClosed = false;
         break;
       default:
         if (depth === 1) {
@@ -92,7 +91,7 @@ export function scanJson(body: Uint8Array, maxDepth: number): JsonScan {
         }
     }
   }
-  return { bounds, deepItems, isDeepOutside };
+  return { bounds, deepItems, isDeepOutside, isClosed: isClosed && depth === 0 };
 }
 
 /** Where an item begins and ends, without the white space around it. */
@@ -127,7 +126,7 @@ const BATCH_KEY = Buffer.from('"batch"');
 const LONGEST_BATCH_KEY = 2 + 6 * 5;
 
 /** Where the string ends that began before `i`: the place of its quote, or behind the body. */
-function endOfString(body: Uint8Array, i: number): number {
+export function endOfString(body: Uint8Array, i: number): number {
   const length = body.length;
   while (i < length) {
     const byte = body[i] as number;

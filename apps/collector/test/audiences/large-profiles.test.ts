@@ -152,7 +152,6 @@ test(
     // A definition that is new reads the history without it.
     const count = computedTrait("poisons", "count", { event: "Order" });
     await store.config.put(COMPUTED_TRAIT, "poisons", count.document);
-    await audiences.takeUp();
     expect(await audiences.forget(["mallory"])).toMatchObject([{ profile: true }]);
   },
   RUN_MS,
@@ -226,7 +225,6 @@ test(
       "planned",
       audience("planned", { kind: "trait", trait: "plan", is: "exists" }).document,
     );
-    await audiences.takeUp();
     await send({ type: "identify", userId: "ann", traits: { plan: "pro" } });
     await toldOf("ann");
     expect(await audiences.members("pros", { limit: 100 })).toMatchObject({ items: { length: 41 } });

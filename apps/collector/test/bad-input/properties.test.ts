@@ -5,8 +5,8 @@ import { CollectorError } from "../../src/errors.js";
 import { judge } from "../../src/ingest/judge.js";
 import { openRequest } from "../../src/ingest/open-request.js";
 import { decodeBatch } from "../../src/messages/decode-batch.js";
-import { leastBytes } from "../../src/messages/inspect-json.js";
-import { parseJson } from "../../src/messages/parse-json.js";
+import { inspectJson } from "../../src/messages/inspect-json.js";
+import { parseJson, parseKeepingDigits } from "../../src/messages/parse-json.js";
 import { itemSpan, scanJson } from "../../src/messages/scan-json.js";
 import { BEFORE_FIRST } from "../../src/store/store.js";
 import { type IngestServer, startIngestServer } from "../ingest/ingest-server.js";
@@ -120,28 +120,30 @@ describe("scanJson", () => {
   });
 });
 
-describe("leastBytes", () => {
-  test("is never more than the JSON had, however it was written", () => {
+describe("inspectJson", () => {
+  test("finds nesting where there is some, and numbers beyond what an integer may be in a double", () => {
     fc.assert(
-      fc.property(json, fc.nat(), (value, seed) => {
-        const text = spelled(value, seed);
-        const findings = { isDeep: false, hasLargeNumbers: false };
-        expect(leastBytes(JSON.parse(text), findings, 100)).toBeLessThanOrEqual(Buffer.byteLength(text));
-        expect(findings.isDeep).toBe(false);
+      fc.property(json, fc.nat({ max: 6 }), (value, depth) => {
+        const numbers = JSON.stringify(value).match(/(?<=[[:,])-?\d[\d.e+-]*/g) ?? [];
+        expect(inspectJson(value, 100).isDeep).toBe(false);
+        expect(inspectJson(value, depth).isDeep).toBe(depthOf(value) > depth);
+        if (numbers.length === 0 && typeof value !== "number")
+          expect(inspectJson(value, 100).hasLargeNumbers).toBe(false);
       }),
       { numRuns: 1_000 },
     );
-  });
-
-  test.each(
-    [{}, [], [[]], { a: [] }, { a: null, b: ["x", true] }, [{ ab: "c" }, null], "text", null].map((value) => [
-      value,
-    ]),
-  )("is exact for compact ASCII: %j", (value) => {
-    const findings = { isDeep: false, hasLargeNumbers: false };
-    expect(leastBytes(value, findings, 9)).toBe(JSON.stringify(value).length);
+    expect(inspectJson({ a: [9007199254740992] }, 9).hasLargeNumbers).toBe(true);
+    expect(inspectJson({ a: [Number.NEGATIVE_INFINITY] }, 9).hasLargeNumbers).toBe(true);
+    expect(inspectJson({ a: [9007199254740991] }, 9).hasLargeNumbers).toBe(false);
   });
 });
+
+/** How many objects and arrays stand inside each other. */
+function depthOf(value: unknown): number {
+  return typeof value === "object" && value !== null
+    ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
+    : 0;
+}
 
 describe("openRequest", () => {
   test("finds the messages over 32 KB that measuring each would find", () => {
@@ -210,6 +212,49 @@ test("integers of any length come out as they went in", () => {
     fc.property(integer, (digits) => {
       expect(JSON.stringify(parseJson(`{"a":[${digits}]}`))).toBe(`{"a":[${digits}]}`);
     }),
+  );
+});
+
+test("any JSON is what a reviver that keeps digits makes of it, fields named __proto__ too", () => {
+  const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+  const keepDigits = (_key: string, value: unknown, context: { source?: string }): unknown => {
+    const { source } = context;
+    if (typeof value !== "number" || source === undefined) return value;
+    const isHeld = /^-?\d+$/.test(source) ? Number.isSafeInteger(value) : Number.isFinite(value);
+    return isHeld ? value : rawJson(source);
+  };
+  const number = fc.oneof(
+    integer,
+    fc.constantFrom(
+      "1e999",
+      "-1E+400",
+      "1.5e308",
+      "12345678901234567890.5",
+      "1e20",
+      "0",
+      "-0",
+      "9007199254740993",
+    ),
+  );
+  const { json } = fc.letrec<{ json: string }>((tie) => ({
+    json: fc.oneof(
+      { maxDepth: 4 },
+      number,
+      fc.string().map((text) => JSON.stringify(text)),
+      fc.array(tie("json"), { maxLength: 4 }).map((items) => `[${items.join(", ")}]`),
+      fc
+        .array(fc.tuple(fc.oneof(fc.string(), fc.constant("__proto__")), tie("json")), { maxLength: 4 })
+        .map((fields) => `{${fields.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`),
+    ),
+  }));
+  fc.assert(
+    fc.property(json, (text) => {
+      const reviver = keepDigits as Parameters<typeof JSON.parse>[1];
+      const expected = JSON.stringify(JSON.parse(text, reviver));
+      expect(JSON.stringify(parseKeepingDigits(text))).toBe(expected);
+      expect(JSON.stringify(parseJson(text))).toBe(expected);
+    }),
+    { numRuns: 1_000 },
   );
 });
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { judge } from "../../src/ingest/judge.js";
 import { openRequest } from "../../src/ingest/open-request.js";
 import { namedKeys } from "../../src/ingest/write-key.js";
+import { findWriteKey } from "../../src/messages/find-fields.js";
 import { skimRequest } from "../../src/messages/skim-request.js";
 
 /** What parser and validator make of a request, in the form in which skimming tells it; throws where either refuses something. */
@@ -24,6 +25,7 @@ function agrees(text: string | Uint8Array, kind: MessageKind | undefined): boole
   if (skimmed === undefined) return false;
   const { keys, writeKey, isBatch } = skimmed;
   expect({ keys, writeKey, isBatch }).toEqual(judged(body, kind));
+  expect(findWriteKey(body, kind === undefined)).toBe(writeKey);
   return true;
 }
 
