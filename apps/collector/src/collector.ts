@@ -116,6 +116,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
         clock,
         ...(options.dedupeWindowMs === undefined ? {} : { dedupeWindowMs: options.dedupeWindowMs }),
         ...(options.retention === undefined ? {} : { retention: options.retention }),
+        onDamage: (what) => logger.error("stored data is damaged", { what }),
       })),
     (it) => it.close(),
   );

@@ -40,6 +40,7 @@ export const ERRORS = {
   wrong_region: { status: 421, retryable: false, message: "This write key belongs to another region" },
   rate_limited: { status: 429, retryable: true, message: "Too many requests" },
   internal: { status: 500, retryable: true, message: "The collector failed to handle this request" },
+  data_damaged: { status: 500, retryable: false, message: "Stored data cannot be read" },
   storage_unavailable: { status: 503, retryable: true, message: "The event log cannot be written" },
   overloaded: { status: 503, retryable: true, message: "The collector holds as much as it may in memory" },
 } as const;

@@ -74,8 +74,8 @@ export interface CollectorWorld {
   /** Sends a batch with a write key (default: the first source's) and expects 200. */
   send(batch: readonly Json[], writeKey?: string): Promise<Json>;
   webhook(url: string, sourceIds: readonly string[]): Promise<string>;
-  /** Closes the collector and starts it again on the same data. */
-  restart(): Promise<void>;
+  /** Closes the collector and starts it again on the same data, after something was done to it. */
+  restart(whileStopped?: () => Promise<void> | void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -135,8 +135,9 @@ export async function openCollector(
       if (status !== 201) throw new Error(JSON.stringify(body));
       return body.id;
     },
-    async restart() {
+    async restart(whileStopped) {
       await collector.close(5_000);
+      await whileStopped?.();
       collector = await start();
     },
     async close() {

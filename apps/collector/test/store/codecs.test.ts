@@ -7,9 +7,12 @@ import { ClassCodes, classMask, hashKey, hashPrefix } from "../../src/store/sqli
 import { checkRow, DamagedRow, decodeRow, MetaWriter, writeExtras } from "../../src/store/sqlite/log-row.js";
 import { mendRow } from "../../src/store/sqlite/mend-row.js";
 import { ATTEMPT, encodeSettlement } from "../../src/store/sqlite/settle-request.js";
-import { ChunkWriter, readAttempts, readOutcomes, STREAM } from "../../src/store/sqlite/worker/chunks.js";
+import { readAttempts } from "../../src/store/sqlite/worker/attempt-codec.js";
+import { ChunkWriter } from "../../src/store/sqlite/worker/chunk-writer.js";
+import { STREAM } from "../../src/store/sqlite/worker/chunks.js";
 import { FilterBanks } from "../../src/store/sqlite/worker/filter-bank.js";
 import { blocksFor, IdFilter } from "../../src/store/sqlite/worker/id-filter.js";
+import { readOutcomes } from "../../src/store/sqlite/worker/outcome-codec.js";
 import { SCHEMA_STEPS } from "../../src/store/sqlite/worker/schema.js";
 import { Strings } from "../../src/store/sqlite/worker/strings.js";
 import type { Attempt, FinalState, Offset } from "../../src/store/store.js";

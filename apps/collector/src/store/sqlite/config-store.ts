@@ -27,7 +27,7 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
       request.map(({ kind, id, json }, index) => ({
         kind,
         id,
-        document: parsed({ id, json, version: versions[index]?.version ?? 1 }),
+        document: parsed(kind, { id, json, version: versions[index]?.version ?? 1 }),
       })),
     ).catch((error: unknown) => {
       throw conflictOf(error, puts) ?? error;
@@ -38,10 +38,10 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
   return {
     async get<T>(kind: string, id: string) {
       const document = await connection().ask("getDocument", { kind, id });
-      return document && parsed<T>(document);
+      return document && parsed<T>(kind, document);
     },
     async list<T>(kind: string) {
-      return (await connection().ask("listDocuments", { kind })).map((document) => parsed<T>(document));
+      return (await connection().ask("listDocuments", { kind })).map((document) => parsed<T>(kind, document));
     },
     async put<T>(kind: string, id: string, value: T, expected?: number) {
       const [version] = await putDocuments([
@@ -71,6 +71,14 @@ function conflictOf(error: unknown, puts: readonly DocumentPut[]): VersionConfli
   return inTheWay && new VersionConflict(inTheWay.kind, inTheWay.id, version);
 }
 
-function parsed<T>({ id, version, json }: StoredDocument): Versioned<T> {
-  return { id, version, value: JSON.parse(json) as T };
+function parsed<T>(kind: string, { id, version, json }: StoredDocument): Versioned<T> {
+  try {
+    return { id, version, value: JSON.parse(json) as T };
+  } catch (cause) {
+    throw new CollectorError(
+      "data_damaged",
+      `the ${kind} ${id} is damaged: stop the collector and run \`sluice repair\``,
+      { cause },
+    );
+  }
 }

@@ -48,6 +48,8 @@ export interface ConnectionEvents {
   opened(snapshot: Snapshot): void;
   /** Called before the calls of a commit are answered. */
   figures(figures: Figures): void;
+  /** Stored data turned out to be damaged; everything else goes on. */
+  damaged(what: string): void;
 }
 
 /** The main thread's end: collects the calls of one turn of the event loop, hands them over, settles them as answers come. */
@@ -181,6 +183,9 @@ export class Connection {
       case "failed":
         this.#becomeUnavailable(message.reason);
         this.#refuse(message.ids, message.reason);
+        return;
+      case "damaged":
+        this.#events.damaged(message.what);
         return;
       case "closed":
         return;

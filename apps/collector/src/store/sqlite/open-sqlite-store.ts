@@ -14,6 +14,9 @@ import { type StoreTuning, TUNING_DEFAULTS } from "./tuning.js";
 /** How often retention is looked after, in milliseconds. */
 const RETAIN_EVERY_MS = 10_000;
 
+/** Damaged places that are told of: where there are more, these say enough. */
+const MOST_DAMAGE_TOLD = 100;
+
 export interface SqliteStoreOptions {
   /** The data folder; made where there is none. One process at a time can have it. */
   readonly directory: string;
@@ -25,6 +28,8 @@ export interface SqliteStoreOptions {
   /** How many refused messages are kept. Default: 10_000. */
   readonly rejectionsKept?: number;
   readonly tuning?: Partial<StoreTuning>;
+  /** Called when stored data turns out to be damaged, once for each place: a sentence that says where, and what to do. Default: nothing. */
+  readonly onDamage?: (what: string) => void;
 }
 
 /**
@@ -38,10 +43,12 @@ export async function openSqliteStore({
   retention = {},
   rejectionsKept = 10_000,
   tuning = {},
+  onDamage = () => {},
 }: SqliteStoreOptions): Promise<Store> {
   checkNode();
   const log = new SqliteEventLog(() => connection);
   let figures: Figures = { head: -1, messages: 0, bytes: 0 };
+  const told = new Set<string>();
   const connection = await Connection.open(
     {
       directory,
@@ -59,6 +66,11 @@ export async function openSqliteStore({
       figures(now) {
         figures = now;
         log.committed(now);
+      },
+      damaged(what) {
+        if (told.has(what) || told.size >= MOST_DAMAGE_TOLD) return;
+        told.add(what);
+        onDamage(what);
       },
     },
   );

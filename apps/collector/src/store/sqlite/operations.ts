@@ -21,7 +21,8 @@ import type { SettleRequest } from "./settle-request.js";
  *  2. if it writes, list its name in `WRITES`: it then runs inside the commit that it shares with whatever else has arrived, and is
  *     answered once that is synced. All others run after the commit, on what is synced;
  *  3. handle it in `worker/handlers.ts` (or in an object of your own that is spread there). A handler that finds that it cannot do
- *     what is asked throws a `Refusal` before it has written anything; anything else that it throws ends the commit for all;
+ *     what is asked throws a `Refusal`: the call is undone and refused, and the others go on. So it is where stored data turns out to be
+ *     damaged; a failure of the disk ends the commit for all, and the database is opened anew (see `worker/damage.ts`);
  *  4. new tables are a new step at the end of `worker/schema.ts`.
  *
  * The main thread calls it with `connection.ask(name, request)`.
@@ -49,8 +50,12 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
   "deleteDocument",
   "reject",
   "purgeMessages",
+  "dropUnusedTexts",
   "purgeRejections",
 ]);
+
+/** Neither read only nor part of a commit: what the disk refuses them it refuses the next commit too. */
+export const MAINTENANCE: ReadonlySet<OperationName> = new Set<OperationName>(["clear", "compact"]);
 
 export interface LogOperations {
   /** Marks what retention lets go; what is marked is dropped in the background. */
@@ -209,14 +214,15 @@ export type FromWorker =
   | { readonly kind: "answers"; readonly answers: readonly Answer[]; readonly figures: Figures }
   /** Nothing of these calls was kept, and the worker takes no more until `reopen`. */
   | { readonly kind: "failed"; readonly reason: string; readonly ids: readonly number[] }
+  /** Damaged data was met. Whoever asked for it was refused, if anybody; everything else goes on. */
+  | { readonly kind: "damaged"; readonly what: string }
   | { readonly kind: "closed" };
 
 export interface PurgeOperations {
-  /** Overwrites messages; `texts` are those by which echoes of them are known in answers that are stored once for many. */
-  purgeMessages: {
-    request: { offsets: readonly number[]; texts: readonly string[] };
-    answer: { attempts: number; retries: number };
-  };
+  /** Overwrites messages, and what their attempts say. */
+  purgeMessages: { request: { offsets: readonly number[] }; answer: { attempts: number; retries: number } };
+  /** A step of deleting the texts of older versions that only purged attempts referred to. */
+  dropUnusedTexts: { request: Record<string, never>; answer: { readonly isDone: boolean } };
   /** Looks through some of the refused messages after `after`; answers where the next step goes on, undefined at the end. */
   purgeRejections: {
     request: { userIds: readonly string[]; after: number };

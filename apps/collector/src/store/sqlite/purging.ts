@@ -1,4 +1,3 @@
-import { personalTexts } from "../../messages/personal-texts.js";
 import type { EventLog, MessageQuery, Purged, Purging } from "../store.js";
 import type { Connection } from "./connection.js";
 
@@ -23,7 +22,6 @@ export function sqlitePurging(log: Pick<EventLog, "find">, connection: () => Con
         found = true;
         const { attempts, retries } = await connection().ask("purgeMessages", {
           offsets: page.items.map((item) => item.offset),
-          texts: personalTexts(page.items.map((item) => item.message)),
         });
         purged.messages += page.items.length;
         purged.attempts += attempts;
@@ -31,6 +29,9 @@ export function sqlitePurging(log: Pick<EventLog, "find">, connection: () => Con
       } while (cursor !== undefined);
     }
     return purged;
+  };
+  const dropUnusedTexts = async (): Promise<void> => {
+    for (let isDone = false; !isDone; ) ({ isDone } = await connection().ask("dropUnusedTexts", {}));
   };
   const purgeRejections = async (userIds: readonly string[]): Promise<void> => {
     for (let from = 0; from < userIds.length; from += IDS_AT_ONCE) {
@@ -42,7 +43,11 @@ export function sqlitePurging(log: Pick<EventLog, "find">, connection: () => Con
   };
   return {
     async purge(query) {
-      if ("messageId" in query) return purgeMessages(query);
+      if ("messageId" in query) {
+        const purged = await purgeMessages(query);
+        await dropUnusedTexts();
+        return purged;
+      }
       const userIds = "userId" in query ? [query.userId] : query.userIds;
       const purged = { messages: 0, attempts: 0, retries: 0 };
       for (const userId of userIds) {
@@ -51,6 +56,7 @@ export function sqlitePurging(log: Pick<EventLog, "find">, connection: () => Con
         purged.attempts += attempts;
         purged.retries += retries;
       }
+      await dropUnusedTexts();
       await purgeRejections(userIds);
       return purged;
     },

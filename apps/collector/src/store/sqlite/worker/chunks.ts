@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Attempt, FinalState, Offset } from "../../store.js";
-import { ByteReader, ByteWriter } from "../bytes.js";
-import { ABSENT, ATTEMPT, encodeSettlement, FINAL_STATES } from "../settle-request.js";
+import { crc32 } from "node:zlib";
+import { readStoredAttempts, type StoredAttempt } from "./attempt-codec.js";
+import { DamagedData, reading } from "./damage.js";
+import { type OutcomeEntry, readOutcomes } from "./outcome-codec.js";
 import type { Strings } from "./strings.js";
 
 /**
@@ -13,311 +14,113 @@ export const STREAM = { outcomes: 0, attempts: 1 } as const;
 export type Stream = (typeof STREAM)[keyof typeof STREAM];
 
 /** Two chunks and their row headers fill a page. */
-const FULL_BYTES = 3600;
+export const FULL_BYTES = 3600;
 /** How far from its base a chunk's messages may be: a look-up has to ask only chunks that end this near. */
 export const REACH = 65_536;
 
-export interface OutcomeEntry {
-  readonly offset: number;
-  readonly state: FinalState;
-  readonly reason: string;
-  readonly atMs: number;
-}
-
-const SAME_REASON = 1 << 3;
-const STATE_BITS = 0b111;
-
-/** The chunk that is being written. */
-export class ChunkWriter {
-  readonly #stream: Stream;
-  readonly #strings: Strings;
-  readonly #writer = new ByteWriter(FULL_BYTES + 512);
-  /** Its row, once it was written. */
+/** A chunk to be written. `no` is set when it was, and `isChanged` is false then. */
+export interface ChunkContent {
   no: number | undefined;
-  base = 0;
-  min = 0;
-  max = 0;
-  mask = 0;
-  isChanged = false;
-  #lastOffset = 0;
-  #lastAtMs = 0;
-  #lastTexts = "";
-
-  constructor(stream: Stream, strings: Strings) {
-    this.#stream = stream;
-    this.#strings = strings;
-  }
-
-  /** Whether an entry for this offset belongs into the chunk; else it must be begun anew. */
-  takes(offset: number): boolean {
-    return (
-      this.#writer.length > 0 && this.#writer.length < FULL_BYTES && Math.abs(offset - this.base) < REACH
-    );
-  }
-
-  begin(offset: number): void {
-    this.#writer.clear();
-    this.no = undefined;
-    this.base = offset;
-    this.min = offset;
-    this.max = offset;
-    this.mask = 0;
-    this.isChanged = false;
-    this.#lastOffset = offset;
-    this.#lastAtMs = 0;
-    this.#lastTexts = "";
-  }
-
-  /** What is added next begins a new chunk: the row of this one was changed. */
-  end(): void {
-    this.#writer.clear();
-    this.no = undefined;
-    this.isChanged = false;
-  }
-
-  addOutcome(entry: OutcomeEntry): void {
-    const state = FINAL_STATES.indexOf(entry.state);
-    const isSame = this.#lastTexts === entry.reason && this.#writer.length > 0;
-    this.#writer.byte(state | (isSame ? SAME_REASON : 0));
-    this.#place(entry.offset, entry.atMs);
-    if (!isSame) this.#strings.write(entry.reason, "own", this.#writer);
-    this.#lastTexts = entry.reason;
-    this.mask |= 1 << state;
-  }
-
-  addAttempt(record: Float64Array, strings: readonly string[]): void {
-    writeAttempt(this.#writer, this.#strings, record, strings, (signature) => {
-      const isSame = this.#lastTexts === signature && this.#writer.length > 0;
-      this.#lastTexts = signature;
-      return isSame;
-    });
-    this.#place(record[ATTEMPT.offset] ?? 0, record[ATTEMPT.atMs] ?? 0);
-  }
-
-  #place(offset: number, atMs: number): void {
-    this.#writer.signed(offset - this.#lastOffset);
-    this.#writer.signed(atMs - this.#lastAtMs);
-    this.#lastOffset = offset;
-    this.#lastAtMs = atMs;
-    this.min = Math.min(this.min, offset);
-    this.max = Math.max(this.max, offset);
-    this.isChanged = true;
-  }
-
-  get data(): Uint8Array {
-    return this.#writer.view();
-  }
-
-  get stream(): Stream {
-    return this.#stream;
-  }
-}
-
-const SAME = 1 << 0;
-const HAS_ADDRESS = 1 << 1;
-const HAS_STATUS = 1 << 2;
-const HAS_ERROR = 1 << 3;
-const HAS_HEADERS = 1 << 4;
-const HAS_RESPONSE = 1 << 5;
-const HAS_REPLAY = 1 << 6;
-const IS_REPLAY = 1 << 7;
-
-/** Writes an attempt but for its offset and time. `isSame` is told what is alike in most attempts, as one text. */
-function writeAttempt(
-  writer: ByteWriter,
-  strings: Strings,
-  record: Float64Array,
-  texts: readonly string[],
-  isSame: (signature: string) => boolean,
-): void {
-  const text = (field: keyof typeof ATTEMPT): string | undefined => texts[record[ATTEMPT[field]] ?? ABSENT];
-  const url = text("url") ?? "";
-  const address = text("address");
-  const status = record[ATTEMPT.status] ?? ABSENT;
-  const errorCode = text("errorCode");
-  const errorMessage = text("errorMessage") ?? "";
-  const headers = text("headers");
-  const response = text("response");
-  const replay = record[ATTEMPT.replay] ?? ABSENT;
-  const flags =
-    (address === undefined ? 0 : HAS_ADDRESS) |
-    (status === ABSENT ? 0 : HAS_STATUS) |
-    (errorCode === undefined ? 0 : HAS_ERROR) |
-    (headers === undefined ? 0 : HAS_HEADERS) |
-    (response === undefined ? 0 : HAS_RESPONSE) |
-    (replay === ABSENT ? 0 : HAS_REPLAY) |
-    (replay === 1 ? IS_REPLAY : 0);
-  const same = isSame([flags, url, address, status, errorCode, errorMessage, headers, response].join("\0"));
-  writer.byte(flags | (same ? SAME : 0));
-  writer.varint(record[ATTEMPT.attempt] ?? 0);
-  writer.varint(Math.max(0, Math.round((record[ATTEMPT.latencyMs] ?? 0) * 1000)));
-  if (same) return;
-  strings.write(url, "own", writer);
-  if (address !== undefined) strings.write(address, "own", writer);
-  if (status !== ABSENT) writer.varint(status);
-  if (errorCode !== undefined) {
-    strings.write(errorCode, "own", writer);
-    strings.write(errorMessage, "own", writer);
-  }
-  if (headers !== undefined) strings.write(headers, "answer", writer);
-  if (response !== undefined) strings.write(response, "answer", writer);
-}
-
-/** One attempt by itself, where it is not part of a chunk. */
-export function writeLateAttempt(
-  strings: Strings,
-  record: Float64Array,
-  texts: readonly string[],
-): Uint8Array {
-  const writer = new ByteWriter();
-  writeAttempt(writer, strings, record, texts, () => false);
-  writer.signed(0);
-  writer.signed(record[ATTEMPT.atMs] ?? 0);
-  return writer.view();
-}
-
-/** What is alike in most attempts. */
-type AttemptTexts = Pick<
-  Attempt,
-  "url" | "address" | "status" | "error" | "requestHeaders" | "response" | "replay"
->;
-
-export function readAttempts(data: Uint8Array, base: number, strings: Strings): Attempt[] {
-  const reader = new ByteReader(data);
-  const attempts: Attempt[] = [];
-  let offset = base;
-  let atMs = 0;
-  let texts: AttemptTexts = { url: "" };
-  while (!reader.done) {
-    const flags = reader.byte();
-    const attempt = reader.varint();
-    const latencyMs = reader.varint() / 1000;
-    if (!(flags & SAME)) texts = readTexts(reader, flags, strings);
-    offset += reader.signed();
-    atMs += reader.signed();
-    attempts.push({ offset: offset as Offset, attempt, atMs, latencyMs, ...texts });
-  }
-  return attempts;
-}
-
-function readTexts(reader: ByteReader, flags: number, strings: Strings): AttemptTexts {
-  const url = strings.read(reader);
-  const address = flags & HAS_ADDRESS ? strings.read(reader) : undefined;
-  const status = flags & HAS_STATUS ? reader.varint() : undefined;
-  const error = flags & HAS_ERROR ? { code: strings.read(reader), message: strings.read(reader) } : undefined;
-  const headers = flags & HAS_HEADERS ? strings.read(reader) : undefined;
-  const response = flags & HAS_RESPONSE ? strings.read(reader) : undefined;
-  return {
-    url,
-    ...(address === undefined ? {} : { address }),
-    ...(status === undefined ? {} : { status }),
-    ...(error === undefined ? {} : { error }),
-    ...(headers === undefined || headers === "" ? {} : { requestHeaders: JSON.parse(headers) }),
-    ...(response === undefined ? {} : { response }),
-    ...(flags & HAS_REPLAY ? { replay: (flags & IS_REPLAY) !== 0 } : {}),
-  };
-}
-
-export function readOutcomes(data: Uint8Array, base: number, strings: Strings): OutcomeEntry[] {
-  const reader = new ByteReader(data);
-  const outcomes: OutcomeEntry[] = [];
-  let offset = base;
-  let atMs = 0;
-  let reason = "";
-  while (!reader.done) {
-    const head = reader.byte();
-    offset += reader.signed();
-    atMs += reader.signed();
-    if (!(head & SAME_REASON)) reason = strings.read(reader);
-    outcomes.push({ offset, state: FINAL_STATES[head & STATE_BITS] ?? "failed", reason, atMs });
-  }
-  return outcomes;
-}
-
-/** A chunk's attempts written anew; strings that only an answer used stay known. Within a transaction. */
-export function writeAttempts(attempts: readonly Attempt[], base: number, strings: Strings): Uint8Array {
-  const { attempts: records, strings: texts } = encodeSettlement(
-    "",
-    { cursor: base as Offset, outcomes: [], retries: [], attempts },
-    0,
-  );
-  const writer = new ByteWriter();
-  let offset = base;
-  let atMs = 0;
-  for (let at = 0; at < records.length; at += ATTEMPT.size) {
-    const record = records.subarray(at, at + ATTEMPT.size);
-    writeAttempt(writer, strings, record, texts, () => false);
-    writer.signed((record[ATTEMPT.offset] ?? 0) - offset);
-    writer.signed((record[ATTEMPT.atMs] ?? 0) - atMs);
-    offset = record[ATTEMPT.offset] ?? 0;
-    atMs = record[ATTEMPT.atMs] ?? 0;
-  }
-  return writer.view();
+  isChanged: boolean;
+  readonly stream: Stream;
+  readonly base: number;
+  readonly min: number;
+  readonly max: number;
+  readonly mask: number;
+  readonly data: Uint8Array;
 }
 
 export interface ChunkRow {
   readonly no: number;
+  readonly stream: Stream;
   readonly base: number;
   readonly min: number;
   readonly max: number;
   readonly data: Uint8Array;
+  /** Of the data, a CRC-32; null in rows of older versions. */
+  readonly checksum: number | null;
 }
 
-/** The table of chunks. */
+const COLUMNS = "no, stream, base, min, max, data, checksum";
+
+/** The table of chunks. What reads a row's data throws `DamagedData` where it is not as it was written. */
 export class Chunks {
   readonly #insert: StatementSync;
   readonly #update: StatementSync;
   readonly #covering: StatementSync;
   readonly #after: StatementSync;
+  readonly #at: StatementSync;
+  readonly #nos: StatementSync;
   readonly #replace: StatementSync;
   readonly #database: DatabaseSync;
+  readonly #strings: Strings;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, strings: Strings) {
     this.#database = database;
-    this.#replace = database.prepare("UPDATE chunks SET data = ? WHERE no = ?");
+    this.#strings = strings;
+    this.#replace = database.prepare("UPDATE chunks SET data = ?, checksum = ? WHERE no = ?");
     this.#insert = database.prepare(
-      "INSERT INTO chunks (consumer, stream, base, min, max, mask, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO chunks (consumer, stream, base, min, max, mask, data, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     );
-    this.#update = database.prepare("UPDATE chunks SET min = ?, max = ?, mask = ?, data = ? WHERE no = ?");
+    this.#update = database.prepare(
+      "UPDATE chunks SET min = ?, max = ?, mask = ?, data = ?, checksum = ? WHERE no = ?",
+    );
     this.#covering = database.prepare(
-      `SELECT no, base, min, max, data FROM chunks
+      `SELECT ${COLUMNS} FROM chunks
        WHERE consumer = ? AND stream = ? AND max >= ? AND max < ? AND min <= ? ORDER BY no`,
     );
-    this.#after = database.prepare(
-      "SELECT no, base, min, max, data FROM chunks WHERE consumer = ? AND stream = 0 AND max > ?",
-    );
+    // The index alone answers these.
+    this.#after = database.prepare("SELECT no FROM chunks WHERE consumer = ? AND stream = 0 AND max > ?");
+    this.#nos = database.prepare("SELECT no FROM chunks INDEXED BY chunks_by_offset");
+    this.#at = database.prepare(`SELECT ${COLUMNS} FROM chunks WHERE no = ?`);
   }
 
   /** Within a transaction. */
-  write(consumerNo: number, chunk: ChunkWriter): void {
+  write(consumerNo: number, chunk: ChunkContent): void {
     const { base, min, max, mask, data, stream } = chunk;
+    const checksum = crc32(data);
     if (chunk.no === undefined) {
-      chunk.no = Number(this.#insert.run(consumerNo, stream, base, min, max, mask, data).lastInsertRowid);
+      chunk.no = Number(
+        this.#insert.run(consumerNo, stream, base, min, max, mask, data, checksum).lastInsertRowid,
+      );
     } else {
-      this.#update.run(min, max, mask, data, chunk.no);
+      this.#update.run(min, max, mask, data, checksum, chunk.no);
     }
     chunk.isChanged = false;
   }
 
   /** The chunks that may hold something of an offset, oldest first. */
   covering(consumerNo: number, stream: Stream, offset: number): ChunkRow[] {
-    return this.#covering.all(
-      consumerNo,
-      stream,
-      offset,
-      offset + 2 * REACH,
-      offset,
-    ) as unknown as ChunkRow[];
+    const values = [consumerNo, stream, offset, offset + 2 * REACH, offset];
+    return reading(
+      () => `${streamName(stream)} of messages near ${offset}`,
+      () => this.#covering.all(...values) as unknown as ChunkRow[],
+    );
   }
 
   /** Puts other data in a chunk's place, of the same offsets. Within a transaction. */
   replace(no: number, data: Uint8Array): void {
-    this.#replace.run(data, no);
+    this.#replace.run(data, crc32(data), no);
   }
 
-  /** The chunks that hold outcomes beyond an offset. */
-  after(consumerNo: number, offset: number): ChunkRow[] {
-    return this.#after.all(consumerNo, offset) as unknown as ChunkRow[];
+  /** Numbers of the chunks that hold outcomes beyond an offset. */
+  after(consumerNo: number, offset: number): number[] {
+    return reading(
+      () => `outcomes of the messages after ${offset}`,
+      () => this.#after.all(consumerNo, offset).map(({ no }) => no as number),
+    );
+  }
+
+  /** Numbers of all chunks, in no order. */
+  nos(): number[] {
+    return this.#nos.all().map(({ no }) => no as number);
+  }
+
+  at(no: number): ChunkRow | undefined {
+    return reading(
+      () => `outcomes or attempts of run ${no}`,
+      () => this.#at.get(no) as unknown as ChunkRow | undefined,
+    );
   }
 
   /** Chunks that hold outcomes of the states in `mask` at or before an offset, by their last message, downwards. */
@@ -325,9 +128,34 @@ export class Chunks {
     // A statement of its own each time: several searches go on side by side.
     return this.#database
       .prepare(
-        `SELECT no, base, min, max, data FROM chunks
+        `SELECT ${COLUMNS} FROM chunks
          WHERE consumer = ? AND stream = 0 AND max < ? AND min <= ? AND (mask & ?) != 0 ORDER BY max DESC`,
       )
       .iterate(consumerNo, offset + 2 * REACH, offset, mask) as unknown as IterableIterator<ChunkRow>;
+  }
+
+  /** `onText` is told the numbers of the shared texts. */
+  outcomesIn(row: ChunkRow, onText?: (no: number) => void): OutcomeEntry[] {
+    return read(row, () => readOutcomes(row.data, row.base, this.#strings, onText));
+  }
+
+  attemptsIn(row: ChunkRow): StoredAttempt[] {
+    return read(row, () => readStoredAttempts(row.data, row.base, this.#strings));
+  }
+}
+
+function streamName(stream: Stream): string {
+  return stream === STREAM.outcomes ? "outcomes" : "attempts";
+}
+
+function read<T>(row: ChunkRow, decode: () => T): T {
+  const { data, checksum, stream, min, max } = row;
+  const what = `${streamName(stream)} of the messages ${min} to ${max}`;
+  if (!(data instanceof Uint8Array)) throw new DamagedData(what);
+  if (checksum !== null && crc32(data) !== checksum) throw new DamagedData(what);
+  try {
+    return decode();
+  } catch (error) {
+    throw new DamagedData(what, error);
   }
 }

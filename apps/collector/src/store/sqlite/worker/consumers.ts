@@ -1,21 +1,18 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Attempt, ConsumerState, Delivery, FinalState, Offset } from "../../store.js";
+import { ByteWriter } from "../bytes.js";
 import type { ConsumerOperations } from "../operations.js";
 import { ATTEMPT, FINAL_STATES, OUTCOME, type SettleRequest } from "../settle-request.js";
-import {
-  Chunks,
-  ChunkWriter,
-  REACH,
-  readAttempts,
-  readOutcomes,
-  STREAM,
-  writeAttempts,
-  writeLateAttempt,
-} from "./chunks.js";
+import { AttemptEncoder, type StoredAttempt, writeAttempts } from "./attempt-codec.js";
+import { ChunkWriter } from "./chunk-writer.js";
+import { type ChunkRow, Chunks, REACH, STREAM } from "./chunks.js";
+import { isDamage } from "./damage.js";
+import { LateRows } from "./late-rows.js";
 import type { Log } from "./log.js";
 import { Refusal } from "./refusal.js";
 import { RetryQueue, RetryTable } from "./retries.js";
 import { Strings } from "./strings.js";
+import { TextSweep } from "./text-sweep.js";
 import type { Usage } from "./usage.js";
 
 export interface Consumer {
@@ -26,6 +23,9 @@ export interface Consumer {
   readonly outcomes: ChunkWriter;
   readonly attempts: ChunkWriter;
 }
+
+/** Is told of damaged data that somebody has gone around. */
+export type DamageListener = (error: unknown) => void;
 
 /** Before the id of a consumer that was removed and whose rows are still being deleted. No consumer's id begins so. */
 const REMOVED = "\0removed ";
@@ -40,6 +40,7 @@ const DELETED_BYTES = 1024 * 1024;
 export class ConsumerTables {
   readonly strings: Strings;
   readonly chunks: Chunks;
+  readonly sweep: TextSweep;
   readonly #database: DatabaseSync;
   readonly #log: Log;
   readonly #usage: Usage;
@@ -50,37 +51,47 @@ export class ConsumerTables {
   readonly #insert: StatementSync;
   readonly #moveCursor: StatementSync;
   readonly #retries: RetryTable;
-  readonly #putLateOutcome: StatementSync;
-  readonly #lateOutcomeAt: StatementSync;
-  readonly #putLateAttempt: StatementSync;
-  readonly #lateAttemptsOf: StatementSync;
+  readonly #late: LateRows;
+  readonly #damaged: DamageListener;
 
-  constructor(database: DatabaseSync, log: Log, usage: Usage) {
+  constructor(database: DatabaseSync, log: Log, usage: Usage, damaged: DamageListener = () => {}) {
     this.#database = database;
     this.#log = log;
     this.#usage = usage;
+    this.#damaged = damaged;
     this.strings = new Strings(database);
-    this.chunks = new Chunks(database);
+    this.chunks = new Chunks(database, this.strings);
+    this.#late = new LateRows(database, this.strings);
+    this.sweep = new TextSweep(this.strings, this.chunks, this.#late);
     this.#insert = database.prepare("INSERT INTO consumers (id, cursor) VALUES (?, ?)");
     this.#moveCursor = database.prepare("UPDATE consumers SET cursor = ? WHERE no = ?");
-    this.#retries = new RetryTable(database);
-    this.#putLateOutcome = database.prepare(
-      "INSERT OR REPLACE INTO late_outcomes (consumer, offset, state, reason, at_ms) VALUES (?, ?, ?, ?, ?)",
-    );
-    this.#lateOutcomeAt = database.prepare(
-      "SELECT state, reason, at_ms FROM late_outcomes WHERE consumer = ? AND offset = ?",
-    );
-    this.#putLateAttempt = database.prepare(
-      "INSERT INTO late_attempts (consumer, offset, data) VALUES (?, ?, ?)",
-    );
-    this.#lateAttemptsOf = database.prepare(
-      "SELECT data FROM late_attempts WHERE consumer = ? AND offset = ? ORDER BY no",
-    );
-    for (const row of database.prepare("SELECT no, id, cursor FROM consumers ORDER BY no").all()) {
+    this.#retries = new RetryTable(database, damaged);
+    this.#load();
+  }
+
+  #load(): void {
+    const known = new Map([...this.#consumers.values()].map((consumer) => [consumer.no, consumer]));
+    this.#consumers.clear();
+    this.#removed.length = 0;
+    for (const row of this.#database.prepare("SELECT no, id, cursor FROM consumers ORDER BY no").all()) {
       const { no, id, cursor } = row as unknown as { no: number; id: string; cursor: number };
+      const consumer = known.get(no);
       if (id.startsWith(REMOVED)) this.#removed.push(no);
-      else this.#add(no, id, cursor);
+      else if (consumer === undefined) this.#add(no, id, cursor);
+      else {
+        consumer.cursor = cursor;
+        consumer.retries.recount();
+        consumer.outcomes.end();
+        consumer.attempts.end();
+        this.#consumers.set(id, consumer);
+      }
     }
+  }
+
+  /** Brings what is in memory back to what the tables have, after changes were undone. */
+  reload(): void {
+    this.strings.reload();
+    this.#load();
   }
 
   #add(no: number, id: string, cursor: number): Consumer {
@@ -117,10 +128,7 @@ export class ConsumerTables {
       consumer = this.#add(no, consumerId, startAfter);
     }
     const { no, cursor } = consumer;
-    const ahead = new Set<number>();
-    for (const { data, base } of this.chunks.after(no, cursor)) {
-      for (const { offset } of readOutcomes(data, base, this.strings)) if (offset > cursor) ahead.add(offset);
-    }
+    const ahead = this.#outcomesAfter(no, cursor);
     for (const table of ["retries", "late_outcomes"]) {
       const rows = this.#database.prepare(`SELECT offset FROM ${table} WHERE consumer = ? AND offset > ?`);
       for (const { offset } of rows.all(no, cursor)) ahead.add(offset as number);
@@ -132,7 +140,30 @@ export class ConsumerTables {
     };
   }
 
-  /** Within a transaction; `flush` ends it. */
+  /** Messages beyond the cursor that have an outcome. Those whose outcome cannot be read are left out: they are sent once more. */
+  #outcomesAfter(consumerNo: number, cursor: number): Set<number> {
+    const ahead = new Set<number>();
+    const tolerate = (read: () => void): void => {
+      try {
+        read();
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        this.#damaged(error);
+      }
+    };
+    tolerate(() => {
+      for (const chunkNo of this.chunks.after(consumerNo, cursor)) {
+        tolerate(() => {
+          const row = this.chunks.at(chunkNo);
+          const outcomes = row === undefined ? [] : this.chunks.outcomesIn(row);
+          for (const { offset } of outcomes) if (offset > cursor) ahead.add(offset);
+        });
+      }
+    });
+    return ahead;
+  }
+
+  /** Within a transaction. */
   settle(request: SettleRequest): void {
     const consumer = this.get(request.consumerId);
     if (request.cursor > consumer.cursor) {
@@ -144,6 +175,10 @@ export class ConsumerTables {
     for (const retry of request.retries) {
       if (!this.#purged.has(retry.offset)) consumer.retries.put(retry, request.nowMs);
     }
+    for (const chunk of [consumer.outcomes, consumer.attempts]) {
+      if (chunk.isChanged) this.chunks.write(consumer.no, chunk);
+    }
+    this.#count(request);
   }
 
   /** Messages this far behind the cursor are settled by rows of their own. */
@@ -164,14 +199,32 @@ export class ConsumerTables {
       const reason = strings[outcomes[at + OUTCOME.reason] ?? 0] ?? "";
       const atMs = outcomes[at + OUTCOME.atMs] ?? 0;
       if (this.#isLate(consumer, offset)) {
-        this.#putLateOutcome.run(consumer.no, offset, FINAL_STATES.indexOf(state), reason, atMs);
+        this.#late.putOutcome(consumer.no, offset, state, reason, atMs);
       } else {
         this.#makeRoom(consumer, consumer.outcomes, offset);
         consumer.outcomes.addOutcome({ offset, state, reason, atMs });
       }
       consumer.retries.drop(offset);
-      const sourceNo = this.#log.sourceAt(offset);
-      if (sourceNo !== undefined) this.#usage.settled(sourceNo, atMs, state);
+    }
+  }
+
+  /** What is counted is not undone: this comes last. */
+  #count({ outcomes }: SettleRequest): void {
+    for (let at = 0; at < outcomes.length; at += OUTCOME.size) {
+      const state = FINAL_STATES[outcomes[at + OUTCOME.state] ?? 0] ?? "failed";
+      const sourceNo = this.#sourceAt(outcomes[at + OUTCOME.offset] ?? 0);
+      if (sourceNo !== undefined) this.#usage.settled(sourceNo, outcomes[at + OUTCOME.atMs] ?? 0, state);
+    }
+  }
+
+  /** Undefined where the log's row cannot be read: what became of its messages is noted all the same. */
+  #sourceAt(offset: number): number | undefined {
+    try {
+      return this.#log.sourceAt(offset);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#damaged(error);
+      return undefined;
     }
   }
 
@@ -181,19 +234,13 @@ export class ConsumerTables {
       const offset = record[ATTEMPT.offset] ?? 0;
       if (this.#purged.has(offset)) continue;
       if (this.#isLate(consumer, offset)) {
-        this.#putLateAttempt.run(consumer.no, offset, writeLateAttempt(this.strings, record, strings));
+        const data = new ByteWriter();
+        new AttemptEncoder(this.strings, offset).write(record, strings, data);
+        this.#late.putAttempt(consumer.no, offset, data.view());
       } else {
         this.#makeRoom(consumer, consumer.attempts, offset);
         consumer.attempts.addAttempt(record, strings);
       }
-    }
-  }
-
-  /** Writes the chunks that this commit has added to. Within its transaction. */
-  flush(): void {
-    for (const consumer of this.#consumers.values()) {
-      if (consumer.outcomes.isChanged) this.chunks.write(consumer.no, consumer.outcomes);
-      if (consumer.attempts.isChanged) this.chunks.write(consumer.no, consumer.attempts);
     }
   }
 
@@ -231,83 +278,72 @@ export class ConsumerTables {
     consumer: Consumer,
     offset: number,
   ): { state: FinalState; reason: string; atMs: number } | undefined {
-    const late = this.#lateOutcomeAt.get(consumer.no, offset) as unknown as
-      | { state: number; reason: string; at_ms: number }
-      | undefined;
-    if (late !== undefined) {
-      return { state: FINAL_STATES[late.state] ?? "failed", reason: late.reason, atMs: late.at_ms };
-    }
-    for (const { data, base } of this.chunks.covering(consumer.no, STREAM.outcomes, offset).reverse()) {
-      const found = readOutcomes(data, base, this.strings).findLast((entry) => entry.offset === offset);
+    const late = this.#late.outcomeAt(consumer.no, offset);
+    if (late !== undefined) return late;
+    for (const row of this.chunks.covering(consumer.no, STREAM.outcomes, offset).reverse()) {
+      const found = this.chunks.outcomesIn(row).findLast((entry) => entry.offset === offset);
       if (found !== undefined) return { state: found.state, reason: found.reason, atMs: found.atMs };
     }
     return undefined;
   }
 
   attempts(consumer: Consumer, offset: number): Attempt[] {
-    const attempts: Attempt[] = [];
-    for (const { data, base } of this.chunks.covering(consumer.no, STREAM.attempts, offset)) {
-      for (const attempt of readAttempts(data, base, this.strings)) {
-        if (attempt.offset === offset) attempts.push(attempt);
-      }
-    }
-    for (const { data } of this.#lateAttemptsOf.all(consumer.no, offset)) {
-      attempts.push(...readAttempts(data as Uint8Array, offset, this.strings));
-    }
-    return attempts;
+    return [
+      ...this.chunks
+        .covering(consumer.no, STREAM.attempts, offset)
+        .flatMap((row) => this.chunks.attemptsIn(row))
+        .filter(({ attempt }) => attempt.offset === offset),
+      ...this.#late.attemptsOf(consumer.no, offset),
+    ].map(({ attempt }) => attempt);
   }
 
   /**
-   * Removes what these messages left behind: retries, and of attempts what was said, since answers may repeat what was sent. An
-   * answer that is stored once for many goes for all where it holds one of the `texts`. Within a transaction.
+   * Removes what these messages left behind: retries, and of attempts the contents, since answers may repeat what was sent. What other
+   * messages' attempts say stays as it is. Where an attempt cannot be read nothing is removed. Within a transaction.
    */
-  purge(offsets: readonly number[], texts: readonly string[]): { attempts: number; retries: number } {
-    this.flush();
+  purge(offsets: readonly number[]): { attempts: number; retries: number } {
     const purged = new Set(offsets);
     for (const offset of offsets) this.#purged.add(offset);
     const removed = { attempts: 0, retries: 0 };
-    const silenced = (attempt: Attempt): Attempt => {
-      if (!purged.has(attempt.offset)) return attempt;
-      const { response, requestHeaders, error, ...rest } = attempt;
-      removed.attempts += 1;
-      for (const said of [response, requestHeaders && JSON.stringify(requestHeaders), error?.message])
-        if (said !== undefined && texts.some((text) => said.includes(text)))
-          this.strings.replace(said, REMOVED_TEXT);
-      return {
-        ...rest,
-        ...(error === undefined ? {} : { error: { code: error.code, message: REMOVED_TEXT } }),
-      };
-    };
     for (const consumer of this.#consumers.values()) {
+      const chunks = new Map<number, ChunkRow>();
       for (const offset of offsets) {
         if (consumer.retries.drop(offset)) removed.retries += 1;
-        const late = this.#lateAttemptsOf
-          .all(consumer.no, offset)
-          .flatMap(({ data }) => readAttempts(data as Uint8Array, offset, this.strings));
-        if (late.length === 0) continue;
-        this.#database
-          .prepare("DELETE FROM late_attempts WHERE consumer = ? AND offset = ?")
-          .run(consumer.no, offset);
-        for (const attempt of late)
-          this.#putLateAttempt.run(
-            consumer.no,
-            offset,
-            writeAttempts([silenced(attempt)], offset, this.strings),
+        for (const stored of this.#late.attemptsOf(consumer.no, offset)) {
+          removed.attempts += 1;
+          this.#late.replaceAttempt(
+            stored.no,
+            writeAttempts([this.#withoutContents(stored)], offset, this.strings),
           );
+        }
+        for (const chunk of this.chunks.covering(consumer.no, STREAM.attempts, offset))
+          chunks.set(chunk.no, chunk);
       }
-      const chunks = new Map(
-        offsets.flatMap((offset) =>
-          this.chunks.covering(consumer.no, STREAM.attempts, offset).map((chunk) => [chunk.no, chunk]),
-        ),
-      );
-      for (const { no, base, data } of chunks.values()) {
-        const attempts = readAttempts(data, base, this.strings);
-        if (!attempts.some((attempt) => purged.has(attempt.offset))) continue;
-        this.chunks.replace(no, writeAttempts(attempts.map(silenced), base, this.strings));
-        if (consumer.attempts.no === no) consumer.attempts.end();
-      }
+      for (const chunk of chunks.values()) removed.attempts += this.#purgeChunk(consumer, chunk, purged);
     }
     return removed;
+  }
+
+  /** Tells how many attempts it has changed. */
+  #purgeChunk(consumer: Consumer, chunk: ChunkRow, purged: ReadonlySet<number>): number {
+    const stored = this.chunks.attemptsIn(chunk);
+    const count = stored.filter(({ attempt }) => purged.has(attempt.offset)).length;
+    if (count === 0) return 0;
+    const attempts = stored.map((one) =>
+      purged.has(one.attempt.offset) ? this.#withoutContents(one) : one.attempt,
+    );
+    this.chunks.replace(chunk.no, writeAttempts(attempts, chunk.base, this.strings));
+    if (consumer.attempts.no === chunk.no) consumer.attempts.end();
+    return count;
+  }
+
+  #withoutContents({ attempt, contents }: StoredAttempt): Attempt {
+    for (const no of contents) this.strings.release(no);
+    const { response: _response, requestHeaders: _headers, error, ...rest } = attempt;
+    return {
+      ...rest,
+      ...(error === undefined ? {} : { error: { code: error.code, message: REMOVED_TEXT } }),
+    };
   }
 
   remove(consumerId: string): void {

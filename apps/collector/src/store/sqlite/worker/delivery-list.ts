@@ -2,7 +2,6 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Delivery, DeliveryQuery, FinalState } from "../../store.js";
 import type { DeliveryListAnswer, DeliveryListRequest } from "../operations.js";
 import { FINAL_STATES } from "../settle-request.js";
-import { readOutcomes } from "./chunks.js";
 import type { Consumer, ConsumerTables } from "./consumers.js";
 
 /** Chunks and rows that one call looks at, at most: a longer search goes on with the next call, after others' turns. */
@@ -123,11 +122,8 @@ export class DeliveryList {
     const state = query.state === undefined || query.state === "pending" ? "failed" : query.state;
     /** Candidates of the chunks read so far, ascending: those beyond the next chunk's last message are next. */
     let waiting: number[] = [];
-    for (const { data, base, max } of this.#tables.chunks.down(
-      consumer.no,
-      from,
-      1 << FINAL_STATES.indexOf(state),
-    )) {
+    for (const chunk of this.#tables.chunks.down(consumer.no, from, 1 << FINAL_STATES.indexOf(state))) {
+      const { max } = chunk;
       for (let next = waiting.at(-1); next !== undefined && next > max; next = waiting.at(-1)) {
         waiting.pop();
         yield next;
@@ -135,7 +131,7 @@ export class DeliveryList {
       // Stops the search here: nothing beyond `max` is left.
       if (budget.steps <= 0 && max < from) yield max;
       budget.steps -= 1;
-      for (const entry of readOutcomes(data, base, this.#tables.strings)) {
+      for (const entry of this.#tables.chunks.outcomesIn(chunk)) {
         if (entry.offset <= from && entry.state === state && matches({ ...entry, state }, query)) {
           waiting.push(entry.offset);
         }

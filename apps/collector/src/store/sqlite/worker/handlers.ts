@@ -103,10 +103,11 @@ export function handlers(tables: Tables): Handlers {
       return undefined;
     },
     findRejections: (request) => rejections.find(request),
-    purgeMessages: ({ offsets, texts }) => {
+    purgeMessages: ({ offsets }) => {
       log.purge(offsets);
-      return consumers.purge(offsets, texts);
+      return consumers.purge(offsets);
     },
+    dropUnusedTexts: () => ({ isDone: !consumers.sweep.step() }),
     purgeRejections: (request) => rejections.purgeNext(request),
     usageDays: ({ sourceId }) => usage.days(sourceId),
   };

@@ -12,6 +12,7 @@ import {
   type RowBatch,
 } from "../log-row.js";
 import type { AppendAnswer, LogOperations, ReadAnswer } from "../operations.js";
+import { isDamage, reading } from "./damage.js";
 import { pageBytesOf } from "./database.js";
 import { pageWaste } from "./page-waste.js";
 import { Refusal } from "./refusal.js";
@@ -208,11 +209,19 @@ export class Log {
   /** The row that holds an offset, with its batches; undefined where there is none. */
   #rowWith(offset: number): { readonly row: LogRow; readonly batches: RowBatch[] } | undefined {
     if (offset < this.#segments.start || offset >= this.#segments.end) return undefined;
-    const row = this.#rowAt.get(offset) as unknown as LogRow | undefined;
+    const row = this.#rowBefore(offset + 1);
     if (row === undefined) return undefined;
     checkRow(row);
     const batches = decodeRow(row);
     return endOf(batches) > offset ? { row, batches } : undefined;
+  }
+
+  /** The last row that begins before an offset. */
+  #rowBefore(offset: number): LogRow | undefined {
+    return reading(
+      () => `rows of the log before the offset ${offset}`,
+      () => this.#rowAt.get(offset - 1) as unknown as LogRow | undefined,
+    );
   }
 
   /**
@@ -247,18 +256,25 @@ export class Log {
     const begun = this.#rowWith(from);
     if (begun !== undefined) take(begun.row, begun.batches);
     if (gotMessages < messages && gotBytes < bytes) {
-      for (const raw of this.#rowsAfter.iterate(begun?.row.first ?? from - 1)) {
-        const row = raw as unknown as LogRow;
-        // What comes before a damaged row can be read; the next reading, which begins with it, says that it is damaged.
-        if (!isSound(row)) {
-          if (rows.length > 0) break;
-          throw new DamagedRow(row.first);
-        }
+      for (const row of this.#soundAfter(begun?.row.first ?? from - 1, rows)) {
         take(row, decodeRow(row));
         if (gotMessages >= messages || gotBytes >= bytes) break;
       }
     }
     return { rows };
+  }
+
+  /** What comes before a damaged row can be read; the next reading, which begins with it (`got` is empty then), says that it is damaged. */
+  *#soundAfter(first: number, got: readonly LogRow[]): Generator<LogRow> {
+    try {
+      for (const raw of this.#rowsAfter.iterate(first)) {
+        const row = raw as unknown as LogRow;
+        checkRow(row);
+        yield row;
+      }
+    } catch (error) {
+      if (!isDamage(error) || got.length === 0) throw error;
+    }
   }
 
   /** The number of the source whose message is at an offset. */
@@ -267,7 +283,11 @@ export class Log {
     if (found !== undefined) return found.sourceNo;
     const row = this.#metaAt.get(offset) as { first: number; meta: Uint8Array } | undefined;
     if (row === undefined) return undefined;
-    this.#lastMeta = decodeRow({ ...row, body: new Uint8Array(0) });
+    try {
+      this.#lastMeta = decodeRow({ ...row, body: new Uint8Array(0) });
+    } catch {
+      throw new DamagedRow(row.first);
+    }
     return this.#lastMeta.find((batch) => batch.first <= offset && offset < endOf([batch]))?.sourceNo;
   }
 
@@ -312,7 +332,7 @@ export class Log {
     let left = bytes;
     let offset = before - 1;
     while (left > 0 && offset >= this.#segments.start) {
-      const row = this.#rowAt.get(offset) as unknown as LogRow | undefined;
+      const row = this.#rowBefore(offset + 1);
       if (row === undefined || row.first < this.#segments.start) break;
       checkRow(row);
       rows.push(row);
@@ -326,15 +346,6 @@ export class Log {
 function takesMore(bytes: number, pageBytes: number): boolean {
   if (bytes >= LARGE_ROW_BYTES) return false;
   return bytes < SMALL_ROW_BYTES || pageWaste(bytes, pageBytes) > MOST_WASTE;
-}
-
-function isSound(row: LogRow): boolean {
-  try {
-    checkRow(row);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The offset after a row's last message. */

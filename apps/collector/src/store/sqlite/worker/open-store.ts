@@ -6,7 +6,8 @@ import type { Call, Figures, Snapshot } from "../operations.js";
 import type { WorkerOptions } from "../tuning.js";
 import { clearTables } from "./clear-tables.js";
 import { Compaction } from "./compaction.js";
-import { ConsumerTables } from "./consumers.js";
+import { ConsumerTables, type DamageListener } from "./consumers.js";
+import { asRefusal, isContained } from "./damage.js";
 import { CannotOpen, DATABASE_FILE, openDatabase, pageBytesOf } from "./database.js";
 import { DeliveryList } from "./delivery-list.js";
 import { Documents } from "./documents.js";
@@ -43,9 +44,15 @@ export class OpenStore {
   #changesAtRest = 0;
   #shallRest = false;
   #compaction: Compaction | undefined;
+  readonly #damaged: DamageListener;
+  readonly #background: readonly BackgroundWork[];
+  /** Work that met damaged data: it is tried again when the store is next looked after. */
+  readonly #resting = new Set<BackgroundWork>();
 
-  constructor(options: WorkerOptions) {
+  /** `damaged` is told of damaged data that was met and gone around. */
+  constructor(options: WorkerOptions, damaged: DamageListener) {
     this.#options = options;
+    this.#damaged = damaged;
     this.#file = join(options.directory, DATABASE_FILE);
     const database = openDatabase(options.directory, options.tuning.synchronous);
     this.database = database;
@@ -53,11 +60,12 @@ export class OpenStore {
     try {
       this.#seed = seedOf(database);
       this.#usage = new Usage(database);
-      this.#segments = new Segments(database, options);
+      this.#segments = new Segments(database, options, damaged);
       this.#log = new Log(database, this.#segments, this.#usage, options.tuning.rowBytes);
       this.#log.checkTail();
-      this.#consumers = new ConsumerTables(database, this.#log, this.#usage);
+      this.#consumers = new ConsumerTables(database, this.#log, this.#usage, damaged);
       this.#retention = new Retention(database, options, this.#segments, this.#consumers);
+      this.#background = backgroundWork(this.#segments, this.#retention, this.#consumers);
       const deliveries = new DeliveryList(database, this.#consumers);
       this.#handlers = handlers({
         log: this.#log,
@@ -83,7 +91,7 @@ export class OpenStore {
   cleared(): OpenStore {
     clearTables(this.database, { segment: this.#segments.open.no, offset: this.#segments.end });
     this.database.close();
-    return new OpenStore(this.#options);
+    return new OpenStore(this.#options, this.#damaged);
   }
 
   get snapshot(): Snapshot {
@@ -106,10 +114,45 @@ export class OpenStore {
   commit(run: () => number): void {
     this.database.exec("BEGIN IMMEDIATE");
     const bytes = run();
-    this.#consumers.flush();
-    this.#usage.flush();
+    this.#flushUsage();
     this.database.exec("COMMIT");
     this.#walBytes += bytes;
+  }
+
+  /** What was accepted and delivered is worth more than its count. */
+  #flushUsage(): void {
+    const flushed = this.#undoable(() => this.#usage.flush());
+    if (flushed.kind === "done") return;
+    this.#damaged(flushed.error);
+    this.#usage.forget();
+  }
+
+  /**
+   * Answers a call within a commit that others share. Where it meets damaged data what it has written is undone, it alone is refused, and
+   * the others go on. An append is not undone by itself: a failure of it, like any of the disk's, ends the commit for all.
+   */
+  callInCommit(call: Call): unknown {
+    if (call.operation === "append") return this.call(call);
+    const called = this.#undoable(() => this.call(call));
+    if (called.kind === "done") return called.result;
+    if (called.error instanceof Refusal) throw called.error;
+    this.#damaged(called.error);
+    this.#consumers.reload();
+    throw asRefusal(called.error);
+  }
+
+  /** Runs a part of a transaction, and undoes what it has written where it throws. Throws where that is not possible. */
+  #undoable<T>(run: () => T): Undoable<T> {
+    this.database.exec("SAVEPOINT part");
+    try {
+      const result = run();
+      this.database.exec("RELEASE part");
+      return { kind: "done", result };
+    } catch (error) {
+      if (!isContained(error) || !this.database.isTransaction) throw error;
+      this.database.exec("ROLLBACK TO part; RELEASE part");
+      return { kind: "undone", error };
+    }
   }
 
   call({ operation, request }: Call): unknown {
@@ -123,17 +166,20 @@ export class OpenStore {
    * takes space on disk, and time at the next start.
    */
   #rest(): void {
+    this.#resting.clear();
     const { changes } = this.#totalChanges.get() as { changes: number };
     const file = `${this.#file}-wal`;
     this.#shallRest = changes === this.#changesAtRest && existsSync(file) && statSync(file).size > 0;
     this.#changesAtRest = changes;
   }
 
+  get #nextWork(): BackgroundWork | undefined {
+    return this.#background.find((work) => work.isWaiting() && !this.#resting.has(work));
+  }
+
   get hasWork(): boolean {
     return (
-      this.#segments.hasWork ||
-      this.#consumers.hasWork ||
-      this.#retention.hasWork ||
+      this.#nextWork !== undefined ||
       this.#shallRest ||
       this.#compaction !== undefined ||
       this.#walBytes >= this.#options.tuning.checkpointBytes
@@ -145,17 +191,37 @@ export class OpenStore {
    * where a compaction ends without success.
    */
   work(): void {
+    const next = this.#nextWork;
     if (this.#walBytes >= this.#options.tuning.checkpointBytes) this.checkpoint();
-    else if (this.#segments.hasWork) this.commit(() => this.#segments.workNext());
-    else if (this.#retention.hasWork) this.commit(() => this.#retention.workNext());
-    else if (this.#consumers.hasWork) this.commit(() => this.#consumers.deleteNext());
-    else if (this.#compaction !== undefined) {
-      const compaction = this.#compaction;
-      this.#compaction = undefined;
-      if (!compaction.workNext()) this.#compaction = compaction;
-    } else {
+    else if (next !== undefined) this.#workOn(next);
+    else if (this.#compaction !== undefined) this.#compactNext(this.#compaction);
+    else {
       this.#emptyLogFile();
       this.#shallRest = false;
+    }
+  }
+
+  /** A step that meets damaged data ends the compaction, not the store. */
+  #compactNext(compaction: Compaction): void {
+    this.#compaction = undefined;
+    try {
+      if (!compaction.workNext()) this.#compaction = compaction;
+    } catch (error) {
+      if (error instanceof Refusal || !isContained(error)) throw error;
+      if (this.database.isTransaction) this.database.exec("ROLLBACK");
+      this.#damaged(error);
+      throw asRefusal(error);
+    }
+  }
+
+  #workOn(work: BackgroundWork): void {
+    try {
+      this.commit(() => work.step());
+    } catch (error) {
+      if (!isContained(error) || !this.database.isTransaction) throw error;
+      this.database.exec("ROLLBACK");
+      this.#damaged(error);
+      if (work.undone() === "rests") this.#resting.add(work);
     }
   }
 
@@ -214,6 +280,50 @@ export class OpenStore {
       throw new CannotOpen("the write-ahead log could not be brought into the database", { final: false });
     }
   }
+}
+
+type Undoable<T> =
+  | { readonly kind: "done"; readonly result: T }
+  | { readonly kind: "undone"; readonly error: unknown };
+
+/** Work in steps that may wait, each a transaction. */
+interface BackgroundWork {
+  isWaiting(): boolean;
+  /** Tells about how many bytes it has written. */
+  step(): number;
+  /** The last step met damaged data, and was undone: whether there is other work to go on with. */
+  undone(): "goes on" | "rests";
+}
+
+/** By urgency. */
+function backgroundWork(
+  segments: Segments,
+  retention: Retention,
+  consumers: ConsumerTables,
+): BackgroundWork[] {
+  return [
+    {
+      isWaiting: () => segments.hasWork,
+      step: () => segments.workNext(),
+      undone() {
+        segments.sealAnew();
+        return "rests";
+      },
+    },
+    {
+      isWaiting: () => retention.hasWork,
+      step: () => retention.workNext(),
+      undone() {
+        retention.leaveCurrent();
+        return "goes on";
+      },
+    },
+    {
+      isWaiting: () => consumers.hasWork,
+      step: () => consumers.deleteNext(),
+      undone: () => "rests",
+    },
+  ];
 }
 
 /** The store's own seed for the hashes of its keys, drawn when the folder was made. */

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { WorkerOptions } from "../tuning.js";
-import type { ConsumerTables } from "./consumers.js";
+import { STREAM } from "./chunks.js";
+import type { Consumer, ConsumerTables } from "./consumers.js";
 import { pageBytesOf } from "./database.js";
 import { SEGMENT_STATE, type SealedSegment, type Segments } from "./segments.js";
 
@@ -38,6 +39,10 @@ export class Retention {
   readonly #pageBytes: number;
   heldBack: HeldBack | undefined;
   #hasPagesToGive = false;
+  /** What the step under way works on. */
+  #current = "";
+  /** What met damaged data, and is left alone until the next `mark`. */
+  readonly #left = new Set<string>();
 
   constructor(database: DatabaseSync, options: WorkerOptions, segments: Segments, consumers: ConsumerTables) {
     this.#database = database;
@@ -78,11 +83,10 @@ export class Retention {
   mark(nowMs: number): void {
     const { dedupeWindowMs } = this.#options;
     this.#segments.sealOverdue(nowMs);
+    this.#left.clear();
     const dropped = this.#chooseDropped(nowMs);
-    for (const segment of dropped) {
-      segment.state = SEGMENT_STATE.dropping;
-      this.#setState.run(SEGMENT_STATE.dropping, segment.no);
-    }
+    for (const segment of dropped) this.#setState.run(SEGMENT_STATE.dropping, segment.no);
+    for (const segment of dropped) segment.state = SEGMENT_STATE.dropping;
     const { sealed } = this.#segments;
     // The newest stays: the next offset is told by it.
     const expired = sealed
@@ -124,7 +128,15 @@ export class Retention {
   }
 
   get #dropping(): SealedSegment | undefined {
-    return this.#segments.sealed.find(({ state }) => state === SEGMENT_STATE.dropping);
+    return this.#segments.sealed.find(
+      ({ state, no }) => state === SEGMENT_STATE.dropping && !this.#left.has(rowsOf(no)),
+    );
+  }
+
+  /** After a step was undone that met damaged data: the others go on without what it worked on. */
+  leaveCurrent(): void {
+    this.#left.add(this.#current);
+    if (this.#current === PAGES) this.#hasPagesToGive = false;
   }
 
   /** One step; tells about how many bytes it has written. Within a transaction. */
@@ -132,6 +144,7 @@ export class Retention {
     const segment = this.#dropping;
     if (segment !== undefined) this.#emptyNext(segment);
     else {
+      this.#current = PAGES;
       this.#database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
       this.#hasPagesToGive = this.#bytesFree() > this.#options.tuning.segmentBytes;
     }
@@ -140,21 +153,39 @@ export class Retention {
 
   #emptyNext(segment: SealedSegment): void {
     const { no, first, end } = segment;
+    this.#current = rowsOf(no);
     if (Number(this.#dropRows.run({ first, end }).changes) > 0) return;
-    for (const consumer of this.#consumers.all) {
-      for (const stream of [0, 1]) {
-        if (Number(this.#dropChunks.run({ consumer: consumer.no, stream, end }).changes) > 0) {
-          this.#consumers.chunksWereDropped(consumer, end);
-          return;
-        }
-      }
-      const older = { consumer: consumer.no, end };
-      if (Number(this.#dropLateOutcomes.run(older).changes) > 0) return;
-      if (Number(this.#dropLateAttempts.run(older).changes) > 0) return;
-    }
+    for (const consumer of this.#consumers.all) if (this.#dropOutcomes(consumer, end)) return;
+    this.#current = rowsOf(no);
     this.#segments.sidecars.dropAllButMarks(no);
     segment.state = SEGMENT_STATE.marks;
     this.#setState.run(SEGMENT_STATE.marks, no);
     this.#hasPagesToGive = this.#bytesFree() > 2 * this.#options.tuning.segmentBytes;
   }
+
+  /** Some of what a consumer has of messages before an offset; false: nothing is left, or what is left cannot be read. */
+  #dropOutcomes(consumer: Consumer, end: number): boolean {
+    const older = { consumer: consumer.no, end };
+    const drops: readonly (readonly [string, () => Changes])[] = [
+      ["outcomes", () => this.#dropChunks.run({ ...older, stream: STREAM.outcomes })],
+      ["attempts", () => this.#dropChunks.run({ ...older, stream: STREAM.attempts })],
+      ["late outcomes", () => this.#dropLateOutcomes.run(older)],
+      ["late attempts", () => this.#dropLateAttempts.run(older)],
+    ];
+    for (const [what, drop] of drops) {
+      this.#current = `${what} of ${consumer.id}`;
+      if (this.#left.has(this.#current) || Number(drop().changes) === 0) continue;
+      this.#consumers.chunksWereDropped(consumer, end);
+      return true;
+    }
+    return false;
+  }
+}
+
+type Changes = ReturnType<StatementSync["run"]>;
+
+const PAGES = "free pages";
+
+function rowsOf(segmentNo: number): string {
+  return `rows of segment ${segmentNo}`;
 }

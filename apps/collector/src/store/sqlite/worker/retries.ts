@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Offset, Retry } from "../../store.js";
+import { DamagedData, isDamage, reading } from "./damage.js";
 
 interface RetryRow {
   readonly offset: number;
@@ -22,7 +23,11 @@ export class RetryTable {
   readonly due: StatementSync;
   readonly count: StatementSync;
 
-  constructor(database: DatabaseSync) {
+  /** Is told of damaged data that was gone around. */
+  readonly damaged: (error: unknown) => void;
+
+  constructor(database: DatabaseSync, damaged: (error: unknown) => void) {
+    this.damaged = damaged;
     this.put = database.prepare(
       `INSERT INTO retries (consumer, offset, due_ms, put_ms, rounds, first_ms, reason, urls, replay)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (consumer, offset) DO UPDATE SET
@@ -49,14 +54,19 @@ export interface WaitingRetry {
 export class RetryQueue {
   readonly #table: RetryTable;
   readonly #consumerNo: number;
-  #count: number;
+  #count = 0;
   /** Until when a retry is leased, by offset. Not kept over a restart. */
   readonly #leases = new Map<number, number>();
 
   constructor(table: RetryTable, consumerNo: number) {
     this.#table = table;
     this.#consumerNo = consumerNo;
-    this.#count = (table.count.get(consumerNo) as { count: number }).count;
+    this.recount();
+  }
+
+  /** After changes were undone. */
+  recount(): void {
+    this.#count = (this.#table.count.get(this.#consumerNo) as { count: number }).count;
   }
 
   get count(): number {
@@ -91,8 +101,11 @@ export class RetryQueue {
 
   at(offset: number): WaitingRetry | undefined {
     if (this.#count === 0) return undefined;
-    const row = this.#table.at.get(this.#consumerNo, offset) as unknown as RetryRow | undefined;
-    return row && { retry: retryOf(row), putAtMs: row.put_ms };
+    const row = reading(
+      () => `retries near the message ${offset}`,
+      () => this.#table.at.get(this.#consumerNo, offset) as unknown as RetryRow | undefined,
+    );
+    return row && { retry: this.#retryOf(row), putAtMs: row.put_ms };
   }
 
   /** The message that has waited longest in the log. */
@@ -104,11 +117,16 @@ export class RetryQueue {
   lease(nowMs: number, untilMs: number, limit: number): Retry[] {
     const leased: Retry[] = [];
     if (this.#count === 0 || limit <= 0) return leased;
-    for (const row of this.#unleased(nowMs, nowMs)) {
-      this.#leases.set(row.offset, untilMs);
-      leased.push(retryOf(row));
-      if (leased.length >= limit) break;
+    try {
+      for (const row of this.#unleased(nowMs, nowMs)) {
+        leased.push(this.#retryOf(row));
+        if (leased.length >= limit) break;
+      }
+    } catch (error) {
+      // What comes before a damaged row goes out; the next call, which begins with it, says that it is damaged.
+      if (!isDamage(error) || leased.length === 0) throw error;
     }
+    for (const { offset } of leased) this.#leases.set(offset, untilMs);
     return leased;
   }
 
@@ -126,16 +144,26 @@ export class RetryQueue {
       if ((this.#leases.get(row.offset) ?? 0) <= nowMs) yield row;
     }
   }
-}
 
-function retryOf(row: RetryRow): Retry {
-  return {
-    offset: row.offset as Offset,
-    rounds: row.rounds,
-    firstAttemptAtMs: row.first_ms,
-    dueAtMs: row.due_ms,
-    reason: row.reason,
-    ...(JSON.parse(row.urls) as Pick<Retry, "doneUrls" | "failedUrls" | "urls">),
-    replay: row.replay === 1,
-  };
+  #retryOf(row: RetryRow): Retry {
+    return {
+      offset: row.offset as Offset,
+      rounds: row.rounds,
+      firstAttemptAtMs: row.first_ms,
+      dueAtMs: row.due_ms,
+      reason: row.reason,
+      ...this.#urlsOf(row),
+      replay: row.replay === 1,
+    };
+  }
+
+  /** Where it cannot be read which URLs have the message, each gets it, once more maybe. */
+  #urlsOf({ urls, offset }: RetryRow): Pick<Retry, "doneUrls" | "failedUrls" | "urls"> {
+    try {
+      return JSON.parse(urls) as Pick<Retry, "doneUrls" | "failedUrls" | "urls">;
+    } catch (error) {
+      this.#table.damaged(new DamagedData(`the URLs of the retry of the message ${offset}`, error));
+      return { doneUrls: [] };
+    }
+  }
 }

@@ -23,7 +23,7 @@ export const SCHEMA_STEPS: readonly string[] = [
   ) STRICT;
 
   CREATE TABLE consumers (no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cursor INTEGER NOT NULL) STRICT;
-  -- Texts that recur in outcomes and attempts: reasons, URLs, addresses, short answers.
+  -- Texts that outcomes and attempts share: see strings.ts.
   CREATE TABLE strings (no INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
   -- Outcomes (stream 0) and attempts (stream 1) in compact runs: see chunks.ts. mask: the states in it, one bit each.
   CREATE TABLE chunks (
@@ -58,5 +58,11 @@ export const SCHEMA_STEPS: readonly string[] = [
     source INTEGER NOT NULL, day TEXT NOT NULL, accepted INTEGER NOT NULL, filtered INTEGER NOT NULL,
     delivered INTEGER NOT NULL, PRIMARY KEY (source, day)
   ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- Of a chunk's data, a CRC-32; NULL in rows of older versions.
+  ALTER TABLE chunks ADD COLUMN checksum INTEGER;
+  -- 1: a text of an older version that was a purged attempt's; see strings.ts.
+  ALTER TABLE strings ADD COLUMN released INTEGER NOT NULL DEFAULT 0;
   `,
 ];

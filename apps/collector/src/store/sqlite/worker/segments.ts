@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { KEY } from "../append-request.js";
 import type { WorkerOptions } from "../tuning.js";
+import { isDamage } from "./damage.js";
 import { FilterBanks } from "./filter-bank.js";
 import { blocksFor } from "./id-filter.js";
 import { OpenSegment } from "./open-segment.js";
@@ -50,6 +51,8 @@ export class Segments {
   open: OpenSegment;
 
   readonly #options: WorkerOptions;
+  /** Is told of damaged data that was gone around. */
+  readonly #damaged: (error: unknown) => void;
   readonly #putTail: StatementSync;
   readonly #database: DatabaseSync;
   readonly #dropTail: StatementSync;
@@ -61,7 +64,8 @@ export class Segments {
   /** The oldest offset that has a row in the tail, or none that is older. Rows of sealed segments are yet to be deleted. */
   #tailStart = 0;
 
-  constructor(database: DatabaseSync, options: WorkerOptions) {
+  constructor(database: DatabaseSync, options: WorkerOptions, damaged: (error: unknown) => void = () => {}) {
+    this.#damaged = damaged;
     this.#options = options;
     this.#database = database;
     this.sidecars = new Sidecars(database);
@@ -243,6 +247,11 @@ export class Segments {
     return value;
   }
 
+  /** After a step was undone: the segment is sealed from the start. */
+  sealAnew(): void {
+    this.#sealing = undefined;
+  }
+
   *#seal(segment: OpenSegment): Generator<number, number> {
     const filter = yield* this.sidecars.write(segment);
     const { no, first, end, messages, bytes, minMs, maxMs } = segment;
@@ -271,10 +280,10 @@ export class Segments {
 
   /** Removes what is left of a segment whose messages were dropped: from now on its ids are unknown. Within a transaction. */
   dropMarks(segment: SealedSegment): void {
-    if (segment.hasFilter) this.#filters.remove(segment);
-    segment.hasFilter = false;
     this.sidecars.drop(segment.no);
     this.#deleteSegment.run(segment.no);
+    if (segment.hasFilter) this.#filters.remove(segment);
+    segment.hasFilter = false;
     this.sealed.splice(this.sealed.indexOf(segment), 1);
   }
 
@@ -290,8 +299,19 @@ export class Segments {
       const at = index * KEY.size;
       const hi = keys[at + KEY.idHi] ?? 0;
       const lo = keys[at + KEY.idLo] ?? 0;
-      if (this.sidecars.positionsOfId(no, hi, lo, keys[at + KEY.idCheck] ?? 0).length > 0) known[index] = 1;
+      if (this.#isIn(no, hi, lo, keys[at + KEY.idCheck] ?? 0)) known[index] = 1;
     });
+  }
+
+  /** Where the index cannot be read the id counts as new: a message twice is better than one that is lost. */
+  #isIn(segment: number, hi: number, lo: number, check: number): boolean {
+    try {
+      return this.sidecars.positionsOfId(segment, hi, lo, check).length > 0;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#damaged(error);
+      return false;
+    }
   }
 
   /** Whether an id is certainly not in a sealed segment. */

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { DamagedData, reading } from "./damage.js";
 import { IdFilter } from "./id-filter.js";
 import { type HashColumn, type OpenSegment, POSITION_BITS, POSITION_MASK } from "./open-segment.js";
 
@@ -41,7 +42,12 @@ export class Sidecars {
   }
 
   #read(segment: number, part: number): Uint8Array | undefined {
-    const row = this.#get.get(segment * PARTS_A_SEGMENT + part) as { data: Uint8Array } | undefined;
+    const row = reading(
+      () => `indexes of the log's segment ${segment}`,
+      () => this.#get.get(segment * PARTS_A_SEGMENT + part) as { data: Uint8Array } | undefined,
+    );
+    if (row !== undefined && !(row.data instanceof Uint8Array))
+      throw new DamagedData(`indexes of the log's segment ${segment}`);
     return row?.data;
   }
 
@@ -107,14 +113,19 @@ export class Sidecars {
 
   classes(segment: number): Uint16Array {
     const bytes = this.#read(segment, CLASSES);
-    return bytes === undefined ? new Uint16Array(0) : new Uint16Array(bytes.slice().buffer);
+    if (bytes === undefined) return new Uint16Array(0);
+    if (bytes.length % 2 !== 0) throw new DamagedData(`indexes of the log's segment ${segment}`);
+    return new Uint16Array(bytes.slice().buffer);
   }
 
   /** Positions whose id has this hash, newest first. */
   positionsOfId(segment: number, hi: number, lo: number, check: number): number[] {
     return this.#positions(segment, IDS, hi, lo).filter((position) => {
       const part = this.#read(segment, CHECKS + Math.floor(position / CHECKS_A_PART));
-      return part !== undefined && viewOf(part).getUint32((position % CHECKS_A_PART) * 4, true) === check;
+      const at = (position % CHECKS_A_PART) * 4;
+      if (part === undefined) return false;
+      if (at + 4 > part.length) throw new DamagedData(`indexes of the log's segment ${segment}`);
+      return viewOf(part).getUint32(at, true) === check;
     });
   }
 
@@ -127,7 +138,7 @@ export class Sidecars {
     const bytes = this.#read(segment, firstPart + (hi >>> (32 - SPLIT_BITS)));
     if (bytes === undefined) return [];
     const view = viewOf(bytes);
-    const count = bytes.length / 8;
+    const count = Math.floor(bytes.length / 8);
     const wantedLo = lo >>> POSITION_BITS;
     /** Whether entry `i` comes before all those of the wanted hash. */
     const isBefore = (i: number): boolean => {

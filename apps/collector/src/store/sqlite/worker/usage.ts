@@ -60,6 +60,12 @@ export class Usage {
     this.#last = undefined;
   }
 
+  /** Lets go of what was counted and cannot be written. */
+  forget(): void {
+    this.#counts.clear();
+    this.#last = undefined;
+  }
+
   days(sourceId: string): UsageDay[] {
     return this.#days.all(sourceId).map((row) => ({ ...row })) as unknown as UsageDay[];
   }

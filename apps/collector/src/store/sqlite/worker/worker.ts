@@ -1,7 +1,14 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { DamagedRow } from "../log-row.js";
-import { type Answer, type Call, type FromWorker, type ToWorker, WRITES } from "../operations.js";
+import {
+  type Answer,
+  type Call,
+  type FromWorker,
+  MAINTENANCE,
+  type ToWorker,
+  WRITES,
+} from "../operations.js";
 import type { WorkerOptions } from "../tuning.js";
+import { asRefusal, isContained } from "./damage.js";
 import { CannotOpen, describe } from "./database.js";
 import { OpenStore } from "./open-store.js";
 import { Refusal } from "./refusal.js";
@@ -12,6 +19,9 @@ import { resetLogFile } from "./reset-log-file.js";
  *
  * Group commit without a timer: whatever has arrived while one commit was under way is the next. Writes are answered when
  * their commit is synced; then the reads that came with them run. Between commits, what may wait gets its turn a step at a time.
+ *
+ * Reading and writing fail apart. A read that fails is refused, and so is a write that meets damaged data: nobody else notices. Only
+ * after a failure of writing itself the database is not trusted any more.
  *
  *   open     takes calls
  *   failed   a write or a sync went wrong: nothing more is written, nor synced, until `reopen` has opened the database anew
@@ -42,7 +52,7 @@ function tell(message: FromWorker, transfer: ArrayBuffer[] = []): void {
 
 function open(): void {
   try {
-    const store = new OpenStore(options);
+    const store = new OpenStore(options, damaged);
     state = { kind: "open", store };
     tell({ kind: "opened", snapshot: store.snapshot });
     scheduleWork();
@@ -53,6 +63,10 @@ function open(): void {
       final: error instanceof CannotOpen ? error.final : true,
     });
   }
+}
+
+function damaged(error: unknown): void {
+  tell({ kind: "damaged", what: asRefusal(error).message });
 }
 
 /** Leaves the database as it is; nothing more is asked of this opening. */
@@ -103,7 +117,7 @@ function answer(calls: readonly Call[], bytes: number): void {
   try {
     if (writes.length > 0) {
       store.commit(() => {
-        for (const call of writes) answers.push(answerTo(store, call));
+        for (const call of writes) answers.push(answerTo(call, () => store.callInCommit(call)));
         return bytes * 1.1 + PAGES_A_COMMIT_BYTES;
       });
     }
@@ -126,7 +140,13 @@ function answer(calls: readonly Call[], bytes: number): void {
         if (compacting.length > 0) store.beginCompaction();
         state = { kind: "open", store };
         answers.push({ id: call.id, kind: "done", answer: undefined });
-      } else answers.push(withBuffers(answerTo(store, call), transfer));
+      } else
+        answers.push(
+          withBuffers(
+            answerTo(call, () => readOnly(store, call)),
+            transfer,
+          ),
+        );
     } catch (error) {
       failure = error;
       unread.push(call);
@@ -137,16 +157,24 @@ function answer(calls: readonly Call[], bytes: number): void {
   scheduleWork();
 }
 
-function answerTo(store: OpenStore, call: Call): Answer {
+/** Answers a call outside of commits. What only reads leaves everything as it was, however it ends. */
+function readOnly(store: OpenStore, call: Call): unknown {
   try {
-    return { id: call.id, kind: "done", answer: store.call(call) };
+    return store.call(call);
   } catch (error) {
-    // Nothing but what stands in that row is unreadable: whoever asks for it is told, all others go on.
-    if (error instanceof DamagedRow && !WRITES.has(call.operation)) {
-      return { id: call.id, kind: "refused", code: "internal", detail: error.message, current: undefined };
-    }
+    if (error instanceof Refusal) throw error;
+    if (MAINTENANCE.has(call.operation) && !isContained(error)) throw error;
+    damaged(error);
+    throw asRefusal(error);
+  }
+}
+
+function answerTo({ id }: Call, run: () => unknown): Answer {
+  try {
+    return { id, kind: "done", answer: run() };
+  } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return { id: call.id, kind: "refused", code: error.code, detail: error.message, current: error.current };
+    return { id, kind: "refused", code: error.code, detail: error.message, current: error.current };
   }
 }
 
