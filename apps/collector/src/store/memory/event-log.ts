@@ -1,3 +1,4 @@
+import type { Clock } from "@sluice/resilience";
 import { decodeBatch } from "../../messages/decode-batch.js";
 import { overwriteMessages } from "../../messages/overwrite-messages.js";
 import { lastMessageIndex } from "../last-message.js";
@@ -33,6 +34,7 @@ export interface MemoryEventLog extends EventLog {
 
 export interface MemoryEventLogOptions {
   readonly dedupeWindowMs: number;
+  readonly clock: Pick<Clock, "monotonic">;
   readonly usage: MemoryUsageCounters;
   /** Whether a message stands so at a consumer. */
   readonly isSettledAs: (offset: Offset, state: FinalState) => boolean;
@@ -40,11 +42,12 @@ export interface MemoryEventLogOptions {
 
 export function memoryEventLog({
   dedupeWindowMs,
+  clock,
   usage,
   isSettledAs,
 }: MemoryEventLogOptions): MemoryEventLog {
   const batches: StoredBatch[] = [];
-  /** (source, messageId) → when it was received. */
+  /** (source, messageId) → when it was received, as a monotonic reading. */
   const marks = new Map<string, number>();
   const listeners = new Set<() => void>();
   let head: Offset = BEFORE_FIRST;
@@ -54,8 +57,9 @@ export function memoryEventLog({
     for (const { index, messageId } of batch.keys) {
       const mark = `${batch.sourceId}\0${messageId}`;
       const seenAtMs = marks.get(mark);
-      if (seenAtMs !== undefined && batch.receivedAtMs - seenAtMs < dedupeWindowMs) duplicates.push(index);
-      else marks.set(mark, batch.receivedAtMs);
+      const nowMs = clock.monotonic();
+      if (seenAtMs !== undefined && nowMs - seenAtMs < dedupeWindowMs) duplicates.push(index);
+      else marks.set(mark, nowMs);
     }
     return duplicates;
   };

@@ -30,6 +30,7 @@ export function openMemoryStore({
 }: MemoryStoreOptions): MemoryStore {
   const usage = memoryUsageCounters();
   const log = memoryEventLog({
+    clock,
     dedupeWindowMs,
     usage,
     isSettledAs: (offset, state) => consumers.isSettledAs(offset, state),

@@ -41,6 +41,7 @@ const NO_DUPLICATES: AppendResult = { duplicates: [] };
 /** The main thread's side of the event log. */
 export class SqliteEventLog implements EventLog {
   readonly #connection: () => Connection;
+  readonly #trustedNow: () => number;
   readonly #sources = new SourceNames();
   readonly #listeners = new Set<() => void>();
   #pending: PendingAppend[] = [];
@@ -49,8 +50,10 @@ export class SqliteEventLog implements EventLog {
   #hasher = new KeyHasher(0);
   #head: Offset = BEFORE_FIRST;
 
-  constructor(connection: () => Connection) {
+  /** `trustedNow`: see `TrustedTime`. */
+  constructor(connection: () => Connection, trustedNow: () => number) {
     this.#connection = connection;
+    this.#trustedNow = trustedNow;
   }
 
   opened({ seed, sources, figures }: Snapshot): void {
@@ -107,7 +110,11 @@ export class SqliteEventLog implements EventLog {
       this.#hasher,
       this.#sources,
     );
-    const { duplicates } = await this.#connection().ask("append", request, buffersOf(request));
+    const { duplicates } = await this.#connection().ask(
+      "append",
+      { ...request, trustedMs: this.#trustedNow() },
+      buffersOf(request),
+    );
     if (duplicates === undefined) {
       for (const { resolve } of pending) resolve(NO_DUPLICATES);
       return;

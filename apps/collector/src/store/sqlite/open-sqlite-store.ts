@@ -9,6 +9,7 @@ import type { Figures } from "./operations.js";
 import { sqlitePurging } from "./purging.js";
 import { sqliteRejectionLog } from "./rejection-log.js";
 import type { RetentionOptions } from "./retention-options.js";
+import { firstTrustedTime, nextTrustedTime, type TrustedTime, trustedMs } from "./trusted-time.js";
 import { type StoreTuning, TUNING_DEFAULTS } from "./tuning.js";
 
 /** How often retention is looked after, in milliseconds. */
@@ -46,7 +47,14 @@ export async function openSqliteStore({
   onDamage = () => {},
 }: SqliteStoreOptions): Promise<Store> {
   checkNode();
-  const log = new SqliteEventLog(() => connection);
+  let time: TrustedTime | undefined;
+  let lastTrustedMs: number | undefined;
+  const trustedNow = (): number => {
+    const reading = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+    time = time === undefined ? firstTrustedTime(reading, lastTrustedMs) : nextTrustedTime(time, reading);
+    return trustedMs(time, reading.monotonicMs);
+  };
+  const log = new SqliteEventLog(() => connection, trustedNow);
   let figures: Figures = { head: -1, messages: 0, bytes: 0 };
   const told = new Set<string>();
   const connection = await Connection.open(
@@ -61,6 +69,7 @@ export async function openSqliteStore({
     {
       opened(snapshot) {
         figures = snapshot.figures;
+        lastTrustedMs = snapshot.trustedMs;
         log.opened(snapshot);
       },
       figures(now) {
@@ -75,7 +84,7 @@ export async function openSqliteStore({
     },
   );
   connection.beforeSend((isLast) => log.send(isLast));
-  const stopRetaining = retainFromTimeToTime(() => connection, clock);
+  const stopRetaining = retainFromTimeToTime(() => connection, clock, trustedNow);
   const open = (): Connection => connection;
   return {
     log,
@@ -101,13 +110,17 @@ export async function openSqliteStore({
 }
 
 /** Asks the worker from time to time to let go what retention does not keep. Returns the function that ends it. */
-function retainFromTimeToTime(connection: () => Connection, clock: Clock): CancelTimer {
+function retainFromTimeToTime(
+  connection: () => Connection,
+  clock: Clock,
+  trustedNow: () => number,
+): CancelTimer {
   let cancel: CancelTimer;
   const wait = (): void => {
     cancel = clock.after(RETAIN_EVERY_MS, () => {
       wait();
       connection()
-        .ask("retain", { nowMs: clock.now(), monotonicMs: clock.monotonic() })
+        .ask("retain", { nowMs: trustedNow(), monotonicMs: clock.monotonic() })
         // While the store is unavailable nothing is dropped; the next time will do.
         .catch(() => {});
     });

@@ -58,9 +58,9 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
 export const MAINTENANCE: ReadonlySet<OperationName> = new Set<OperationName>(["clear", "compact"]);
 
 export interface LogOperations {
-  /** Marks what retention lets go; what is marked is dropped in the background. */
+  /** Marks what retention lets go; what is marked is dropped in the background. `nowMs`: trusted time. */
   retain: { request: { nowMs: number; monotonicMs: number }; answer: undefined };
-  append: { request: AppendRequest; answer: AppendAnswer };
+  append: { request: AppendRequest & { readonly trustedMs: number }; answer: AppendAnswer };
   readLog: { request: { after: number; messages: number; bytes: number }; answer: ReadAnswer };
   findInLog: { request: FindRequest; answer: FindAnswer };
 }
@@ -182,6 +182,8 @@ export type ToWorker =
 
 /** What the main thread keeps a copy of. */
 export interface Snapshot {
+  /** The last trusted time that the store remembers; see `TrustedTime`. */
+  readonly trustedMs?: number;
   readonly seed: number;
   readonly sources: readonly (readonly [sourceNo: number, sourceId: string])[];
   readonly figures: Figures;

@@ -21,7 +21,7 @@ export interface Tables {
   readonly retention: Retention;
   readonly usage: Usage;
   readonly retryClock: RetryClock;
-  rest(): void;
+  rest(nowMs: number): void;
 }
 
 /** All but what the worker itself answers. */
@@ -51,7 +51,7 @@ export function handlers(tables: Tables): Handlers {
       retention.mark(nowMs);
       rejections.expire(nowMs);
       retryClock.note(monotonicMs);
-      tables.rest();
+      tables.rest(nowMs);
       return undefined;
     },
     readLog: (request) => log.read(request),

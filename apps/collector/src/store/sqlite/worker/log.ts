@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { overwriteMessages } from "../../../messages/overwrite-messages.js";
 import { lastMessageIndex } from "../../last-message.js";
-import { type AppendRequest, BATCH, KEY } from "../append-request.js";
+import { BATCH, KEY } from "../append-request.js";
 import {
   checkRow,
   DamagedRow,
@@ -80,8 +80,8 @@ export class Log {
   }
 
   /** Within a transaction. */
-  append(request: AppendRequest): AppendAnswer {
-    const { batches, keys, skipped, extras, bodies } = request;
+  append(request: LogOperations["append"]["request"]): AppendAnswer {
+    const { trustedMs, batches, keys, skipped, extras, bodies } = request;
     for (let record = 0; record < batches.length; record += BATCH.size) {
       if ((batches[record + BATCH.itemCount] ?? 0) > MOST_ITEMS) {
         throw new Refusal("payload_too_large", `a batch has more than ${MOST_ITEMS} items`);
@@ -92,7 +92,7 @@ export class Log {
       this.#sources.set(no, id);
     }
     const known = new Uint8Array(keys.length / KEY.size);
-    this.#segments.findSealed(keys, batches[BATCH.receivedAtMs] ?? 0, known);
+    this.#segments.findSealed(keys, trustedMs, known);
 
     // Segments are sealed by age too, between two appends.
     if (this.#unfilled !== undefined && this.#unfilled.first < this.#segments.open.first) this.#fill();
@@ -128,7 +128,7 @@ export class Log {
             keys[keyAt + KEY.idHi] ?? 0,
             keys[keyAt + KEY.idLo] ?? 0,
             keys[keyAt + KEY.idCheck] ?? 0,
-            receivedAtMs,
+            trustedMs,
           );
         if (isKnown) {
           twice.push(index);
@@ -163,7 +163,7 @@ export class Log {
             isSingle: false,
             skipped: [],
           });
-        run.addBatch(bodyAt, bodyBytes, receivedAtMs);
+        run.addBatch(bodyAt, bodyBytes, receivedAtMs, Math.max(receivedAtMs, trustedMs));
         run.end = first + lastMessageIndex({ itemCount, skipped: left }) + 1;
         this.#usage.accepted(sourceNo, receivedAtMs, field("keyCount") - twice.length);
       }
@@ -383,12 +383,12 @@ class Run {
     this.#keysTo += KEY.size;
   }
 
-  addBatch(bodyAt: number, bodyBytes: number, receivedAtMs: number): void {
+  addBatch(bodyAt: number, bodyBytes: number, minMs: number, maxMs: number): void {
     if (this.bodyBytes === 0) this.bodyAt = bodyAt;
     this.bodyBytes += bodyBytes;
     this.bytes += bodyBytes;
-    this.minMs = Math.min(this.minMs, receivedAtMs);
-    this.maxMs = Math.max(this.maxMs, receivedAtMs);
+    this.minMs = Math.min(this.minMs, minMs);
+    this.maxMs = Math.max(this.maxMs, maxMs);
   }
 
   beginRow(): void {

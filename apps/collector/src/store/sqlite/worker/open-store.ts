@@ -14,11 +14,12 @@ import { Documents } from "./documents.js";
 import { type HandledName, type Handlers, handlers } from "./handlers.js";
 import { Log } from "./log.js";
 import { MessageSearch } from "./message-search.js";
+import { MetaNumber } from "./meta-number.js";
 import { Refusal } from "./refusal.js";
 import { Rejections } from "./rejections.js";
 import { Retention } from "./retention.js";
 import { RetryClock } from "./retry-clock.js";
-import { Segments } from "./segments.js";
+import { Segments, TRUSTED_TIME } from "./segments.js";
 import { Usage } from "./usage.js";
 
 /** Of SQLite's write-ahead log file. */
@@ -36,6 +37,8 @@ export class OpenStore {
   readonly #consumers: ConsumerTables;
   readonly #usage: Usage;
   readonly #retention: Retention;
+  /** The last trusted time that is known. */
+  readonly #trustedMs: MetaNumber;
   readonly #handlers: Handlers;
   /** About how much the write-ahead log has grown since it was last brought into the database. */
   #walBytes = 0;
@@ -59,6 +62,7 @@ export class OpenStore {
     this.#totalChanges = database.prepare("SELECT total_changes() AS changes");
     try {
       this.#seed = seedOf(database);
+      this.#trustedMs = new MetaNumber(database, TRUSTED_TIME);
       this.#usage = new Usage(database);
       this.#segments = new Segments(database, options, damaged);
       this.#log = new Log(database, this.#segments, this.#usage, options.tuning.rowBytes);
@@ -78,7 +82,7 @@ export class OpenStore {
         retention: this.#retention,
         usage: this.#usage,
         retryClock: new RetryClock(database),
-        rest: () => this.#rest(),
+        rest: (nowMs) => this.#rest(nowMs),
       });
       this.checkpoint();
     } catch (error) {
@@ -95,7 +99,13 @@ export class OpenStore {
   }
 
   get snapshot(): Snapshot {
-    return { seed: this.#seed, sources: [...this.#log.sources], figures: this.figures };
+    const trustedMs = this.#trustedMs.value;
+    return {
+      seed: this.#seed,
+      sources: [...this.#log.sources],
+      figures: this.figures,
+      ...(trustedMs === undefined ? {} : { trustedMs }),
+    };
   }
 
   get figures(): Figures {
@@ -163,14 +173,19 @@ export class OpenStore {
 
   /**
    * Called from time to time: a store to which nothing was written since the last time empties its write-ahead log. What is left of one
-   * takes space on disk, and time at the next start.
+   * takes space on disk, and time at the next start. Else it remembers how late it is. Within a transaction.
    */
-  #rest(): void {
+  #rest(nowMs: number): void {
     this.#resting.clear();
-    const { changes } = this.#totalChanges.get() as { changes: number };
     const file = `${this.#file}-wal`;
-    this.#shallRest = changes === this.#changesAtRest && existsSync(file) && statSync(file).size > 0;
-    this.#changesAtRest = changes;
+    const isUnchanged = this.#changes === this.#changesAtRest;
+    this.#shallRest = isUnchanged && existsSync(file) && statSync(file).size > 0;
+    if (!isUnchanged) this.#trustedMs.set(nowMs);
+    this.#changesAtRest = this.#changes;
+  }
+
+  get #changes(): number {
+    return (this.#totalChanges.get() as { changes: number }).changes;
   }
 
   get #nextWork(): BackgroundWork | undefined {

@@ -1,10 +1,9 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { carriedOver, carryOver } from "../../carry-over.js";
 import type { Retry } from "../../store.js";
+import { MetaNumber } from "./meta-number.js";
 
-/** The row of `meta` with the last known reading of the clock that the times of retries are of. */
-const NAME = "retry_clock_ms";
-/** How often it is written while retries wait. */
+/** How often the clock's reading is written while retries wait. */
 const NOTED_EVERY_MS = 60_000;
 
 interface Times {
@@ -20,21 +19,20 @@ interface Times {
 export class RetryClock {
   readonly #database: DatabaseSync;
   readonly #any: StatementSync;
-  readonly #write: StatementSync;
+  /** The last known reading of the clock that the times of retries are of. */
+  readonly #last: MetaNumber;
   #notedMs = Number.NEGATIVE_INFINITY;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
     this.#any = database.prepare("SELECT 1 FROM retries LIMIT 1");
-    this.#write = database.prepare(
-      "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-    );
+    this.#last = new MetaNumber(database, "retry_clock_ms");
   }
 
   /** Remembers from time to time how late it is, where retries wait. Within a transaction. */
   note(nowMs: number): void {
     if (nowMs - this.#notedMs < NOTED_EVERY_MS || this.#any.get() === undefined) return;
-    this.#write.run(NAME, nowMs);
+    this.#last.set(nowMs);
     this.#notedMs = nowMs;
   }
 
@@ -69,8 +67,7 @@ export class RetryClock {
   }
 
   #lastMs(): number {
-    const noted = this.#database.prepare("SELECT value FROM meta WHERE name = ?").get(NAME);
     const { put } = this.#database.prepare("SELECT max(put_ms) AS put FROM retries").get() as { put: number };
-    return Math.max(put, (noted?.value as number | undefined) ?? put);
+    return Math.max(put, this.#last.value ?? put);
   }
 }

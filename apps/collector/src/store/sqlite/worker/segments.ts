@@ -4,11 +4,15 @@ import type { WorkerOptions } from "../tuning.js";
 import { isDamage } from "./damage.js";
 import { FilterBanks } from "./filter-bank.js";
 import { blocksFor } from "./id-filter.js";
+import { MetaNumber } from "./meta-number.js";
 import { OpenSegment } from "./open-segment.js";
 import { Sidecars } from "./sidecars.js";
 
 /** What is left of a sealed segment: everything; some of its messages, while it is being dropped; its dedupe marks. */
 export const SEGMENT_STATE = { whole: 0, dropping: 1, marks: 2 } as const;
+
+/** The name in `meta` of the last trusted time: see `TrustedTime`. */
+export const TRUSTED_TIME = "trusted_ms";
 
 /** Of how many messages the rows of the tail are deleted in one step: 224 KB. */
 const TAIL_OFFSETS_AT_ONCE = 8192;
@@ -20,6 +24,7 @@ export interface SealedSegment {
   readonly end: number;
   messages: number;
   readonly bytes: number;
+  /** The earliest and the latest time of receipt. The latest is no earlier than the trusted time at which it came. */
   readonly minMs: number;
   readonly maxMs: number;
   state: number;
@@ -105,12 +110,16 @@ export class Segments {
 
   /** Filters of the segments that are within the window of whatever comes next: it is received after the newest there is. */
   #loadFilters(): void {
+    // The newest may have come when the clock was wrong: no filter is left out that may be needed when it is right.
+    const trustedMs = new MetaNumber(this.#database, TRUSTED_TIME).value ?? Number.POSITIVE_INFINITY;
     const newestMs = [...this.sealed, ...this.sealing, this.open].reduce(
       (newest, { maxMs }) => Math.max(newest, maxMs),
       0,
     );
     for (const segment of this.sealed) {
-      const filter = this.#isInWindow(segment, newestMs) ? this.sidecars.filter(segment.no) : undefined;
+      const filter = this.#isInWindow(segment, Math.min(newestMs, trustedMs))
+        ? this.sidecars.filter(segment.no)
+        : undefined;
       if (filter === undefined) continue;
       for (const _ of this.#filters.addInSteps(segment, filter));
       segment.hasFilter = true;
@@ -288,9 +297,9 @@ export class Segments {
   }
 
   /** Marks which of the ids in `keys` the sealed segments know: `known[i]` becomes 1. */
-  findSealed(keys: Uint32Array, receivedAtMs: number, known: Uint8Array): void {
+  findSealed(keys: Uint32Array, nowMs: number, known: Uint8Array): void {
     for (const segment of this.sealed) {
-      if (!segment.hasFilter || this.#isInWindow(segment, receivedAtMs)) continue;
+      if (!segment.hasFilter || this.#isInWindow(segment, nowMs)) continue;
       this.#filters.remove(segment);
       segment.hasFilter = false;
     }
@@ -327,12 +336,10 @@ export class Segments {
     return isDenied;
   }
 
-  /** Whether a segment that is in memory knows an id, for a message that was received then. */
-  holds(hi: number, lo: number, check: number, receivedAtMs: number): boolean {
+  /** Whether a segment that is in memory knows an id, for a message that is received now. */
+  holds(hi: number, lo: number, check: number, nowMs: number): boolean {
     if (this.open.has(hi, lo, check)) return true;
-    return this.sealing.some(
-      (segment) => this.#isInWindow(segment, receivedAtMs) && segment.has(hi, lo, check),
-    );
+    return this.sealing.some((segment) => this.#isInWindow(segment, nowMs) && segment.has(hi, lo, check));
   }
 
   #isInWindow({ maxMs }: { readonly maxMs: number }, nowMs: number): boolean {
