@@ -1,3 +1,5 @@
+import { systemClock } from "@sluice/resilience";
+
 /** The stages of a collector as they were started, to be closed in reverse. */
 export interface Stages {
   /** Keeps a stage that was started, and how it is closed; `leftMs` is what is left of the time allowed. */
@@ -7,7 +9,7 @@ export interface Stages {
 }
 
 /** `now`: milliseconds on a clock that is never set. */
-export function stagesToClose(now: () => number = () => performance.now()): Stages {
+export function stagesToClose(now: () => number = systemClock.monotonic): Stages {
   const closers: ((leftMs: number) => Promise<void> | void)[] = [];
   return {
     keep(stage, close) {

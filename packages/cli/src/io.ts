@@ -16,7 +16,10 @@ export interface Io {
   readonly isWatched: boolean;
   /** Columns of the terminal. Default: 80. */
   readonly columns: number;
+  /** Wall time, in milliseconds since the epoch. */
   now(): number;
+  /** Milliseconds that have passed, whatever the machine's clock is set to: what durations are measured by. */
+  monotonic(): number;
   /** Aborts when the user presses Ctrl-C, or the process is asked to end. */
   readonly interrupted: AbortSignal;
 }
@@ -47,6 +50,7 @@ export function processIo(): Io {
     isWatched: process.stderr.isTTY === true,
     columns: process.stdout.columns ?? process.stderr.columns ?? 80,
     now: () => Date.now(),
+    monotonic: () => performance.now(),
     interrupted: controller.signal,
   };
 }

@@ -35,13 +35,13 @@ export async function postBatch({
   onRetry,
 }: BatchRequest): Promise<IngestSuccess> {
   const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
-  const startMs = io.now();
+  const startMs = io.monotonic();
   for (let attempt = 0; ; attempt++) {
     const outcome = await postOnce(`${url}/v1/${path}`, authorization, batch, attempt, io);
     if (outcome.kind === "accepted") return outcome.answer;
     if (outcome.kind === "refused") throw outcome.failure;
     const delayMs = outcome.retryAfterMs ?? backoffDelayMs(attempt + 1, BACKOFF, systemClock.random());
-    if (io.now() + delayMs - startMs > (outcome.isAway ? awayPatienceMs : patienceMs))
+    if (io.monotonic() + delayMs - startMs > (outcome.isAway ? awayPatienceMs : patienceMs))
       throw outcome.isAway
         ? new AdminUnreachable(url, outcome.reason)
         : new CommandFailure("failed", outcome.reason);

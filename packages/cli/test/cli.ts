@@ -53,6 +53,7 @@ export function cli(
     isWatched: false,
     columns: 100,
     now: () => Date.now(),
+    monotonic: () => performance.now(),
     interrupted: interrupted.signal,
   };
   return {

@@ -18,6 +18,7 @@ const io: Io = {
   isWatched: false,
   columns: 100,
   now: () => 0,
+  monotonic: () => 0,
   interrupted: new AbortController().signal,
 };
 

@@ -65,11 +65,11 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
   }
   const source = readRecords(isStdin ? io.stdin : file, { format, isGzip });
   const line = progressLine(io);
-  const startMs = io.now();
+  const startMs = io.monotonic();
   let savedAtMs = startMs;
   const save = async (progress: ImportProgress): Promise<void> => {
     if (isStdin) return;
-    savedAtMs = io.now();
+    savedAtMs = io.monotonic();
     await writeCheckpoint(file, checkpointOf(progress, earlier, await stat(file)));
   };
   /** Where nobody watches, once is enough. */
@@ -89,7 +89,7 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
     },
     async onProgress(now) {
       latest = now;
-      const elapsedMs = io.now() - startMs;
+      const elapsedMs = io.monotonic() - startMs;
       const done = now.accepted + now.rejected;
       const share = size === undefined || size === 0 ? undefined : source.bytesRead() / size;
       line.show({
@@ -98,7 +98,7 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
         rate: done / Math.max(0.001, elapsedMs / 1_000),
         etaMs: share === undefined || share === 0 ? undefined : (elapsedMs / share) * (1 - share),
       });
-      if (io.now() - savedAtMs >= CHECKPOINT_EVERY_MS) await save(now);
+      if (io.monotonic() - savedAtMs >= CHECKPOINT_EVERY_MS) await save(now);
     },
   }).catch(async (error: unknown) => {
     line.end();
@@ -122,7 +122,7 @@ async function importCommandAction(name: string, options: ImportCommandOptions, 
     );
   }
   if (!isStdin) await removeCheckpoint(file);
-  const seconds = (io.now() - startMs) / 1_000;
+  const seconds = (io.monotonic() - startMs) / 1_000;
   const rate = Math.round((progress.accepted + progress.rejected) / Math.max(0.001, seconds));
   if (options.json)
     await io.out(

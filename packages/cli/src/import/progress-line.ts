@@ -19,8 +19,8 @@ export function progressLine(io: Io): { show(progress: Progress): void; end(): v
   let isShown = false;
   return {
     show(progress) {
-      if (!io.isWatched || io.now() - shownAtMs < EVERY_MS) return;
-      shownAtMs = io.now();
+      if (!io.isWatched || io.monotonic() - shownAtMs < EVERY_MS) return;
+      shownAtMs = io.monotonic();
       isShown = true;
       io.err(`\r${progressText(progress)}\u001b[K`);
     },
