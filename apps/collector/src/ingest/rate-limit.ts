@@ -29,7 +29,8 @@ export function decideRate(
 
 function allowanceAt(before: Allowance | undefined, perSecond: number, nowMs: number): number {
   if (before === undefined) return perSecond;
-  const elapsedMs = nowMs - before.atMs;
+  // Time that goes back gives nothing and takes nothing.
+  const elapsedMs = Math.max(0, nowMs - before.atMs);
   return Math.min(perSecond, before.messages + (elapsedMs / 1_000) * perSecond);
 }
 
