@@ -121,50 +121,61 @@ export class ConsumerTables {
     return consumer;
   }
 
-  open({ consumerId, startAfter }: ConsumerOperations["openConsumer"]["request"]): ConsumerState {
+  /** `ahead`: what `settledAhead` has told of it. Within a transaction. */
+  open(
+    { consumerId, startAfter }: ConsumerOperations["openConsumer"]["request"],
+    ahead: readonly number[],
+  ): ConsumerState {
     let consumer = this.#consumers.get(consumerId);
     if (consumer === undefined) {
       const no = Number(this.#insert.run(consumerId, startAfter).lastInsertRowid);
       consumer = this.#add(no, consumerId, startAfter);
     }
+    const { cursor, retries } = consumer;
+    return { cursor: cursor as Offset, settledAhead: ahead as readonly Offset[], retries: retries.count };
+  }
+
+  /** Messages beyond a consumer's cursor that have an outcome or a retry. Those of which that cannot be read are left out, and sent once more. */
+  settledAhead(consumerId: string): readonly number[] {
+    const consumer = this.#consumers.get(consumerId);
+    if (consumer === undefined) return [];
     const { no, cursor } = consumer;
-    const ahead = this.#outcomesAfter(no, cursor);
+    const ahead = new Set<number>();
+    for (const chunkNo of this.#tolerant([], () => this.chunks.after(no, cursor))) {
+      const row = this.#tolerant(undefined, () => this.chunks.at(chunkNo));
+      const outcomes = row === undefined ? [] : this.#tolerant([], () => this.chunks.outcomesIn(row));
+      for (const { offset } of outcomes) if (offset > cursor) ahead.add(offset);
+    }
     for (const table of ["retries", "late_outcomes"]) {
       const rows = this.#database.prepare(`SELECT offset FROM ${table} WHERE consumer = ? AND offset > ?`);
-      for (const { offset } of rows.all(no, cursor)) ahead.add(offset as number);
+      for (const { offset } of this.#tolerant([], () => rows.all(no, cursor))) ahead.add(offset as number);
     }
-    return {
-      cursor: cursor as Offset,
-      settledAhead: [...ahead].sort((a, b) => a - b) as Offset[],
-      retries: consumer.retries.count,
-    };
+    return [...ahead].sort((a, b) => a - b);
   }
 
-  /** Messages beyond the cursor that have an outcome. Those whose outcome cannot be read are left out: they are sent once more. */
-  #outcomesAfter(consumerNo: number, cursor: number): Set<number> {
-    const ahead = new Set<number>();
-    const tolerate = (read: () => void): void => {
-      try {
-        read();
-      } catch (error) {
-        if (!isDamage(error)) throw error;
-        this.#damaged(error);
-      }
-    };
-    tolerate(() => {
-      for (const chunkNo of this.chunks.after(consumerNo, cursor)) {
-        tolerate(() => {
-          const row = this.chunks.at(chunkNo);
-          const outcomes = row === undefined ? [] : this.chunks.outcomesIn(row);
-          for (const { offset } of outcomes) if (offset > cursor) ahead.add(offset);
-        });
-      }
-    });
-    return ahead;
+  /** What `read` gives, or `without` where the data is damaged. */
+  #tolerant<T>(without: T, read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#damaged(error);
+      return without;
+    }
   }
 
-  /** Within a transaction. */
-  settle(request: SettleRequest): void {
+  /** The source of each outcome's message; undefined where it is no longer stored, or cannot be read. */
+  sourcesOf({ outcomes }: SettleRequest): (number | undefined)[] {
+    const sources: (number | undefined)[] = [];
+    for (let at = 0; at < outcomes.length; at += OUTCOME.size) {
+      const offset = outcomes[at + OUTCOME.offset] ?? 0;
+      sources.push(this.#tolerant(undefined, () => this.#log.sourceAt(offset)));
+    }
+    return sources;
+  }
+
+  /** `sources`: what `sourcesOf` has told of it. Within a transaction. */
+  settle(request: SettleRequest, sources: readonly (number | undefined)[]): void {
     const consumer = this.get(request.consumerId);
     if (request.cursor > consumer.cursor) {
       consumer.cursor = request.cursor;
@@ -178,7 +189,7 @@ export class ConsumerTables {
     for (const chunk of [consumer.outcomes, consumer.attempts]) {
       if (chunk.isChanged) this.chunks.write(consumer.no, chunk);
     }
-    this.#count(request);
+    this.#count(request, sources);
   }
 
   /** Messages this far behind the cursor are settled by rows of their own. */
@@ -208,24 +219,12 @@ export class ConsumerTables {
     }
   }
 
-  /** What is counted is not undone: this comes last. */
-  #count({ outcomes }: SettleRequest): void {
-    for (let at = 0; at < outcomes.length; at += OUTCOME.size) {
+  #count({ outcomes }: SettleRequest, sources: readonly (number | undefined)[]): void {
+    sources.forEach((sourceNo, i) => {
+      const at = i * OUTCOME.size;
       const state = FINAL_STATES[outcomes[at + OUTCOME.state] ?? 0] ?? "failed";
-      const sourceNo = this.#sourceAt(outcomes[at + OUTCOME.offset] ?? 0);
       if (sourceNo !== undefined) this.#usage.settled(sourceNo, outcomes[at + OUTCOME.atMs] ?? 0, state);
-    }
-  }
-
-  /** Undefined where the log's row cannot be read: what became of its messages is noted all the same. */
-  #sourceAt(offset: number): number | undefined {
-    try {
-      return this.#log.sourceAt(offset);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      this.#damaged(error);
-      return undefined;
-    }
+    });
   }
 
   #addAttempts(consumer: Consumer, { attempts, strings }: SettleRequest): void {

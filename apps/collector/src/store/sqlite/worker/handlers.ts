@@ -27,8 +27,33 @@ export interface Tables {
 /** All but what the worker itself answers. */
 export type HandledName = Exclude<OperationName, "clear" | "compact">;
 
+/** What is read for a call before its transaction: see `OpenStore.commitCalls`. None of it stops for damaged data. */
+export interface Prepared {
+  /** Which ids sealed segments know. */
+  append: Uint8Array;
+  /** The sources of the outcomes' messages. */
+  settle: readonly (number | undefined)[];
+  /** Messages beyond the cursor that were settled. */
+  openConsumer: readonly number[];
+}
+
+export type Preparers = {
+  readonly [K in keyof Prepared]: (request: Operations[K]["request"]) => Prepared[K];
+};
+
+export function preparers(log: Log, consumers: ConsumerTables): Preparers {
+  return {
+    append: (request) => log.knownIn(request),
+    settle: (request) => consumers.sourcesOf(request),
+    openConsumer: ({ consumerId }) => consumers.settledAhead(consumerId),
+  };
+}
+
 export type Handlers<Name extends HandledName = HandledName> = {
-  readonly [K in Name]: (request: Operations[K]["request"]) => Operations[K]["answer"];
+  readonly [K in Name]: (
+    request: Operations[K]["request"],
+    prepared: K extends keyof Prepared ? Prepared[K] : undefined,
+  ) => Operations[K]["answer"];
 };
 
 /** What answers each operation. Those in `WRITES` run within a transaction. */
@@ -46,7 +71,7 @@ export function handlers(tables: Tables): Handlers {
     retryClock,
   } = tables;
   return {
-    append: (request) => log.append(request),
+    append: (request, known) => log.append(request, known),
     retain: ({ nowMs, monotonicMs }) => {
       retention.mark(nowMs);
       rejections.expire(nowMs);
@@ -61,9 +86,9 @@ export function handlers(tables: Tables): Handlers {
       retryClock.resume(nowMs);
       return undefined;
     },
-    openConsumer: (request) => consumers.open(request),
-    settle: (request) => {
-      consumers.settle(request);
+    openConsumer: (request, ahead) => consumers.open(request, ahead),
+    settle: (request, sources) => {
+      consumers.settle(request, sources);
       return undefined;
     },
     requeue: ({ consumerId, retries, nowMs }) => {

@@ -31,6 +31,8 @@ const FEW_BATCHES = 8;
 /** A position in a segment has 17 bits. */
 const MOST_ITEMS = 131_072;
 
+type AppendOperation = LogOperations["append"]["request"];
+
 /** The worker's side of the event log: rows of batches, found by offset; `Segments` finds them by everything else. */
 export class Log {
   readonly #segments: Segments;
@@ -79,8 +81,15 @@ export class Log {
     return this.#sources;
   }
 
-  /** Within a transaction. */
-  append(request: LogOperations["append"]["request"]): AppendAnswer {
+  /** Which of the ids the sealed segments know. */
+  knownIn({ trustedMs, keys }: AppendOperation): Uint8Array {
+    const known = new Uint8Array(keys.length / KEY.size);
+    this.#segments.findSealed(keys, trustedMs, known);
+    return known;
+  }
+
+  /** `known`: which of its ids are known to sealed segments. Within a transaction. */
+  append(request: AppendOperation, known: Uint8Array): AppendAnswer {
     const { trustedMs, batches, keys, skipped, extras, bodies } = request;
     for (let record = 0; record < batches.length; record += BATCH.size) {
       if ((batches[record + BATCH.itemCount] ?? 0) > MOST_ITEMS) {
@@ -91,9 +100,6 @@ export class Log {
       this.#putSource.run(no, id);
       this.#sources.set(no, id);
     }
-    const known = new Uint8Array(keys.length / KEY.size);
-    this.#segments.findSealed(keys, trustedMs, known);
-
     // Segments are sealed by age too, between two appends.
     if (this.#unfilled !== undefined && this.#unfilled.first < this.#segments.open.first) this.#fill();
     const duplicates: number[] = [];

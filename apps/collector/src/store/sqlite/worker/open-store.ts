@@ -11,7 +11,7 @@ import { asRefusal, isContained } from "./damage.js";
 import { CannotOpen, DATABASE_FILE, openDatabase, pageBytesOf } from "./database.js";
 import { DeliveryList } from "./delivery-list.js";
 import { Documents } from "./documents.js";
-import { type HandledName, type Handlers, handlers } from "./handlers.js";
+import { type HandledName, type Handlers, handlers, type Preparers, preparers } from "./handlers.js";
 import { Log } from "./log.js";
 import { MessageSearch } from "./message-search.js";
 import { MetaNumber } from "./meta-number.js";
@@ -40,6 +40,7 @@ export class OpenStore {
   /** The last trusted time that is known. */
   readonly #trustedMs: MetaNumber;
   readonly #handlers: Handlers;
+  readonly #preparers: Preparers;
   /** About how much the write-ahead log has grown since it was last brought into the database. */
   #walBytes = 0;
   #databaseBytes = 0;
@@ -63,7 +64,7 @@ export class OpenStore {
     try {
       this.#seed = seedOf(database);
       this.#trustedMs = new MetaNumber(database, TRUSTED_TIME);
-      this.#usage = new Usage(database);
+      this.#usage = new Usage(database, damaged);
       this.#segments = new Segments(database, options, damaged);
       this.#log = new Log(database, this.#segments, this.#usage, options.tuning.rowBytes);
       this.#log.checkTail();
@@ -71,6 +72,7 @@ export class OpenStore {
       this.#retention = new Retention(database, options, this.#segments, this.#consumers);
       this.#background = backgroundWork(this.#segments, this.#retention, this.#consumers);
       const deliveries = new DeliveryList(database, this.#consumers);
+      this.#preparers = preparers(this.#log, this.#consumers);
       this.#handlers = handlers({
         log: this.#log,
         segments: this.#segments,
@@ -124,51 +126,69 @@ export class OpenStore {
   commit(run: () => number): void {
     this.database.exec("BEGIN IMMEDIATE");
     const bytes = run();
-    this.#flushUsage();
+    this.#usage.flush();
     this.database.exec("COMMIT");
     this.#walBytes += bytes;
   }
 
-  /** What was accepted and delivered is worth more than its count. */
-  #flushUsage(): void {
-    const flushed = this.#undoable(() => this.#usage.flush());
-    if (flushed.kind === "done") return;
-    this.#damaged(flushed.error);
-    this.#usage.forget();
-  }
-
   /**
-   * Answers a call within a commit that others share. Where it meets damaged data what it has written is undone, it alone is refused, and
-   * the others go on. An append is not undone by itself: a failure of it, like any of the disk's, ends the commit for all.
+   * Answers calls that write, in one commit of about so many bytes. A call that meets damaged data is refused and the others go on: SQLite
+   * writes nothing more in a transaction in which it has found damage, so it begins again without that call. What was appended cannot be
+   * undone in memory: appends come last, and a failure of one ends the commit for all, as every failure of the disk does.
    */
-  callInCommit(call: Call): unknown {
-    if (call.operation === "append") return this.call(call);
-    const called = this.#undoable(() => this.call(call));
-    if (called.kind === "done") return called.result;
-    if (called.error instanceof Refusal) throw called.error;
-    this.#damaged(called.error);
-    this.#consumers.reload();
-    throw asRefusal(called.error);
-  }
-
-  /** Runs a part of a transaction, and undoes what it has written where it throws. Throws where that is not possible. */
-  #undoable<T>(run: () => T): Undoable<T> {
-    this.database.exec("SAVEPOINT part");
-    try {
-      const result = run();
-      this.database.exec("RELEASE part");
-      return { kind: "done", result };
-    } catch (error) {
-      if (!isContained(error) || !this.database.isTransaction) throw error;
-      this.database.exec("ROLLBACK TO part; RELEASE part");
-      return { kind: "undone", error };
+  commitCalls(calls: readonly Call[], bytes: number): Answered[] {
+    const inOrder = calls.map((call) => ({ call, prepared: this.#prepare(call) })).sort(byTurn);
+    const refused = new Map<Call, Refusal>();
+    for (;;) {
+      const answers: Answered[] = [];
+      this.database.exec("BEGIN IMMEDIATE");
+      const met = this.#run(
+        inOrder.filter(({ call }) => !refused.has(call)),
+        answers,
+      );
+      if (met === undefined) {
+        this.#usage.flush();
+        this.database.exec("COMMIT");
+        this.#walBytes += bytes;
+        for (const [call, refusal] of refused) answers.push({ kind: "refused", call, refusal });
+        return answers;
+      }
+      this.database.exec("ROLLBACK");
+      this.#usage.forget();
+      this.#consumers.reload();
+      this.#damaged(met.error);
+      refused.set(met.call, asRefusal(met.error));
     }
   }
 
-  call({ operation, request }: Call): unknown {
+  /** Runs calls within a transaction, up to one that meets damaged data. Throws what the whole commit fails with. */
+  #run(calls: readonly PreparedCall[], answers: Answered[]): DamageMet | undefined {
+    for (const { call, prepared } of calls) {
+      try {
+        answers.push({ kind: "done", call, answer: this.call(call, prepared) });
+      } catch (error) {
+        if (error instanceof Refusal) answers.push({ kind: "refused", call, refusal: error });
+        else if (call.operation === "append" || !isContained(error) || !this.database.isTransaction)
+          throw error;
+        else return { call, error };
+      }
+    }
+    return undefined;
+  }
+
+  /** What a call reads and can do without, before the transaction in which damage would be in the way of its writes. */
+  #prepare({ operation, request }: Call): unknown {
+    const prepare = (this.#preparers as Partial<Record<string, (request: unknown) => unknown>>)[operation];
+    return prepare?.(request);
+  }
+
+  call({ operation, request }: Call, prepared?: unknown): unknown {
     // The types of a name's request and answer are joined in `Operations`; by name alone the compiler cannot tell.
-    const handle = this.#handlers[operation as HandledName] as (request: unknown) => unknown;
-    return handle(request);
+    const handle = this.#handlers[operation as HandledName] as (
+      request: unknown,
+      prepared: unknown,
+    ) => unknown;
+    return handle(request, prepared);
   }
 
   /**
@@ -297,9 +317,27 @@ export class OpenStore {
   }
 }
 
-type Undoable<T> =
-  | { readonly kind: "done"; readonly result: T }
-  | { readonly kind: "undone"; readonly error: unknown };
+/** What came of a call that writes. */
+export type Answered =
+  | { readonly kind: "done"; readonly call: Call; readonly answer: unknown }
+  | { readonly kind: "refused"; readonly call: Call; readonly refusal: Refusal };
+
+interface PreparedCall {
+  readonly call: Call;
+  readonly prepared: unknown;
+}
+
+interface DamageMet {
+  readonly call: Call;
+  readonly error: unknown;
+}
+
+/** What can be run again comes first; what retention marks in memory, and what is appended, cannot. */
+function byTurn(a: PreparedCall, b: PreparedCall): number {
+  const turnOf = ({ call: { operation } }: PreparedCall): number =>
+    operation === "append" ? 2 : operation === "retain" ? 1 : 0;
+  return turnOf(a) - turnOf(b);
+}
 
 /** Work in steps that may wait, each a transaction. */
 interface BackgroundWork {

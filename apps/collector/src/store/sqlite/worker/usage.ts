@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { FinalState, UsageDay } from "../../store.js";
 import { dayOf } from "../../usage-day.js";
+import { DamagedData, isDamage } from "./damage.js";
 
 const DAYS_GIVEN = 90;
 const DAY_MS = 86_400_000;
@@ -16,12 +17,14 @@ interface Counts {
 /** Counts during a commit in memory, and writes one row for each source and day that the commit is about. */
 export class Usage {
   readonly #add: StatementSync;
+  #isReadable = true;
   readonly #days: StatementSync;
   readonly #counts = new Map<string, Counts>();
   /** The counts that were last asked for: nearly always those that are asked for next. */
   #last: Counts | undefined;
 
-  constructor(database: DatabaseSync) {
+  /** `damaged` is told where the counts cannot be read: then none are kept, and messages are taken all the same. */
+  constructor(database: DatabaseSync, damaged: (error: unknown) => void = () => {}) {
     this.#add = database.prepare(
       `INSERT INTO usage (source, day, accepted, filtered, delivered) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (source, day) DO UPDATE SET accepted = accepted + excluded.accepted,
@@ -31,6 +34,13 @@ export class Usage {
       `SELECT day, accepted, filtered, delivered FROM usage JOIN sources ON sources.no = source
        WHERE sources.id = ? ORDER BY day DESC LIMIT ${DAYS_GIVEN}`,
     );
+    try {
+      database.prepare("SELECT sum(accepted) FROM usage").get();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#isReadable = false;
+      damaged(new DamagedData("counts of messages", error));
+    }
   }
 
   #countsOf(sourceNo: number, atMs: number): Counts {
@@ -53,6 +63,10 @@ export class Usage {
 
   /** Within the transaction whose counts they are. */
   flush(): void {
+    if (!this.#isReadable) {
+      this.forget();
+      return;
+    }
     for (const { sourceNo, day, accepted, filtered, delivered } of this.#counts.values()) {
       this.#add.run(sourceNo, dayOf(day * DAY_MS), accepted, filtered, delivered);
     }

@@ -116,10 +116,14 @@ function answer(calls: readonly Call[], bytes: number): void {
   const writes = calls.filter(({ operation }) => WRITES.has(operation));
   try {
     if (writes.length > 0) {
-      store.commit(() => {
-        for (const call of writes) answers.push(answerTo(call, () => store.callInCommit(call)));
-        return bytes * 1.1 + PAGES_A_COMMIT_BYTES;
-      });
+      for (const answered of store.commitCalls(writes, bytes * 1.1 + PAGES_A_COMMIT_BYTES)) {
+        answers.push(
+          answerTo(answered.call, () => {
+            if (answered.kind === "refused") throw answered.refusal;
+            return answered.answer;
+          }),
+        );
+      }
     }
   } catch (error) {
     fail(store, error, calls);

@@ -1,0 +1,298 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { manualClock } from "@sluice/resilience/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/open-sqlite-store.js";
+import { DATABASE_FILE } from "../../src/store/sqlite/worker/database.js";
+import { BEFORE_FIRST, type Offset, type Retry, type Store } from "../../src/store/store.js";
+import { batchOf, idsBatch, RECEIVED_AT_MS } from "./batches.js";
+import { temporaryDirectories } from "./temporary-directory.js";
+import { zeroPages } from "./zero-pages.js";
+
+const temporaryDirectory = temporaryDirectories();
+const HOUR_MS = 3_600_000;
+const DAMAGED = { code: "data_damaged", message: expect.stringContaining("`sluice repair`") };
+
+const opened: Store[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()));
+});
+
+async function open(directory: string, options: Partial<SqliteStoreOptions> = {}) {
+  const clock = manualClock({ startMs: RECEIVED_AT_MS });
+  const told: string[] = [];
+  const store = await openSqliteStore({
+    directory,
+    clock,
+    onDamage: (what) => told.push(what),
+    ...options,
+    tuning: { segmentMessages: 10, synchronous: "NORMAL", ...options.tuning },
+  });
+  opened.push(store);
+  return { store, clock, told };
+}
+
+const MESSAGES = 100;
+
+/** Each of some messages with a user, an outcome and an attempt of its own; several pages of each. */
+async function made(directory: string): Promise<void> {
+  const { store } = await open(directory);
+  for (let i = 0; i < MESSAGES; i++)
+    await store.log.append(
+      batchOf([{ messageId: `m${i}`, userId: `user-${i}`, filler: "x".repeat(2_000) }], {
+        receivedAtMs: RECEIVED_AT_MS + i * HOUR_MS,
+      }),
+    );
+  await store.consumers.open("dst_1", BEFORE_FIRST);
+  for (let i = 0; i < MESSAGES; i += 10) {
+    const offsets = Array.from({ length: 10 }, (_, k) => (i + k) as Offset);
+    await store.consumers.settle("dst_1", {
+      cursor: (i < 50 ? i + 9 : 49) as Offset,
+      outcomes: offsets.map((offset) => ({
+        offset,
+        state: "failed",
+        reason: `${offset} `.repeat(150),
+        atMs: 1,
+      })),
+      retries: [],
+      attempts: offsets.map((offset) => ({
+        offset,
+        attempt: 1,
+        atMs: 2,
+        url: "https://example.com/",
+        latencyMs: 3,
+        response: `${offset} `.repeat(200),
+      })),
+    });
+  }
+  // Segments are sealed in steps between commits.
+  for (let turn = 0; turn < 60; turn++) await store.config.put("nothing", "n", turn);
+  await store.close();
+}
+
+async function damaged(change: (directory: string) => unknown, options: Partial<SqliteStoreOptions> = {}) {
+  const directory = temporaryDirectory();
+  await made(directory);
+  change(directory);
+  return open(directory, options);
+}
+
+function sql(text: string): (directory: string) => unknown {
+  return (directory) => {
+    const database = new DatabaseSync(join(directory, DATABASE_FILE));
+    const { changes } = database.prepare(text).run();
+    database.close();
+    if (changes === 0) throw new Error("nothing was changed");
+  };
+}
+
+const allPages = (leaves: readonly number[]) => leaves;
+
+describe("a read that meets damaged data", () => {
+  it.each([
+    ["a zeroed page", (directory: string) => zeroPages(directory, "chunks")],
+    ["a changed byte", sql("UPDATE chunks SET data = CAST(data || x'00' AS BLOB) WHERE min <= 2")],
+    [
+      "zeros in the place of what was written",
+      sql("UPDATE chunks SET data = zeroblob(length(data)) WHERE min <= 2"),
+    ],
+    [
+      "zeros in a row without a checksum",
+      sql("UPDATE chunks SET data = zeroblob(9), checksum = NULL WHERE min <= 2"),
+    ],
+  ])("is refused, and nobody else notices: %s", async (_case, change) => {
+    const { store, told } = await damaged(change);
+    const readings = [0, 1, 2].flatMap((offset) => [
+      store.consumers.attemptsOf("dst_1", offset as Offset),
+      store.log.append(idsBatch([`new-${offset}`])),
+    ]);
+    const results = await Promise.allSettled(readings);
+    for (const [i, result] of results.entries()) {
+      if (i % 2 === 0) expect(result).toMatchObject({ status: "rejected", reason: DAMAGED });
+      else expect(result).toEqual({ status: "fulfilled", value: { duplicates: [] } });
+    }
+    expect(await store.consumers.attemptsOf("dst_1", 99 as Offset)).toHaveLength(1);
+    expect(store.health()).toEqual({ kind: "ready" });
+    expect(told.length).toBeGreaterThan(0);
+    // Each place is told of once.
+    expect(new Set(told).size).toBe(told.length);
+  });
+
+  it("gives the messages before it, then says so, and the log takes more", async () => {
+    const { store } = await damaged((directory) =>
+      zeroPages(directory, "log_rows", (leaves) => leaves.slice(0, 1)),
+    );
+    await expect(store.log.read(BEFORE_FIRST, { messages: 10, bytes: 1e6 })).rejects.toMatchObject(DAMAGED);
+    await expect(store.log.find({}, { limit: 1_000 })).rejects.toMatchObject(DAMAGED);
+    expect(await store.log.append(idsBatch(["new"]))).toEqual({ duplicates: [] });
+    expect(store.health()).toEqual({ kind: "ready" });
+  });
+
+  it("names a document that is damaged", async () => {
+    const { store } = await damaged(sql("UPDATE documents SET json = '{' WHERE kind = 'nothing'"));
+    await expect(store.config.get("nothing", "n")).rejects.toMatchObject({
+      code: "data_damaged",
+      message: expect.stringContaining("nothing n is damaged"),
+    });
+  });
+
+  it("hands out a retry all the same, for every URL", async () => {
+    const directory = temporaryDirectory();
+    const first = await open(directory);
+    await first.store.log.append(idsBatch(["a"]));
+    await first.store.consumers.open("dst_1", BEFORE_FIRST);
+    const retry: Retry = {
+      offset: 0 as Offset,
+      rounds: 1,
+      firstAttemptAtMs: 1,
+      dueAtMs: 2,
+      reason: "HTTP 503",
+      doneUrls: ["https://a.example/"],
+      replay: false,
+    };
+    await first.store.consumers.requeue("dst_1", [retry]);
+    await first.store.close();
+    sql("UPDATE retries SET urls = '{'")(directory);
+    const { store, told } = await open(directory);
+    expect(await store.consumers.lease("dst_1", 10, 20, 5)).toEqual([{ ...retry, doneUrls: [] }]);
+    expect(told).toEqual([expect.stringContaining("the retry of the message 0")]);
+  });
+});
+
+describe("a write that meets damaged data", () => {
+  it("opens a consumer without the outcomes that cannot be read: those messages are sent once more", async () => {
+    const { store, told } = await damaged(
+      sql("UPDATE chunks SET data = zeroblob(9) WHERE stream = 0 AND min BETWEEN 60 AND 80"),
+    );
+    const { cursor, settledAhead } = await store.consumers.open("dst_1", BEFORE_FIRST);
+    expect(cursor).toBe(49);
+    expect(settledAhead.length).toBeGreaterThan(0);
+    expect(settledAhead.length).toBeLessThan(50);
+    expect(told.length).toBeGreaterThan(0);
+    for (const what of told) expect(what).toMatch(/^outcomes of the messages \d+ to \d+ are damaged/);
+  });
+
+  it("opens a consumer none of whose outcomes can be read", async () => {
+    const { store, told } = await damaged((directory) => zeroPages(directory, "chunks_by_offset", allPages));
+    expect(await store.consumers.open("dst_1", BEFORE_FIRST)).toMatchObject({ cursor: 49, settledAhead: [] });
+    expect(told.length).toBeGreaterThan(0);
+  });
+
+  it("settles beside outcomes that cannot be read", async () => {
+    const { store } = await damaged((directory) => zeroPages(directory, "chunks"));
+    await store.consumers.open("dst_1", BEFORE_FIRST);
+    const outcome = { offset: 99 as Offset, state: "delivered", reason: "HTTP 200", atMs: 3 } as const;
+    await store.consumers.settle("dst_1", {
+      cursor: 99 as Offset,
+      outcomes: [outcome],
+      retries: [],
+      attempts: [],
+    });
+    expect(await store.consumers.outcomesOf(99 as Offset)).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it("refuses what cannot be settled, undoes it, and stores messages that come at the same time", async () => {
+    const { store } = await damaged((directory) => zeroPages(directory, "chunks", allPages));
+    await store.consumers.open("dst_2", BEFORE_FIRST);
+    const retry = {
+      offset: 3 as Offset,
+      rounds: 1,
+      firstAttemptAtMs: 1,
+      dueAtMs: 2,
+      reason: "x",
+      doneUrls: [],
+      replay: false,
+    };
+    const settle = (id: string) =>
+      store.consumers.settle(id, {
+        cursor: 20 as Offset,
+        outcomes: [{ offset: 2 as Offset, state: "delivered", reason: "a reason of its own", atMs: 3 }],
+        retries: [retry],
+        attempts: [],
+      });
+    const [first, settled, second] = await Promise.allSettled([
+      store.log.append(idsBatch(["first"])),
+      settle("dst_2"),
+      store.log.append(idsBatch(["second"])),
+    ]);
+    expect(first.status).toBe("fulfilled");
+    expect(settled).toMatchObject({ status: "rejected", reason: DAMAGED });
+    expect(second.status).toBe("fulfilled");
+    expect(store.health()).toEqual({ kind: "ready" });
+    expect(await store.consumers.open("dst_2", BEFORE_FIRST)).toEqual({
+      cursor: -1,
+      settledAhead: [],
+      retries: 0,
+    });
+    await expect(settle("dst_2")).rejects.toMatchObject(DAMAGED);
+    expect(await store.log.append(idsBatch(["third"]))).toEqual({ duplicates: [] });
+  });
+
+  it("refuses the purge of a user whose attempts cannot be read, and purges others", async () => {
+    const { store } = await damaged((directory) => zeroPages(directory, "chunks"));
+    await expect(store.purge({ userId: "user-0" })).rejects.toMatchObject(DAMAGED);
+    // Nothing of it was done: it can be asked for again once the folder is repaired.
+    expect((await store.log.find({ userId: "user-0" }, { limit: 5 })).items).toHaveLength(1);
+    expect(await store.purge({ userId: "user-99" })).toMatchObject({ messages: 1, attempts: 1 });
+    expect(await store.log.append(idsBatch(["new"]))).toEqual({ duplicates: [] });
+    expect(store.health()).toEqual({ kind: "ready" });
+  });
+
+  it("stores a message whose id an index that cannot be read may know", async () => {
+    const { store, told } = await damaged(
+      sql("UPDATE sidecars SET data = x'00' WHERE key % 256 BETWEEN 128 AND 191"),
+      { dedupeWindowMs: 1_000 * HOUR_MS },
+    );
+    expect(await store.log.append(idsBatch(["m3"], { receivedAtMs: RECEIVED_AT_MS + 99 * HOUR_MS }))).toEqual(
+      {
+        duplicates: [],
+      },
+    );
+    expect(told).toEqual([expect.stringContaining("indexes of the log's segment")]);
+    expect(store.health()).toEqual({ kind: "ready" });
+  });
+});
+
+describe("work between commits that meets damaged data", () => {
+  it("drops old messages although their outcomes cannot be read, and writes go on", async () => {
+    let directory = "";
+    const change = (folder: string) => {
+      directory = folder;
+      zeroPages(directory, "chunks");
+    };
+    const { store, clock, told } = await damaged(change, {
+      retention: { maxAgeMs: 40 * HOUR_MS },
+    });
+    await store.consumers.open("dst_1", BEFORE_FIRST);
+    await store.consumers.settle("dst_1", { cursor: 99 as Offset, outcomes: [], retries: [], attempts: [] });
+    clock.jump(100 * HOUR_MS);
+    for (let i = 0; i < 30; i++) {
+      await clock.advance(10_000);
+      for (let turn = 0; turn < 10; turn++) await store.config.put("nothing", "n", turn);
+      expect(store.health()).toEqual({ kind: "ready" });
+    }
+    expect(told).toEqual([expect.stringContaining("malformed")]);
+    expect(store.stats().messages).toBeLessThan(60);
+    await store.close();
+    // The steps behind it were made too.
+    const database = new DatabaseSync(join(directory, DATABASE_FILE));
+    const { oldest } = database.prepare("SELECT min(first) AS oldest FROM log_rows").get() as {
+      oldest: number;
+    };
+    database.close();
+    expect(oldest).toBeGreaterThan(50);
+  });
+
+  it("leaves a removed consumer's rows where they cannot be read", async () => {
+    const { store, clock, told } = await damaged((directory) => zeroPages(directory, "chunks"));
+    await store.consumers.remove("dst_1");
+    // Other work between commits comes first.
+    for (let i = 0; told.length === 0 && i < 1_000; i++) await store.config.put("nothing", "n", i);
+    for (let i = 0; i < 3; i++) {
+      await clock.advance(10_000);
+      expect(await store.log.append(idsBatch([`new-${i}`]))).toEqual({ duplicates: [] });
+      expect(store.health()).toEqual({ kind: "ready" });
+    }
+    expect(told).toHaveLength(1);
+  });
+});
