@@ -5,7 +5,8 @@
  * are versioned and watched.
  *
  * Every method may reject with `StorageUnavailable` (see `../errors.ts`): nothing of that call is kept then, and
- * the store refuses further writes until it has been found sound again.
+ * the store refuses further writes until it has been found sound again. It may reject with the code `data_damaged` where
+ * stored data cannot be read: nothing of that call is kept either, and all other calls go on.
  */
 import type { MessageKind, UncheckedMessage } from "@sluice/protocol";
 
@@ -322,7 +323,7 @@ export type PurgeQuery =
 /** What was taken out. */
 export interface Purged {
   readonly messages: number;
-  /** Attempts whose texts were removed. */
+  /** Attempts whose contents were removed. */
   readonly attempts: number;
   readonly retries: number;
 }
@@ -330,7 +331,8 @@ export interface Purged {
 /** Taking users out of the store: what `deletions/` asks of it. */
 export interface Purging {
   /**
-   * Overwrites the messages in the log, with the texts of their attempts, their retries, and refused messages of the user.
+   * Overwrites the messages in the log, with the contents of their attempts (answers, messages of errors, request headers), their
+   * retries, and refused messages of the user. What other messages' attempts say stays as it is.
    * `find`, `read` and `get` do not show them any more; offsets stay as they are. Their ids stay known to dedupe, so that a client
    * that sends one again has sent a duplicate. Resolves when it is synced. Called again it takes out what is left.
    */

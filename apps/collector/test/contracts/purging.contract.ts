@@ -168,6 +168,49 @@ export function purgingContract(name: string, open: OpenStore): void {
       ]);
     });
 
+    it("leaves what others' attempts say, also where it is the same or has the user's words in it", async () => {
+      const { store } = await openStore();
+      await store.log.append(batchOf([track("a", "json"), track("b", "bob"), track("c", "json")]));
+      const messages = (await store.log.read(BEFORE_FIRST, EVERYTHING)).flatMap(decodeBatch);
+      await store.consumers.open("dst", BEFORE_FIRST);
+      const attempts = messages.map(({ offset }) => ({
+        offset,
+        attempt: 1,
+        atMs: RECEIVED_AT_MS,
+        url: "https://example.com/json",
+        status: 500,
+        latencyMs: 3,
+        error: { code: "json", message: "no json" },
+        requestHeaders: { "Content-Type": "application/json" },
+        response: "no json",
+      }));
+      const outcomes = messages.map(({ offset }) => ({
+        offset,
+        state: "failed" as const,
+        reason: "no json",
+        atMs: RECEIVED_AT_MS,
+      }));
+      for (const i of messages.keys())
+        await store.consumers.settle("dst", {
+          cursor: messages[i]?.offset as Offset,
+          outcomes: outcomes.slice(i, i + 1),
+          retries: [],
+          attempts: attempts.slice(i, i + 1),
+        });
+      expect(await store.purge({ userId: "json" })).toEqual({ messages: 2, attempts: 2, retries: 0 });
+      const [a, b, c] = await Promise.all(
+        messages.map(({ offset }) => store.consumers.attemptsOf("dst", offset)),
+      );
+      expect(b).toEqual(attempts.slice(1, 2));
+      for (const [purged] of [a ?? [], c ?? []]) {
+        expect(purged).toMatchObject({ url: "https://example.com/json", error: { code: "json" } });
+        expect(purged?.response).toBeUndefined();
+        expect(purged?.error?.message).toBe("(removed)");
+      }
+      for (const { offset } of messages)
+        expect(await store.consumers.outcomesOf(offset)).toMatchObject([{ reason: "no json" }]);
+    });
+
     it("goes on as before after it was compacted", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "ann"), track("b", "bob")]));
