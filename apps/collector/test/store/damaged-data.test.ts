@@ -160,6 +160,37 @@ describe("a read that meets damaged data", () => {
 });
 
 describe("a write that meets damaged data", () => {
+  it("cannot touch retries that cannot be read, and messages are stored all the same", async () => {
+    const directory = temporaryDirectory();
+    const first = await open(directory);
+    await first.store.log.append(idsBatch(["a"]));
+    await first.store.consumers.open("dst_1", BEFORE_FIRST);
+    const retry: Retry = {
+      offset: 0 as Offset,
+      rounds: 1,
+      firstAttemptAtMs: 1,
+      dueAtMs: 2,
+      reason: "HTTP 503",
+      doneUrls: [],
+      replay: false,
+    };
+    await first.store.consumers.requeue("dst_1", [retry]);
+    await first.store.close();
+    for (const name of ["retries", "retries_by_due"]) zeroPages(directory, name);
+
+    const { store, told } = await open(directory);
+    await expect(store.consumers.lease("dst_1", 10, 20, 5)).rejects.toMatchObject(DAMAGED);
+    const [requeued, appended] = await Promise.allSettled([
+      store.consumers.requeue("dst_1", [retry]),
+      store.log.append(idsBatch(["b"])),
+    ]);
+    expect(requeued).toMatchObject({ status: "rejected", reason: DAMAGED });
+    expect(appended).toMatchObject({ status: "fulfilled" });
+    await expect(store.consumers.outcomesOf(0 as Offset)).rejects.toMatchObject(DAMAGED);
+    expect(told[0]).toContain("retries are damaged");
+    expect(store.health()).toEqual({ kind: "ready" });
+  });
+
   it("opens a consumer without the outcomes that cannot be read: those messages are sent once more", async () => {
     const { store, told } = await damaged(
       sql("UPDATE chunks SET data = zeroblob(9) WHERE stream = 0 AND min BETWEEN 60 AND 80"),

@@ -55,6 +55,8 @@ export class RetryQueue {
   readonly #table: RetryTable;
   readonly #consumerNo: number;
   #count = 0;
+  /** False where the table is damaged: there may be more than the count says. */
+  #isCounted = true;
   /** Until when a retry is leased, by offset. Not kept over a restart. */
   readonly #leases = new Map<number, number>();
 
@@ -66,7 +68,19 @@ export class RetryQueue {
 
   /** After changes were undone. */
   recount(): void {
-    this.#count = (this.#table.count.get(this.#consumerNo) as { count: number }).count;
+    try {
+      this.#count = (this.#table.count.get(this.#consumerNo) as { count: number }).count;
+      this.#isCounted = true;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#isCounted = false;
+      this.#table.damaged(new DamagedData("retries", error));
+    }
+  }
+
+  /** Whether the table is to be asked. */
+  get #mayHaveAny(): boolean {
+    return this.#count > 0 || !this.#isCounted;
   }
 
   get count(): number {
@@ -93,14 +107,14 @@ export class RetryQueue {
 
   /** Ends the retry of a message; false where there was none. Within a transaction. */
   drop(offset: number): boolean {
-    if (this.#count === 0 || this.#table.drop.run(this.#consumerNo, offset).changes === 0) return false;
-    this.#count -= 1;
+    if (!this.#mayHaveAny || this.#table.drop.run(this.#consumerNo, offset).changes === 0) return false;
+    this.#count = Math.max(0, this.#count - 1);
     this.#leases.delete(offset);
     return true;
   }
 
   at(offset: number): WaitingRetry | undefined {
-    if (this.#count === 0) return undefined;
+    if (!this.#mayHaveAny) return undefined;
     const row = reading(
       () => `retries near the message ${offset}`,
       () => this.#table.at.get(this.#consumerNo, offset) as unknown as RetryRow | undefined,
@@ -110,13 +124,13 @@ export class RetryQueue {
 
   /** The message that has waited longest in the log. */
   get oldestOffset(): number | undefined {
-    if (this.#count === 0) return undefined;
+    if (!this.#mayHaveAny) return undefined;
     return (this.#table.oldest.get(this.#consumerNo) as { oldest: number | null }).oldest ?? undefined;
   }
 
   lease(nowMs: number, untilMs: number, limit: number): Retry[] {
     const leased: Retry[] = [];
-    if (this.#count === 0 || limit <= 0) return leased;
+    if (!this.#mayHaveAny || limit <= 0) return leased;
     try {
       for (const row of this.#unleased(nowMs, nowMs)) {
         leased.push(this.#retryOf(row));
@@ -132,7 +146,7 @@ export class RetryQueue {
 
   /** When the first retry is due that is not leased now. */
   nextDueMs(nowMs: number): number | undefined {
-    if (this.#count === 0) return undefined;
+    if (!this.#mayHaveAny) return undefined;
     const [first] = this.#unleased(Number.MAX_SAFE_INTEGER, nowMs);
     return first?.due_ms;
   }
