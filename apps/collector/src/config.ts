@@ -133,7 +133,7 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     rule: "an integer of at least 1048576 (1 MB)",
     parse: integer(KB * KB),
     meaning:
-      "Request bodies held in memory, of all requests together; beyond it clients get 503 `overloaded`.",
+      "Request bodies held in memory, of all requests together; beyond it clients get 503 `overloaded`. One client address may hold as much as is free for the others, and requests without a good write key share an eighth.",
   },
   maxConnections: {
     env: "SLUICE_MAX_CONNECTIONS",

@@ -28,6 +28,7 @@ export function serveEndpoint(
   const handle = async (request: HttpRequest): Promise<HttpAnswer> => {
     const token = authenticate(request, context.tokens, guesses, context.clock);
     if (endpoint.access === "write" && token.access !== "full") throw new CollectorError("forbidden");
+    request.vouch();
     const querySchema = endpoint.query ?? NO_QUERY;
     const query = readQuery(querySchema, request.query);
     checkAgainst(querySchema, query);

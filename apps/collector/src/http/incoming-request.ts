@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CollectorError } from "../errors.js";
 import type { BufferBudget } from "./buffer-budget.js";
-import { type BodyProgress, readBody } from "./read-body.js";
+import { clientGroup } from "./client-group.js";
+import { type BodyProgress, dropBody, readBody } from "./read-body.js";
 import type { HttpRequest } from "./route.js";
 
 /** A node:http request as a handler sees it. What few handlers ask for is made when it is asked for. */
@@ -16,7 +17,8 @@ export class IncomingRequest implements HttpRequest {
   readonly #budget: BufferBudget;
   readonly #trustedProxies: number;
   readonly #aborts: Set<AbortController>;
-  readonly #progress: BodyProgress = { reservedBytes: 0 };
+  #progress: BodyProgress | undefined;
+  #isVouchedFor = false;
   #expectsContinue: boolean;
   #query: URLSearchParams | undefined;
   #abort: AbortController | undefined;
@@ -69,12 +71,33 @@ export class IncomingRequest implements HttpRequest {
     return this.#abort.signal;
   }
 
+  vouch(): void {
+    this.#isVouchedFor = true;
+    this.#progress?.hold.vouch();
+  }
+
   readBody(limitBytes: number): Promise<Uint8Array> {
-    if (this.#expectsContinue && !(Number(this.headers["content-length"]) > limitBytes)) {
-      this.#expectsContinue = false;
-      this.#response.writeContinue();
+    this.#letBodyCome(limitBytes);
+    return readBody(this.#message, limitBytes, this.#body());
+  }
+
+  dropBody(limitBytes: number): Promise<void> {
+    this.#letBodyCome(limitBytes);
+    return dropBody(this.#message, limitBytes, this.#body());
+  }
+
+  #letBodyCome(limitBytes: number): void {
+    if (!this.#expectsContinue || Number(this.headers["content-length"]) > limitBytes) return;
+    this.#expectsContinue = false;
+    this.#response.writeContinue();
+  }
+
+  #body(): BodyProgress {
+    if (this.#progress === undefined) {
+      this.#progress = { hold: this.#budget.hold(clientGroup(this.remoteAddress)) };
+      if (this.#isVouchedFor) this.#progress.hold.vouch();
     }
-    return readBody(this.#message, limitBytes, this.#budget, this.#progress);
+    return this.#progress;
   }
 
   /** The client waits for leave to send the body, and was not given it. */
@@ -89,14 +112,14 @@ export class IncomingRequest implements HttpRequest {
 
   /** The rest of the body is not coming: whoever reads it, now or later, gets the error. */
   failBody(error: CollectorError): void {
-    this.#progress.error = error;
-    this.#progress.fail?.(error);
+    const progress = this.#body();
+    progress.error = error;
+    progress.fail?.(error);
   }
 
-  /** Answered: gives back what the body took of the budget. */
+  /** Answered: gives back what the body took of the room for bodies. */
   release(): void {
-    this.#budget.give(this.#progress.reservedBytes);
-    this.#progress.reservedBytes = 0;
+    this.#progress?.hold.release();
   }
 }
 

@@ -46,8 +46,16 @@ const DEFLATED: Lane = { places: semaphore(2), mostWaiting: 2_048 };
 /** At worst 30 ms and 16 MB each, for its window, out of 93 bytes: they hold up no others. */
 const BROTLI: Lane = { places: semaphore(1), mostWaiting: 32 };
 
+/** Bodies of requests that have not shown a good key, in whichever encoding: they hold up no others either. */
+const KEYLESS: Lane = { places: semaphore(1), mostWaiting: 64 };
+
 /** Unpacks a whole body, outside of the main thread. Ends as soon as more than `limitBytes` come out: 413. */
-export async function inflate(body: Buffer, encoding: Encoding, limitBytes: number): Promise<Buffer> {
+export async function inflate(
+  body: Buffer,
+  encoding: Encoding,
+  limitBytes: number,
+  isVouchedFor: boolean,
+): Promise<Buffer> {
   const unpack =
     encoding === "identity"
       ? undefined
@@ -59,7 +67,7 @@ export async function inflate(body: Buffer, encoding: Encoding, limitBytes: numb
             ? inflateZlib
             : inflateRaw;
   if (unpack === undefined) return body;
-  const { places, mostWaiting } = encoding === "br" ? BROTLI : DEFLATED;
+  const { places, mostWaiting } = !isVouchedFor ? KEYLESS : encoding === "br" ? BROTLI : DEFLATED;
   if (places.waiting >= mostWaiting) throw new CollectorError("overloaded");
   const leave = places.tryAcquire() ?? (await places.acquire());
   try {

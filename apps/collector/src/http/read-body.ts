@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { KB } from "@sluice/protocol";
 import { CollectorError } from "../errors.js";
-import type { BufferBudget } from "./buffer-budget.js";
+import type { BufferHold } from "./buffer-budget.js";
 import { COMPRESSION_OVERHEAD_BYTES, inflate, looksGzipped, parseEncoding } from "./inflate.js";
 
 /**
@@ -12,19 +12,18 @@ export const REQUEST_BYTES = 4 * KB;
 
 /** A request's body on its way in. */
 export interface BodyProgress {
-  /** What it took of the budget; to be given back when the request is answered. */
-  reservedBytes: number;
+  /** What it holds of the room for bodies; to be given back when the request is answered. */
+  readonly hold: BufferHold;
   /** Why the rest is not coming. */
   error?: CollectorError;
   /** Ends the reading with that; there while somebody reads. */
   fail?: ((error: CollectorError) => void) | undefined;
 }
 
-/** The body, unpacked; see `HttpRequest.readBody`. Whatever it takes of the budget is noted in `progress` as it goes. */
+/** The body, unpacked; see `HttpRequest.readBody`. What it takes of the room for bodies is held by `progress`. */
 export async function readBody(
   request: IncomingMessage,
   limitBytes: number,
-  budget: BufferBudget,
   progress: BodyProgress,
 ): Promise<Uint8Array> {
   const encoding = parseEncoding(request.headers["content-encoding"]);
@@ -34,25 +33,34 @@ export async function readBody(
       String(request.headers["content-encoding"]).slice(0, 64),
     );
   const wireLimit = encoding === "identity" ? limitBytes : limitBytes + COMPRESSION_OVERHEAD_BYTES;
-  reserve(budget, progress, REQUEST_BYTES);
-  const raw = await collect(request, wireLimit, budget, progress);
+  reserve(progress, REQUEST_BYTES);
+  const raw = await collect(request, wireLimit, progress, "keep");
   const actual = encoding === "identity" && looksGzipped(raw) ? "gzip" : encoding;
   if (actual === "identity") return raw;
-  const body = await inflate(raw, actual, limitBytes);
-  reserve(budget, progress, body.length);
+  const body = await inflate(raw, actual, limitBytes, progress.hold.isVouchedFor);
+  reserve(progress, body.length);
   return body;
 }
 
-function reserve(budget: BufferBudget, progress: BodyProgress, bytes: number): void {
-  if (!budget.take(bytes)) throw new CollectorError("overloaded");
-  progress.reservedBytes += bytes;
+/** Reads a body to its end and keeps nothing of it; rejects as `readBody` does. */
+export async function dropBody(
+  request: IncomingMessage,
+  limitBytes: number,
+  progress: BodyProgress,
+): Promise<void> {
+  reserve(progress, REQUEST_BYTES);
+  await collect(request, limitBytes, progress, "drop");
+}
+
+function reserve({ hold }: BodyProgress, bytes: number): void {
+  if (!hold.take(bytes)) throw new CollectorError("overloaded");
 }
 
 function collect(
   request: IncomingMessage,
   limitBytes: number,
-  budget: BufferBudget,
   progress: BodyProgress,
+  use: "keep" | "drop",
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLarge = (): CollectorError =>
@@ -78,7 +86,8 @@ function collect(
       bytes += chunk.length;
       try {
         if (bytes > limitBytes) throw tooLarge();
-        reserve(budget, progress, chunk.length);
+        if (use === "drop") return;
+        reserve(progress, chunk.length);
       } catch (error) {
         fail(error);
         return;
@@ -87,7 +96,7 @@ function collect(
     };
     const onEnd = (): void => {
       stop();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
     };
     const fail = (error: unknown): void => {
       stop();

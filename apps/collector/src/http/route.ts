@@ -13,6 +13,10 @@ export interface HttpRequest {
   readonly remoteAddress: string;
   /** Aborts when the client goes away or the server closes. */
   readonly signal: AbortSignal;
+  /** The request has shown a good key or token: its body is no longer counted to the small part of the memory for those without. */
+  vouch(): void;
+  /** Reads a body of at most `limitBytes` to its end, and keeps nothing of it; rejects as `readBody` does. */
+  dropBody(limitBytes: number): Promise<void>;
   /** The body, inflated, at most `limitBytes` of it; rejects with a `CollectorError` (413, 415, 400, 408) otherwise. */
   readBody(limitBytes: number): Promise<Uint8Array>;
 }

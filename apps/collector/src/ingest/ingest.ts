@@ -52,7 +52,7 @@ export interface IngestOptions {
 export interface Ingest {
   /** Takes the messages of one request: resolves when they are on disk, rejects with a `CollectorError` when none was taken. */
   take(
-    request: Pick<HttpRequest, "headers" | "remoteAddress">,
+    request: Pick<HttpRequest, "headers" | "remoteAddress" | "vouch">,
     kind: MessageKind | undefined,
     readBody: () => Uint8Array | Promise<Uint8Array>,
   ): Promise<IngestSuccess>;
@@ -251,7 +251,10 @@ export function createIngest(options: IngestOptions): Ingest {
         throw error;
       }
       assertStoring();
-      if (header !== undefined) admit(header.source, 0);
+      if (header !== undefined) {
+        admit(header.source, 0);
+        request.vouch();
+      }
       let body: Uint8Array | undefined;
       let acknowledged = (): void => {};
       try {
@@ -261,6 +264,7 @@ export function createIngest(options: IngestOptions): Ingest {
           // Checked before the body is parsed.
           let sender = header ?? credentialsIn(body, kind);
           if (header === undefined) admit(sender.source, 0);
+          request.vouch();
           const scanned = skim(body, kind);
           const opened = scanned === undefined ? await open(body, kind) : undefined;
           // Keys and limits may have changed by now. From here to the log nothing waits, and a change waits for what is on its way.

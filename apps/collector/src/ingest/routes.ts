@@ -88,7 +88,7 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
   };
   /** Clients' metrics about themselves: read so that the connection stays usable, and dropped. */
   const clientMetrics: Handler = async (request) => {
-    await request.readBody(LIMITS.batchBytes);
+    await request.dropBody(LIMITS.batchBytes);
     return { status: 200, body: { success: true } };
   };
 

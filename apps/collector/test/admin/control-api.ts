@@ -97,6 +97,8 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
         headers,
         remoteAddress: options.address ?? "127.0.0.1",
         signal: options.signal ?? new AbortController().signal,
+        vouch: () => {},
+        dropBody: async () => {},
         readBody: async () =>
           typeof body === "string"
             ? Buffer.from(body)

@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { type MemoryStore, openMemoryStore } from "../../src/store/memory/open-memory-store.js";
@@ -48,12 +48,21 @@ const page = (messageId: string, bytes = 0) => ({
 describe("memory", () => {
   test("what is held is bounded: beyond it requests get 503 overloaded with Retry-After, and readiness says so", async () => {
     const slow = slowStore();
-    server = await startIngestServer({ store: slow.store, limits: { maxBufferedBytes: 115_000 } });
-    const { url, post } = server;
-    const first = [1, 2, 3].map((n) => post("/v1/page", page(`m${n}`, 30_000)));
+    server = await startIngestServer({
+      store: slow.store,
+      limits: { maxBufferedBytes: 115_000, trustedProxies: 1 },
+    });
+    const { url } = server;
+    // Each from an address of its own.
+    const post = (path: string, { messageId }: { messageId: string }) =>
+      (server as IngestServer).post(path, page(messageId, 30_000), {
+        authorization: basic(WRITE_KEY),
+        "x-forwarded-for": `203.0.113.${messageId.slice(1)}`,
+      });
+    const first = [1, 2, 3].map((n) => post("/v1/page", page(`m${n}`)));
     await expect.poll(() => slow.waiting, WAIT).toBe(3);
 
-    const refused = await post("/v1/page", page("m4", 30_000));
+    const refused = await post("/v1/page", page("m4"));
     expect(refused).toMatchObject({ status: 503, body: { success: false, code: "overloaded" } });
     expect(refused.headers.get("retry-after")).toBe("1");
     const ready = await fetch(`${url}/readyz`);
@@ -69,7 +78,7 @@ describe("memory", () => {
     expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200, 200]);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^sluice_http_buffered_bytes 0$/m);
-    const again = post("/v1/page", page("m4", 30_000));
+    const again = post("/v1/page", page("m4"));
     await expect.poll(() => slow.waiting, WAIT).toBe(1);
     slow.letGo();
     expect((await again).status).toBe(200);
@@ -83,6 +92,75 @@ describe("memory", () => {
     socket.write(`${head}${"x".repeat(80_000)}`);
     await expect.poll(() => metrics.render(), WAIT).toMatch(/^sluice_http_buffered_bytes 84096$/m);
     socket.destroy();
+    await expect.poll(() => metrics.render(), WAIT).toMatch(/^sluice_http_buffered_bytes 0$/m);
+  });
+});
+
+describe("one address that stalls", () => {
+  const SHARED_BYTES = 8 * 1_024 * 1_024;
+  const sockets: Socket[] = [];
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  /** Requests whose bodies lack their last byte; resolves when as much of them is held as ever will be. */
+  async function stall(path: string, headers: readonly string[], count = 40): Promise<void> {
+    const { port, metrics } = server as IngestServer;
+    const length = path === "/v1/page" ? 30_000 : 480_000;
+    const head = [`POST ${path} HTTP/1.1`, "Host: x", ...headers, `Content-Length: ${length}`].join("\r\n");
+    const settled: Promise<unknown>[] = [];
+    for (let sent = 0; sent < count; sent++) {
+      const socket = connect({ port, host: "127.0.0.1" });
+      sockets.push(socket);
+      socket.on("error", () => {}).resume();
+      settled.push(
+        new Promise((resolve) => socket.write(`${head}\r\n\r\n${"x".repeat(length - 1)}`, resolve)),
+      );
+    }
+    await Promise.all(settled);
+    await expect.poll(() => metrics.render(), WAIT).toMatch(/status="503"} [1-9]/);
+  }
+
+  const send = (messageId: string, headers: Record<string, string>) =>
+    (server as IngestServer).post("/v1/batch", { batch: [page(messageId)], writeKey: WRITE_KEY }, headers);
+  const from = (address: string) => ({ "x-forwarded-for": address });
+  const start = async (): Promise<void> => {
+    server = await startIngestServer({ limits: { maxBufferedBytes: SHARED_BYTES, trustedProxies: 1 } });
+  };
+
+  test("without a key it takes nothing from those with one, nor from other addresses", async () => {
+    await start();
+    await stall("/v1/batch", ["X-Forwarded-For: 192.0.2.1"]);
+    const withKey = { authorization: basic(WRITE_KEY) };
+    expect(await send("a", { ...withKey, ...from("192.0.2.1") })).toMatchObject({ status: 200 });
+    expect(await send("b", { ...withKey, ...from("192.0.2.2") })).toMatchObject({ status: 200 });
+    expect(await send("c", from("192.0.2.2"))).toMatchObject({ status: 200 });
+    expect((await fetch(`${server?.url}/readyz`)).status).toBe(200);
+  });
+
+  test("with a key it takes nothing from other addresses", async () => {
+    await start();
+    await stall("/v1/batch", ["X-Forwarded-For: 2001:db8::1", `Authorization: ${basic(WRITE_KEY)}`]);
+    expect(await send("a", { authorization: basic(WRITE_KEY), ...from("192.0.2.2") })).toMatchObject({
+      status: 200,
+    });
+    // Of the same block of addresses.
+    expect(await send("b", { authorization: basic(WRITE_KEY), ...from("2001:db8::ffff") })).toMatchObject({
+      status: 200,
+    });
+    expect((await fetch(`${server?.url}/readyz`)).status).toBe(200);
+  });
+
+  test("metrics of clients are not kept in memory while they arrive", async () => {
+    await start();
+    const { port, metrics } = server as IngestServer;
+    const socket = connect({ port, host: "127.0.0.1" });
+    sockets.push(socket);
+    socket.on("error", () => {}).resume();
+    socket.write(`POST /v1/m HTTP/1.1\r\nHost: x\r\nContent-Length: 400000\r\n\r\n${"x".repeat(399_999)}`);
+    await expect.poll(() => metrics.render(), WAIT).toMatch(/^sluice_http_buffered_bytes 4096$/m);
+    socket.write("x");
+    await expect.poll(() => metrics.render(), WAIT).toMatch(/route="\/v1\/m",status="200"} 1$/m);
     await expect.poll(() => metrics.render(), WAIT).toMatch(/^sluice_http_buffered_bytes 0$/m);
   });
 });

@@ -22,7 +22,9 @@ test("large bodies that have to be parsed are taken one in a turn: a message tha
   const ended: string[] = [];
   const take = async (name: string, body: string): Promise<void> => {
     const headers = { authorization: `Basic ${btoa("key:")}` };
-    const taking = ingest.take({ headers, remoteAddress: "127.0.0.1" }, undefined, () => Buffer.from(body));
+    const taking = ingest.take({ headers, remoteAddress: "127.0.0.1", vouch: () => {} }, undefined, () =>
+      Buffer.from(body),
+    );
     await taking.catch(() => {}).finally(() => ended.push(name));
   };
   const heavy = "[".repeat(40_000);

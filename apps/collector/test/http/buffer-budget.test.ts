@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { bufferBudget } from "../../src/http/buffer-budget.js";
+import { clientGroup } from "../../src/http/client-group.js";
+
+const MB = 1_024 * 1_024;
+
+/** How many requests of `bytes` each an address gets in, one after the other. */
+function fill(budget: ReturnType<typeof bufferBudget>, address: string, bytes: number, isVouchedFor = true) {
+  const holds = [];
+  for (;;) {
+    const hold = budget.hold(address);
+    if (isVouchedFor) hold.vouch();
+    if (!hold.take(bytes)) return holds;
+    holds.push(hold);
+  }
+}
+
+test("an address may hold as much as is free for the others", () => {
+  const budget = bufferBudget(64 * MB);
+  expect(fill(budget, "a", MB)).toHaveLength(32);
+  expect(fill(budget, "b", MB)).toHaveLength(16);
+  expect(fill(budget, "c", MB)).toHaveLength(8);
+  expect(budget.usedBytes).toBe(56 * MB);
+});
+
+test("requests without a key share an eighth by the same rule, and leave the rest alone", () => {
+  const budget = bufferBudget(64 * MB);
+  expect(fill(budget, "a", MB, false)).toHaveLength(4);
+  expect(fill(budget, "b", MB, false)).toHaveLength(2);
+  expect(fill(budget, "c", MB)).toHaveLength(29);
+});
+
+test("what shows a good key later leaves the part of those without", () => {
+  const budget = bufferBudget(64 * MB);
+  const holds = fill(budget, "a", MB, false);
+  for (const hold of holds) hold.vouch();
+  expect(fill(budget, "a", MB, false)).toHaveLength(4);
+  for (const hold of holds) hold.release();
+  expect(budget.usedBytes).toBe(4 * MB);
+});
+
+test("the first request of an address needs only that there is room, however small the whole is", () => {
+  const budget = bufferBudget(MB);
+  const hold = budget.hold("a");
+  expect(hold.take(500_000)).toBe(true);
+  expect(hold.take(500_000)).toBe(true);
+  expect(hold.take(500_000)).toBe(false);
+  expect(budget.hold("a").take(1)).toBe(false);
+  expect(budget.hold("b").take(1_000)).toBe(true);
+});
+
+test("everything that was held is given back, once", () => {
+  const budget = bufferBudget(64 * MB);
+  const holds = [...fill(budget, "a", MB), ...fill(budget, "a", 4_096, false)];
+  for (const hold of [...holds, ...holds]) hold.release();
+  expect(budget.usedBytes).toBe(0);
+  expect(fill(budget, "a", MB)).toHaveLength(32);
+});
+
+test.each([
+  ["203.0.113.7", "203.0.113.7"],
+  ["203.0.113.7:1234", "203.0.113.7"],
+  ["::ffff:203.0.113.7", "203.0.113.7"],
+  ["2001:db8:0:1::1", "2001:db8:0:1::/64"],
+  ["2001:0DB8:0000:0001:ffff:ffff:ffff:ffff", "2001:db8:0:1::/64"],
+  ["[2001:db8:0:1::1]:443", "2001:db8:0:1::/64"],
+  ["2001:db8::", "2001:db8:0:0::/64"],
+  ["::1", "0:0:0:0::/64"],
+  ["::", "0:0:0:0::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["64:ff9b::203.0.113.7", "64:ff9b:0:0::/64"],
+  ["unknown", "unknown"],
+  ["", ""],
+])("%s is of the client %s", (address, group) => {
+  expect(clientGroup(address)).toBe(group);
+});
+
+test("whatever a proxy writes is one client of a bounded name", () => {
+  expect(clientGroup("x".repeat(10_000)).length).toBeLessThanOrEqual(64);
+});
