@@ -123,6 +123,7 @@ export {
   compileFilter,
   EMPTY_FILTER,
   FILTER_FIELDS,
+  FILTER_LIMITS,
   type FilterField,
   type FilterIssue,
   type FilterParse,

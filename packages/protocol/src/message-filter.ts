@@ -65,12 +65,25 @@ export type FilterParse =
 /** Holds for everything. */
 export const EMPTY_FILTER: MessageFilter = Object.freeze({ terms: [] });
 
+/** What one filter may ask: each term is compared with every message that is looked at. */
+export const FILTER_LIMITS = {
+  /** Terms of a filter. */
+  terms: 50,
+  /** Characters of its text. */
+  characters: 2_000,
+} as const;
+
+/** Reads a filter; an issue says where it goes wrong. Longer ones than `FILTER_LIMITS` allows are refused. */
 export function parseFilter(text: string): FilterParse {
   const terms: FilterTerm[] = [];
+  if (text.length > FILTER_LIMITS.characters)
+    return refuse(FILTER_LIMITS.characters, `A filter may have ${FILTER_LIMITS.characters} characters`);
   let at = 0;
   for (;;) {
     while (at < text.length && isBlank(text[at])) at++;
     if (at >= text.length) return { ok: true, filter: { terms } };
+    if (terms.length === FILTER_LIMITS.terms)
+      return refuse(at, `A filter may have ${FILTER_LIMITS.terms} terms`);
     const start = at;
     const negated = text[at] === "-" && at + 1 < text.length && !isBlank(text[at + 1]);
     if (negated) at++;
@@ -204,7 +217,7 @@ export function matchesFilter(filter: MessageFilter, subject: FilterSubject): bo
   return compileFilter(filter)(subject);
 }
 
-/** The filter as a question that is asked of many: what its terms are about is sorted once. */
+/** The filter as a question that is asked of many: its terms are sorted once, and of each message no value is written as text twice. */
 export function compileFilter({ terms }: MessageFilter): (subject: FilterSubject) => boolean {
   const outcomes = terms.filter(isOutcomeTerm);
   const unwanted: FilterTerm[] = [];
@@ -221,11 +234,36 @@ export function compileFilter({ terms }: MessageFilter): (subject: FilterSubject
     }
   }
   const anyOf = [...either.values()];
-  return (subject) =>
-    (outcomes.length === 0 || matchesOutcomes(outcomes, subject.outcomes ?? [])) &&
-    !unwanted.some((term) => holdsFor(term, subject)) &&
-    anyOf.every((alternatives) => alternatives.some((term) => holdsFor(term, subject))) &&
-    required.every((term) => holdsFor(term, subject));
+  return (subject) => {
+    const texts = new Texts();
+    const holds = (term: FilterTerm): boolean => holdsFor(term, subject, texts);
+    return (
+      (outcomes.length === 0 || matchesOutcomes(outcomes, subject.outcomes ?? [])) &&
+      !unwanted.some(holds) &&
+      anyOf.every((alternatives) => alternatives.some(holds)) &&
+      required.every(holds)
+    );
+  };
+}
+
+/** Values of one message as text. */
+class Texts {
+  readonly #json = new Map<object, string>();
+  #lowerCase: string | undefined;
+
+  of(value: unknown): string {
+    if (typeof value === "string") return value;
+    if (typeof value !== "object" || value === null) return JSON.stringify(value);
+    const known = this.#json.get(value) ?? JSON.stringify(value);
+    this.#json.set(value, known);
+    return known;
+  }
+
+  /** The whole message, in lower case. */
+  all(message: object): string {
+    this.#lowerCase ??= JSON.stringify(message).toLowerCase();
+    return this.#lowerCase;
+  }
 }
 
 /** `destination:a outcome:failed` is about one outcome that is both. */
@@ -243,29 +281,29 @@ function matchesOutcomes(
 }
 
 function anyOrNone(terms: readonly FilterTerm[], value: string): boolean {
-  return terms.length === 0 || terms.some((term) => hasValue(term, value));
+  return terms.length === 0 || terms.some((term) => hasValue(term, value, new Texts()));
 }
 
-function holdsFor(term: FilterTerm, { message, messageId, sourceId }: FilterSubject): boolean {
-  if (term.kind === "text") return contains(message, term.value.toLowerCase());
-  if (term.kind === "path") return hasValue(term, at(message, term.path));
+function holdsFor(term: FilterTerm, { message, messageId, sourceId }: FilterSubject, texts: Texts): boolean {
+  if (term.kind === "text") return texts.all(message).includes(term.value.toLowerCase());
+  if (term.kind === "path") return hasValue(term, at(message, term.path), texts);
   switch (term.field) {
     case "type":
-      return hasValue(term, message.type);
+      return hasValue(term, message.type, texts);
     case "event":
-      return hasValue(term, message.event);
+      return hasValue(term, message.event, texts);
     case "name":
-      return hasValue(term, message.name);
+      return hasValue(term, message.name, texts);
     case "user":
-      return hasValue(term, message.userId);
+      return hasValue(term, message.userId, texts);
     case "anonymous":
-      return hasValue(term, message.anonymousId);
+      return hasValue(term, message.anonymousId, texts);
     case "group":
-      return hasValue(term, message.groupId);
+      return hasValue(term, message.groupId, texts);
     case "id":
-      return hasValue(term, messageId);
+      return hasValue(term, messageId, texts);
     case "source":
-      return hasValue(term, sourceId);
+      return hasValue(term, sourceId, texts);
     case "destination":
     case "outcome":
       return true;
@@ -274,9 +312,9 @@ function holdsFor(term: FilterTerm, { message, messageId, sourceId }: FilterSubj
   }
 }
 
-function hasValue(term: FilterTerm, value: unknown): boolean {
+function hasValue(term: FilterTerm, value: unknown, texts: Texts): boolean {
   if (value === undefined) return false;
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = texts.of(value);
   return term.isPrefix ? text.startsWith(term.value) : text === term.value;
 }
 
@@ -287,8 +325,4 @@ function at(message: { readonly [field: string]: unknown }, path: readonly strin
     value = value[key];
   }
   return value;
-}
-
-function contains(value: unknown, lowerCaseText: string): boolean {
-  return (JSON.stringify(value) ?? "").toLowerCase().includes(lowerCaseText);
 }

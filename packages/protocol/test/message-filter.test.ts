@@ -62,6 +62,45 @@ describe("a filter", () => {
     if (!parsed.ok) expect(parsed.issue.message).toContain(message);
   });
 
+  it.each([
+    ["more than 50 terms", "a ".repeat(3_000).slice(0, 1_500), "50 terms"],
+    ["more than 2,000 characters", "x".repeat(2_001), "2000 characters"],
+  ])("refuses %s", (_name, text, message) => {
+    const parsed = parseFilter(text);
+    expect(parsed.ok).toBe(false);
+    if (!parsed.ok) expect(parsed.issue.message).toContain(message);
+    expect(parseFilter("a ".repeat(50)).ok).toBe(true);
+  });
+
+  it("writes a message as text once, however many terms look for text in it", () => {
+    const parsed = parseFilter(Array.from({ length: 50 }, (_, i) => `-text${i}`).join(" "));
+    if (!parsed.ok) throw new Error(parsed.issue.message);
+    let written = 0;
+    const counted = {
+      toJSON: () => {
+        written++;
+        return {};
+      },
+    };
+    expect(matchesFilter(parsed.filter, { ...signedUp, message: { properties: counted } })).toBe(true);
+    expect(written).toBe(1);
+  });
+
+  it("writes an object that many terms ask for once", () => {
+    const terms = Array.from({ length: 50 }, (_, i) => `-properties.nested:${i}`).join(" ");
+    const parsed = parseFilter(terms);
+    if (!parsed.ok) throw new Error(parsed.issue.message);
+    let written = 0;
+    const nested = {
+      toJSON: () => {
+        written++;
+        return {};
+      },
+    };
+    expect(matchesFilter(parsed.filter, { ...signedUp, message: { properties: { nested } } })).toBe(true);
+    expect(written).toBe(1);
+  });
+
   it("reads again what formatFilter wrote, whatever the values are", () => {
     const value = fc.string({ minLength: 1, maxLength: 12 });
     const term = fc.tuple(fc.constantFrom("event", "user", "properties.a", ""), fc.boolean(), value);

@@ -22,3 +22,21 @@ test("what is not to be shown is made up for, until enough was looked at", async
   expect(await fillPage({ limit: 3 }, read, every(2))).toMatchObject({ items: [0, 2, 4] });
   expect(await fillPage({ limit: 100 }, read, every(1_000_000))).toMatchObject({ items: [0] });
 });
+
+test("a page that looks at many items lets the event loop go on meanwhile", async () => {
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const read = async ({ limit }: { limit: number }) => ({
+    items: Array.from({ length: limit }, (_, i) => i),
+    nextCursor: "1",
+  });
+  await fillPage({ limit: 100 }, read, async () => undefined);
+  isDone = true;
+  // 5,000 items are looked at.
+  expect(turns).toBeGreaterThan(200);
+});

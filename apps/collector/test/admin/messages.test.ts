@@ -55,6 +55,14 @@ describe("messages", () => {
     expect((await api.ask("GET", "/api/v1/messages/m-1")).body).not.toHaveProperty("issues");
   });
 
+  it("refuses a filter of thousands of terms, and says how many there may be", async () => {
+    await using api = await withMessages();
+    const query = `q=${encodeURIComponent("ab ".repeat(600))}`;
+    const answer = await api.ask("GET", `/api/v1/messages?${query}`);
+    expect(answer).toMatchObject({ status: 400, body: { code: "invalid_request", at: 150 } });
+    expect(answer.body.message).toContain("50 terms");
+  });
+
   it("pages", async () => {
     await using api = await withMessages();
     const first = await api.ask("GET", "/api/v1/messages?limit=2");

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { formatTime, type MessageSummary, matchesFilter } from "@sluice/protocol";
+import { compileFilter, formatTime, type MessageSummary } from "@sluice/protocol";
 import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
 import type { StoredMessage } from "../../store/store.js";
 import { endpoint } from "../endpoint.js";
@@ -43,6 +43,7 @@ export const listMessages = endpoint({
   },
   async handle({ query, token }, { store }) {
     const filter = readFilter(query.q);
+    const matches = compileFilter(filter);
     const { messageId, userId, type, event, sourceId } = query;
     const wanted = {
       ...storeQuery(filter),
@@ -56,7 +57,7 @@ export const listMessages = endpoint({
       async (message) => {
         const outcomes = await outcomesOf(store, message, destinations);
         const summary = summaryOf(message, maskUrls(token, outcomes));
-        return matchesFilter(filter, summary) ? summary : undefined;
+        return matches(summary) ? summary : undefined;
       },
     );
     return { status: 200, body };
