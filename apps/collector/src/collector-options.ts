@@ -8,7 +8,7 @@ export function collectorOptions(
   logger: Logger,
   env: { readonly [name: string]: string | undefined } = process.env,
 ): CollectorOptions {
-  const { oregonUrl, dublinUrl, retentionMs, retentionBytes } = config;
+  const { oregonUrl, dublinUrl, messagesPerSecond } = config;
   return {
     mode: "production",
     host: config.host,
@@ -22,10 +22,8 @@ export function collectorOptions(
     },
     allowTargets: config.allowTargets,
     dedupeWindowMs: config.dedupeWindowMs,
-    retention: {
-      ...(retentionMs === undefined ? {} : { maxAgeMs: retentionMs }),
-      ...(retentionBytes === undefined ? {} : { maxBytes: retentionBytes }),
-    },
+    allowedHosts: config.allowedHosts,
+    retention: config,
     httpLimits: {
       maxBufferedBytes: config.maxBufferedBytes,
       maxConnections: config.maxConnections,
@@ -34,6 +32,6 @@ export function collectorOptions(
     },
     ...(config.adminToken === undefined ? {} : { adminToken: config.adminToken }),
     ...(env.SLUICE_SECRET_KEY === undefined ? {} : { secretKey: env.SLUICE_SECRET_KEY }),
-    ...(config.messagesPerSecond === undefined ? {} : { messagesPerSecond: config.messagesPerSecond }),
+    ...(messagesPerSecond === "none" ? {} : { messagesPerSecond }),
   };
 }

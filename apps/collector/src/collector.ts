@@ -13,6 +13,7 @@ import { AudienceEngine } from "./audiences/engine.js";
 import { startEngineThread } from "./audiences/engine-thread/start-engine-thread.js";
 import { AUDIENCE_SOURCE_ID } from "./audiences/owed-message.js";
 import { startAudiences } from "./audiences/start-audiences.js";
+import type { CollectorConfig } from "./config.js";
 import { makeDataFolder } from "./data-folder.js";
 import { startDeletions } from "./deletions/start-deletions.js";
 import { type DeliveryPolicy, startDelivery } from "./delivery/start-delivery.js";
@@ -20,7 +21,8 @@ import { createCatalog } from "./destinations/catalog.js";
 import { openSecretKey, secretBox } from "./destinations/secret-box.js";
 import { type FirstRun, firstRun, firstToken } from "./first-run.js";
 import { bufferBudget } from "./http/buffer-budget.js";
-import { healthRoutes } from "./http/health-routes.js";
+import { healthRoutes, metricsRoute } from "./http/health-routes.js";
+import { checkHosts } from "./http/host-check.js";
 import { HTTP_LIMITS, type HttpLimits } from "./http/limits.js";
 import { startServer } from "./http/server.js";
 import { ingestRoutes } from "./ingest/routes.js";
@@ -29,13 +31,13 @@ import { liveEvents } from "./live-events.js";
 import type { Logger } from "./logger.js";
 import { createMetrics } from "./metrics.js";
 import { startRateHistory } from "./rate-history.js";
+import { announceRetention, resolveRetention } from "./retention-defaults.js";
 import type { ResolveHost } from "./sender/checked-connector.js";
 import { egressPolicy } from "./sender/egress-policy.js";
 import type { OpenEndpoint } from "./sender/endpoint.js";
 import { type Stages, stagesToClose } from "./stages.js";
 import { memoryProfileStore } from "./store/memory/profiles.js";
 import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
-import type { RetentionOptions } from "./store/sqlite/retention-options.js";
 import type { Store } from "./store/store.js";
 import { openSuppressions } from "./store/suppressions.js";
 import { storeMetrics } from "./store-metrics.js";
@@ -63,9 +65,12 @@ export interface CollectorOptions {
   /** Targets of webhooks beside public addresses: addresses, blocks, host names. */
   readonly allowTargets?: readonly string[];
   readonly dedupeWindowMs?: number;
-  readonly retention?: RetentionOptions;
-  /** Messages a second of each source that has no limit of its own. */
-  readonly messagesPerSecond?: number;
+  /** How long and how much is kept, as in the configuration; `none` for both where it is absent. Announced in the log. */
+  readonly retention?: Pick<CollectorConfig, "retentionMs" | "retentionBytes">;
+  /** Messages a second of each source that has no limit of its own; `auto`: 10,000 of web and mobile sources. Default: no limit. */
+  readonly messagesPerSecond?: number | "auto";
+  /** Names under which dashboard, control API and metrics answer, beside addresses and `localhost`; `*`: all. Default: those only on loopback, all elsewhere. */
+  readonly allowedHosts?: readonly string[];
   readonly httpLimits?: Partial<HttpLimits>;
   readonly deliveryPolicy?: Partial<DeliveryPolicy>;
   /** The folder of the built dashboard. Default: the one that comes with the collector, where it was built. */
@@ -109,14 +114,17 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const { keep } = stages;
 
   await makeDataFolder(dataDirectory);
+  const retention =
+    options.retention === undefined ? {} : await resolveRetention(options.retention, dataDirectory);
+  if (options.store === undefined) announceRetention(logger, retention);
   const store = keep(
     options.store ??
       (await openSqliteStore({
         directory: dataDirectory,
         clock,
         ...(options.dedupeWindowMs === undefined ? {} : { dedupeWindowMs: options.dedupeWindowMs }),
-        ...(options.retention === undefined ? {} : { retention: options.retention }),
-        onDamage: (what) => logger.error("stored data is damaged", { what }),
+          retention,
+          onDamage: (what) => logger.error("stored data is damaged", { what }),
       })),
     (it) => it.close(),
   );
@@ -197,6 +205,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const rates = keep(await startRateHistory(metrics, clock, store.config), (it) => it.close());
 
   const dashboard = options.dashboardDirectory ?? findDashboard();
+  const hosts = { listensOn: options.host, allowedHosts: options.allowedHosts ?? [] };
   const server = keep(
     await startServer({
       host: options.host,
@@ -208,6 +217,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       ...(options.httpLimits === undefined ? {} : { limits: options.httpLimits }),
       routes: [
         ...healthRoutes({ health: () => store.health(), budget, metrics }),
+        ...checkHosts([metricsRoute(metrics)], hosts),
         ...ingestRoutes({
           store,
           sources,
@@ -221,26 +231,29 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
           limits:
             options.messagesPerSecond === undefined ? {} : { messagesPerSecond: options.messagesPerSecond },
         }),
-        ...adminRoutes({
-          store,
-          catalog,
-          delivery,
-          audiences,
-          tokens,
-          live,
-          clock,
-          logger: logger.with({ stage: "admin" }),
-          region,
-          mode,
-          startedAtMs: clock.now(),
-          version: VERSION,
-          endpoints: [
-            collectorRates(rates),
-            ...audienceEndpoints(audiences),
-            ...deletionEndpoints(deletions, suppressions),
-          ],
-        }),
-        ...(dashboard === undefined ? [] : dashboardRoutes(dashboard)),
+        ...checkHosts(
+          adminRoutes({
+            store,
+            catalog,
+            delivery,
+            audiences,
+            tokens,
+            live,
+            clock,
+            logger: logger.with({ stage: "admin" }),
+            region,
+            mode,
+            startedAtMs: clock.now(),
+            version: VERSION,
+            endpoints: [
+              collectorRates(rates),
+              ...audienceEndpoints(audiences),
+              ...deletionEndpoints(deletions, suppressions),
+            ],
+          }),
+          hosts,
+        ),
+        ...(dashboard === undefined ? [] : checkHosts(dashboardRoutes(dashboard), hosts)),
       ],
     }),
     (it, leftMs) => it.close(leftMs),

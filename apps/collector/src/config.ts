@@ -14,14 +14,15 @@ export interface CollectorConfig {
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly dedupeWindowMs: number;
-  readonly retentionMs: number | undefined;
-  readonly retentionBytes: number | undefined;
+  readonly retentionMs: number | "none";
+  readonly retentionBytes: number | "auto" | "none";
   readonly maxBufferedBytes: number;
   readonly maxConnections: number;
   readonly requestTimeoutMs: number;
-  readonly messagesPerSecond: number | undefined;
+  readonly messagesPerSecond: number | "auto" | "none";
   readonly trustedProxies: number;
   readonly allowTargets: readonly string[];
+  readonly allowedHosts: readonly string[];
   readonly closeGraceMs: number;
 }
 
@@ -115,17 +116,18 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
   },
   retentionMs: {
     env: "SLUICE_RETENTION_MS",
-    default: undefined,
-    rule: "an integer of at least 86400000 (24 h)",
-    parse: integer(24 * HOUR_MS),
-    meaning: "How long messages are kept. Absent: for ever.",
+    default: 30 * 24 * HOUR_MS,
+    rule: "an integer of at least 86400000 (24 h), or `none`",
+    parse: orWord(["none"], integer(24 * HOUR_MS)),
+    meaning: "How long messages are kept: 30 days. `none`: for ever.",
   },
   retentionBytes: {
     env: "SLUICE_RETENTION_BYTES",
-    default: undefined,
-    rule: "an integer of at least 10485760 (10 MB)",
-    parse: integer(10 * KB * KB),
-    meaning: "How much disk messages may take. Absent: no limit.",
+    default: "auto",
+    rule: "an integer of at least 10485760 (10 MB), `auto` or `none`",
+    parse: orWord(["auto", "none"], integer(10 * KB * KB)),
+    meaning:
+      "How much disk messages may take; beyond it the oldest are removed. `auto`: half of the volume that the data folder is on, 50 GB at most. `none`: no limit.",
   },
   maxBufferedBytes: {
     env: "SLUICE_MAX_BUFFERED_BYTES",
@@ -151,11 +153,11 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
   },
   messagesPerSecond: {
     env: "SLUICE_MESSAGES_PER_SECOND",
-    default: undefined,
-    rule: "an integer of at least 1",
-    parse: integer(1),
+    default: "auto",
+    rule: "an integer of at least 1, `auto` or `none`",
+    parse: orWord(["auto", "none"], integer(1)),
     meaning:
-      "Messages a second taken from each source that has no limit of its own; beyond it clients get 429. Absent: no limit.",
+      "Messages a second taken from each source that has no limit of its own; beyond it clients get 429. `auto`: 10,000 from web and mobile sources, whose keys are public, and no limit for server sources. `none`: no limit.",
   },
   trustedProxies: {
     env: "SLUICE_TRUSTED_PROXIES",
@@ -172,6 +174,14 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     parse: list,
     meaning:
       "Targets of webhooks that are allowed beside public addresses. Link-local and metadata addresses never are.",
+  },
+  allowedHosts: {
+    env: "SLUICE_ALLOWED_HOSTS",
+    default: [],
+    rule: "a list of host names (`events.example.com`, `*.example.com`, `*`), separated by commas",
+    parse: list,
+    meaning:
+      "Names under which dashboard, control API and `/metrics` answer, beside addresses and `localhost`. `*`: all. Empty: these only where `host` is a loopback address, all elsewhere. Ingestion answers under every name.",
   },
   closeGraceMs: {
     env: "SLUICE_CLOSE_GRACE_MS",
@@ -265,6 +275,13 @@ function integer(min: number, max = Number.MAX_SAFE_INTEGER): (value: unknown) =
       ? (number as number)
       : undefined;
   };
+}
+
+function orWord<const T extends string>(
+  words: readonly T[],
+  parse: (value: unknown) => number | undefined,
+): (value: unknown) => number | T | undefined {
+  return (value) => words.find((word) => word === value) ?? parse(value);
 }
 
 function oneOf<const T extends string>(values: readonly T[]): (value: unknown) => T | undefined {

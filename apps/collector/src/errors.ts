@@ -10,6 +10,7 @@ export const ERRORS = {
     message: "An admin token is required: Authorization: Bearer TOKEN",
   },
   forbidden: { status: 403, retryable: false, message: "This token may only read" },
+  host_not_allowed: { status: 403, retryable: false, message: "This does not answer under this name" },
   not_found: { status: 404, retryable: false, message: "There is nothing at this address" },
   method_not_allowed: { status: 405, retryable: false, message: "This address does not answer this method" },
   request_timeout: { status: 408, retryable: true, message: "The request took too long to arrive" },

@@ -25,7 +25,7 @@ export function readiness(health: Health, bufferedShare: number): Readiness {
   return { kind: "ready" };
 }
 
-/** `/healthz`: the process answers. `/readyz`: it can take messages. `/metrics`: Prometheus. All without a token. */
+/** `/healthz`: the process answers. `/readyz`: it can take messages. Both without a token. */
 export function healthRoutes({ health, budget, metrics }: HealthRoutesOptions): Route[] {
   const bufferedShare = (): number => budget.usedBytes / budget.maxBytes;
   metrics.gauge("sluice_ready", "1 while requests are taken", () =>
@@ -56,15 +56,19 @@ export function healthRoutes({ health, budget, metrics }: HealthRoutesOptions): 
         },
       },
     },
-    {
-      path: "/metrics",
-      methods: {
-        GET: () => ({
-          status: 200,
-          headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
-          body: metrics.render(),
-        }),
-      },
-    },
   ];
+}
+
+/** `/metrics`: Prometheus, without a token. */
+export function metricsRoute(metrics: Metrics): Route {
+  return {
+    path: "/metrics",
+    methods: {
+      GET: () => ({
+        status: 200,
+        headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+        body: metrics.render(),
+      }),
+    },
+  };
 }

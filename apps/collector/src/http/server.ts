@@ -8,6 +8,7 @@ import type { Logger } from "../logger.js";
 import type { Metrics } from "../metrics.js";
 import { type BufferBudget, bufferBudget } from "./buffer-budget.js";
 import { corsHeaders, preflightHeaders } from "./cors.js";
+import { failureLog } from "./failure-log.js";
 import { IncomingRequest } from "./incoming-request.js";
 import { HTTP_LIMITS, type HttpLimits } from "./limits.js";
 import { isLingering, linger } from "./linger.js";
@@ -64,6 +65,7 @@ const NO_HEADERS = Object.freeze({});
 /** Serves routes over node:http. Rejects when the port cannot be had. */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   const { clock, logger, metrics } = options;
+  const logFailure = failureLog(logger, clock);
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const findRoute = createRouter(options.routes);
   const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes);
@@ -128,12 +130,12 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       }
       const { stream } = answer;
       respondStream(response, { ...answer, stream }, headers, request.signal)
-        .catch((error: unknown) => logger.error("a stream failed", { path: target.path, error }))
+        .catch((error: unknown) => logFailure("a stream failed", { path: target.path, error }))
         .finally(done);
     };
     const fail = (error: unknown): void => {
       if (!(error instanceof CollectorError) || error.code === "internal")
-        logger.error("a request failed", { method: request.method, path: target.path, error });
+        logFailure("a request failed", { method: request.method, path: target.path, error });
       finish(errorAnswer(error));
     };
     const done = (): void => {

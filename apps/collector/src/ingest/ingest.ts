@@ -26,7 +26,7 @@ import {
   openInSlices,
   openRequest,
 } from "./open-request.js";
-import { rateLimiter } from "./rate-limit.js";
+import { rateLimiter, rateOf } from "./rate-limit.js";
 import { rejectionsOf, wholeRejection } from "./rejections.js";
 import type { Source, SourceDirectory } from "./source-directory.js";
 import { suppressedItems, withoutContents } from "./suppressed.js";
@@ -45,8 +45,8 @@ export interface IngestOptions {
   readonly region: Region;
   /** Base URLs of the regions, for clients that came to the wrong one. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
-  /** Messages a second of each source that has no limit of its own. Default: no limit. */
-  readonly messagesPerSecond?: number | undefined;
+  /** Messages a second of each source that has no limit of its own; `auto`: of those whose keys are public. Default: no limit. */
+  readonly messagesPerSecond?: number | "auto" | undefined;
 }
 
 export interface Ingest {
@@ -78,7 +78,7 @@ export function createIngest(options: IngestOptions): Ingest {
 
   /** Throws where more messages of the source are not taken now. Zero asks without counting. */
   const admit = (source: Source, messages: number): void => {
-    const perSecond = source.rateLimit ?? options.messagesPerSecond;
+    const perSecond = source.rateLimit ?? rateOf(source, options.messagesPerSecond);
     if (perSecond === undefined) return;
     const seconds = limiter.admit(source.id, messages, perSecond);
     if (seconds === undefined) return;

@@ -1,4 +1,20 @@
 import type { Clock } from "@sluice/resilience";
+import type { Source } from "./source-directory.js";
+
+/**
+ * Messages a second of a source whose key is public: more than the visitors of any one site send to a collector of one process, and few
+ * enough that other sources go on when somebody takes the key from the page.
+ */
+const PUBLIC_KEY_RATE = 10_000;
+
+/** The limit of a source that has none of its own, by what is set for all; undefined: none. Who has a server source's key is trusted, and may import. */
+export function rateOf(
+  { kind }: Pick<Source, "kind">,
+  setting: number | "auto" | undefined,
+): number | undefined {
+  if (setting !== "auto") return setting;
+  return kind === "server" ? undefined : PUBLIC_KEY_RATE;
+}
 
 /** What is left of a source's allowance: below zero after a request that was larger than what was left. */
 export interface Allowance {

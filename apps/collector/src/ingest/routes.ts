@@ -27,8 +27,8 @@ export interface IngestRoutesOptions {
   /** Base URLs of the regions: the other's is named in a 421, our own in the settings for browsers. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   readonly limits?: {
-    /** Messages a second of each source that has no limit of its own. Default: no limit. */
-    readonly messagesPerSecond?: number;
+    /** Messages a second of each source that has no limit of its own; `auto`: of web and mobile sources. Default: no limit. */
+    readonly messagesPerSecond?: number | "auto";
   };
 }
 

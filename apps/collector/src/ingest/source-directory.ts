@@ -7,6 +7,7 @@ import { gracePeriods } from "./grace-periods.js";
 /** What ingestion has to know of a source. */
 export interface Source {
   readonly id: string;
+  readonly kind: SourceDocument["kind"];
   readonly region?: NonNullable<SourceDocument["region"]>;
   /** Messages a second; absent: no limit of its own. */
   readonly rateLimit?: number;
@@ -43,6 +44,7 @@ export async function openSourceDirectory(config: ConfigStore): Promise<SourceDi
   const take = ({ id, value }: Versioned<SourceDocument>): void => {
     const source: Source = {
       id,
+      kind: value.kind,
       ...(value.region === undefined ? {} : { region: value.region }),
       ...(value.rateLimit === undefined ? {} : { rateLimit: value.rateLimit }),
     };

@@ -70,6 +70,16 @@ describe("loadConfig", () => {
       { SLUICE_ALLOW_TARGETS: "10.1.0.0/16, *.internal" },
       { allowTargets: ["10.1.0.0/16", "*.internal"] },
     ],
+    [
+      "limits that are off",
+      { SLUICE_RETENTION_MS: "none", SLUICE_RETENTION_BYTES: "none" },
+      { retentionMs: "none" },
+    ],
+    [
+      "limits by default",
+      {},
+      { retentionMs: 2_592_000_000, retentionBytes: "auto", messagesPerSecond: "auto" },
+    ],
     ["an empty variable is none", { SLUICE_PORT: "" }, { port: 8_787 }],
     [
       "a URL loses its last slash",

@@ -52,6 +52,15 @@ describe("startServer", () => {
     expect(logged[0]).toContain("the password is 12345");
   });
 
+  test("a flood of failures does not flood the log", async () => {
+    const { url } = await serve([
+      { path: "/boom", methods: { GET: () => Promise.reject(new Error("again")) } },
+    ]);
+    const answers = await Promise.all(Array.from({ length: 200 }, () => fetch(`${url}/boom`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([500]));
+    expect(logged.length).toBeLessThanOrEqual(20);
+  });
+
   test("a handler that throws at once is answered too", async () => {
     const { url } = await serve([
       {

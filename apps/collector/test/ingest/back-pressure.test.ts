@@ -220,7 +220,34 @@ describe("rate", () => {
     expect(await send("b")).toMatchObject({ status: 429 });
   });
 
-  test("off by default", async () => {
+  test("by default a source whose key is public has a limit, and a server source has none", async () => {
+    server = await startIngestServer({ clock: manualClock(), messagesPerSecond: "auto" });
+    for (const kind of ["web", "mobile", "server"] as const) await server.putSource(`src_${kind}`, { kind });
+    const batch = Array.from({ length: 2_500 }, (_, i) => ({
+      type: "page",
+      userId: "u",
+      messageId: `m${i}`,
+    }));
+    const statuses = async (kind: string): Promise<number[]> => {
+      const found: number[] = [];
+      for (let sent = 0; sent < 6; sent++)
+        found.push(
+          (
+            await (server as IngestServer).post(
+              "/v1/batch",
+              { batch },
+              { authorization: basic(`wk_of_src_${kind}`) },
+            )
+          ).status,
+        );
+      return found;
+    };
+    expect(await statuses("web")).toEqual([200, 200, 200, 200, 429, 429]);
+    expect(await statuses("mobile")).toEqual([200, 200, 200, 200, 429, 429]);
+    expect(await statuses("server")).toEqual([200, 200, 200, 200, 200, 200]);
+  });
+
+  test("off where nothing is set", async () => {
     server = await startIngestServer({ clock: manualClock() });
     const { post } = server;
     const answers = await Promise.all(

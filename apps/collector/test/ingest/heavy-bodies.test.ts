@@ -12,7 +12,12 @@ afterEach(() => store.close());
 test("large bodies that have to be parsed are taken one in a turn: a message that comes after a hundred of them is before most", async () => {
   const ingest = createIngest({
     store,
-    sources: { find: () => ({ id: "src_1" }), version: 1, begin: () => () => {}, close: () => {} },
+    sources: {
+      find: () => ({ id: "src_1", kind: "server" }),
+      version: 1,
+      begin: () => () => {},
+      close: () => {},
+    },
     clock: systemClock,
     metrics: ingestMetrics(createMetrics(), systemClock),
     live: liveEvents(),

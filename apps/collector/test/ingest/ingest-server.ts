@@ -1,7 +1,7 @@
 import type { Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
 import { bufferBudget } from "../../src/http/buffer-budget.js";
-import { healthRoutes } from "../../src/http/health-routes.js";
+import { healthRoutes, metricsRoute } from "../../src/http/health-routes.js";
 import { HTTP_LIMITS, type HttpLimits } from "../../src/http/limits.js";
 import { startServer } from "../../src/http/server.js";
 import { ingestRoutes } from "../../src/ingest/routes.js";
@@ -47,7 +47,7 @@ export interface IngestServerOptions<S extends Store> {
   readonly limits?: Partial<HttpLimits>;
   readonly region?: Region;
   readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
-  readonly messagesPerSecond?: number;
+  readonly messagesPerSecond?: number | "auto";
   /** Users of whom nothing may be kept. */
   readonly suppressed?: readonly string[];
 }
@@ -101,6 +101,7 @@ export async function startIngestServer<S extends Store = MemoryStore>(
           : { limits: { messagesPerSecond: options.messagesPerSecond } }),
       }),
       ...healthRoutes({ health: () => store.health(), budget, metrics }),
+      metricsRoute(metrics),
     ],
   });
   let closed: Promise<void> | undefined;

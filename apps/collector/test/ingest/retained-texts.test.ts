@@ -55,7 +55,7 @@ test("names of events as long as a message may be are not remembered", () => {
 
 test("a key's many spellings in headers as long as a header may be are not remembered", () => {
   const remembered = rememberedCredentials({ version: 1 });
-  const credentials = { writeKey: "key", source: { id: "src_1" } };
+  const credentials = { writeKey: "key", source: { id: "src_1", kind: "server" as const } };
   const spelling = (i: number, length: number) =>
     `Basic ${Buffer.from(`key:${i}`.padEnd(length)).toString("base64")}`;
   const heapBytes = heapBytesNow();

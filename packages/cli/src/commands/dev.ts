@@ -54,7 +54,7 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
     throw new CommandFailure("usage", `--region must be one of ${REGIONS.join(", ")}, got ${region}`);
   const dataDirectory = resolve(io.cwd, options.dataDir);
   const { createLogger, startCollector, ...collectorApi } = await import("@sluice/collector");
-  const regionUrls = readRegionUrls(collectorApi, io);
+  const { regionUrls, allowedHosts } = readEnvironment(collectorApi, io);
   const logger = createLogger({
     level: options.verbose === true || options.json === true ? "info" : "warn",
     format: "pretty",
@@ -67,6 +67,7 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
     dataDirectory,
     region,
     regionUrls,
+    allowedHosts,
     logger,
     // Receivers under development are on this machine.
     allowTargets: ["127.0.0.0/8", "::1/128", "localhost"],
@@ -99,17 +100,25 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
   }
 }
 
-/** Where the other region is, for keys that are of that one: the same variables as in production. */
-function readRegionUrls(
+/** Where the other region is, for keys that are of that one, and under which names to answer: the same variables as in production. */
+function readEnvironment(
   { ConfigError, loadConfig }: Pick<typeof import("@sluice/collector"), "ConfigError" | "loadConfig">,
   { env }: Io,
-): Readonly<Partial<Record<Region, string>>> {
-  const { SLUICE_OREGON_URL, SLUICE_DUBLIN_URL } = env;
+): {
+  readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
+  readonly allowedHosts: readonly string[];
+} {
+  const { SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS } = env;
   try {
-    const { oregonUrl, dublinUrl } = loadConfig({ env: { SLUICE_OREGON_URL, SLUICE_DUBLIN_URL } });
+    const { oregonUrl, dublinUrl, allowedHosts } = loadConfig({
+      env: { SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS },
+    });
     return {
-      ...(oregonUrl === undefined ? {} : { oregon: oregonUrl }),
-      ...(dublinUrl === undefined ? {} : { dublin: dublinUrl }),
+      regionUrls: {
+        ...(oregonUrl === undefined ? {} : { oregon: oregonUrl }),
+        ...(dublinUrl === undefined ? {} : { dublin: dublinUrl }),
+      },
+      allowedHosts,
     };
   } catch (error) {
     throw error instanceof ConfigError ? new CommandFailure("usage", error.message) : error;
