@@ -28,7 +28,7 @@ export interface SkimmedRequest {
   /** The write key of the envelope, or of the single message. */
   readonly writeKey: string | undefined;
   readonly isBatch: boolean;
-  /** What stands around the messages of a batch; of that, its context and integrations go under each of them. */
+  /** What the batch's own context and integrations take, which go under each of its messages. */
   readonly bytesAround: number;
 }
 
@@ -133,7 +133,7 @@ function skimBatch(body: Uint8Array): SkimmedRequest | undefined {
   const texts = new Texts(body);
   const keys: MessageKey[] = [];
   let writeKey: string | undefined;
-  let bytesAround = body.length;
+  let bytesAround = 0;
   let seen = 0;
   let i = skipBlanks(body, 1);
   for (;;) {
@@ -148,13 +148,14 @@ function skimBatch(body: Uint8Array): SkimmedRequest | undefined {
     switch (field) {
       case BATCH:
         i = skimMessages(body, value, texts, keys);
-        bytesAround -= i - value;
         break;
       case CONTEXT:
         i = skimContext(body, value);
+        bytesAround += i - value;
         break;
       case SOME_OBJECT:
         i = skipOrdinaryObject(body, value);
+        bytesAround += i - value;
         break;
       case WRITE_KEY:
         i = skipPlainString(body, value);
