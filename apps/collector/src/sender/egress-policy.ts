@@ -1,4 +1,13 @@
-import { addressBytes, type Cidr, embeddedIpv4, isInside, knownCidr, parseCidr } from "./ip-address.js";
+import {
+  type AddressBytes,
+  addressBytes,
+  type Cidr,
+  embeddedIpv4,
+  isInside,
+  knownCidr,
+  parseCidr,
+  tunnelledIpv4s,
+} from "./ip-address.js";
 
 /** Whether a connection may be opened; the message names the address, the rule, and what to do. */
 export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly message: string };
@@ -28,7 +37,11 @@ const NEVER: readonly Block[] = (
   [
     ["169.254.0.0/16", "a link-local address, where cloud metadata is served"],
     ["fe80::/10", "a link-local address"],
+    // Amazon, Google, Oracle and Scaleway over IPv6; then Azure, Alibaba and Oracle over IPv4.
     ["fd00:ec2::/32", "a cloud metadata address"],
+    ["fd20:ce::254/128", "a cloud metadata address"],
+    ["fd00:c1::a9fe:a9fe/128", "a cloud metadata address"],
+    ["fd00:42::42/128", "a cloud metadata address"],
     ["168.63.129.16/32", "a cloud metadata address"],
     ["100.100.100.200/32", "a cloud metadata address"],
     ["192.0.0.192/32", "a cloud metadata address"],
@@ -93,22 +106,25 @@ export function egressPolicy(options: EgressOptions = {}): EgressPolicy {
       if (bytes === undefined) return refused(address, host, "no address");
       // Both must pass: the address as it stands and the IPv4 address that it stands for.
       const forms = [bytes, embeddedIpv4(bytes)].filter((form) => form !== undefined);
-      const inside = (list: readonly Block[]): string | undefined =>
-        list.find(([cidr]) => forms.some((form) => isInside(form, cidr)))?.[1];
-
-      const never = inside(NEVER);
+      // An exception for a tunnel's or translator's block does not open what is behind it.
+      const never = inside(NEVER, [...forms, ...tunnelledIpv4s(bytes)]);
       if (never !== undefined) return refused(address, host, never);
       if (nameAllowed(host) || blocks.some((cidr) => forms.some((form) => isInside(form, cidr)))) {
         return { allowed: true };
       }
       const what =
-        inside(NOT_PUBLIC) ??
+        inside(NOT_PUBLIC, forms) ??
         (forms.length === 1 && bytes.length === 16 && !isInside(bytes, GLOBAL_UNICAST_IPV6)
           ? "a reserved address"
           : undefined);
       return what === undefined ? { allowed: true } : refused(address, host, what);
     },
   };
+}
+
+/** What the first block is that one of the forms of an address is in. */
+function inside(list: readonly Block[], forms: readonly AddressBytes[]): string | undefined {
+  return list.find(([cidr]) => forms.some((form) => isInside(form, cidr)))?.[1];
 }
 
 function refused(address: string, host: string, what: string): Verdict {

@@ -76,6 +76,27 @@ export function embeddedIpv4(address: AddressBytes): AddressBytes | undefined {
   return embedding === undefined ? undefined : address.slice(embedding.at, embedding.at + 4);
 }
 
+const LOCAL_NAT64 = knownCidr("64:ff9b:1::/48");
+const TEREDO = knownCidr("2001::/32");
+/** Bytes 8 to 11 of an ISATAP address (RFC 5214), but for the bit that says whether it is unique. */
+const ISATAP = [0, 0, 0x5e, 0xfe] as const;
+
+/**
+ * The IPv4 addresses that packets to this IPv6 address may end at where a network has a translator or a tunnel of its own: local NAT64
+ * (RFC 8215, in each of the layouts of RFC 6052), Teredo (RFC 4380) and ISATAP. Not all that is listed is used that way.
+ */
+export function tunnelledIpv4s(address: AddressBytes): readonly AddressBytes[] {
+  if (address.length !== 16) return [];
+  const at = (...places: readonly number[]): AddressBytes => places.map((place) => address[place] ?? 0);
+  if (isInside(address, LOCAL_NAT64))
+    return [at(12, 13, 14, 15), at(6, 7, 9, 10), at(7, 9, 10, 11), at(9, 10, 11, 12)];
+  if (isInside(address, TEREDO)) return [at(4, 5, 6, 7), at(12, 13, 14, 15).map((byte) => byte ^ 0xff)];
+  const isIsatap = ISATAP.every(
+    (byte, index) => byte === ((address[8 + index] ?? 0) & (index === 0 ? ~2 : ~0)),
+  );
+  return isIsatap ? [at(12, 13, 14, 15)] : [];
+}
+
 /** For blocks written in the code: a wrong one is a mistake of ours. */
 export function knownCidr(text: string): Cidr {
   const cidr = parseCidr(text);
