@@ -5,6 +5,7 @@ import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
 import { removeDestination } from "../../src/delivery/connections.js";
 import { retryDelivery } from "../../src/delivery/replay.js";
+import { type DestinationDocument, DOCUMENT_KINDS } from "../../src/store/documents.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import { BEFORE_FIRST } from "../../src/store/store.js";
 import { advanceClock } from "../../src/testing/advance-clock.js";
@@ -499,6 +500,11 @@ describe("a destination that cannot be opened", () => {
     const caFile = join(fixture.folder, "ca.pem");
     await writeFile(caFile, pem("ca.pem"));
     const id = await fixture.create({ settings: { webhooks: [{ url: A }], caFile } });
+    // As it was kept before the certificates were: by the file's name alone.
+    const kept = await fixture.store.config.get<DestinationDocument>(DOCUMENT_KINDS.destination, id);
+    if (kept === undefined) throw new Error("it was created");
+    const { caPem: _, ...older } = kept.value.settings as { caPem: string };
+    await fixture.store.config.put(DOCUMENT_KINDS.destination, id, { ...kept.value, settings: older });
     await rename(caFile, `${caFile}.away`);
     await fixture.restart();
     await fixture.append([{ messageId: "m1" }]);

@@ -41,6 +41,12 @@ describe("settings that are refused, at the field that is wrong", () => {
     ["a URL without protocol", { webhookUrl: "hooks.example/a" }, "settings.webhookUrl: invalid_url"],
     ["another protocol", { webhookUrl: "ftp://hooks.example/a" }, "settings.webhookUrl: invalid_url"],
     ["a file", { webhookUrl: "file:///etc/passwd" }, "settings.webhookUrl: invalid_url"],
+    ["port 0", { webhookUrl: "http://hooks.example:0/a" }, "settings.webhookUrl: invalid_url"],
+    [
+      "port 0 in a list",
+      { webhooks: [{ url: "https://hooks.example:00/" }] },
+      "settings.webhooks[0].url: invalid_url",
+    ],
     [
       "credentials in a URL",
       { webhookUrl: "https://u:p@hooks.example/" },

@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { isPlainObject, LIMITS, type PayloadShape } from "@sluice/protocol";
 import type { SettingsIssue, SettingsResult } from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
 import { carriesCredential, headerProblem } from "./custom-headers.js";
+import { readCaFile } from "./read-ca-file.js";
 
 /** A webhook destination's settings as they are kept. */
 export interface WebhooksSettings {
@@ -17,8 +17,13 @@ export interface WebhooksSettings {
   /** Messages a second. */
   readonly rateLimit?: number;
   readonly standardWebhooks: boolean;
-  /** A PEM file on the collector's machine with further authorities to trust. */
+  /** Where `caPem` was read, on the collector's machine. */
   readonly caFile?: string;
+  /**
+   * Further authorities to trust, as they were when the settings were saved: the file is not opened again. Absent in settings that
+   * were kept before it was.
+   */
+  readonly caPem?: string;
 }
 
 export interface WebhookEntry {
@@ -138,7 +143,8 @@ export const WEBHOOKS_SCHEMA: object = {
     },
     caFile: {
       title: "CA file",
-      description: "PEM file on the collector's machine with authorities to trust beside the public ones",
+      description:
+        "PEM file on the collector's machine with authorities to trust beside the public ones, at most 1 MB. It is read when the settings are saved: save them again when it has changed",
       type: ["string", "null"],
     },
   },
@@ -183,7 +189,7 @@ export async function parseWebhooksSettings(
 
   const webhooks = await parseEntries();
   const sharedSecrets = parseSecrets();
-  const caFile = await parseCaFile();
+  const ca = await parseCaFile();
   const rateLimit = parseNumber(
     "rateLimit",
     previous?.rateLimit,
@@ -207,7 +213,7 @@ export async function parseWebhooksSettings(
     concurrency,
     ...(rateLimit === undefined ? {} : { rateLimit }),
     standardWebhooks,
-    ...(caFile === undefined ? {} : { caFile }),
+    ...ca,
   };
   return issues.length === 0 ? { ok: true, settings } : { ok: false, issues };
 
@@ -271,6 +277,8 @@ export async function parseWebhooksSettings(
       return bad("invalid_url", "A full URL is required, beginning with http:// or https://");
     }
     const url = new URL(value);
+    if (url.port === "0")
+      return bad("invalid_url", "Nothing can listen on port 0: give the port of the receiver");
     if (url.username !== "" || url.password !== "") {
       return bad(
         "credentials_in_url",
@@ -341,19 +349,21 @@ export async function parseWebhooksSettings(
     return false;
   }
 
-  async function parseCaFile(): Promise<string | undefined> {
-    const value = (input as { caFile?: unknown }).caFile;
-    if (value === undefined) return previous?.caFile;
-    if (value === null) return undefined;
-    // The answer is the same for a missing file and for one of another kind: it must not tell what files there are.
-    const text = typeof value === "string" ? await readFile(value, "utf8").catch(() => "") : "";
-    if (text.includes("-----BEGIN CERTIFICATE-----")) return value as string;
-    refuse(
-      "caFile",
-      "invalid_value",
-      "caFile must be a PEM file with certificates that the collector can read",
-    );
-    return undefined;
+  async function parseCaFile(): Promise<Pick<WebhooksSettings, "caFile" | "caPem">> {
+    const { caFile: path } = input as { caFile?: unknown };
+    if (path === undefined) {
+      const { caFile, caPem } = previous ?? {};
+      return { ...(caFile === undefined ? {} : { caFile }), ...(caPem === undefined ? {} : { caPem }) };
+    }
+    if (path === null) return {};
+    if (typeof path !== "string") {
+      refuse("caFile", "invalid_value", "caFile must be the path of a file");
+      return {};
+    }
+    const read = await readCaFile(path);
+    if (read.kind === "read") return { caFile: path, caPem: read.pem };
+    refuse("caFile", "invalid_value", read.message);
+    return {};
   }
 
   function parseNumber(
@@ -376,7 +386,7 @@ export function describeWebhooksSettings(
   settings: WebhooksSettings,
   secrets: SecretBox,
 ): { readonly [name: string]: unknown } {
-  const { webhooks, sharedSecrets, ...rest } = settings;
+  const { webhooks, sharedSecrets, caPem: _, ...rest } = settings;
   return {
     webhooks: webhooks.map(({ url, headers, disabled }) => ({
       url,

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { rootCertificates } from "node:tls";
 import { LIMITS } from "@sluice/protocol";
@@ -8,6 +7,7 @@ import type { EgressPolicy } from "../../sender/egress-policy.js";
 import type { OpenEndpoint } from "../../sender/endpoint.js";
 import type { DestinationType } from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
+import { readCaFile } from "./read-ca-file.js";
 import { headerWriter, tracedHeaders } from "./request-headers.js";
 import {
   describeWebhooksSettings,
@@ -56,9 +56,9 @@ export function webhooksType({
     },
     async open(kept) {
       const settings = kept as WebhooksSettings;
-      const { caFile, standardWebhooks } = settings;
-      const extraCa =
-        caFile === undefined ? undefined : [...rootCertificates, await readFile(caFile, "utf8")];
+      const { standardWebhooks } = settings;
+      const caPem = await caOf(settings);
+      const extraCa = caPem === undefined ? undefined : [...rootCertificates, caPem];
       const signing = settings.sharedSecrets.map((sealed) => secrets.open(sealed));
       const targets: Target[] = settings.webhooks
         .filter((entry) => entry.disabled === undefined)
@@ -85,6 +85,14 @@ export function webhooksType({
       return webhookDestination(targets, settings, clock);
     },
   };
+}
+
+/** The authorities to trust beside the public ones. Rejects where settings of before they were kept name a file that cannot be used. */
+async function caOf({ caFile, caPem }: WebhooksSettings): Promise<string | undefined> {
+  if (caPem !== undefined || caFile === undefined) return caPem;
+  const read = await readCaFile(caFile);
+  if (read.kind === "read") return read.pem;
+  throw new Error(`${read.message} (${caFile})`);
 }
 
 /** A name server that does not answer must not hold up the saving of settings. */
