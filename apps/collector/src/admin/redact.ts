@@ -1,5 +1,6 @@
 const SECRET_NAMES = /secret|token|password|passwd|authorization|cookie|api[-_]?key/i;
-const HIDDEN = "(hidden)";
+/** Stands for what the audit log does not keep. */
+export const HIDDEN = "(hidden)";
 
 /** A request's body as the audit log may keep it: secrets and the values of headers are replaced, at any depth. */
 export function redact(value: unknown): unknown {

@@ -23,7 +23,7 @@ at \`/api/v1/openapi.json\` and shows it at \`/api/v1/docs\`; this page is made 
 **Token.** Every call needs \`Authorization: Bearer TOKEN\`. \`sluice dev\` prints its token; a production collector takes one
 from \`SLUICE_ADMIN_TOKEN\`, or makes one at its first start and writes it to \`admin-token\` in the data folder. Tokens are
 stored as hashes. A token with \`read\` access may change nothing, sees of write keys only their
-beginnings, and of webhooks' URLs only where they lead (\`https://hooks.example/…\`), also in reasons, errors, receivers' answers and the
+beginnings, no value of a custom header, and of webhooks' URLs only where they lead (\`https://hooks.example/…\`), also in reasons, errors, receivers' answers and the
 audit log: their paths and queries can be secrets. It searches only in what it is shown. After five wrong tokens an address (of IPv6: its /64)
 gets 429 with \`Retry-After\` for further wrong ones, first for a second, then for twice as long each time up to a minute; a right token is always
 accepted. Since a right token is never slowed down, choose a \`SLUICE_ADMIN_TOKEN\` that cannot be guessed, such as 32 random bytes. Revoking a

@@ -3,7 +3,7 @@ import type { AuditEntryView } from "@sluice/protocol";
 import { auditLog } from "../audit-log.js";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters } from "../list-query.js";
-import { maskUrls } from "../mask-urls.js";
+import { maskFor } from "../mask-for.js";
 import type { SameShape } from "../same-shape.js";
 
 const AuditEntrySchema = Type.Object({
@@ -26,6 +26,6 @@ export const listAudit = endpoint({
   query: Type.Object(listParameters, { additionalProperties: false }),
   answers: { status: 200, description: "A page of changes", schema: listOf(AuditEntrySchema) },
   async handle({ query, token }, { store, clock }) {
-    return { status: 200, body: maskUrls(token, await auditLog(store.config, clock).list(query)) };
+    return { status: 200, body: maskFor(token, await auditLog(store.config, clock).list(query)) };
   },
 });

@@ -1,5 +1,5 @@
 import { endpoint } from "../endpoint.js";
-import { maskUrls } from "../mask-urls.js";
+import { maskFor } from "../mask-for.js";
 import { attemptsOf } from "../messages/outcomes.js";
 import { DeliveryDetailSchema, deliveryView } from "./delivery-schema.js";
 import { findDelivery } from "./find-delivery.js";
@@ -18,6 +18,6 @@ export const getDelivery = endpoint({
       offset: delivery.offset,
       messageId: message.messageId,
     });
-    return { status: 200, body: maskUrls(token, { ...deliveryView(delivery, message), attempts }) };
+    return { status: 200, body: maskFor(token, { ...deliveryView(delivery, message), attempts }) };
   },
 });

@@ -1,5 +1,5 @@
 import { endpoint } from "../endpoint.js";
-import { maskUrls } from "../mask-urls.js";
+import { maskFor } from "../mask-for.js";
 import { DestinationSchema, destinationView } from "./destination-schema.js";
 import { findDestination } from "./find-destination.js";
 
@@ -13,6 +13,6 @@ export const getDestination = endpoint({
   errors: ["not_found"],
   async handle({ params, token }, { store, catalog }) {
     const destination = await findDestination(store.config, params.id);
-    return { status: 200, body: maskUrls(token, destinationView(destination, catalog)) };
+    return { status: 200, body: maskFor(token, destinationView(destination, catalog)) };
   },
 });

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters } from "../list-query.js";
-import { maskUrls } from "../mask-urls.js";
+import { maskFor } from "../mask-for.js";
 import { pageOfDocuments } from "../page-documents.js";
 import { DestinationSchema, destinationView } from "./destination-schema.js";
 
@@ -19,7 +19,7 @@ export const listDestinations = endpoint({
     return {
       status: 200,
       body: pageOfDocuments(all, query, (destination) =>
-        maskUrls(token, destinationView(destination, catalog)),
+        maskFor(token, destinationView(destination, catalog)),
       ),
     };
   },

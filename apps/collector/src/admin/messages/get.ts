@@ -3,7 +3,7 @@ import { formatTime, type MessageView, remarks } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
 import type { Store } from "../../store/store.js";
 import { endpoint } from "../endpoint.js";
-import { maskUrls } from "../mask-urls.js";
+import { maskFor } from "../mask-for.js";
 import type { KnownToken } from "../tokens.js";
 import { RejectedMessageSchema, rejectedView, StoredMessageSchema } from "./message-schema.js";
 import { outcomesWithAttempts } from "./outcomes.js";
@@ -38,7 +38,7 @@ export const getMessage = endpoint({
 
 /** What a token may see of it: all that was received, and of the outcomes no webhook's URL beyond where it leads. */
 export function shownMessage(token: KnownToken, found: MessageView): MessageView {
-  return found.state === "rejected" ? found : { ...found, outcomes: maskUrls(token, found.outcomes) };
+  return found.state === "rejected" ? found : { ...found, outcomes: maskFor(token, found.outcomes) };
 }
 
 /** The message of that id, or the refused one; undefined when there is neither. */

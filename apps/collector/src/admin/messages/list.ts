@@ -5,7 +5,7 @@ import type { StoredMessage } from "../../store/store.js";
 import { endpoint } from "../endpoint.js";
 import { fillPage } from "../fill-page.js";
 import { listOf, listParameters, pageRequest, timeParameters, timeSpan } from "../list-query.js";
-import { maskUrls } from "../mask-urls.js";
+import { maskFor } from "../mask-for.js";
 import { readFilter, storeQuery } from "./filter-query.js";
 import { MessageSummarySchema } from "./message-schema.js";
 import { outcomesOf } from "./outcomes.js";
@@ -56,7 +56,7 @@ export const listMessages = endpoint({
       (page) => store.log.find(wanted, page),
       async (message) => {
         const outcomes = await outcomesOf(store, message, destinations);
-        const summary = summaryOf(message, maskUrls(token, outcomes));
+        const summary = summaryOf(message, maskFor(token, outcomes));
         return matches(summary) ? summary : undefined;
       },
     );

@@ -1,5 +1,6 @@
 import { ATTEMPT_HEADER, MESSAGE_ID_HEADER, SIGNATURE_HEADER, USER_AGENT } from "@sluice/protocol";
 import { carriesCredential } from "./custom-headers.js";
+import { REDACTED } from "./redact-echo.js";
 import { bodySigner, standardSignature } from "./sign-request.js";
 
 export interface RequestHeaderOptions {
@@ -63,7 +64,21 @@ export function tracedHeaders({
   return traced;
 }
 
-const REDACTED = "[redacted]";
+const OWN_HEADERS = new Set(
+  [
+    "User-Agent",
+    "Content-Type",
+    MESSAGE_ID_HEADER,
+    ATTEMPT_HEADER,
+    SIGNATURE_HEADER,
+    ...Object.values(STANDARD),
+  ].map((name) => name.toLowerCase()),
+);
+
+/** Whether a header of the trace is one that every webhook is sent, and none of its settings. */
+export function isSetByCollector(name: string): boolean {
+  return OWN_HEADERS.has(name.toLowerCase());
+}
 
 /** The headers that a request of the trace had, as people are to see them. No webhook may set those that are filled in. */
 export function shownHeaders(

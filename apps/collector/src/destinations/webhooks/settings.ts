@@ -46,8 +46,8 @@ export const WEBHOOKS_DEFAULTS = {
 
 const MOST_HEADERS = 50;
 const LONGEST_URL = 2_048;
-/** Stands for a credential in answers; sent back, it means the one that is kept. */
-const MASK = "••••••••";
+/** Stands for a header's value in answers; sent back, it means the one that is kept. */
+export const MASK = "••••••••";
 
 export const WEBHOOKS_SCHEMA: object = {
   type: "object",
@@ -74,7 +74,7 @@ export const WEBHOOKS_SCHEMA: object = {
           headers: {
             title: "Headers",
             description:
-              "Sent with each request. Values of headers that carry credentials are not shown again",
+              "Sent with each request. Values of headers that carry credentials are not shown again, and no value to a read-only token",
             type: "object",
             additionalProperties: { type: "string" },
           },

@@ -4,6 +4,7 @@ import type { Endpoint, Exchange } from "../../sender/endpoint.js";
 import type { Destination, OutgoingMessage, Round, RoundAttempt, RoundOutcome } from "../destination.js";
 import { classifyExchange, type Verdict } from "./classify-exchange.js";
 import { concludeRound, type UrlResult } from "./conclude-round.js";
+import type { RedactEcho } from "./redact-echo.js";
 import type { WriteHeaders } from "./request-headers.js";
 import type { WebhooksSettings } from "./settings.js";
 import { type UrlGate, urlGate } from "./url-gate.js";
@@ -14,6 +15,8 @@ export interface Target {
   readonly headers: WriteHeaders;
   /** The headers as they are kept for the trace. */
   readonly traced: Readonly<Record<string, string>>;
+  /** Takes credentials out of the kept part of an answer. */
+  readonly redactEcho: RedactEcho;
   readonly endpoint: Endpoint;
 }
 
@@ -195,6 +198,6 @@ function toAttempt(target: Target, atMs: number, exchange: Exchange, verdict: Ve
     error: "error" in verdict ? verdict.error : undefined,
     latencyMs: exchange.latencyMs,
     requestHeaders: target.traced,
-    response: isAnswered ? exchange.body : undefined,
+    response: isAnswered ? target.redactEcho(exchange.body) : undefined,
   };
 }

@@ -7,7 +7,9 @@ import type { EgressPolicy } from "../../sender/egress-policy.js";
 import type { OpenEndpoint } from "../../sender/endpoint.js";
 import type { DestinationType } from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
+import { carriesCredential } from "./custom-headers.js";
 import { readCaFile } from "./read-ca-file.js";
+import { echoRedactor } from "./redact-echo.js";
 import { headerWriter, tracedHeaders } from "./request-headers.js";
 import {
   describeWebhooksSettings,
@@ -72,6 +74,9 @@ export function webhooksType({
             url,
             headers: headerWriter(options),
             traced: tracedHeaders(options),
+            redactEcho: echoRedactor(
+              options.custom.flatMap(([name, value]) => (carriesCredential(name) ? [value] : [])),
+            ),
             endpoint: openEndpoint({
               url,
               clock,
