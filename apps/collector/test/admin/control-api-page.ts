@@ -46,6 +46,21 @@ A token is shown only once: the repetition of a request that made one gets 409.
 **Versions.** What can be changed has a \`version\`, also as \`ETag\`. A PATCH with \`If-Match: "3"\` is refused with 412 when
 the version is another by now, one with \`"version": 3\` in its body with 409; both say which it is.
 
+**When a change is in force.** A change is answered once ingestion, delivery and audiences follow it. A message that is acknowledged
+after the answer obeys it:
+
+| what was changed | what decides for a message |
+| --- | --- |
+| write keys, rate limit, a deleted source | the source as it is when the message goes to disk, after its body was read. A change waits for messages that are on their way to disk, so none is acknowledged under the old keys after the answer |
+| blocked events, filters, a destination's name | source and destination as they are when the destination takes the message up |
+| \`sourceIds\`, \`enabled\`, a new destination | the message's place in the log: messages acknowledged after the answer are behind the change |
+| URLs, headers, secrets, other settings | the destination as it is when an attempt begins, so a message that was acknowledged before and waits for its next attempt goes by the new settings. Attempts under way end by the old ones |
+| a deleted destination | nothing more begins; attempts under way are cut off |
+
+Changes to different destinations do not wait for each other. A destination that takes long to open sends nothing until it is
+open, and holds up the answer for 10 seconds at most. A collector that is killed before it answers follows what it stored from its
+next start on.
+
 **Filter.** \`q\` of messages and of the live stream, and \`sluice tail\`:
 \`type:track event:"Signed Up" user:42 outcome:failed -properties.plan:free checkout\`. Terms must all hold; the same field
 twice means either; \`-\` means not; \`*\` at the end means begins with; a term without a field is text to be found. Fields:
