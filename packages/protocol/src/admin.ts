@@ -3,6 +3,7 @@
  * read them. Times are ISO 8601 in UTC with milliseconds; durations are milliseconds and say so in their names.
  * Where a request's shape is not listed here, it is the resource's own fields.
  */
+import type { Comparison } from "./conditions.js";
 import type { Region } from "./regions.js";
 
 /** A page of a list. */
@@ -88,7 +89,7 @@ export interface FilterRuleView {
   readonly where?: readonly {
     /** Dotted path into the message, such as `properties.plan`. */
     readonly path: string;
-    readonly is: "equals" | "not_equals" | "exists" | "contains" | "less" | "greater" | "in";
+    readonly is: Comparison;
     readonly value?: unknown;
   }[];
   readonly action:

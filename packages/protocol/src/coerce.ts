@@ -63,7 +63,7 @@ function mergeUnder(message: UncheckedMessage, field: "context" | "integrations"
 }
 
 /** A number's digits: of a finite number, or of one that a parser kept as raw JSON because a double cannot hold it. */
-function digitsOf(value: unknown): string | undefined {
+export function digitsOf(value: unknown): string | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : undefined;
   if (typeof value === "bigint") return value.toString();
   return isRawJson(value) ? value.rawJSON : undefined;
@@ -75,7 +75,7 @@ export function isPlainObject(value: unknown): value is { [key: string]: unknown
 }
 
 /** What `JSON.rawJSON` makes: a frozen object without prototype. A client's own `{"rawJSON": …}` has one. */
-function isRawJson(value: unknown): value is { readonly rawJSON: string } {
+export function isRawJson(value: unknown): value is { readonly rawJSON: string } {
   return (
     typeof value === "object" &&
     value !== null &&

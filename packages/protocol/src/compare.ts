@@ -1,6 +1,15 @@
-import { type Comparison, type ComparisonValue, isPlainObject, parseTime } from "@sluice/protocol";
+/**
+ * What conditions mean, for the filters of destinations and for audiences alike. The table for people is in
+ * docs/reference/conditions.md.
+ */
+import { digitsOf, isPlainObject, isRawJson } from "./coerce.js";
+import type { Comparison, ComparisonValue } from "./conditions.js";
+import { parseTime } from "./timestamps.js";
 
-/** Whether a trait or property that was `seen` (undefined or null: absent) compares so with `value`. */
+/**
+ * Whether what was `seen` at a path (undefined or null: absent) compares so with `value`. A comparison whose value is of the wrong
+ * type does not hold; `validateComparison` refuses it beforehand.
+ */
 export function compare(seen: unknown, is: Comparison, value: ComparisonValue | undefined): boolean {
   switch (is) {
     case "exists":
@@ -23,10 +32,7 @@ export function compare(seen: unknown, is: Comparison, value: ComparisonValue | 
   }
 }
 
-/**
- * The value that a name stands for in traits or properties: the key of that name, else the dotted path. Absent
- * values are undefined.
- */
+/** The value that a name stands for: the key of that whole name, else the dotted path. Null is absent, which is undefined. */
 export function lookUp(values: unknown, name: string): unknown {
   if (!isPlainObject(values)) return undefined;
   if (Object.hasOwn(values, name)) return values[name] ?? undefined;
@@ -39,8 +45,8 @@ export function lookUp(values: unknown, name: string): unknown {
 /** A number, or text that is one: decimals travel as text. Otherwise undefined. */
 export function asNumber(value: unknown): number | undefined {
   if (typeof value === "number") return value;
-  const text = typeof value === "string" ? value : digitsOf(value);
-  return text !== undefined && NUMERIC.test(text) ? Number(text) : undefined;
+  const text = isRawJson(value) ? value.rawJSON : value;
+  return typeof text === "string" && NUMERIC.test(text) ? Number(text) : undefined;
 }
 
 const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
@@ -52,9 +58,8 @@ function isPresent(value: unknown): boolean {
 /** Same type and same value; a number that no double holds is the same as a number with its digits. */
 function isSame(seen: unknown, value: unknown): boolean {
   if (seen === value) return isPresent(seen);
-  const digits = digitsOf(seen);
-  if (digits === undefined) return false;
-  return digits === digitsOf(value) || (typeof value === "number" && Number(digits) === value);
+  if (!isRawJson(seen)) return false;
+  return seen.rawJSON === digitsOf(value) || (typeof value === "number" && Number(seen.rawJSON) === value);
 }
 
 /** Negative, zero or positive as `seen` is less, equal or greater; NaN where the two cannot be compared. */
@@ -65,11 +70,4 @@ function order(seen: unknown, value: unknown): number {
   }
   const [left, right] = [asNumber(seen), asNumber(value)];
   return left === undefined || right === undefined ? Number.NaN : left - right;
-}
-
-/** The digits of a number that was kept as raw JSON. */
-function digitsOf(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null || !("rawJSON" in value)) return undefined;
-  const { rawJSON } = value;
-  return Object.getPrototypeOf(value) === null && typeof rawJSON === "string" ? rawJSON : undefined;
 }

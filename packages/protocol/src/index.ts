@@ -65,6 +65,7 @@ export {
   type WhyView,
 } from "./audiences.js";
 export { coerce, isPlainObject, kindOf, type Surroundings } from "./coerce.js";
+export { asNumber, compare, lookUp } from "./compare.js";
 export {
   type AllOf,
   type AnyOf,
@@ -150,6 +151,7 @@ export {
   CONDITION_ISSUES,
   type ConditionIssue,
   type ConditionIssueCode,
+  validateComparison,
   validateCondition,
 } from "./validate-condition.js";
 export { type PayloadShape, webhookPayload } from "./webhook-payload.js";

@@ -7,7 +7,7 @@
  * `*` at the end of an unquoted value means "begins with", and a term without a field is text that the message
  * contains. Everything here is pure: the command line, the collector and the dashboard share it.
  */
-import { isPlainObject } from "./coerce.js";
+import { lookUp } from "./compare.js";
 import { MESSAGE_KINDS } from "./message.js";
 
 /** Fields with a short name. Besides them any path that begins with properties., traits., context. or integrations. */
@@ -286,7 +286,7 @@ function anyOrNone(terms: readonly FilterTerm[], value: string): boolean {
 
 function holdsFor(term: FilterTerm, { message, messageId, sourceId }: FilterSubject, texts: Texts): boolean {
   if (term.kind === "text") return texts.all(message).includes(term.value.toLowerCase());
-  if (term.kind === "path") return hasValue(term, at(message, term.path), texts);
+  if (term.kind === "path") return hasValue(term, lookUp(message, term.path.join(".")), texts);
   switch (term.field) {
     case "type":
       return hasValue(term, message.type, texts);
@@ -316,13 +316,4 @@ function hasValue(term: FilterTerm, value: unknown, texts: Texts): boolean {
   if (value === undefined) return false;
   const text = texts.of(value);
   return term.isPrefix ? text.startsWith(term.value) : text === term.value;
-}
-
-function at(message: { readonly [field: string]: unknown }, path: readonly string[]): unknown {
-  let value: unknown = message;
-  for (const key of path) {
-    if (!isPlainObject(value) || !Object.hasOwn(value, key)) return undefined;
-    value = value[key];
-  }
-  return value;
 }

@@ -122,6 +122,18 @@ export function validateCondition(condition: unknown, path = "condition"): reado
   return issues;
 }
 
+/** What is wrong with `is` and `value` of a condition. `path` is the condition's. */
+export function validateComparison(
+  condition: { readonly is?: unknown; readonly value?: unknown },
+  path: string,
+): readonly ConditionIssue[] {
+  const issues: ConditionIssue[] = [];
+  checkComparison(condition, path, (code, at) => {
+    issues.push({ code, path: at, message: CONDITION_ISSUES[code] });
+  });
+  return issues;
+}
+
 type Refuse = (code: ConditionIssueCode, path: string) => void;
 
 function checkName(name: unknown, path: string, refuse: Refuse): void {
@@ -150,7 +162,11 @@ function checkTimes(times: unknown, path: string, refuse: Refuse): void {
     refuse("times_not_integer", `${path}.${bound}`);
 }
 
-function checkComparison(node: { [field: string]: unknown }, path: string, refuse: Refuse): void {
+function checkComparison(
+  node: { readonly is?: unknown; readonly value?: unknown },
+  path: string,
+  refuse: Refuse,
+): void {
   const { is, value } = node;
   if (!(COMPARISONS as readonly unknown[]).includes(is)) {
     refuse("comparison_unknown", `${path}.is`);

@@ -1,10 +1,12 @@
-import type { Comparison, ComparisonValue } from "@sluice/protocol";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { compare, lookUp } from "../../src/audiences/compare.js";
-import { parseJson } from "../../src/messages/parse-json.js";
+import { COMPARISONS, type Comparison, type ComparisonValue, compare, lookUp } from "../src/index.js";
+
+/** `JSON.rawJSON`, which TypeScript's library does not know yet. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 /** A number that no double holds, as the log's parser keeps it. */
-const HUGE = parseJson("12345678901234567890");
+const HUGE = rawJSON("12345678901234567890");
 
 const CASES: readonly (readonly [
   what: string,
@@ -43,12 +45,19 @@ const CASES: readonly (readonly [
   ["nothing is in nothing", undefined, "in", ["a"], false],
   ["digits that a double cannot hold compare", HUGE, "greater", 1e19, true],
   ["and exist", HUGE, "exists", undefined, true],
+  ["digits are the same as the number that they stand for", HUGE, "equals", 12345678901234567e3, true],
+  ["digits are another number", HUGE, "equals", 1, false],
 ];
 
 describe("compare", () => {
   test.each(CASES)("%s", (_what, seen, is, value, holds) => {
     expect(compare(seen, is, value)).toBe(holds);
   });
+});
+
+test("docs/reference/conditions.md has a row for each comparison, and for no other", () => {
+  const page = readFileSync(new URL("../../../docs/reference/conditions.md", import.meta.url), "utf8");
+  expect([...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name).slice(1)).toEqual([...COMPARISONS]);
 });
 
 describe("lookUp", () => {
@@ -70,6 +79,6 @@ describe("lookUp", () => {
   });
 
   test("finds nothing in what is no object", () => {
-    for (const none of [undefined, null, "text", 7, ["a"]]) expect(lookUp(none, "a")).toBeUndefined();
+    for (const none of [undefined, null, "text", 7, ["a"], HUGE]) expect(lookUp(none, "a")).toBeUndefined();
   });
 });

@@ -9,7 +9,7 @@ const signedUp: FilterSubject = {
     type: "track",
     event: "Signed Up",
     userId: "42",
-    properties: { plan: "pro", seats: 5, nested: { deep: true } },
+    properties: { plan: "pro", seats: 5, nested: { deep: true }, "utm.source": "mail", nothing: null },
     context: { page: { path: "/pricing" } },
   },
   outcomes: [
@@ -38,6 +38,8 @@ describe("a filter", () => {
     ["a number at a path", "properties.seats:5", true],
     ["a boolean deep down", "properties.nested.deep:true", true],
     ["a path that is not there", "properties.none:1", false],
+    ["a name with dots", "properties.utm.source:mail", true],
+    ["what is null", "properties.nothing:null", false],
     ["an inherited name at a path", "properties.constructor:x", false],
     ["text, ignoring case", "PRICING", true],
     ["two texts: both", "pricing nowhere", false],

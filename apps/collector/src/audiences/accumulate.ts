@@ -1,5 +1,4 @@
-import type { ComputedTraitKind } from "@sluice/protocol";
-import { asNumber, lookUp } from "./compare.js";
+import { asNumber, type ComputedTraitKind, lookUp } from "@sluice/protocol";
 import type { Occurrence } from "./occurrence.js";
 
 /** What a figure is made of. */

@@ -1,6 +1,5 @@
-import type { EventCondition } from "@sluice/protocol";
+import { compare, type EventCondition, lookUp } from "@sluice/protocol";
 import * as accumulator from "./accumulate.js";
-import { compare, lookUp } from "./compare.js";
 import type { Occurrence } from "./occurrence.js";
 import * as tally from "./tally.js";
 

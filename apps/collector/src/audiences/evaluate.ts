@@ -1,6 +1,5 @@
 import type { Condition, EventCondition, Explanation, Times } from "@sluice/protocol";
-import { formatTime } from "@sluice/protocol";
-import { compare } from "./compare.js";
+import { compare, formatTime } from "@sluice/protocol";
 
 /** What a condition is asked of: one user at one moment. */
 export interface Reading {

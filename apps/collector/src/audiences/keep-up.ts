@@ -1,7 +1,6 @@
-import type { EventCondition } from "@sluice/protocol";
+import { type EventCondition, lookUp } from "@sluice/protocol";
 import { type Accumulation, type AccumulationAspect, figureNow, nothingOf } from "./accumulate.js";
 import { merged, nextChangeMs } from "./aspect.js";
-import { lookUp } from "./compare.js";
 import { afterSync, type DefinitionState, flows } from "./definition-state.js";
 import { AUDIENCE, COMPUTED_TRAIT, type Definition } from "./definitions.js";
 import { holds, type Reading } from "./evaluate.js";

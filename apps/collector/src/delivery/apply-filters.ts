@@ -1,5 +1,12 @@
 import { createHash } from "node:crypto";
-import { type FilterRuleView, isPlainObject, type JsonObject } from "@sluice/protocol";
+import {
+  type ComparisonValue,
+  compare,
+  type FilterRuleView,
+  isPlainObject,
+  type JsonObject,
+  lookUp,
+} from "@sluice/protocol";
 
 export type FilterResult =
   /** To be sent; the message is another object when a rule took fields out. */
@@ -24,7 +31,7 @@ export function applyFilters(
           ? { kind: "kept", message: kept }
           : { kind: "filtered", reason: `filter: rule ${index + 1} keeps a share of ${action.share}` };
       case "remove":
-        for (const path of action.paths) kept = without(kept, path.split("."));
+        for (const path of action.paths) kept = without(kept, path);
         break;
       default:
         action satisfies never;
@@ -38,62 +45,22 @@ function matchesRule({ kinds, events, where }: FilterRuleView, message: JsonObje
   if (events !== undefined && (message.type !== "track" || !events.includes(message.event as string))) {
     return false;
   }
-  return (where ?? []).every(({ path, is, value }) => holds(valueAt(message, path.split(".")), is, value));
+  return (where ?? []).every(({ path, is, value }) =>
+    compare(lookUp(message, path), is, value as ComparisonValue),
+  );
 }
 
-type Operator = NonNullable<FilterRuleView["where"]>[number]["is"];
-
-function holds(actual: unknown, is: Operator, value: unknown): boolean {
-  switch (is) {
-    case "exists":
-      return (actual !== undefined) === (value !== false);
-    case "equals":
-      return isSame(actual, value);
-    case "not_equals":
-      return !isSame(actual, value);
-    case "contains":
-      return Array.isArray(actual)
-        ? actual.some((item) => isSame(item, value))
-        : typeof actual === "string" && typeof value === "string" && actual.includes(value);
-    case "less":
-      return isComparable(actual, value) && (actual as number) < (value as number);
-    case "greater":
-      return isComparable(actual, value) && (actual as number) > (value as number);
-    case "in":
-      return Array.isArray(value) && value.some((item) => isSame(actual, item));
-    default:
-      return is satisfies never;
-  }
-}
-
-/** Two numbers, or two texts (times in one form, versions of one length). */
-function isComparable(a: unknown, b: unknown): boolean {
-  return typeof a === typeof b && (typeof a === "number" || typeof a === "string");
-}
-
-function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  return typeof a === "object" && typeof b === "object" && JSON.stringify(a) === JSON.stringify(b);
-}
-
-function valueAt(value: unknown, path: readonly string[]): unknown {
-  let at = value;
-  for (const name of path) {
-    if (!isPlainObject(at) || !Object.hasOwn(at, name)) return undefined;
-    at = at[name];
-  }
-  return at;
-}
-
-/** The message without a field, copied along the path to it. */
-function without(message: JsonObject, [name, ...rest]: readonly string[]): JsonObject {
-  if (name === undefined || !Object.hasOwn(message, name)) return message;
-  if (rest.length === 0) {
-    const { [name]: _, ...others } = message;
+/** The message without a field, copied along the path to it. A name with dots is taken whole first, as `lookUp` does. */
+function without(message: JsonObject, path: string): JsonObject {
+  if (Object.hasOwn(message, path)) {
+    const { [path]: _, ...others } = message;
     return others;
   }
+  const dot = path.indexOf(".");
+  const name = path.slice(0, dot);
+  if (dot < 0 || !Object.hasOwn(message, name)) return message;
   const inner = message[name];
-  return isPlainObject(inner) ? { ...message, [name]: without(inner, rest) } : message;
+  return isPlainObject(inner) ? { ...message, [name]: without(inner, path.slice(dot + 1)) } : message;
 }
 
 /** A number in [0, 1) that is always the same for one message id. */

@@ -1,19 +1,10 @@
-import { type FilterRuleView, isPlainObject } from "@sluice/protocol";
+import { type FilterRuleView, isPlainObject, validateComparison } from "@sluice/protocol";
 import type { SettingsIssue } from "../destinations/destination.js";
 
 export type FiltersResult =
   | { readonly ok: true; readonly rules: readonly FilterRuleView[] }
   | { readonly ok: false; readonly issues: readonly SettingsIssue[] };
 
-const OPERATORS: ReadonlySet<unknown> = new Set([
-  "equals",
-  "not_equals",
-  "exists",
-  "contains",
-  "less",
-  "greater",
-  "in",
-]);
 const MOST_RULES = 50;
 const RULE_KEYS = new Set(["kinds", "events", "where", "action"]);
 
@@ -69,12 +60,7 @@ function checkConditions(where: unknown, at: string, check: Check): void {
       `${place}.path`,
       "path must name a field, such as properties.plan",
     );
-    check(OPERATORS.has(condition.is), `${place}.is`, `is must be one of ${[...OPERATORS].join(", ")}`);
-    check(
-      condition.is !== "in" || Array.isArray(condition.value),
-      `${place}.value`,
-      "value must be a list for `in`",
-    );
+    for (const { path, message } of validateComparison(condition, place)) check(false, path, message);
   }
 }
 

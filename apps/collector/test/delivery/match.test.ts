@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Match, match, routingOf } from "../../src/delivery/match.js";
+import { parseJson } from "../../src/messages/parse-json.js";
 import type { DestinationDocument, SourceDocument } from "../../src/store/documents.js";
 import type { Offset, StoredMessage } from "../../src/store/store.js";
 
@@ -163,22 +164,28 @@ describe("match", () => {
   });
 
   it("takes fields out without touching the message, which other destinations get whole", () => {
-    const message = { properties: { email: "a@b.c", plan: "pro", deep: { x: 1, y: 2 } } };
+    const message = {
+      properties: { email: "a@b.c", plan: "pro", deep: { x: 1, y: 2 }, "utm.source": "mail" },
+    };
     const original = stored(message);
     const routing = routingOf(
       "dst_1",
       document({
         filters: [
-          { action: { kind: "remove", paths: ["properties.email", "properties.deep.x", "no.such"] } },
+          {
+            action: {
+              kind: "remove",
+              paths: ["properties.email", "properties.deep.x", "properties.utm.source", "no.such"],
+            },
+          },
         ],
       }),
       { name: "Webhooks", sources: ["server"], historical: { accepted: true } },
       new Map(),
     );
-    expect(match(original, routing, false)).toMatchObject({
-      kind: "deliver",
-      message: { properties: { plan: "pro", deep: { y: 2 } }, event: "Ordered" },
-    });
+    const matched = match(original, routing, false);
+    expect(matched).toMatchObject({ kind: "deliver", message: { event: "Ordered" } });
+    expect(matched.kind === "deliver" && matched.message.properties).toEqual({ plan: "pro", deep: { y: 2 } });
     expect(original.message.properties).toEqual(message.properties);
   });
 
@@ -208,9 +215,27 @@ describe("match", () => {
     [{ path: "properties.total", is: "less", value: "10" }, false],
     [{ path: "properties.plan", is: "in", value: ["pro", "free"] }, true],
     [{ path: "properties.__proto__.x", is: "exists" }, false],
+    [{ path: "properties.nothing", is: "exists" }, false],
+    [{ path: "properties.nothing", is: "exists", value: false }, true],
+    [{ path: "properties.price", is: "less", value: 10 }, true],
+    [{ path: "properties.at", is: "less", value: "2026-01-01T00:00:00Z" }, true],
+    [{ path: "properties.plan", is: "less", value: "2026-01-01" }, false],
+    [{ path: "properties.account", is: "equals", value: 9007199254740992 }, true],
+    [{ path: "properties.account", is: "greater", value: 100 }, true],
+    [{ path: "properties.utm.source", is: "equals", value: "mail" }, true],
   ])("drops where %j", (condition, holds) => {
     const filters = [{ kinds: ["track"], where: [condition], action: { kind: "drop" } }];
-    const message = { properties: { plan: "pro", total: 9, tags: ["a", "b"] } };
+    const properties = {
+      plan: "pro",
+      total: 9,
+      tags: ["a", "b"],
+      nothing: null,
+      price: "9",
+      at: "2026-01-01T01:00:00+02:00",
+      account: parseJson("9007199254740993"),
+      "utm.source": "mail",
+    };
+    const message = { properties };
     expect(ask({ message, document: { filters } as object }).kind).toBe(holds ? "filtered" : "deliver");
   });
 });

@@ -1,11 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type {
-  DestinationInput,
-  DestinationPatch,
-  DestinationStatusView,
-  DestinationView,
-  FilterRuleView,
-  TestSendView,
+import {
+  COMPARISONS,
+  type DestinationInput,
+  type DestinationPatch,
+  type DestinationStatusView,
+  type DestinationView,
+  type FilterRuleView,
+  type TestSendView,
 } from "@sluice/protocol";
 import { connectedSources } from "../../delivery/connections.js";
 import type { Catalog } from "../../destinations/catalog.js";
@@ -28,11 +29,7 @@ const FilterRule = Type.Object(
       Type.Array(
         Type.Object({
           path: Type.String({ description: "Such as `properties.plan`" }),
-          is: Type.Union(
-            (["equals", "not_equals", "exists", "contains", "less", "greater", "in"] as const).map((is) =>
-              Type.Literal(is),
-            ),
-          ),
+          is: Type.Union(COMPARISONS.map((is) => Type.Literal(is))),
           value: Type.Optional(Type.Unknown()),
         }),
       ),
