@@ -9,6 +9,7 @@ import type { AdminContext } from "./context.js";
 import type { Endpoint, EndpointAnswer } from "./endpoint.js";
 import type { GuessLimit } from "./guess-limit.js";
 import type { Idempotency } from "./idempotency.js";
+import type { KnownToken } from "./tokens.js";
 
 /** What all endpoints of one collector share. */
 export interface ServingParts {
@@ -26,8 +27,12 @@ export function serveEndpoint(
   { context, guesses, audit, idempotency }: ServingParts,
 ): Handler {
   const handle = async (request: HttpRequest): Promise<HttpAnswer> => {
-    const token = authenticate(request, context.tokens, guesses, context.clock);
-    if (endpoint.access === "write" && token.access !== "full") throw new CollectorError("forbidden");
+    const permitted = (): KnownToken => {
+      const token = authenticate(request, context.tokens, guesses, context.clock);
+      if (endpoint.access === "write" && token.access !== "full") throw new CollectorError("forbidden");
+      return token;
+    };
+    permitted();
     request.vouch();
     const querySchema = endpoint.query ?? NO_QUERY;
     const query = readQuery(querySchema, request.query);
@@ -40,6 +45,8 @@ export function serveEndpoint(
       // A client may send `{}` where nothing is asked; left unread it would cost the connection.
       await request.readBody(ADMIN_BODY_BYTES);
     }
+    // It may have been revoked while the body came in.
+    const token = permitted();
     const ifMatch = readIfMatch(request.headers["if-match"]);
     const asked = {
       params: request.params,

@@ -168,7 +168,11 @@ describe("a request that came in before its write key was deleted", () => {
   test("is refused when its body ends after the deletion was answered", async () => {
     const { body } = await world.api("POST", `/sources/${world.sourceId}/write-keys`);
     const key: string = body.writeKeys.at(-1).key;
-    const request = openRequest(key, '{"type":"page","userId":"u1","messageId":"late"}');
+    const request = openRequest({
+      line: "POST /v1/page HTTP/1.1",
+      authorization: `Basic ${btoa(`${key}:`)}`,
+      body: '{"type":"page","userId":"u1","messageId":"late"}',
+    });
     await request.begin();
     const { status } = await world.api("DELETE", `/sources/${world.sourceId}/write-keys/${key}`);
     expect(status).toBe(204);
@@ -177,14 +181,36 @@ describe("a request that came in before its write key was deleted", () => {
   });
 });
 
+describe("a request that came in before its token was revoked", () => {
+  test("is refused when its body ends after the revocation was answered", async () => {
+    const { body } = await world.api("POST", "/tokens", { name: "short-lived" });
+    const request = openRequest({
+      line: "POST /api/v1/sources HTTP/1.1",
+      authorization: `Bearer ${body.token}`,
+      body: '{"name":"Late"}',
+    });
+    await request.begin();
+    expect((await world.api("DELETE", `/tokens/${body.id}`)).status).toBe(204);
+    expect(await request.end()).toContain("401");
+    const { body: list } = await world.api("GET", "/sources");
+    expect(list.items.map(({ name }: { name: string }) => name)).not.toContain("Late");
+  });
+});
+
+interface OpenRequest {
+  readonly line: string;
+  readonly authorization: string;
+  readonly body: string;
+}
+
 /** A request whose head and first byte are sent with `begin`, the rest with `end`, which resolves with the status line. */
-function openRequest(key: string, body: string) {
+function openRequest({ line, authorization, body }: OpenRequest) {
   const { hostname, port } = new URL(world.collector.url);
   const socket = connect(Number(port), hostname);
   const head = [
-    "POST /v1/page HTTP/1.1",
+    line,
     `Host: ${hostname}`,
-    `Authorization: Basic ${btoa(`${key}:`)}`,
+    `Authorization: ${authorization}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Expect: 100-continue",
     "Connection: close",
