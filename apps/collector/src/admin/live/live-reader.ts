@@ -47,8 +47,8 @@ const HEARTBEAT_MS = 15_000;
 const MOST_REMEMBERED = 5_000;
 
 /**
- * Sends one reader what happens, until it goes. Messages come from the log, decoded once for all readers, so one that is
- * slow costs no memory: it only falls behind. Outcomes wait in a bounded queue.
+ * Sends one reader what happens, until it goes. Messages come from the log, decoded once for the readers at its end, so one that
+ * is slow costs no memory: it only falls behind. Outcomes wait in a bounded queue.
  */
 export async function readLive({
   store,
@@ -121,7 +121,7 @@ export async function readLive({
       return false;
     }
     const after = cursor;
-    const rest = stretch.messages.filter(({ stored }) => stored.offset > after);
+    const rest = stretch.messages().filter(({ stored }) => stored.offset > after);
     const turn = rest.slice(0, MESSAGES_A_TURN);
     for (const message of turn) {
       cursor = message.stored.offset;
