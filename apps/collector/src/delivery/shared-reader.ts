@@ -27,14 +27,30 @@ export interface SharedReader {
 const READ_LIMITS = { messages: 500, bytes: 512 * 1_024 } as const;
 /** Readings kept for the next consumer that comes by; consumers at the log's end come within a commit of each other. */
 const KEPT_READINGS = 8;
+/** Bytes of batches whose messages are kept decoded: those may be twenty times as large. */
+const KEPT_DECODED_BYTES = 2 * 1_024 * 1_024;
 
 export function sharedReader(log: Pick<EventLog, "read">): SharedReader {
   const readings = new Map<Offset, Promise<readonly ReadBatch[]>>();
+  /** Oldest first. */
+  const decoded: DecodedBatch[] = [];
+  let decodedBytes = 0;
+  const keepDecoded = (batch: DecodedBatch): void => {
+    decoded.push(batch);
+    decodedBytes += batch.bytes;
+    while (decodedBytes > KEPT_DECODED_BYTES && decoded.length > 1) {
+      const oldest = decoded.shift();
+      oldest?.forget();
+      decodedBytes -= oldest?.bytes ?? 0;
+    }
+  };
   return {
     read(after) {
       const kept = readings.get(after);
       if (kept !== undefined) return kept;
-      const reading = log.read(after, READ_LIMITS).then((batches) => batches.map(readBatch));
+      const reading = log
+        .read(after, READ_LIMITS)
+        .then((batches) => batches.map((batch) => readBatch(batch, keepDecoded)));
       readings.set(after, reading);
       // The log's end is another place a moment later, and a failed reading may go well then.
       reading.then(
@@ -68,15 +84,30 @@ export async function* messagesOf(
   }
 }
 
-function readBatch(batch: StoredBatch): ReadBatch {
+/** A batch whose messages are kept decoded. */
+interface DecodedBatch {
+  readonly bytes: number;
+  /** They are decoded anew when they are asked for again. */
+  forget(): void;
+}
+
+function readBatch(batch: StoredBatch, keepDecoded: (batch: DecodedBatch) => void): ReadBatch {
   let decoded: readonly StoredMessage[] | undefined;
   return {
     sourceId: batch.sourceId,
     ...(batch.onlyDestinations === undefined ? {} : { onlyDestinations: batch.onlyDestinations }),
     last: offsetAt(batch.first, lastMessageIndex(batch)),
     messages() {
-      decoded ??= decodeBatch(batch);
-      return decoded;
+      if (decoded !== undefined) return decoded;
+      const messages = decodeBatch(batch);
+      decoded = messages;
+      keepDecoded({
+        bytes: batch.body.byteLength,
+        forget: () => {
+          decoded = undefined;
+        },
+      });
+      return messages;
     },
   };
 }

@@ -55,14 +55,14 @@ export async function missedOutcomes(
     }),
   );
   const deliveries = ofStates.flatMap((of) => of.deliveries).sort((a, b) => a.atMs - b.atMs);
-  const events = await Promise.all(
-    deliveries.map(async (delivery) => {
-      const stored = await log.get(delivery.offset);
-      return stored === undefined || !byMessage(stored) ? undefined : outcomeOf(delivery, stored.messageId);
-    }),
-  );
+  const events: OutcomeEvent[] = [];
+  // One after the other: each is read with its whole request, which may be large.
+  for (const delivery of deliveries) {
+    const stored = await log.get(delivery.offset);
+    if (stored !== undefined && byMessage(stored)) events.push(outcomeOf(delivery, stored.messageId));
+  }
   return {
-    events: events.filter((event) => event !== undefined),
+    events,
     more: ofStates.reduce((sum, of) => sum + of.more, 0),
     isMinimum: ofStates.some((of) => of.isMinimum),
   };
