@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@sluice/resilience";
@@ -54,6 +54,43 @@ describe("a file destination", () => {
         issues: [{ path: "settings.fileName" }],
       });
     }
+  });
+
+  it("takes no name that a rotated file has, whoever it belongs to", async () => {
+    const type = fileType({ clock: systemClock, folder });
+    for (const fileName of ["x.jsonl.1", "x.12", "a.1.2"])
+      expect(await type.parseSettings({ fileName }, undefined)).toMatchObject({
+        ok: false,
+        issues: [
+          { path: "settings.fileName", message: expect.stringContaining("rotated files are named so") },
+        ],
+      });
+    expect(await type.parseSettings({ fileName: "x.1.jsonl" }, undefined)).toMatchObject({ ok: true });
+  });
+
+  it("shares its file with other destinations of that name: every line is there after a rotation", async () => {
+    const type = fileType({ clock: systemClock, folder });
+    const settings = { fileName: "out.jsonl", maxBytes: 2_000, maxFiles: 100 };
+    const destinations = await Promise.all([type.open(settings), type.open(settings)]);
+    const ids = Array.from({ length: 60 }, (_, i) => `m${i}`);
+    for (const [i, id] of ids.entries()) await destinations[i % 2]?.deliver(message(id), round);
+    await destinations[0]?.close();
+    expect(await destinations[0]?.deliver(message("late"), round)).toMatchObject({ kind: "retry" });
+    await destinations[1]?.deliver(message("last"), round);
+    await destinations[1]?.close();
+    const files = await readdir(folder);
+    expect(files.length).toBeGreaterThan(2);
+    let lines = 0;
+    for (const file of files) {
+      const text = await readFile(join(folder, file), "utf8");
+      expect(text.length).toBeLessThanOrEqual(2_000);
+      expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600);
+      lines += text.trimEnd().split("\n").length;
+    }
+    expect(lines).toBe(ids.length + 1);
+    const again = await type.open(settings);
+    expect(await again.deliver(message("again"), round)).toMatchObject({ kind: "delivered" });
+    await again.close();
   });
 
   it("is a failure that is retried when the file cannot be written", async () => {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { isPlainObject, KB, webhookPayload } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { DestinationType, SettingsIssue } from "../destination.js";
-import { openRotatingFile } from "./rotating-file.js";
+import { sharedFiles } from "./shared-files.js";
 
 export interface FileSettings {
   /** A plain file name in the exports folder. */
@@ -19,8 +19,11 @@ export const FILE_DEFAULTS = {
   maxFiles: 10,
 } as const;
 
-/** No folder, no hidden file: an administrator of the collector is none of the machine. */
-const FILE_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
+/**
+ * No folder and no hidden file: an administrator of the collector is not an administrator of the machine. No number at the end: `x.jsonl.1`
+ * is the name of a rotated `x.jsonl`, which may be another destination's.
+ */
+const FILE_NAME = /^(?!.*\.[0-9]+$)[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
 
 const SCHEMA: object = {
   type: "object",
@@ -51,6 +54,7 @@ const SCHEMA: object = {
 
 /** Appends each message as a line of JSON to a file of the exports folder, synced before it counts as delivered. */
 export function fileType(deps: { readonly clock: Clock; readonly folder: string }): DestinationType {
+  const files = sharedFiles();
   return {
     type: "file",
     name: "File",
@@ -93,7 +97,7 @@ export function fileType(deps: { readonly clock: Clock; readonly folder: string 
         fileName: take(
           "fileName",
           (value) => typeof value === "string" && FILE_NAME.test(value),
-          "a plain file name (letters, digits, dot, dash, underscore), without folders",
+          "a plain file name (letters, digits, dot, dash, underscore), without folders and without a number at its end such as `.1`: rotated files are named so",
         ),
         maxBytes: take(
           "maxBytes",
@@ -112,7 +116,7 @@ export function fileType(deps: { readonly clock: Clock; readonly folder: string 
     async open(kept) {
       const settings = kept as FileSettings;
       const path = join(deps.folder, settings.fileName);
-      const file = await openRotatingFile({ path, maxBytes: settings.maxBytes, maxFiles: settings.maxFiles });
+      const file = await files.open({ path, maxBytes: settings.maxBytes, maxFiles: settings.maxFiles });
       return {
         // Lines that are written at one moment share one sync.
         flow: { concurrency: 500, order: "none" },

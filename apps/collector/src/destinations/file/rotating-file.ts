@@ -25,7 +25,8 @@ export async function openRotatingFile({
   maxBytes,
   maxFiles,
 }: RotatingFileOptions): Promise<RotatingFile> {
-  await mkdir(dirname(path), { recursive: true });
+  // People's data: for the owner alone.
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   let { handle, size } = await openAtEnd(path);
   let waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
@@ -95,7 +96,7 @@ export async function openRotatingFile({
 
 /** Opens for appending; a last line that a crash cut short is ended, so that the next is a line of its own. */
 async function openAtEnd(path: string): Promise<{ handle: FileHandle; size: number }> {
-  const handle = await open(path, "a+");
+  const handle = await open(path, "a+", 0o600);
   let { size } = await handle.stat();
   if (size > 0) {
     const last = Buffer.alloc(1);
