@@ -1,219 +1,189 @@
 import {
-  appendFileSync,
   closeSync,
   existsSync,
   fsyncSync,
-  ftruncateSync,
+  linkSync,
+  mkdirSync,
   openSync,
-  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
 } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { CollectorError, StorageUnavailable } from "../../errors.js";
-import { decodeBatch } from "../../messages/decode-batch.js";
 import { checkNode } from "./check-node.js";
-import { checkRow, decodeRow, type LogRow, MetaWriter } from "./log-row.js";
-import { mendRow } from "./mend-row.js";
-import { TUNING_DEFAULTS } from "./tuning.js";
-import { endOf } from "./worker/log.js";
-import { Segments } from "./worker/segments.js";
+import { nextFreeName } from "./next-free-name.js";
+import type { RepairedRows } from "./repair/repair-rows.js";
 
-interface Stretch {
-  /** The offset of its first message. */
-  readonly first: number;
-  /** The offset after its last one. */
-  readonly end: number;
-}
+export type { DamagedStretch } from "./repair/repair-rows.js";
 
-/** A stretch of the log whose bytes are not those that were written. */
-export interface DamagedStretch extends Stretch {
-  /** How many messages were in it, as the indexes tell. */
-  readonly messages: number;
-  /** Ids of the messages that were in it, as far as its bytes still tell; one of them may be damaged itself. */
-  readonly messageIds: readonly string[];
-}
-
-export interface RepairReport {
-  /** Rows of the log that were read. */
-  readonly rows: number;
-  /** Rows of which one bit was wrong: it has been put right, and nothing of them is lost. */
-  readonly mended: readonly Stretch[];
-  readonly damaged: readonly DamagedStretch[];
-  /** The file that has the bytes of all these rows as they were found; absent where there were none. */
-  readonly keptIn?: string;
+export interface RepairReport extends RepairedRows {
+  /** What else is lost, a sentence each; absent where nothing is. */
+  readonly lost?: readonly string[];
+  /** What is derived from the messages and was made again, or will be at the next start; absent where nothing had to be. */
+  readonly rebuilt?: readonly string[];
+  /** The damaged files as they were found, under their new names; absent where none was replaced. */
+  readonly setAside?: readonly string[];
 }
 
 /** JSON lines; a stretch that is missing altogether has no bytes, and a row that was mended no text: it stands in the log. */
 const KEPT_FILE = "damaged-rows.jsonl";
-
-/** Stands where messages stood that cannot be read: no reader finds a message in it. */
-const NOTHING = new TextEncoder().encode("null");
+/** The folder in which a new database is put together. What a killed run left there is of no use. */
+const DRAFT_FOLDER = "repair.draft";
 
 /**
- * Reads a stopped collector's whole log. A row of which one bit is wrong is mended. What is damaged further, or missing, is taken
- * out, after its bytes were written to a file beside the database; offsets, and the ids known to dedupe, stay. Then the folder can be opened, and no destination stops at it.
- * Rejects with `StorageUnavailable` where the folder cannot be opened at all, or a collector has it.
+ * Checks every file and table of a stopped collector's folder, puts right what can be, and takes out what cannot so that the rest can be used.
+ *
+ * Where the database's structure is damaged, every row that can be read goes into a new one, which takes its place at once when it is
+ * whole; the damaged file is kept beside it. What is derived (indexes, profiles) is made again. Rows of the log of which one bit is wrong are
+ * mended; others are taken out after their bytes were written to a file. Can be run again at any time, also after it was killed.
+ * Rejects with `StorageUnavailable` where a collector has the folder, or a newer version wrote it.
  */
-export async function repairStore({ directory }: { readonly directory: string }): Promise<RepairReport> {
+export async function repairStore({
+  directory,
+  nowMs = Date.now(),
+}: {
+  readonly directory: string;
+  /** When restored retries are due. Default: now. */
+  readonly nowMs?: number;
+}): Promise<RepairReport> {
   checkNode();
-  // Not before it is needed: Node.js 22 warns of its SQLite where it is loaded.
-  const { CannotOpen, DATABASE_FILE, openDatabase } = await import("./worker/database.js");
-  if (!existsSync(join(directory, DATABASE_FILE))) {
-    throw new CollectorError("not_found", `there is no data folder at ${directory}`);
+  // Not before they are needed: Node.js 22 warns of its SQLite where it is loaded.
+  const { CannotOpen, DATABASE_FILE, isDamage } = await import("./worker/database.js");
+  const { repairProfiles } = await import("./repair/repair-profiles.js");
+  const file = join(directory, DATABASE_FILE);
+  if (!existsSync(file)) throw new CollectorError("not_found", `there is no data folder at ${directory}`);
+  if (statSync(file).size === 0 && !existsSync(`${file}-wal`)) {
+    throw new StorageUnavailable(
+      `${file} is empty: there is nothing in it to repair. Restore it from a backup, or move the whole folder away to begin anew`,
+    );
   }
-  let database: DatabaseSync;
+  rmSync(join(directory, DRAFT_FOLDER), { recursive: true, force: true });
+  let store: Repaired;
   try {
-    database = openDatabase(directory, "FULL");
+    store = await repairInPlace(directory);
   } catch (error) {
-    throw error instanceof CannotOpen ? new StorageUnavailable(error.message, error) : error;
+    if (!isDamage(error))
+      throw error instanceof CannotOpen ? new StorageUnavailable(error.message, error) : error;
+    store = await copyAnew(directory, nowMs);
   }
+  const profiles = repairProfiles(directory);
+  const setAside = [...store.setAside, ...(profiles === undefined ? [] : [profiles])];
+  const rebuilt = [
+    ...store.rebuilt,
+    ...(profiles === undefined ? [] : ["the profiles: the next start makes them again from the log"]),
+  ];
+  return {
+    ...store.rows,
+    ...(store.lost.length === 0 ? {} : { lost: store.lost }),
+    ...(rebuilt.length === 0 ? {} : { rebuilt }),
+    ...(setAside.length === 0 ? {} : { setAside }),
+  };
+}
+
+interface Repaired {
+  readonly rows: RepairedRows;
+  readonly lost: readonly string[];
+  readonly rebuilt: readonly string[];
+  readonly setAside: readonly string[];
+}
+
+/** Throws a `CannotOpen` or SQLite's error where the database's structure is damaged. */
+async function repairInPlace(directory: string): Promise<Repaired> {
+  const { openDatabase, checkStructure } = await import("./worker/database.js");
+  const database = openDatabase(directory, "FULL");
   try {
-    const segments = new Segments(database, {
-      directory,
-      dedupeWindowMs: Number.MAX_SAFE_INTEGER,
-      rejectionsKept: 0,
-      retention: {},
-      tuning: TUNING_DEFAULTS,
-    });
-    const { rows, mended, found } = readAll(database, segments);
-    if (mended.length === 0 && found.length === 0) return { rows, mended: [], damaged: [] };
-    const keptIn = join(directory, KEPT_FILE);
-    const damaged = found.map((stretch) => ({
-      ...stretch,
-      messageIds: readableIds(rowAt(database, stretch.first)),
-    }));
-    const lines = [
-      ...mended.map((row) => ({ ...stretchOf(row), isMended: true, ...bytesOf(rowAt(database, row.first)) })),
-      ...damaged.map((stretch) => ({ ...stretch, ...bytesOf(rowAt(database, stretch.first), "with text") })),
-    ];
-    keep(keptIn, lines);
-    database.exec("BEGIN IMMEDIATE");
-    for (const row of mended) putRow(database, row);
-    const report = damaged.map((stretch) => {
-      const { first, end } = stretch;
-      const messages = segments.forget(first, end);
-      putRow(database, emptyRow(database, first, end, segments.timeOf(first)));
-      return { ...stretch, messages };
-    });
-    database.exec("COMMIT");
-    return { rows, mended: mended.map(stretchOf), damaged: report, keptIn };
+    checkStructure(database, directory);
+    return { ...(await repairTables(database, directory)), setAside: [] };
   } finally {
     database.close();
   }
 }
 
-interface Findings {
-  readonly rows: number;
-  /** As they are to be. */
-  readonly mended: readonly LogRow[];
-  /** What cannot be mended. */
-  readonly found: readonly Stretch[];
+async function repairTables(database: DatabaseSync, directory: string): Promise<Omit<Repaired, "setAside">> {
+  const { checkContents } = await import("./repair/check-contents.js");
+  const { checkLogIndex } = await import("./repair/index-log.js");
+  const { repairRows } = await import("./repair/repair-rows.js");
+  database.exec("BEGIN IMMEDIATE");
+  const lost = checkContents(database);
+  const index = checkLogIndex(database);
+  database.exec("COMMIT");
+  const rows = repairRows(database, join(directory, KEPT_FILE), index.isRebuilt);
+  const rebuilt = index.isRebuilt ? ["the log's index of ids, users and types"] : [];
+  return { rows, lost: [...lost, ...index.lost], rebuilt };
 }
 
-function readAll(database: DatabaseSync, segments: Segments): Findings {
-  const mended: LogRow[] = [];
-  const found: Stretch[] = [];
-  /** Where the row begins that is damaged and whose end the next row tells. */
-  let damagedFrom: number | undefined;
-  let rows = 0;
-  let end = segments.start;
-  const statement = database.prepare(
-    "SELECT first, meta, body FROM log_rows WHERE first >= ? ORDER BY first",
-  );
-  for (const raw of statement.iterate(segments.start)) {
-    const row = raw as unknown as LogRow;
-    rows += 1;
-    if (damagedFrom !== undefined) found.push({ first: damagedFrom, end: row.first });
-    else if (row.first > end) found.push({ first: end, end: row.first });
-    let rowEnd = endOfSound(row);
-    if (rowEnd === undefined) {
-      const mendedRow = mendRow(row);
-      rowEnd = mendedRow && endOfSound(mendedRow);
-      if (mendedRow !== undefined) mended.push(mendedRow);
-    }
-    damagedFrom = rowEnd === undefined ? row.first : undefined;
-    end = rowEnd ?? end;
-  }
-  const last = damagedFrom ?? end;
-  if (last < segments.end) found.push({ first: last, end: segments.end });
-  return { rows, mended, found };
-}
-
-/** The offset after a row's last message; undefined where the row is damaged. */
-function endOfSound(row: LogRow): number | undefined {
+/** Puts a new database together from what can be read of the damaged one, and exchanges the two. */
+async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
+  const { DATABASE_FILE, openDatabase, syncDirectory } = await import("./worker/database.js");
+  const { SCHEMA_STEPS } = await import("./worker/schema.js");
+  const { bringInLog } = await import("./repair/bring-in-log.js");
+  const { DatabaseFile } = await import("./repair/database-file.js");
+  const { restoreRows } = await import("./repair/restore-rows.js");
+  const { salvage } = await import("./repair/salvage.js");
+  const file = join(directory, DATABASE_FILE);
+  const draft = join(directory, DRAFT_FOLDER);
+  const damaged = openSync(file, "r+");
+  // Held where SQLite can still open the file: no collector begins to write to it meanwhile.
+  const lock = tryOpen(() => openDatabase(directory, "FULL"));
   try {
-    checkRow(row);
-    return endOf(decodeRow(row));
+    lock?.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    bringInLog(file, damaged);
+    const source = new DatabaseFile(damaged);
+    const steps = source.layout === 0 ? SCHEMA_STEPS : SCHEMA_STEPS.slice(0, source.layout);
+    mkdirSync(draft, { mode: 0o700 });
+    const older = openDatabase(draft, "NORMAL", steps);
+    let lost: string[];
+    try {
+      older.exec("PRAGMA synchronous = OFF");
+      const salvaged = salvage(source, older);
+      older.exec("BEGIN IMMEDIATE");
+      lost = restoreRows(older, salvaged, nowMs);
+      older.exec("COMMIT");
+    } finally {
+      older.close();
+    }
+    const database = openDatabase(draft, "NORMAL");
+    let repaired: Omit<Repaired, "setAside">;
+    try {
+      repaired = await repairTables(database, directory);
+    } finally {
+      database.close();
+    }
+    sync(join(draft, DATABASE_FILE));
+    syncDirectory(draft);
+    const kept = nextFreeName(`${file}.damaged`);
+    linkSync(file, kept);
+    syncDirectory(directory);
+    renameSync(join(draft, DATABASE_FILE), file);
+    syncDirectory(directory);
+    rmSync(draft, { recursive: true, force: true });
+    return {
+      ...repaired,
+      lost: [...lost, ...repaired.lost],
+      rebuilt: [...repaired.rebuilt, "SQLite's own indexes"],
+      setAside: [kept],
+    };
+  } finally {
+    lock?.close();
+    closeSync(damaged);
+  }
+}
+
+function tryOpen(open: () => DatabaseSync): DatabaseSync | undefined {
+  try {
+    return open();
   } catch {
     return undefined;
   }
 }
 
-function stretchOf(row: LogRow): Stretch {
-  return { first: row.first, end: endOf(decodeRow(row)) };
-}
-
-function rowAt(database: DatabaseSync, first: number): LogRow | undefined {
-  const statement = database.prepare("SELECT first, meta, body FROM log_rows WHERE first = ?");
-  return statement.get(first) as unknown as LogRow | undefined;
-}
-
-/** Where the requests cannot be parsed any more; what messages carry may be named so too. */
-const MESSAGE_ID = /"messageId"\s*:\s*"([^"\\]{1,99})"/g;
-
-function readableIds(row: LogRow | undefined): string[] {
-  if (row === undefined) return [];
+function sync(file: string): void {
+  const descriptor = openSync(file, "r+");
   try {
-    return decodeRow(row).flatMap((batch) =>
-      decodeBatch({ ...batch, sourceId: "" }).map(({ messageId }) => messageId),
-    );
-  } catch {
-    const text = Buffer.from(row.body).toString("utf8");
-    return Array.from(text.matchAll(MESSAGE_ID), ([, id]) => id ?? "");
-  }
-}
-
-/** A row as it was found; its requests' text is for people to read. */
-function bytesOf(row: LogRow | undefined, text?: "with text"): object {
-  if (row === undefined) return {};
-  const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
-  return {
-    meta: base64(row.meta),
-    body: base64(row.body),
-    ...(text === undefined ? {} : { text: Buffer.from(row.body).toString("utf8") }),
-  };
-}
-
-/** Appends to a file that only the owner can read, synced. Half a line, of a run that was cut short, is overwritten: that run changed nothing. */
-function keep(file: string, lines: readonly object[]): void {
-  const descriptor = openSync(file, "a+", 0o600);
-  try {
-    ftruncateSync(descriptor, readFileSync(descriptor).lastIndexOf("\n") + 1);
-    for (const line of lines) appendFileSync(descriptor, `${JSON.stringify(line)}\n`);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
-}
-
-function putRow(database: DatabaseSync, { first, meta, body }: LogRow): void {
-  database
-    .prepare("INSERT OR REPLACE INTO log_rows (first, meta, body) VALUES (?, ?, ?)")
-    .run(first, meta, body);
-}
-
-/** A row without messages, for the place of a stretch. */
-function emptyRow(database: DatabaseSync, first: number, end: number, receivedAtMs: number): LogRow {
-  const meta = new MetaWriter();
-  const { no } = database.prepare("SELECT min(no) AS no FROM sources").get() as { no: number };
-  meta.add({
-    sourceNo: no,
-    receivedAtMs,
-    flags: 0,
-    itemCount: end - first,
-    bodyBytes: NOTHING.length,
-    skipped: [],
-    extras: new Uint8Array(0),
-  });
-  return { first, meta: meta.seal(NOTHING), body: NOTHING };
 }

@@ -28,7 +28,7 @@ export interface Consumer {
 export type DamageListener = (error: unknown) => void;
 
 /** Before the id of a consumer that was removed and whose rows are still being deleted. No consumer's id begins so. */
-const REMOVED = "\0removed ";
+export const REMOVED = "\0removed ";
 /** What stands in the place of what was said about a purged message. */
 const REMOVED_TEXT = "(removed)";
 /** Rows that are deleted in one step. */

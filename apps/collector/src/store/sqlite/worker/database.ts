@@ -1,24 +1,37 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Synchronous } from "../tuning.js";
+import { DATABASE_FILE } from "./database-name.js";
+import { signsOfEmptiedStore } from "./emptied-store.js";
 import { SCHEMA_STEPS } from "./schema.js";
 
-export const DATABASE_FILE = "sluice.db";
+export { DATABASE_FILE } from "./database-name.js";
 
 /** "Slui" in ASCII: says that a database is one of ours. */
 const APPLICATION_ID = 0x536c7569;
 
-/** Why a data folder cannot be opened, in words for whoever started the collector. */
+/** Why a data folder cannot be opened, in words for the person who started the collector. */
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
   /** Another process has it, it is of a newer version or damaged: trying again does not help. */
   readonly final: boolean;
+  /** `sluice repair` helps. */
+  readonly isDamage: boolean;
 
-  constructor(reason: string, options: { final: boolean; cause?: unknown }) {
+  constructor(reason: string, options: { final: boolean; isDamage?: boolean; cause?: unknown }) {
     super(reason, { cause: options.cause });
     this.final = options.final;
+    this.isDamage = options.isDamage ?? false;
   }
+}
+
+/** The database cannot be read: which file, what that means, and what to do. */
+export function damagedDatabase(directory: string, reason: string, cause?: unknown): CannotOpen {
+  return new CannotOpen(
+    `${join(directory, DATABASE_FILE)} is damaged: ${reason}. Nothing was changed. Run \`sluice repair --data-dir ${directory}\`: it keeps every message and setting that can still be read, and names what is lost`,
+    { final: true, isDamage: true, cause },
+  );
 }
 
 /** Pages in the cache: enough for the inner pages of the largest log and a row or two. */
@@ -44,9 +57,13 @@ export function openDatabase(
   steps: readonly string[] = SCHEMA_STEPS,
 ): DatabaseSync {
   makeDirectory(directory);
+  checkEmptied(directory);
   const file = join(directory, DATABASE_FILE);
   let database: DatabaseSync | undefined;
   try {
+    makeOwnerOnly(file);
+    // Of one that a crash left behind: a new one gets the database's mode.
+    if (existsSync(`${file}-wal`)) makeOwnerOnly(`${file}-wal`);
     database = new DatabaseSync(file);
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     checkOwner(database, directory, steps.length);
@@ -58,6 +75,36 @@ export function openDatabase(
     database?.close();
     throw asCannotOpen(error, directory);
   }
+}
+
+/** A store that was emptied must not begin anew in silence: its messages, sources and tokens would be gone. */
+function checkEmptied(directory: string): void {
+  const signs = signsOfEmptiedStore(directory);
+  if (signs.length === 0) return;
+  const file = join(directory, DATABASE_FILE);
+  throw new CannotOpen(
+    `${file} is ${existsSync(file) ? "empty" : "missing"}, but the folder had one before (it has ${signs.join(", ")}): its messages, sources and tokens would be lost. Restore it from a backup; to begin anew instead, move the whole folder away`,
+    { final: true },
+  );
+}
+
+/** Before SQLite makes it: the write-ahead log, too, gets the mode that the database has. */
+export function makeOwnerOnly(file: string): void {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    // Never opened here: closing it would release the locks that this process has on it.
+    if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+  }
+}
+
+/** Throws where a table or an index is not as SQLite wrote it. Reads the whole file. */
+export function checkStructure(database: DatabaseSync, directory: string): void {
+  const { integrity_check: result } = database.prepare("PRAGMA integrity_check(1)").get() as {
+    integrity_check: string;
+  };
+  if (result !== "ok") throw damagedDatabase(directory, result);
 }
 
 function configure(database: DatabaseSync, synchronous: Synchronous): void {
@@ -83,7 +130,7 @@ function checkLength(database: DatabaseSync, file: string): void {
   const walBytes = existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0;
   // Pages that only the write-ahead log has are not in the file yet.
   if (walBytes === 0 && statSync(file).size < pages * pageBytes) {
-    throw new CannotOpen(`${file} is damaged: it is shorter than it says`, { final: true });
+    throw damagedDatabase(dirname(file), "it is shorter than it says");
   }
 }
 
@@ -153,11 +200,28 @@ export function syncDirectory(path: string): void {
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
+const DAMAGE: ReadonlySet<number> = new Set([SQLITE_CORRUPT, SQLITE_NOTADB]);
 
-function asCannotOpen(error: unknown, directory: string): CannotOpen {
+/** SQLite's result code; 0 where the error is not SQLite's. */
+function codeOf(error: unknown): number {
+  return ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+}
+
+/** Whether SQLite, or what opens its file, has thrown it: anything else that reading throws says that the contents are not as written. */
+export function isSqliteError(error: unknown): boolean {
+  return (
+    error instanceof CannotOpen || codeOf(error) !== 0 || (error as { code?: unknown }).code !== undefined
+  );
+}
+
+/** Whether an error says that the database's file is not as it was written. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof CannotOpen ? error.isDamage : DAMAGE.has(codeOf(error));
+}
+
+export function asCannotOpen(error: unknown, directory: string): CannotOpen {
   if (error instanceof CannotOpen) return error;
-  const code = (error as { errcode?: number }).errcode ?? 0;
-  switch (code & 0xff) {
+  switch (codeOf(error)) {
     case SQLITE_BUSY:
       return new CannotOpen(`the data folder ${directory} is in use by another process`, {
         final: true,
@@ -165,10 +229,7 @@ function asCannotOpen(error: unknown, directory: string): CannotOpen {
       });
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return new CannotOpen(`${join(directory, DATABASE_FILE)} is damaged: ${describe(error)}`, {
-        final: true,
-        cause: error,
-      });
+      return damagedDatabase(directory, describe(error), error);
     default:
       return new CannotOpen(`the data folder ${directory} cannot be opened: ${describe(error)}`, {
         final: false,

@@ -54,6 +54,14 @@ export class IdFilter {
     return new Uint8Array(this.words.buffer);
   }
 
+  has(hi: number, lo: number): boolean {
+    const at = blockOf(hi, this.#shift) * WORDS_A_BLOCK;
+    for (let word = 0; word < WORDS_A_BLOCK; word++) {
+      if (((this.words[at + word] ?? 0) & (1 << bitOf(lo, word))) === 0) return false;
+    }
+    return true;
+  }
+
   add(hi: number, lo: number): void {
     const at = blockOf(hi, this.#shift) * WORDS_A_BLOCK;
     for (let word = 0; word < WORDS_A_BLOCK; word++) {

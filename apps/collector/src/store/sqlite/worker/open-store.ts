@@ -8,7 +8,16 @@ import { clearTables } from "./clear-tables.js";
 import { Compaction } from "./compaction.js";
 import { ConsumerTables, type DamageListener } from "./consumers.js";
 import { asRefusal, isContained } from "./damage.js";
-import { CannotOpen, DATABASE_FILE, openDatabase, pageBytesOf } from "./database.js";
+import {
+  asCannotOpen,
+  CannotOpen,
+  DATABASE_FILE,
+  damagedDatabase,
+  describe,
+  isSqliteError,
+  openDatabase,
+  pageBytesOf,
+} from "./database.js";
 import { DeliveryList } from "./delivery-list.js";
 import { Documents } from "./documents.js";
 import { type HandledName, type Handlers, handlers, type Preparers, preparers } from "./handlers.js";
@@ -89,7 +98,9 @@ export class OpenStore {
       this.checkpoint();
     } catch (error) {
       database.close();
-      throw error;
+      throw isSqliteError(error)
+        ? asCannotOpen(error, options.directory)
+        : damagedDatabase(options.directory, describe(error), error);
     }
   }
 

@@ -26,7 +26,7 @@ export function resetLogFile(directory: string, validBytes = Number.POSITIVE_INF
   const copy = `${file}.new`;
   const from = openSync(file, "r");
   try {
-    const to = openSync(copy, "w");
+    const to = openSync(copy, "w", 0o600);
     try {
       const piece = new Uint8Array(PIECE_BYTES);
       for (let left = Math.min(statSync(file).size, validBytes); left > 0; ) {

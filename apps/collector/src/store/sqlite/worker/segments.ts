@@ -346,6 +346,13 @@ export class Segments {
     return maxMs + this.#options.dedupeWindowMs > nowMs;
   }
 
+  /** The parts of a stretch, each within one segment. */
+  split(first: number, end: number): { readonly first: number; readonly end: number }[] {
+    const starts = [...this.sealed, ...this.sealing, this.open].map((segment) => segment.first);
+    const cuts = [first, ...starts.filter((start) => start > first && start < end)];
+    return cuts.map((cut, i) => ({ first: cut, end: cuts[i + 1] ?? end }));
+  }
+
   /** When about the message at an offset was received. */
   timeOf(offset: number): number {
     const all = [...this.sealed, ...this.sealing, this.open];

@@ -161,6 +161,71 @@ export class Sidecars {
     return positions.reverse();
   }
 
+  /** Whether a look-up in what is stored of a segment would miss something that this one holds. For `repair-store.ts`. */
+  lacks(segment: OpenSegment): boolean {
+    const { no, ids, checks, classes, messages } = segment;
+    try {
+      if (this.#lacksEntries(no, IDS, ids) || this.#lacksEntries(no, USERS, segment.users)) return true;
+      const filter = this.filter(no);
+      if (messages > 0 && filter === undefined) return true;
+      const storedClasses = this.classes(no);
+      for (let position = 0; position < ids.length; position++) {
+        if (classes[position] === 0) continue;
+        if (storedClasses[position] !== classes[position]) return true;
+        if (filter?.has(ids.hi[position] ?? 0, ids.lo[position] ?? 0) === false) return true;
+      }
+      for (let part = 0; part * CHECKS_A_PART < checks.length; part++) {
+        const stored = this.#read(no, CHECKS + part);
+        for (let i = 0; i < CHECKS_A_PART; i++) {
+          const position = part * CHECKS_A_PART + i;
+          if (position >= ids.length || !ids.isSet(position)) continue;
+          if (stored === undefined || viewOf(stored).getUint32(i * 4, true) !== checks[position]) return true;
+        }
+      }
+      return false;
+    } catch {
+      // Its length is not one that was written.
+      return true;
+    }
+  }
+
+  #lacksEntries(segment: number, firstPart: number, column: HashColumn): boolean {
+    const hi = new Uint32Array(column.length);
+    const lo = new Uint32Array(column.length);
+    for (let part = 0; part < 1 << SPLIT_BITS; part++) {
+      let last = 0n;
+      for (const entry of this.#entries(segment, firstPart + part)) {
+        const entryHi = Number(entry >> 32n);
+        const position = Number(entry & BigInt(POSITION_MASK));
+        if (entry < last || entryHi >>> (32 - SPLIT_BITS) !== part || position >= column.length) return true;
+        hi[position] = entryHi;
+        lo[position] = Number(entry & 0xffffffffn) & ~POSITION_MASK;
+        last = entry;
+      }
+    }
+    for (let position = 0; position < column.length; position++) {
+      if (!column.isSet(position)) continue;
+      if (hi[position] !== column.hi[position]) return true;
+      if (((lo[position] ?? 0) ^ (column.lo[position] ?? 0)) >>> POSITION_BITS !== 0) return true;
+    }
+    return false;
+  }
+
+  #entries(segment: number, part: number): BigUint64Array {
+    const bytes = this.#read(segment, part);
+    return bytes === undefined ? new BigUint64Array(0) : new BigUint64Array(bytes.slice().buffer);
+  }
+
+  /** How many ids a segment still knows of which only the dedupe marks are left; 0 where its filter is lost. */
+  marks(segment: number): number {
+    if (this.#read(segment, FILTER) === undefined) return 0;
+    let count = 0;
+    for (let part = IDS; part < IDS + (1 << SPLIT_BITS); part++) {
+      count += Math.floor((this.#read(segment, part)?.length ?? 0) / 8);
+    }
+    return count;
+  }
+
   /** Leaves only what dedupe needs: ids, their third words, the filter. */
   dropAllButMarks(segment: number): void {
     const at = segment * PARTS_A_SEGMENT;

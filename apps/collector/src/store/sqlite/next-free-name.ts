@@ -1,0 +1,9 @@
+import { existsSync } from "node:fs";
+
+/** `file-1`, or the next number that is free. */
+export function nextFreeName(file: string): string {
+  for (let no = 1; ; no++) {
+    const name = `${file}-${no}`;
+    if (!existsSync(name)) return name;
+  }
+}

@@ -1,0 +1,9 @@
+import type { Value } from "./read-cells.js";
+
+/** About how much these values take. */
+export function bytesIn(values: readonly Value[]): number {
+  return values.reduce<number>(
+    (sum, value) => sum + (typeof value === "string" || value instanceof Uint8Array ? value.length : 8),
+    0,
+  );
+}

@@ -1,0 +1,114 @@
+import { fstatSync, readSync } from "node:fs";
+
+const MAGIC = "SQLite format 3\0";
+/** Page sizes that folders were made with. */
+const PAGE_SIZES = [16_384, 8192, 4096];
+const PTRMAP_ENTRY_BYTES = 5;
+const PTRMAP = { root: 1, free: 2, btree: 5 } as const;
+/** First byte of a b-tree page. */
+export const PAGE = { indexInterior: 2, tableInterior: 5, indexLeaf: 10, tableLeaf: 13 } as const;
+/** A tree is never this deep: a longer climb is a circle. */
+const MOST_LEVELS = 20;
+
+/**
+ * The pages of a SQLite file, read without SQLite: it refuses a file as a whole where one inner page is damaged. See
+ * https://sqlite.org/fileformat2.html. The file is one with auto-vacuum, as all of ours are.
+ */
+export class DatabaseFile {
+  readonly pageBytes: number;
+  readonly pageCount: number;
+  readonly #descriptor: number;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+    const { size } = fstatSync(descriptor);
+    this.pageBytes = pageBytesIn(descriptor, size);
+    // The last page may be cut short.
+    this.pageCount = Math.ceil(size / this.pageBytes);
+  }
+
+  /** From 1. What the file does not have is zero. */
+  page(no: number): Uint8Array {
+    const page = new Uint8Array(this.pageBytes);
+    readSync(this.#descriptor, page, 0, page.length, (no - 1) * this.pageBytes);
+    return page;
+  }
+
+  /** The schema version that `openDatabase` has written, or 0 where the header is lost. */
+  get layout(): number {
+    const page = this.page(1);
+    return hasMagic(page) ? new DataView(page.buffer).getUint32(60) : 0;
+  }
+
+  isPointerMap(no: number): boolean {
+    return no >= 2 && (no - 2) % this.#pagesAMap === 0;
+  }
+
+  /** Pages whose place a pointer map page tells, and itself. */
+  get #pagesAMap(): number {
+    return Math.floor(this.pageBytes / PTRMAP_ENTRY_BYTES) + 1;
+  }
+
+  #entry(no: number): { readonly type: number; readonly parent: number } {
+    const map = no - ((no - 2) % this.#pagesAMap);
+    const at = (no - map - 1) * PTRMAP_ENTRY_BYTES;
+    const bytes = new Uint8Array(PTRMAP_ENTRY_BYTES);
+    readSync(this.#descriptor, bytes, 0, bytes.length, (map - 1) * this.pageBytes + at);
+    return { type: bytes[0] ?? 0, parent: new DataView(bytes.buffer).getUint32(1) };
+  }
+
+  isFree(no: number): boolean {
+    return no > 2 && !this.isPointerMap(no) && this.#entry(no).type === PTRMAP.free;
+  }
+
+  /** The root of the tree that a b-tree page is in, as the pointer map tells; undefined where it does not. */
+  rootOf(no: number): number | undefined {
+    let page = no;
+    for (let level = 0; level < MOST_LEVELS && page > 2 && page <= this.pageCount; level++) {
+      if (this.isPointerMap(page)) return undefined;
+      const { type, parent } = this.#entry(page);
+      if (type === PTRMAP.root) return page;
+      if (type !== PTRMAP.btree) return undefined;
+      page = parent;
+    }
+    return undefined;
+  }
+}
+
+function hasMagic(page: Uint8Array): boolean {
+  return Buffer.from(page.buffer, page.byteOffset, 16).toString("latin1") === MAGIC;
+}
+
+function pageBytesIn(descriptor: number, size: number): number {
+  const head = new Uint8Array(100);
+  readSync(descriptor, head, 0, head.length, 0);
+  const told = new DataView(head.buffer).getUint16(16);
+  if (hasMagic(head) && told >= 512 && (told & (told - 1)) === 0) return told;
+  return PAGE_SIZES.reduce((best, candidate) =>
+    plausibility(descriptor, size, candidate) > plausibility(descriptor, size, best) ? candidate : best,
+  );
+}
+
+/** Pages are looked at up to this number, to tell their size. */
+const SAMPLED_PAGES = 1000;
+
+/** Higher where more pages begin as b-tree pages do, and where more of all do: half the size has many, of which half do. */
+function plausibility(descriptor: number, size: number, pageBytes: number): number {
+  const pages = Math.min(SAMPLED_PAGES, Math.floor(size / pageBytes));
+  let likely = 0;
+  for (let no = 2; no <= pages; no++) {
+    const head = new Uint8Array(8);
+    readSync(descriptor, head, 0, head.length, (no - 1) * pageBytes);
+    if (isTreePage(head, pageBytes)) likely += 1;
+  }
+  return pages === 0 ? 0 : (likely * likely * pageBytes) / pages;
+}
+
+/** Whether a page begins as a b-tree page. */
+export function isTreePage(page: Uint8Array, pageBytes: number): boolean {
+  const view = new DataView(page.buffer, page.byteOffset);
+  if (!Object.values<number>(PAGE).includes(page[0] ?? 0)) return false;
+  const cells = view.getUint16(3);
+  const contentAt = view.getUint16(5) || 65_536;
+  return contentAt <= pageBytes && 8 + 2 * cells <= contentAt;
+}

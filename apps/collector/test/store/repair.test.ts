@@ -1,0 +1,126 @@
+import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "@sluice/resilience";
+import { beforeAll, describe, expect, it } from "vitest";
+import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
+import { repairStore } from "../../src/store/sqlite/repair-store.js";
+import { idsBatch } from "./batches.js";
+import { copyFolder, type Damage, damage, makeFolder, placesIn } from "./damaged-folder.js";
+import { temporaryDirectories } from "./temporary-directory.js";
+import { verifyRepair } from "./verify-folder.js";
+
+const temporaryDirectory = temporaryDirectories();
+const stride = process.env.SLUICE_DAMAGED_PAGES;
+
+let made: string;
+const copy = (): string => copyFolder(made, join(temporaryDirectory(), "copy"), ["sluice.db"]);
+
+beforeAll(async () => {
+  made = temporaryDirectory();
+  await makeFolder(made);
+}, 120_000);
+
+describe("a database of which 4 KB are damaged", () => {
+  it.each<Damage>(["zeroed", "garbled"])(
+    "is repaired wherever that is, with everything that is elsewhere: %s",
+    { timeout: 1_800_000 },
+    async (how) => {
+      const places = placesIn(join(made, "sluice.db"), stride === undefined ? undefined : Number(stride));
+      expect(places.length).toBeGreaterThanOrEqual(16);
+      for (const { name, at } of places) {
+        const directory = copy();
+        damage(join(directory, "sluice.db"), at, how);
+        await verifyRepair(directory).catch((error: Error) => {
+          throw new Error(`${name}, ${how} at ${at}: ${error.message}`, { cause: error });
+        });
+      }
+    },
+  );
+
+  it("keeps the damaged file beside it, for its owner alone", async () => {
+    const directory = copy();
+    damage(join(directory, "sluice.db"), 0, "zeroed");
+    const { setAside, rebuilt } = await repairStore({ directory });
+    expect(setAside).toEqual([join(directory, "sluice.db.damaged-1")]);
+    expect(rebuilt).toEqual(["SQLite's own indexes"]);
+    expect(readdirSync(directory).sort()).toEqual(["sluice.db", "sluice.db.damaged-1"]);
+    for (const file of readdirSync(directory))
+      expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
+    damage(join(directory, "sluice.db"), 0, "zeroed");
+    expect((await repairStore({ directory })).setAside).toEqual([join(directory, "sluice.db.damaged-2")]);
+  });
+
+  it("is repaired after a repair that was killed, wherever that was", async () => {
+    const directory = copy();
+    const file = join(directory, "sluice.db");
+    damage(file, 0, "zeroed");
+    // The new one was under way.
+    mkdirSync(join(directory, "repair.draft"));
+    writeFileSync(join(directory, "repair.draft", "sluice.db"), "half of it");
+    // Before it took the damaged one's place.
+    linkSync(file, join(directory, "sluice.db.damaged-1"));
+    await verifyRepair(directory);
+    expect(existsSync(join(directory, "repair.draft"))).toBe(false);
+    // After it: what is left is removed.
+    mkdirSync(join(directory, "repair.draft"));
+    expect(await repairStore({ directory })).toMatchObject({ damaged: [] });
+    expect(existsSync(join(directory, "repair.draft"))).toBe(false);
+  });
+
+  it.each([
+    ["the header", 0],
+    ["the first page of a table", 3 * 16_384],
+  ])("has what only its write-ahead log has: %s is damaged", async (_place, at) => {
+    const directory = temporaryDirectory();
+    const tuning = { checkpointBytes: 1 << 30 };
+    const store = await openSqliteStore({ directory, clock: systemClock, tuning });
+    const ids = Array.from({ length: 300 }, (_, i) => `m${i}`);
+    for (const id of ids) await store.log.append(idsBatch([id]));
+    const crashed = copyFolder(directory, join(temporaryDirectory(), "crashed"), [
+      "sluice.db",
+      "sluice.db-wal",
+    ]);
+    await store.close();
+    damage(join(crashed, "sluice.db"), at, "zeroed");
+    await repairStore({ directory: crashed });
+    const after = await openSqliteStore({ directory: crashed, clock: systemClock });
+    expect((await after.log.append(idsBatch([...ids, "new"]))).duplicates).toHaveLength(300);
+    await after.close();
+    expect(await repairStore({ directory: crashed })).toMatchObject({ damaged: [] });
+  });
+});
+
+describe("a folder whose database is empty or missing", () => {
+  const open = (directory: string) => openSqliteStore({ directory, clock: systemClock });
+
+  it.each([
+    ["empty, beside a secret key", "sluice.db is empty", "secret.key", true],
+    ["missing, beside a secret key", "sluice.db is missing", "secret.key", false],
+    ["empty, beside profiles", "sluice.db is empty", "profiles.db", true],
+    ["missing, beside a write-ahead log", "sluice.db is missing", "sluice.db-wal", false],
+    ["missing, beside a damaged database", "sluice.db is missing", "sluice.db.damaged-1", false],
+  ])("is not begun anew: %s", async (_case, state, sign, isThere) => {
+    const directory = temporaryDirectory();
+    if (isThere) writeFileSync(join(directory, "sluice.db"), "");
+    writeFileSync(join(directory, sign), "something");
+    const refused = await open(directory).catch((error: Error) => error.message);
+    expect(refused).toContain(`${join(directory, state)}, but the folder had one before (it has ${sign})`);
+    expect(refused).toContain("Restore it from a backup; to begin anew instead, move the whole folder away");
+    expect(readdirSync(directory).sort()).toEqual([...(isThere ? ["sluice.db"] : []), sign].sort());
+  });
+
+  it("is begun anew where nothing shows that there was another", async () => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, "sluice.db"), "");
+    mkdirSync(join(directory, "exports"));
+    await (await open(directory)).close();
+  });
+
+  it("has nothing to repair", async () => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, "sluice.db"), "");
+    await expect(repairStore({ directory })).rejects.toThrow(/is empty: there is nothing in it to repair/);
+    copyFileSync(join(made, "sluice.db"), join(directory, "sluice.db"));
+    expect(await repairStore({ directory })).toMatchObject({ damaged: [] });
+  });
+});
