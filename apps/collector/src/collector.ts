@@ -14,11 +14,11 @@ import { startEngineThread } from "./audiences/engine-thread/start-engine-thread
 import { AUDIENCE_SOURCE_ID } from "./audiences/owed-message.js";
 import { startAudiences } from "./audiences/start-audiences.js";
 import type { CollectorConfig } from "./config.js";
-import { makeDataFolder } from "./data-folder.js";
+import { makeDataFolder, makeOwnerOnly } from "./data-folder.js";
 import { startDeletions } from "./deletions/start-deletions.js";
 import { type DeliveryPolicy, startDelivery } from "./delivery/start-delivery.js";
 import { createCatalog } from "./destinations/catalog.js";
-import { openSecretKey, secretBox } from "./destinations/secret-box.js";
+import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
 import { type FirstRun, firstRun, firstToken } from "./first-run.js";
 import { bufferBudget } from "./http/buffer-budget.js";
 import { healthRoutes, metricsRoute } from "./http/health-routes.js";
@@ -36,6 +36,7 @@ import type { ResolveHost } from "./sender/checked-connector.js";
 import { egressPolicy } from "./sender/egress-policy.js";
 import type { OpenEndpoint } from "./sender/endpoint.js";
 import { type Stages, stagesToClose } from "./stages.js";
+import { type DestinationDocument, DOCUMENT_KINDS } from "./store/documents.js";
 import { memoryProfileStore } from "./store/memory/profiles.js";
 import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
 import type { Store } from "./store/store.js";
@@ -114,6 +115,12 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const { keep } = stages;
 
   await makeDataFolder(dataDirectory);
+  const mended = await makeOwnerOnly(dataDirectory);
+  if (mended.length > 0)
+    logger.warn("other users of this machine could read files of the data folder; they no longer can", {
+      folder: dataDirectory,
+      files: mended,
+    });
   const retention =
     options.retention === undefined ? {} : await resolveRetention(options.retention, dataDirectory);
   if (options.store === undefined) announceRetention(logger, retention);
@@ -129,10 +136,18 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
     (it) => it.close(),
   );
   storeMetrics(store, metrics);
-  const key = await openSecretKey({
+  const { key, orphaned } = await openSecretKey({
     fromEnvironment: options.secretKey,
     file: join(dataDirectory, "secret.key"),
+    sealedFor: async () =>
+      (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination))
+        .filter(({ value }) => hasSealed(value))
+        .map(({ id }) => id),
   });
+  if (orphaned.length > 0)
+    logger.error("the secret key file was missing: enter the secrets of these destinations again", {
+      destinations: orphaned,
+    });
   const catalog = createCatalog({
     clock,
     secrets: secretBox(key),

@@ -1,5 +1,5 @@
-import { access, constants, mkdir, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { access, chmod, constants, lstat, mkdir, readdir, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
 
 /**
  * Makes the data folder where there is none, with those above it: its owner's alone, for messages are nobody else's to
@@ -16,6 +16,38 @@ export async function makeDataFolder(folder: string): Promise<void> {
   }
   if (!(await stat(path)).isDirectory())
     throw new Error(`The data folder ${path} cannot be used: it is a file`);
+}
+
+/** The collector's own files, by the beginning of their names, and its folders: nothing else in the data folder is touched. */
+const OWN =
+  /^(?:sluice\.db|profiles\.db|secret\.key|dev\.json|admin-token|listening\.json|damaged-rows\.jsonl|exports$|repair\.draft$)/;
+/** What others on the machine can do with a file. */
+const OTHERS = 0o077;
+
+/**
+ * Makes the collector's files in the data folder readable by their owner alone: an older version, a backup that was restored or an open
+ * umask may have left them open to others. Resolves with the paths, within the folder, whose mode was changed. The folder
+ * itself keeps its mode. Links are left alone, and so is everything on Windows.
+ */
+export async function makeOwnerOnly(folder: string): Promise<string[]> {
+  if (process.platform === "win32") return [];
+  const mended: string[] = [];
+  const visit = async (directory: string): Promise<void> => {
+    for (const name of (await readdir(directory)).sort()) {
+      const path = join(directory, name);
+      // Another process may remove a draft meanwhile.
+      const found = await lstat(path).catch(() => undefined);
+      if (found === undefined || !(found.isFile() || found.isDirectory())) continue;
+      if (directory === folder && !OWN.test(name)) continue;
+      if ((found.mode & OTHERS) !== 0) {
+        await chmod(path, found.mode & 0o700);
+        mended.push(relative(folder, path));
+      }
+      if (found.isDirectory()) await visit(path);
+    }
+  };
+  await visit(folder);
+  return mended;
 }
 
 async function make(path: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -30,6 +30,9 @@ describe("a secret box", () => {
 });
 
 describe("the secret key", () => {
+  const sealedFor = async (): Promise<string[]> => [];
+  const open = (file: string, destinations: readonly string[] = []) =>
+    openSecretKey({ file, sealedFor: async () => destinations });
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "sluice-key-"));
@@ -38,30 +41,57 @@ describe("the secret key", () => {
 
   it("is made once, in a file that only its owner reads, and found again", async () => {
     const file = join(folder, "secret.key");
-    const keys = await Promise.all([1, 2, 3].map(() => openSecretKey({ file })));
-    expect(new Set(keys.map((key) => Buffer.from(key).toString("hex"))).size).toBe(1);
+    const keys = await Promise.all([1, 2, 3].map(() => open(file)));
+    expect(new Set(keys.map(({ key }) => Buffer.from(key).toString("hex"))).size).toBe(1);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
   it("closes a file that others can read", async () => {
     const file = join(folder, "secret.key");
-    await openSecretKey({ file });
+    await open(file);
     await chmod(file, 0o644);
-    await openSecretKey({ file });
+    await open(file);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    ["empty", ""],
+    ["cut short", "c2hvcnQ=\n"],
+    ["zeroed", "\0".repeat(45)],
+  ])("names the destinations that need it where its file is %s", async (_case, text) => {
+    const file = join(folder, "secret.key");
+    await writeFile(file, text);
+    const refused = await open(file, ["dst_1", "dst_2"]).catch((error: Error) => error.message);
+    expect(refused).toContain(`The secret key file ${file} is damaged`);
+    expect(refused).toContain("The secrets of dst_1, dst_2 were sealed with it");
+    expect(refused).toContain("Restore the file from a backup");
+    expect(await readFile(file, "utf8")).toBe(text);
+  });
+
+  it("is made anew where its file is damaged and nothing is sealed with it", async () => {
+    const file = join(folder, "secret.key");
+    await writeFile(file, "");
+    const { key, orphaned } = await open(file);
+    expect([key.length, orphaned]).toEqual([32, []]);
+    expect((await open(file, ["dst_1"])).key).toEqual(key);
+    expect(await readdir(folder)).toEqual(["secret.key"]);
+  });
+
+  it("is made anew where its file is missing, and names the destinations whose secrets are lost", async () => {
+    expect((await open(join(folder, "secret.key"), ["dst_1"])).orphaned).toEqual(["dst_1"]);
   });
 
   it("comes from the environment where that has one, in hex or base64, and then is in no file", async () => {
     const key = randomBytes(32);
     const file = join(folder, "secret.key");
     for (const text of [key.toString("hex"), key.toString("base64"), key.toString("base64url")]) {
-      expect(Buffer.from(await openSecretKey({ fromEnvironment: text, file }))).toEqual(key);
+      expect(Buffer.from((await openSecretKey({ fromEnvironment: text, file, sealedFor })).key)).toEqual(key);
     }
     await expect(readFile(file)).rejects.toThrow("ENOENT");
   });
 
   it.each(["short", "x".repeat(44), "00".repeat(31)])("refuses %j from the environment", async (text) => {
-    await expect(openSecretKey({ fromEnvironment: text, file: join(folder, "k") })).rejects.toThrow(
+    await expect(openSecretKey({ fromEnvironment: text, file: join(folder, "k"), sealedFor })).rejects.toThrow(
       "SLUICE_SECRET_KEY must be 32 bytes",
     );
   });
