@@ -34,3 +34,8 @@ export type Answer =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly json: string }
   | { readonly id: number; readonly error: Failure };
+
+/** Told by the thread of itself: the file of profiles was damaged, and what it is called now. */
+export interface Notice {
+  readonly setAside: string;
+}

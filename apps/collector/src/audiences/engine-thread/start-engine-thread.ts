@@ -7,7 +7,7 @@ import type { StoredBatch } from "../../store/store.js";
 import { type ThreadRoom, threadLimits } from "../../store/thread-limits.js";
 import type { AudienceEngine } from "../engine.js";
 import type { Engine } from "../start-audiences.js";
-import type { Answer, Call, EngineThreadOptions, Failure } from "./calls.js";
+import type { Answer, Call, EngineThreadOptions, Failure, Notice } from "./calls.js";
 
 /** Of a step's messages hardly anything stays; the profiles that are kept in memory are bounded by number. */
 const ROOM: ThreadRoom = { youngMb: 24, oldMb: 512 };
@@ -98,7 +98,14 @@ export function startEngineThread(
     const worker = startThread(options);
     const running = { kind: "running", worker, waiting: new Map<number, Waiting>() } as const;
     let cause: unknown;
-    worker.on("message", (answer: Answer) => {
+    worker.on("message", (answer: Answer | Notice) => {
+      if ("setAside" in answer) {
+        logger.warn(
+          "profiles.db was damaged and is made again from the log; destinations are told again who is in each audience, and what only messages told that retention has dropped is lost",
+          { damagedFile: answer.setAside },
+        );
+        return;
+      }
       const one = running.waiting.get(answer.id);
       running.waiting.delete(answer.id);
       if ("result" in answer) one?.resolve(answer.result);

@@ -1,10 +1,20 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { openSqliteProfileStore } from "../../store/sqlite/profiles.js";
 import { AudienceEngine } from "../engine.js";
-import type { EngineThreadOptions } from "./calls.js";
+import type { EngineThreadOptions, Notice } from "./calls.js";
 import { serveEngine } from "./serve-engine.js";
 
 /** The thread of audiences: the engine and its SQLite file, away from the thread that answers requests. */
 if (parentPort === null) throw new Error("this file is a worker's");
+const port = parentPort;
 const { directory, ...options } = workerData as EngineThreadOptions;
-serveEngine(new AudienceEngine(openSqliteProfileStore({ directory }), options), parentPort);
+const profiles = openSqliteProfileStore({
+  directory,
+  onSetAside(keptAs, when) {
+    port.postMessage({ setAside: keptAs } satisfies Notice);
+    // The engine's memory belongs to the old file: the next call starts another thread.
+    if (when === "later") setImmediate(() => process.exit());
+  },
+});
+// JSON that cannot be read, for one: the file may be damaged where SQLite does not see it.
+serveEngine(new AudienceEngine(profiles, options), port, { onUnexpected: () => profiles.checkWhole() });

@@ -5,16 +5,25 @@ import { StorageUnavailable } from "../../errors.js";
 import { readPosition, writePosition } from "../page-cursor.js";
 import type { MemberRecord, OwedMessage, ProfileCommit, ProfileRecord, ProfileStore } from "../profiles.js";
 import { BEFORE_FIRST, type Offset } from "../store.js";
+import { areProfilesSound, PROFILES_FILE, setProfilesAside } from "./profiles-file.js";
 import { shrinkProfile } from "./shrink-profile.js";
-
-/** Profiles have a file of their own: their random writes neither slow the log's commits down nor wait for them. */
-export const PROFILES_FILE = "profiles.db";
+import { isDamage, makeOwnerOnly } from "./worker/database.js";
 
 export interface SqliteProfileStoreOptions {
   /** The data folder. */
   readonly directory: string;
   /** Pages kept in memory, in KiB. Default: 65,536 (64 MiB). */
   readonly cacheKib?: number;
+  /**
+   * Called when the file is damaged and was given another name. Where it was found at opening a new file is in its place; later, every
+   * call fails until the store is opened anew, since what its caller remembers is not in the new file.
+   */
+  readonly onSetAside?: (keptAs: string, when: "opening" | "later") => void;
+}
+
+export interface SqliteProfileStore extends ProfileStore {
+  /** Reads the whole file, and sets it aside where it is damaged. For a reader that has found what nobody has written. */
+  checkWhole(): Promise<void>;
 }
 
 const SCHEMA = `
@@ -49,18 +58,25 @@ type LargeRecord = Omit<ProfileRecord, "body"> & { readonly body: null };
  * Write-ahead log, synced at commits that owe messages to the log and at none else (`synchronous`): what a power cut takes
  * back is counted again from the log. After a failed write the file is opened anew, since SQLite's view of it may be wrong.
  */
-export function openSqliteProfileStore(options: SqliteProfileStoreOptions): ProfileStore {
-  let state: State = { kind: "open", file: openFile(options) };
+export function openSqliteProfileStore(options: SqliteProfileStoreOptions): SqliteProfileStore {
+  const { directory, onSetAside } = options;
+  let state: State = { kind: "open", file: openSound(options) };
 
   /** Runs `work` on the open file; a failure of it is told as the store's. */
   const use = async <Result>(work: (file: ProfileFile) => Result): Promise<Result> => {
     if (state.kind === "closed") throw new StorageUnavailable("the profiles are closed");
+    if (state.kind === "set aside") throw new StorageUnavailable(state.reason);
     try {
       if (state.kind === "broken") state = { kind: "open", file: openFile(options) };
       return work(state.file);
     } catch (error) {
       if (state.kind === "open") state.file.abandon();
       state = { kind: "broken" };
+      if (error instanceof DamagedProfiles || isDamage(error)) {
+        const keptAs = setProfilesAside(directory);
+        state = { kind: "set aside", reason: `${PROFILES_FILE} was damaged and is made again from the log` };
+        onSetAside?.(keptAs, "later");
+      }
       throw new StorageUnavailable(error instanceof Error ? error.message : String(error), error);
     }
   };
@@ -89,6 +105,7 @@ export function openSqliteProfileStore(options: SqliteProfileStoreOptions): Prof
     owed: (limit) => use((file) => file.owed(limit)),
     commit: (change) => use((file) => file.commit(change)),
     compact: () => use((file) => file.compact()),
+    checkWhole: () => use((file) => file.checkWhole()),
     close: async () => {
       if (state.kind === "open") state.file.close();
       state = { kind: "closed" };
@@ -100,10 +117,26 @@ type State =
   | { readonly kind: "open"; readonly file: ProfileFile }
   /** A write failed: the next call opens the file anew. */
   | { readonly kind: "broken" }
+  /** The file was damaged and has another name: see `onSetAside`. */
+  | { readonly kind: "set aside"; readonly reason: string }
   | { readonly kind: "closed" };
 
+/** Opens the file, or a new one where it is damaged. */
+function openSound(options: SqliteProfileStoreOptions): ProfileFile {
+  try {
+    return openFile(options);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const keptAs = setProfilesAside(options.directory);
+    const file = openFile(options);
+    options.onSetAside?.(keptAs, "opening");
+    return file;
+  }
+}
+
 function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): ProfileFile {
-  mkdirSync(directory, { recursive: true });
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeOwnerOnly(join(directory, PROFILES_FILE));
   const database = new DatabaseSync(join(directory, PROFILES_FILE));
   try {
     database.exec(`
@@ -127,11 +160,19 @@ function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): 
       database.exec(
         `BEGIN; ${layout === 0 ? SCHEMA : SEEN_BESIDE_BODY} PRAGMA user_version = ${LAYOUT}; COMMIT`,
       );
-    return new ProfileFile(database);
+    const file = new ProfileFile(database);
+    // What every start reads: damage to it is found now, when a new file can take its place at once.
+    file.cursor();
+    file.documents();
+    return file;
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+class DamagedProfiles extends Error {
+  override readonly name = "DamagedProfiles";
 }
 
 /** The statements, prepared once. */
@@ -142,6 +183,10 @@ class ProfileFile {
 
   constructor(database: DatabaseSync) {
     this.#database = database;
+  }
+
+  checkWhole(): void {
+    if (!areProfilesSound(this.#database)) throw new DamagedProfiles();
   }
 
   cursor(): Offset {

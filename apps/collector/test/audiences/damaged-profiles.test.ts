@@ -1,0 +1,125 @@
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@sluice/resilience";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { AUDIENCE } from "../../src/audiences/definitions.js";
+import { startEngineThread } from "../../src/audiences/engine-thread/start-engine-thread.js";
+import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
+import { createLogger } from "../../src/logger.js";
+import { createMetrics } from "../../src/metrics.js";
+import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { repairStore } from "../../src/store/sqlite/repair-store.js";
+import type { Store } from "../../src/store/store.js";
+import { batchOf } from "../store/batches.js";
+import { type Damage, damage } from "../store/damaged-folder.js";
+import { audience } from "./definitions.js";
+
+const USERS = 400;
+/** Every so manieth 4 KB of the file is damaged, each in a folder of its own. */
+const STRIDE = Number(process.env.SLUICE_DAMAGED_PAGES ?? 4);
+
+let made: string;
+let store: Store;
+let lines: { [field: string]: unknown }[] = [];
+const folders: string[] = [];
+const running: Audiences[] = [];
+
+async function start(directory: string): Promise<Audiences> {
+  lines = [];
+  const logger = createLogger({ level: "warn", write: (line) => lines.push(JSON.parse(line)) });
+  const metrics = createMetrics();
+  const engine = startEngineThread({ directory }, { logger, metrics });
+  const audiences = await startAudiences({ store, engine, clock: systemClock, logger, metrics, nonce: "n" });
+  running.push(audiences);
+  return audiences;
+}
+
+/** Waits until everybody's profile is there, and compares. */
+async function compare(audiences: Audiences): Promise<void> {
+  for (let user = 0; user < USERS; user += 23) {
+    for (;;) {
+      const profile = await audiences.profile(`user-${user}`).catch(() => undefined);
+      if (profile === undefined) continue;
+      expect(profile.traits).toMatchObject({ plan: user % 2 === 0 ? "pro" : "free" });
+      break;
+    }
+  }
+  while ((await audiences.figures("pros").catch(() => undefined))?.size !== USERS / 2);
+}
+
+beforeAll(async () => {
+  made = mkdtempSync(join(tmpdir(), "sluice-profiles-"));
+  folders.push(made);
+  store = openMemoryStore({ clock: systemClock });
+  const pros = audience("pros", { kind: "trait", trait: "plan", is: "equals", value: "pro" });
+  await store.config.put(AUDIENCE, "pros", pros.document);
+  for (let user = 0; user < USERS; user++) {
+    const traits = { plan: user % 2 === 0 ? "pro" : "free", text: "some traits ".repeat(30) };
+    await store.log.append(
+      batchOf([{ type: "identify", messageId: `m${user}`, userId: `user-${user}`, traits }]),
+    );
+  }
+  const audiences = await start(made);
+  await compare(audiences);
+  await audiences.close();
+}, 120_000);
+afterEach(() => Promise.all(running.splice(0).map((audiences) => audiences.close())));
+afterAll(async () => {
+  await store.close();
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+it.each<Damage>(["zeroed", "garbled"])(
+  "profiles are made again from the log where their file is damaged: %s",
+  { timeout: 1_800_000 },
+  async (how) => {
+    const size = statSync(join(made, "profiles.db")).size;
+    let rebuilt = 0;
+    let places = 0;
+    for (let at = 0; at < size; at += STRIDE * 4096, places++) {
+      const directory = mkdtempSync(join(tmpdir(), "sluice-profiles-"));
+      folders.push(directory);
+      const file = join(directory, "profiles.db");
+      copyFileSync(join(made, "profiles.db"), file);
+      damage(file, at, how);
+      const audiences = await start(directory);
+      await compare(audiences);
+      await audiences.close();
+      const kept = `${file}.damaged-1`;
+      if (existsSync(kept)) {
+        rebuilt += 1;
+        expect(lines).toContainEqual(
+          expect.objectContaining({
+            level: "warn",
+            event: expect.stringContaining("profiles.db was damaged"),
+            damagedFile: kept,
+          }),
+        );
+        expect(statSync(kept).mode & 0o777).toBe(0o600);
+      }
+    }
+    expect(places).toBeGreaterThanOrEqual(16);
+    expect(rebuilt).toBeGreaterThan(0);
+  },
+);
+
+it("repair sets them aside, names them, and finds nothing more", async () => {
+  const { openSqliteStore } = await import("../../src/store/sqlite/open-sqlite-store.js");
+  const directory = mkdtempSync(join(tmpdir(), "sluice-profiles-"));
+  folders.push(directory);
+  await (await openSqliteStore({ directory, clock: systemClock })).close();
+  copyFileSync(join(made, "profiles.db"), join(directory, "profiles.db"));
+  expect(await repairStore({ directory })).toEqual({ rows: 0, mended: [], damaged: [] });
+  damage(join(directory, "profiles.db"), 8 * 4096, "zeroed");
+  expect(await repairStore({ directory })).toEqual({
+    rows: 0,
+    mended: [],
+    damaged: [],
+    rebuilt: ["the profiles: the next start makes them again from the log"],
+    setAside: [join(directory, "profiles.db.damaged-1")],
+  });
+  expect(readdirSync(directory).sort()).toEqual(["profiles.db.damaged-1", "sluice.db"]);
+  expect(await repairStore({ directory })).toEqual({ rows: 0, mended: [], damaged: [] });
+  await compare(await start(directory));
+});
