@@ -9,10 +9,5 @@ export function storeFailure(
   const message = `${reason.slice(0, 1).toUpperCase()}${reason.slice(1)}`;
   if (reason.includes("in use by another process"))
     return { message, hint: "A collector runs on it: stop that one first, or name another folder" };
-  if (reason.includes("is damaged"))
-    return {
-      message,
-      hint: "`npx sluice repair --data-dir FOLDER` takes out what is damaged, so that the rest can be used",
-    };
   return { message };
 }

@@ -57,7 +57,7 @@ async function exportMessages(filter: string[], options: ExportOptions, io: Io):
     for await (const line of lines()) await io.out(line);
     return;
   }
-  const file = createWriteStream(resolve(io.cwd, options.out));
+  const file = createWriteStream(resolve(io.cwd, options.out), { mode: 0o600 });
   await once(file, "open");
   const source = Readable.from(lines());
   if (options.out.endsWith(".gz")) await pipeline(source, createGzip(), file);

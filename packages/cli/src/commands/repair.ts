@@ -16,7 +16,7 @@ interface RepairOptions {
 export function repairCommand(io: Io): Command {
   const command = newCommand(
     "repair",
-    "read a stopped collector's whole log, mend what can be mended, and take out what cannot so that the rest can be used",
+    "check every file of a stopped collector, repair what can be repaired, and name what is lost",
   )
     .option(
       "--data-dir <folder>",
@@ -24,7 +24,7 @@ export function repairCommand(io: Io): Command {
     )
     .action((options: RepairOptions) => repair(options, io));
   return examples(command, [
-    ["After a start that failed because a row is damaged", "sluice repair --data-dir /var/lib/sluice"],
+    ["After a start that failed because a file is damaged", "sluice repair --data-dir /var/lib/sluice"],
   ]);
 }
 
@@ -36,7 +36,7 @@ async function repair(options: RepairOptions, io: Io): Promise<void> {
     if (code === "not_found") throw new CommandFailure("notFound", message);
     throw error;
   });
-  const { rows, mended, damaged, keptIn } = report;
+  const { rows, mended, damaged, keptIn, lost = [], rebuilt = [], setAside = [] } = report;
   const messages = damaged.reduce((sum, stretch) => sum + stretch.messages, 0);
   if (options.json) await io.out(`${terminalJson({ directory, ...report })}\n`);
   else {
@@ -47,12 +47,23 @@ async function repair(options: RepairOptions, io: Io): Promise<void> {
     for (const { first, end, messages: lost } of damaged) {
       await io.out(`offsets ${first} to ${end - 1}: ${plural(lost, "message", "messages")} lost\n`);
     }
-    if (keptIn === undefined) await io.out("nothing is damaged\n");
-    else if (damaged.length === 0) await io.out(`the bytes as they were are in ${terminalText(keptIn)}\n`);
+    for (const what of lost) await io.out(`lost: ${terminalText(what)}\n`);
+    for (const what of rebuilt) await io.out(`rebuilt: ${terminalText(what)}\n`);
+    for (const file of setAside) await io.out(`the damaged file is kept as ${terminalText(file)}\n`);
+    if (keptIn === undefined) {
+      if (lost.length + rebuilt.length + setAside.length === 0) await io.out("nothing is damaged\n");
+    } else if (damaged.length === 0) await io.out(`the bytes as they were are in ${terminalText(keptIn)}\n`);
     else
       await io.out(
         `their bytes, and the ids of the lost messages that can still be read, are in ${terminalText(keptIn)}\n`,
       );
+  }
+  if (damaged.length === 0 && lost.length > 0) {
+    throw new CommandFailure(
+      "partly",
+      `no message was lost, but ${plural(lost.length, "other thing", "other things")}`,
+      "Look after the disk and its memory: the files were not written so. Then create or set again what is named above.",
+    );
   }
   if (damaged.length > 0) {
     throw new CommandFailure(

@@ -31,7 +31,7 @@ export async function readCheckpoint(file: string): Promise<Checkpoint | undefin
 /** Whole or not at all. */
 export async function writeCheckpoint(file: string, checkpoint: Checkpoint): Promise<void> {
   const draft = `${checkpointFile(file)}.new`;
-  await writeFile(draft, `${JSON.stringify(checkpoint)}\n`);
+  await writeFile(draft, `${JSON.stringify(checkpoint)}\n`, { mode: 0o600 });
   await rename(draft, checkpointFile(file));
 }
 

@@ -152,7 +152,7 @@ function rejectWriter(path: string) {
     bytes: () => bytes,
     async write(rejects: readonly object[]): Promise<void> {
       if (rejects.length === 0) return;
-      file ??= await open(path, "a");
+      file ??= await open(path, "a", 0o600);
       if (bytes === 0) bytes = (await file.stat()).size;
       const text = rejects.map((reject) => `${JSON.stringify(reject)}\n`).join("");
       await file.appendFile(text);
