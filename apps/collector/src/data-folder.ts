@@ -39,15 +39,24 @@ export async function makeOwnerOnly(folder: string): Promise<string[]> {
       const found = await lstat(path).catch(() => undefined);
       if (found === undefined || !(found.isFile() || found.isDirectory())) continue;
       if (directory === folder && !OWN.test(name)) continue;
-      if ((found.mode & OTHERS) !== 0) {
-        await chmod(path, found.mode & 0o700);
+      if ((found.mode & OTHERS) !== 0 && (await closeToOthers(path, found.mode & 0o700)))
         mended.push(relative(folder, path));
-      }
       if (found.isDirectory()) await visit(path);
     }
   };
   await visit(folder);
   return mended;
+}
+
+/** False where the file is another user's: that one decides who reads it. */
+async function closeToOthers(path: string, mode: number): Promise<boolean> {
+  try {
+    await chmod(path, mode);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EPERM") return false;
+    throw error;
+  }
 }
 
 async function make(path: string): Promise<void> {

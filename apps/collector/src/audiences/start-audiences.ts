@@ -34,7 +34,10 @@ import type { Previewed, PreviewQuestion } from "./preview.js";
 import { setAsideView } from "./set-aside.js";
 
 /** The engine as others call it: in this thread or, behind the same names, in another. */
-export type Engine = Pick<AudienceEngine, keyof AudienceEngine>;
+export interface Engine extends Pick<AudienceEngine, keyof AudienceEngine> {
+  /** Calls `listener` whenever all that was counted is lost: the file was damaged, and a new one takes its place. Absent where that cannot be. */
+  onEmptied?(listener: () => void): void;
+}
 
 export interface AudiencesOptions {
   readonly store: Pick<Store, "log" | "config" | "consumers">;
@@ -206,6 +209,12 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     isDefinitionStale = true;
     wake();
     return isDefinition ? takenUp() : undefined;
+  });
+  engine.onEmptied?.(() => {
+    status = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0 };
+    isDefinitionStale = true;
+    isRecovering = true;
+    wake();
   });
   const waitForWork = async (): Promise<void> => {
     let cancel: CancelTimer = () => {};

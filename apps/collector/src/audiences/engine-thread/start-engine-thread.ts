@@ -87,6 +87,7 @@ export function startEngineThread(
   let state: State = { kind: "stopped" };
   let nextId = 1;
   let isClosing = false;
+  let emptied = (): void => {};
   /** What the engine does not remember by itself. */
   let suppressed: Parameters<Engine["suppress"]> | undefined;
   const deaths = metrics.counter(
@@ -104,6 +105,7 @@ export function startEngineThread(
           "profiles.db was damaged and is made again from the log; destinations are told again who is in each audience, and what only messages told that retention has dropped is lost",
           { damagedFile: answer.setAside },
         );
+        emptied();
         return;
       }
       const one = running.waiting.get(answer.id);
@@ -167,6 +169,9 @@ export function startEngineThread(
     };
 
   return {
+    onEmptied(listener) {
+      emptied = listener;
+    },
     suppress: (...args) => {
       suppressed = args;
       notice("suppress")(...args);

@@ -158,7 +158,8 @@ function tailStretches(database: DatabaseSync): Stretch[] {
   const rows = database
     .prepare('SELECT segment, first, "end" AS "end", keys FROM tail WHERE segment > ? ORDER BY first')
     .all(lastSealed) as unknown as TailRow[];
-  const bySegment = Map.groupBy(rows, ({ segment }) => segment);
+  const bySegment = new Map<number, TailRow[]>();
+  for (const row of rows) bySegment.set(row.segment, [...(bySegment.get(row.segment) ?? []), row]);
   return [...bySegment].map(([no, ofSegment]) => ({
     no,
     first: ofSegment[0]?.first ?? 0,

@@ -162,7 +162,7 @@ function isOfType(value: Value, { type, isOptional, isRowid }: Column): boolean 
   if (isRowid) return false;
   switch (type) {
     case "INTEGER":
-      return typeof value === "number";
+      return Number.isSafeInteger(value);
     case "TEXT":
       return typeof value === "string";
     case "BLOB":

@@ -95,7 +95,16 @@ export function makeOwnerOnly(file: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     // Never opened here: closing it would release the locks that this process has on it.
-    if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+    if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) closeToOthers(file);
+  }
+}
+
+function closeToOthers(file: string): void {
+  try {
+    chmodSync(file, 0o600);
+  } catch (error) {
+    // Another user's file: that one decides who reads it.
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
   }
 }
 
