@@ -161,9 +161,8 @@ function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): 
         `BEGIN; ${layout === 0 ? SCHEMA : SEEN_BESIDE_BODY} PRAGMA user_version = ${LAYOUT}; COMMIT`,
       );
     const file = new ProfileFile(database);
-    // What every start reads: damage to it is found now, when a new file can take its place at once.
+    // What every start reads first: damage to it is found now, when a new file can take its place at once.
     file.cursor();
-    file.documents();
     return file;
   } catch (error) {
     database.close();
