@@ -28,7 +28,7 @@ interface Frame {
 }
 
 /** The frames up to the last commit whose checksums match. See "WAL File Format". */
-export function committedFrames(log: Buffer): {
+function committedFrames(log: Buffer): {
   readonly pageBytes: number;
   readonly frames: readonly Frame[];
 } {

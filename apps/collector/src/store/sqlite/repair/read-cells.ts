@@ -8,7 +8,7 @@ export interface Cell {
   readonly values: readonly Value[];
 }
 
-export interface Cells {
+interface Cells {
   readonly cells: readonly Cell[];
   /** Cells that could not be read. */
   readonly unreadable: number;

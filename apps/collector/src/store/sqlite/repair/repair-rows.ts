@@ -7,7 +7,7 @@ import { TUNING_DEFAULTS } from "../tuning.js";
 import { endOf } from "../worker/log.js";
 import { Segments } from "../worker/segments.js";
 
-export interface Stretch {
+interface Stretch {
   /** The offset of its first message. */
   readonly first: number;
   /** The offset after its last one. */

@@ -97,7 +97,7 @@ function rootsIn(file: DatabaseFile): Map<string, number> {
   return roots;
 }
 
-export interface Found {
+interface Found {
   readonly tree: Tree;
   /** Absent: something of the tree that cannot be read. */
   readonly cell?: Cell;
