@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { systemClock } from "@sluice/resilience";
 import { CollectorError, StorageUnavailable } from "../../errors.js";
 import { checkNode } from "./check-node.js";
 import { nextFreeName } from "./next-free-name.js";
@@ -42,7 +43,7 @@ const DRAFT_FOLDER = "repair.draft";
  */
 export async function repairStore({
   directory,
-  nowMs = Date.now(),
+  nowMs = systemClock.now(),
 }: {
   readonly directory: string;
   /** When restored retries are due. Default: now. */
