@@ -37,6 +37,7 @@ import { egressPolicy } from "./sender/egress-policy.js";
 import type { OpenEndpoint } from "./sender/endpoint.js";
 import { type Stages, stagesToClose } from "./stages.js";
 import { type DestinationDocument, DOCUMENT_KINDS } from "./store/documents.js";
+import { idDigest, idDigestKey } from "./store/id-digest.js";
 import { memoryProfileStore } from "./store/memory/profiles.js";
 import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
 import type { Store } from "./store/store.js";
@@ -130,8 +131,8 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
         directory: dataDirectory,
         clock,
         ...(options.dedupeWindowMs === undefined ? {} : { dedupeWindowMs: options.dedupeWindowMs }),
-          retention,
-          onDamage: (what) => logger.error("stored data is damaged", { what }),
+        retention,
+        onDamage: (what) => logger.error("stored data is damaged", { what }),
       })),
     (it) => it.close(),
   );
@@ -172,7 +173,15 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
     const file = await firstToken(tokens, dataDirectory);
     if (file !== undefined) logger.info("made a first admin token", { file });
   }
-  const suppressions = keep(await openSuppressions({ store, clock }), (it) => it.close());
+  const digestKey = idDigestKey(key);
+  const digest = idDigest(digestKey);
+  const suppressions = keep(await openSuppressions({ store, clock, digest }), (it) => it.close());
+  const unrecognized = suppressions.unrecognized();
+  if (unrecognized > 0)
+    logger.error(
+      "suppressions were stored with another secret key: messages of these users are not refused. Start with the former key, or suppress them again",
+      { suppressions: unrecognized },
+    );
   const delivery = keep(
     await startDelivery({
       store,
@@ -201,6 +210,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       logger: logger.with({ stage: "audiences" }),
       metrics,
       nonce: randomText(8),
+      digestKey,
     }),
     (it) => it.close(),
   );
@@ -209,6 +219,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       store,
       profiles: audiences,
       suppressions,
+      digest,
       clock,
       builtInSourceIds: [AUDIENCE_SOURCE_ID],
       newId: () => newId("del"),

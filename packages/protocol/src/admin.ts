@@ -17,6 +17,12 @@ export interface ListAnswer<T> {
 
 export type SourceKindView = "web" | "mobile" | "server";
 
+/**
+ * Which ids messages of a source may join: `full` any, by alias one user to another too; `anonymous` identify and alias join an
+ * anonymous id that is nobody's yet to a user; `none` none.
+ */
+export type SourceIdentityView = "full" | "anonymous" | "none";
+
 export interface WriteKeyView {
   readonly key: string;
   readonly createdAt: string;
@@ -35,6 +41,7 @@ export interface SourceView {
   readonly blockedEvents: readonly string[];
   /** Messages a second that are taken; absent: no limit. */
   readonly rateLimit?: number;
+  readonly identity: SourceIdentityView;
   readonly region?: Region;
   /** Grows by one with each change; `If-Match` compares it. */
   readonly version: number;
@@ -46,6 +53,8 @@ export interface SourceInput {
   readonly kind?: SourceKindView;
   readonly blockedEvents?: readonly string[];
   readonly rateLimit?: number;
+  /** Default: `full` for a server source, `anonymous` for web and mobile: their write keys are public. */
+  readonly identity?: SourceIdentityView;
 }
 
 export interface SourcePatch {
@@ -53,6 +62,8 @@ export interface SourcePatch {
   readonly blockedEvents?: readonly string[];
   /** null: no limit. */
   readonly rateLimit?: number | null;
+  /** null: the kind's default. */
+  readonly identity?: SourceIdentityView | null;
   /** The version that is to be changed; 409 when it is another by now. */
   readonly version?: number;
 }

@@ -27,6 +27,7 @@ export type {
   ReplayFilter,
   ReplayInput,
   ReplayView,
+  SourceIdentityView,
   SourceInput,
   SourceKindView,
   SourcePatch,
@@ -85,9 +86,11 @@ export {
 export {
   DELETION_STATUSES,
   type DeletionInput,
+  type DeletionPlan,
   type DeletionReceipt,
   type DeletionStatus,
   type DeletionView,
+  type IdKind,
   type SuppressionView,
 } from "./deletions.js";
 export {

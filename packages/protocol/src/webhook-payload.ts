@@ -33,7 +33,10 @@ const TABLE: Readonly<
     ["userId", "userId"],
     ["traits", "traits", "object"],
   ],
-  delete: [["userId", "userId"]],
+  delete: [
+    ["userId", "userId"],
+    ["anonymousId", "anonymousId"],
+  ],
 };
 
 /**

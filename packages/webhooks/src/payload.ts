@@ -58,10 +58,11 @@ export interface AliasPayload extends Carried, Timed {
   "Previous ID": string;
   "User ID": string;
 }
-/** A deletion request: forget this user. */
+/** A deletion request: forget this user, or this visitor who was never identified. It has one of the two ids. */
 export interface DeletePayload extends Timed {
   type: "delete";
-  userId: string;
+  userId?: string;
+  anonymousId?: string;
 }
 
 /** The body of a webhook request; `type` tells which. */

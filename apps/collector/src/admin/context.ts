@@ -13,7 +13,7 @@ export interface AdminContext {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly delivery: Pick<DeliveryRuntime, "test" | "status" | "wake">;
-  readonly audiences: Pick<Audiences, "reset">;
+  readonly audiences: Pick<Audiences, "reset" | "refusedJoins">;
   readonly tokens: Tokens;
   readonly live: LiveEvents;
   /** The log's end, for the readers of the live stream. */

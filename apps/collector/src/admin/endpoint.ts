@@ -21,6 +21,10 @@ export interface EndpointAnswer {
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly stream?: NonNullable<HttpAnswer["stream"]>;
+  /** Nothing was changed: it is neither written to the audit log nor kept for the request's `Idempotency-Key`. */
+  readonly isUnchanged?: true;
+  /** What a repeated `Idempotency-Key` is answered, where the body names users: it is stored. Default: the body. */
+  readonly kept?: object;
   /** What was changed, for the audit log. Default: the `:id` of the path, else the `id` of the answer. */
   readonly target?: string;
 }
@@ -42,6 +46,12 @@ interface EndpointSpec<B extends TSchema, Q extends TObject> {
     readonly schema?: TSchema;
     /** Default: application/json. */
     readonly contentType?: string;
+  };
+  /** The answer to a request that changes nothing although the endpoint does. */
+  readonly unchangedAnswer?: {
+    readonly status: number;
+    readonly description: string;
+    readonly schema: TSchema;
   };
   /** Codes it answers beside those that every endpoint can. */
   readonly errors?: readonly ErrorCode[];

@@ -60,7 +60,8 @@ export function idempotency(config: ConfigStore, clock: Clock): Idempotency {
     request: KeyedRequest,
     run: (config: ConfigStore) => Promise<EndpointAnswer>,
   ): Promise<EndpointAnswer> => {
-    const requestHash = hash([request.method, request.path, request.body]);
+    // The key is in it so that nobody can find out by trying what a body said, such as which user was deleted.
+    const requestHash = hash([request.key, request.method, request.path, request.body]);
     const earlier = (await config.get<IdempotencyDocument>(KIND, id))?.value;
     const isKnown = earlier !== undefined && clock.now() - earlier.atMs <= KEPT_MS;
     if (isKnown && earlier.requestHash !== requestHash)
@@ -76,11 +77,13 @@ export function idempotency(config: ConfigStore, clock: Clock): Idempotency {
             value: { requestHash, atMs: clock.now(), first } satisfies IdempotencyDocument,
           }));
     const answer = await run(documents);
+    if (answer.isUnchanged) return answer;
+    const kept = answer.kept ?? answer.body;
     await config.put<IdempotencyDocument>(KIND, id, {
       requestHash,
       atMs: clock.now(),
       status: answer.status,
-      ...(answer.body === undefined || request.isAnswerSecret ? {} : { body: answer.body }),
+      ...(kept === undefined || request.isAnswerSecret ? {} : { body: kept }),
     });
     await sweep();
     return isKnown ? { ...answer, headers: { ...answer.headers, ...REPLAYED } } : answer;

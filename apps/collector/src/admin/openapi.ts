@@ -79,7 +79,7 @@ function tagOf(endpoint: Endpoint): string {
 }
 
 function operationOf(endpoint: Endpoint): Operation {
-  const { body, answers } = endpoint;
+  const { body, answers, unchangedAnswer } = endpoint;
   return {
     operationId: endpoint.name,
     tags: [tagOf(endpoint)],
@@ -104,6 +104,14 @@ function operationOf(endpoint: Endpoint): Operation {
           ? {}
           : { content: { [answers.contentType ?? "application/json"]: { schema: plain(answers.schema) } } }),
       },
+      ...(unchangedAnswer === undefined
+        ? {}
+        : {
+            [unchangedAnswer.status]: {
+              description: unchangedAnswer.description,
+              content: { "application/json": { schema: plain(unchangedAnswer.schema) } },
+            },
+          }),
       ...errorAnswers([
         ...EVERYWHERE,
         ...(endpoint.access === "write" ? WHERE_WRITTEN : []),

@@ -60,7 +60,7 @@ export function serveEndpoint(
       const withDocuments =
         config === undefined ? context : { ...context, store: { ...context.store, config } };
       const answer = await endpoint.handle(asked, withDocuments);
-      if (endpoint.access === "write") {
+      if (endpoint.access === "write" && !answer.isUnchanged) {
         const target = answer.target ?? request.params.id ?? idOf(answer.body);
         await audit.add({
           token,

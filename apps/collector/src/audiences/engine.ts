@@ -1,6 +1,16 @@
-import type { MemberView, ProfileView, SyncView, UserValueView, WhyView } from "@sluice/protocol";
+import type {
+  MemberView,
+  ProfileView,
+  SyncView,
+  UncheckedMessage,
+  UserValueView,
+  WhyView,
+} from "@sluice/protocol";
 import { formatTime } from "@sluice/protocol";
 import { StorageUnavailable } from "../errors.js";
+import { anonymousIdentity, type Identity, identityOf, userIdentity } from "../messages/identity.js";
+import { idDigest } from "../store/id-digest.js";
+import type { IdentityPolicy } from "../store/identity-policy.js";
 import { lastMessageIndex } from "../store/last-message.js";
 import { readPosition, writePosition } from "../store/page-cursor.js";
 import type { OwedMessage, ProfileStore } from "../store/profiles.js";
@@ -12,7 +22,7 @@ import {
   type PageRequest,
   type StoredBatch,
 } from "../store/store.js";
-import { digestOf, type SuppressedSpan } from "../store/suppressions.js";
+import { covers, type SuppressedId, type SuppressedSpan, spansById } from "../store/suppressed-spans.js";
 import type { Accumulation } from "./accumulate.js";
 import { aspectKey, nextChangeMs } from "./aspect.js";
 import { type Attempt, beginMessage, beginRequest, isOneByOne, nextAttempt, type Span } from "./attempt.js";
@@ -41,7 +51,8 @@ import { AUDIENCE, COMPUTED_TRAIT, type Definition } from "./definitions.js";
 import type { EngineState } from "./engine-state.js";
 import { explain } from "./evaluate.js";
 import { reasonOf, type ValueReason } from "./explain-value.js";
-import { anonymousIdentity, identificationOf, userIdentity } from "./identities.js";
+import { forgetProfile, idsOf, namesProfile, type UserIds } from "./forget-user.js";
+import { identificationOf, identitiesIn } from "./identities.js";
 import { inTurn } from "./in-turn.js";
 import { keepUpWith, readingOf, release, setDue, tellAdded } from "./keep-up.js";
 import { AUDIENCE_SOURCE_ID } from "./owed-message.js";
@@ -49,12 +60,14 @@ import type { Plan } from "./plan.js";
 import { type Previewed, type Previewer, type PreviewQuestion, previewer } from "./preview.js";
 import { decodeProfile, type Profile, userFields } from "./profile.js";
 import type { LeftOutOfProfile } from "./profile-bounds.js";
-import { namesOf, viewOf } from "./profile-view.js";
+import { viewOf } from "./profile-view.js";
 import { type IsNeeded, type LogMessage, readMessages } from "./read-messages.js";
+import { type RefusedJoin, refusedJoins } from "./refused-joins.js";
 import { SCANNED_BYTES } from "./scanned-bytes.js";
 import { isSetAside, MOST_SET_ASIDE, readable, type SetAside } from "./set-aside.js";
 import { type Numbers, type Remembered, Step } from "./step.js";
 import {
+  type AddressedMessage,
   addressed,
   fetchFor,
   isFetched,
@@ -121,6 +134,8 @@ export interface StepResult {
   /** Messages that were given up. */
   readonly setAside: readonly SetAside[];
   readonly status: EngineStatus;
+  /** Messages that asked for ids to be joined that were not, by source. */
+  readonly refusedJoins: readonly (readonly [sourceId: string, messages: number])[];
 }
 
 export interface DefinitionFigures {
@@ -130,19 +145,17 @@ export interface DefinitionFigures {
 }
 
 export interface Forgotten {
-  readonly userId: string;
-  /** Whether there was a profile. */
+  /** Whether there is (or was) a profile. */
   readonly profile: boolean;
+  /** Audiences that it is (or was) a member of. */
   readonly audienceMemberships: number;
-  /** Ids that the profile answered to: messages stand under these too. */
-  readonly userIds: readonly string[];
 }
 
-/** The ids under which a user's messages stand. */
-export interface UserIds {
-  readonly ids: readonly string[];
-  /** Anonymous ids that somebody else has as user id: under them only messages without a user id are this user's. */
-  readonly shared: readonly string[];
+/** What the engine cannot find out by itself about ids whose messages are not counted. */
+export interface SuppressedIds {
+  /** The key of their digests. */
+  readonly key: Uint8Array;
+  readonly ids: readonly SuppressedId[];
 }
 
 export interface AudienceEngineOptions {
@@ -160,7 +173,8 @@ export class AudienceEngine {
   readonly #remembered: Remembered;
   readonly #inTurn = inTurn();
   readonly #previews = new Map<number, Previewer>();
-  #suppressed: ReadonlyMap<string, readonly SuppressedSpan[]> = new Map();
+  #suppressed: (identity: Identity) => readonly SuppressedSpan[] = () => [];
+  #policies: ReadonlyMap<string, IdentityPolicy> = new Map();
   #nextPreview = 1;
   #loaded: EngineState | undefined;
   /** Messages up to it are in the log; stored with the next commit. */
@@ -185,9 +199,17 @@ export class AudienceEngine {
     return this.#step(nowMs, (step, loaded) => this.#define(step, loaded, definitions), { nonce });
   }
 
-  /** Users, by digest, of whom messages in these spans are not counted. Not remembered: to be told at each start. */
-  suppress(spans: readonly (readonly [digest: string, spans: readonly SuppressedSpan[]])[]): void {
-    this.#suppressed = new Map(spans);
+  /** Ids of which messages in these spans are not counted. Not remembered: to be told at each start. */
+  suppress({ key, ids }: SuppressedIds): void {
+    this.#suppressed = spansById(ids, idDigest(key));
+  }
+
+  /**
+   * What the messages of each source may join. Of a source that is not named here (it is deleted, and messages of it are still
+   * read): what anybody may. Not remembered: to be told at each start.
+   */
+  allowJoins(policies: readonly (readonly [sourceId: string, policy: IdentityPolicy])[]): void {
+    this.#policies = new Map(policies);
   }
 
   /** Messages that a crash left owed. */
@@ -251,6 +273,7 @@ export class AudienceEngine {
       ...(results.at(-1) ?? (await this.#run(nowMs, () => {}))),
       owed: results.flatMap(({ owed }) => owed),
       setAside: results.flatMap(({ setAside }) => setAside),
+      refusedJoins: results.flatMap(({ refusedJoins }) => refusedJoins),
       leftOut: {
         traits: results.reduce((sum, { leftOut }) => sum + leftOut.traits, 0),
         ids: results.reduce((sum, { leftOut }) => sum + leftOut.ids, 0),
@@ -338,26 +361,27 @@ export class AudienceEngine {
   }
 
   /** The messages of a batch that are to be counted. */
-  #messagesOf(batch: StoredBatch, { plan, cursor }: EngineState): LogMessage[] {
-    if (batch.sourceId === AUDIENCE_SOURCE_ID) return [];
-    return readMessages(batch, neededBy(plan)).filter(
+  #messagesOf(batch: StoredBatch, { plan, cursor }: EngineState): AddressedMessage[] {
+    const { sourceId } = batch;
+    if (sourceId === AUDIENCE_SOURCE_ID) return [];
+    const messages = readMessages(batch, neededBy(plan)).filter(
       (one) => one.offset > cursor && !this.#isSuppressed(one),
     );
+    return addressed(messages, sourceId, this.#policyOf(sourceId));
   }
 
   /** Counts messages, as many as there is room for; with the last of them everything up to `upTo` is counted. */
   async #takeMessages(
     step: Step,
     loaded: EngineState,
-    messages: readonly LogMessage[],
+    messages: readonly AddressedMessage[],
     upTo: Offset,
   ): Promise<void> {
     const isNeeded = neededBy(loaded.plan);
     const { nowMs } = step;
-    const known = addressed(messages);
-    await fetchFor(step, known, isNeeded);
+    await fetchFor(step, messages, isNeeded);
     loaded.cursor = upTo;
-    for (const one of known) {
+    for (const one of messages) {
       if (!isFetched(step, one, isNeeded)) {
         loaded.cursor = (one.offset - 1) as Offset;
         break;
@@ -578,42 +602,48 @@ export class AudienceEngine {
     this.#previews.delete(preview);
   }
 
-  /** The ids under which a user's messages stand, the given one included. */
-  identitiesOf(userId: string): Promise<UserIds> {
+  /** Which ids a message wanted to be its user's, and are not. Nothing while the message is not counted. */
+  refusedJoins(
+    message: Pick<UncheckedMessage, "type" | "userId" | "anonymousId" | "previousId">,
+    { sourceId, offset }: { readonly sourceId: string; readonly offset: Offset },
+  ): Promise<readonly RefusedJoin[]> {
     return this.#inTurn(async () => {
-      const profile = await this.#read(userId);
-      if (profile === undefined) return { ids: [userId], shared: [] };
-      const anonymous = viewOf(profile, (await this.#load()).plan).identities.anonymousIds;
-      const users = await this.#store.resolve(anonymous.map(userIdentity));
-      const shared = new Set(
-        anonymous.filter((id) => (users.get(userIdentity(id)) ?? profile.number) !== profile.number),
-      );
-      shared.delete(userId);
-      return {
-        ids: namesOf(profile.identities, userId).filter((id) => !shared.has(id)),
-        shared: [...shared],
-      };
+      const policy = this.#policyOf(sourceId);
+      const identification = identificationOf(message, policy);
+      const { cursor } = await this.#load();
+      if (identification === undefined || offset > cursor || sourceId === AUDIENCE_SOURCE_ID) return [];
+      const numbers = await this.#store.resolve(identitiesIn(identification));
+      return refusedJoins(message, policy, (identity) => numbers.get(identity));
     });
   }
 
-  /** Removes profiles with their memberships and what is owed of them. */
-  forget(userIds: readonly string[], nowMs: number): Promise<readonly Forgotten[]> {
+  /** What goes with an id, and what a deletion of it would find in its profile. */
+  identitiesOf(identity: Identity, includeAliases: boolean): Promise<UserIds & Forgotten> {
+    return this.#inTurn(async () => {
+      const profile = await this.#readBy([identity]);
+      const own = profile !== undefined && namesProfile(profile, identity) ? profile : undefined;
+      return { ...idsOf(own, identity, includeAliases), ...figuresOf(own) };
+    });
+  }
+
+  /**
+   * Removes the profiles that ids name, with their memberships and what is owed of them. `identities` are all that go of one;
+   * user ids that are not among them stay, with an empty profile.
+   */
+  forget(
+    users: readonly { readonly identity: Identity; readonly identities: readonly Identity[] }[],
+    nowMs: number,
+  ): Promise<readonly Forgotten[]> {
     return this.#inTurn(async () => {
       const loaded = await this.#load();
       const step = new Step(this.#store, this.#remembered, loaded.numbers, nowMs);
-      await step.fetch(userIds.flatMap((id) => [userIdentity(id), anonymousIdentity(id)]));
-      const forgotten = userIds.map((userId): Forgotten => {
-        const profile = step.find(userIdentity(userId)) ?? step.find(anonymousIdentity(userId));
-        if (profile === undefined)
-          return { userId, profile: false, audienceMemberships: 0, userIds: [userId] };
-        const memberships = [...profile.memberships.values()].filter((one) => one.isIn).length;
-        removeProfile(step, loaded, profile);
-        return {
-          userId,
-          profile: true,
-          audienceMemberships: memberships,
-          userIds: namesOf(profile.identities, userId),
-        };
+      await step.fetch(users.map(({ identity }) => identity));
+      const forgotten = users.map(({ identity, identities }): Forgotten => {
+        const profile = step.find(identity);
+        if (profile === undefined || !namesProfile(profile, identity)) return figuresOf(undefined);
+        const figures = figuresOf(profile);
+        forgetProfile(step, loaded, profile, identities);
+        return figures;
       });
       await this.#commit(step);
       return forgotten;
@@ -674,8 +704,9 @@ export class AudienceEngine {
       this.#unload();
       throw error;
     }
-    const { owed, leftOut, setAside } = step;
-    return { owed, leftOut, setAside, status: await this.#status(loaded, nowMs) };
+    const { owed, leftOut, setAside, refusedJoins } = step;
+    const status = await this.#status(loaded, nowMs);
+    return { owed, leftOut, setAside, refusedJoins: [...refusedJoins], status };
   }
 
   async #commit(step: Step): Promise<void> {
@@ -834,18 +865,32 @@ export class AudienceEngine {
   }
 
   #isSuppressed({ message, offset }: LogMessage): boolean {
-    if (this.#suppressed.size === 0) return false;
-    const spans = this.#suppressed.get(digestOf(String(message.userId || message.anonymousId || ""))) ?? [];
-    return spans.some(({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo));
+    const identity = identityOf(message);
+    return identity !== undefined && covers(this.#suppressed(identity), offset);
+  }
+
+  #policyOf(sourceId: string): IdentityPolicy {
+    return this.#policies.get(sourceId) ?? "anonymous";
   }
 
   /** A profile as it is stored: not taken into memory, since a step may be changing it. */
-  async #read(userId: string): Promise<Profile | undefined> {
-    const identities = [userIdentity(userId), anonymousIdentity(userId)];
+  #read(userId: string): Promise<Profile | undefined> {
+    return this.#readBy([userIdentity(userId), anonymousIdentity(userId)]);
+  }
+
+  /** The profile of the first of these ids that has one. */
+  async #readBy(identities: readonly Identity[]): Promise<Profile | undefined> {
     const numbers = await this.#store.resolve(identities);
     const number = identities.map((identity) => numbers.get(identity)).find((one) => one !== undefined);
     if (number === undefined) return undefined;
     const [record] = await this.#store.load([number]);
     return record === undefined ? undefined : decodeProfile(record);
   }
+}
+
+function figuresOf(profile: Profile | undefined): Forgotten {
+  return {
+    profile: profile !== undefined,
+    audienceMemberships: [...(profile?.memberships.values() ?? [])].filter((one) => one.isIn).length,
+  };
 }

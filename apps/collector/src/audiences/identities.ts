@@ -1,42 +1,43 @@
 import type { UncheckedMessage } from "@sluice/protocol";
-
-/** A profile's ids are written with what they are, since a user id and an anonymous id may be alike. */
-export function userIdentity(userId: string): string {
-  return `u:${userId}`;
-}
-
-export function anonymousIdentity(anonymousId: string): string {
-  return `a:${anonymousId}`;
-}
+import { anonymousIdentity, type Identity, identityOf, userIdentity } from "../messages/identity.js";
+import type { IdentityPolicy } from "../store/identity-policy.js";
 
 /** What a message says about whose it is. */
 export interface Identification {
   /** The id whose profile it belongs to. */
-  readonly own: string;
-  /** An anonymous id that is this user's, unless it is known as another's. */
-  readonly anonymous?: string;
-  /** Alias: ids that are to be this user's from now on. */
-  readonly previous?: { readonly user: string; readonly anonymous: string };
+  readonly own: Identity;
+  /** An anonymous id that is to be this user's, unless it is another's. */
+  readonly anonymous?: Identity;
+  /** Alias: an id that is to be this user's from now on. It may be of either kind. */
+  readonly previous?: { readonly user: Identity; readonly anonymous: Identity };
 }
 
-/** Undefined for a message that names nobody. */
-export function identificationOf(message: UncheckedMessage): Identification | undefined {
+/**
+ * Undefined for a message that names nobody. What it asks to be joined may still be refused. Where not everything is allowed only
+ * identify and alias ask for anything: they say who somebody is, other messages say what somebody did.
+ */
+export function identificationOf(
+  message: UncheckedMessage,
+  policy: IdentityPolicy = "full",
+): Identification | undefined {
   const { userId, anonymousId, previousId, type } = message;
-  const hasAnonymous = typeof anonymousId === "string" && anonymousId !== "";
-  if (typeof userId === "string" && userId !== "") {
-    return {
-      own: userIdentity(userId),
-      ...(hasAnonymous ? { anonymous: anonymousIdentity(anonymousId) } : {}),
-      ...(type === "alias" && typeof previousId === "string" && previousId !== ""
-        ? { previous: { user: userIdentity(previousId), anonymous: anonymousIdentity(previousId) } }
-        : {}),
-    };
-  }
-  return hasAnonymous ? { own: anonymousIdentity(anonymousId) } : undefined;
+  const own = identityOf(message);
+  if (own === undefined || typeof userId !== "string" || userId === "") return own && { own };
+  const isAlias = type === "alias";
+  const mayJoin = policy === "full" || type === "identify" || isAlias;
+  return {
+    own,
+    ...(mayJoin && typeof anonymousId === "string" && anonymousId !== ""
+      ? { anonymous: anonymousIdentity(anonymousId) }
+      : {}),
+    ...(isAlias && typeof previousId === "string" && previousId !== ""
+      ? { previous: { user: userIdentity(previousId), anonymous: anonymousIdentity(previousId) } }
+      : {}),
+  };
 }
 
 /** All ids that a message names. */
-export function identitiesIn({ own, anonymous, previous }: Identification): string[] {
+export function identitiesIn({ own, anonymous, previous }: Identification): Identity[] {
   return [
     own,
     ...(anonymous === undefined ? [] : [anonymous]),

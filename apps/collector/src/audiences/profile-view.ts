@@ -26,8 +26,3 @@ export function viewOf(profile: Profile, plan: Plan): ProfileView {
     lastSeenAt: formatTime(profile.lastSeenMs),
   };
 }
-
-/** Ids without what they are; the one asked for first. */
-export function namesOf(identities: readonly string[], userId: string): string[] {
-  return [...new Set([userId, ...identities.map((identity) => identity.slice(2))])];
-}

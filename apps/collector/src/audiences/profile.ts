@@ -35,6 +35,8 @@ export interface Profile {
   lastSeenMs: number;
   /** Every id that it answers to, its own first. */
   identities: string[];
+  /** Anonymous ids that are joined to another of its user ids than its own, with that user id. */
+  readonly joined: Map<string, string>;
   readonly traits: Map<string, unknown>;
   /** By aspect number. */
   readonly aspects: Map<number, AspectState>;
@@ -57,6 +59,7 @@ export function newProfile(number: number, id: string, seenMs: number): Profile 
     firstSeenMs: seenMs,
     lastSeenMs: seenMs,
     identities: [id],
+    joined: new Map(),
     traits: new Map(),
     aspects: new Map(),
     memberships: new Map(),
@@ -67,6 +70,11 @@ export function newProfile(number: number, id: string, seenMs: number): Profile 
 
 export function isAnonymous(profile: Pick<Profile, "id">): boolean {
   return profile.id.startsWith("a:");
+}
+
+/** The user id that an anonymous id of the profile is joined to. */
+export function joinedTo({ id, joined }: Pick<Profile, "id" | "joined">, identity: string): string {
+  return joined.get(identity) ?? id;
 }
 
 /** The fields by which messages name the user. */
@@ -108,6 +116,8 @@ interface Stored {
   readonly id: string;
   /** Without its own. */
   readonly ids?: readonly string[];
+  /** What an older version stored does not say: everything is joined to its own id. */
+  readonly joined?: readonly (readonly [anonymous: string, user: string])[];
   readonly traits?: readonly (readonly [string, unknown])[];
   readonly aspects?: readonly (readonly [number, AspectState])[];
   readonly in?: readonly (readonly [string, 0 | 1, number, 0 | 1, number])[];
@@ -121,6 +131,7 @@ export function encodeProfile(profile: Profile): string {
   const stored: Stored = {
     id: profile.id,
     ...(profile.identities.length === 1 ? {} : { ids: profile.identities.slice(1) }),
+    ...(profile.joined.size === 0 ? {} : { joined: [...profile.joined] }),
     ...(profile.traits.size === 0 ? {} : { traits: [...profile.traits] }),
     ...(profile.aspects.size === 0 ? {} : { aspects: [...profile.aspects] }),
     ...(profile.memberships.size === 0
@@ -159,6 +170,7 @@ export function decodeProfile({ number, firstSeenMs, lastSeenMs, body }: Profile
     lastSeenMs,
     // What was stored by an older version names its own id too.
     identities: [stored.id, ...(stored.ids ?? []).filter((identity) => identity !== stored.id)],
+    joined: new Map(stored.joined),
     traits: new Map(stored.traits),
     aspects: new Map(stored.aspects),
     memberships: new Map(

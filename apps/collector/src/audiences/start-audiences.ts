@@ -13,10 +13,20 @@ import type {
 } from "@sluice/protocol";
 import type { CancelTimer, Clock } from "@sluice/resilience";
 import type { Logger } from "../logger.js";
+import type { Identity } from "../messages/identity.js";
 import type { Metrics } from "../metrics.js";
+import { DOCUMENT_KINDS, type SourceDocument } from "../store/documents.js";
+import { identityPolicyOf } from "../store/identity-policy.js";
 import type { OwedMessage } from "../store/profiles.js";
-import { BEFORE_FIRST, type Offset, type Page, type PageRequest, type Store } from "../store/store.js";
-import { SUPPRESSION, type SuppressionDocument } from "../store/suppressions.js";
+import {
+  BEFORE_FIRST,
+  type Offset,
+  type Page,
+  type PageRequest,
+  type Store,
+  type StoredMessage,
+} from "../store/store.js";
+import { SUPPRESSION, type SuppressionDocument, suppressedIds } from "../store/suppressions.js";
 import { type Deferred, deferred } from "./deferred.js";
 import {
   AUDIENCE,
@@ -25,12 +35,13 @@ import {
   type ComputedTraitDocument,
   type Definition,
 } from "./definitions.js";
-import type { AudienceEngine, EngineStatus, Forgotten, StepResult, UserIds } from "./engine.js";
+import type { AudienceEngine, EngineStatus, StepResult } from "./engine.js";
 import { explainValue } from "./explain-value.js";
 import { inTurn } from "./in-turn.js";
 import { AUDIENCE_SOURCE_ID, owedBatches } from "./owed-message.js";
 import { pressureGauge, restMs } from "./pace.js";
 import type { Previewed, PreviewQuestion } from "./preview.js";
+import type { RefusedJoin } from "./refused-joins.js";
 import { setAsideView } from "./set-aside.js";
 
 /** The engine as others call it: in this thread or, behind the same names, in another. */
@@ -47,6 +58,8 @@ export interface AudiencesOptions {
   readonly metrics: Metrics;
   /** Told apart from the ids of messages of a store that was begun anew. */
   readonly nonce: string;
+  /** The key of the digests of suppressed ids. */
+  readonly digestKey: Uint8Array;
   /** The busy part of the main thread's time since it was asked last, 0 to 1. Default: the event loop's. */
   readonly utilization?: () => number;
 }
@@ -72,10 +85,12 @@ export interface Audiences {
   counted(): Promise<void>;
   /** How far the engine is, and what it does not count. */
   engine(): Promise<AudienceEngineView>;
-  /** The ids under which a user's messages stand, the given one included. */
-  identitiesOf(userId: string): Promise<UserIds>;
+  /** Which ids a message of the log wanted to be its user's, and are not. Nothing while it is not counted. */
+  refusedJoins(message: StoredMessage): Promise<readonly RefusedJoin[]>;
+  /** What goes with an id, and what a deletion of it would find in its profile. */
+  identitiesOf(identity: Identity, includeAliases: boolean): ReturnType<AudienceEngine["identitiesOf"]>;
   /** Removes profiles with all that is kept and owed of them; nothing that was read from the log before comes after it. */
-  forget(userIds: readonly string[]): Promise<readonly Forgotten[]>;
+  forget(users: Parameters<AudienceEngine["forget"]>[0]): ReturnType<AudienceEngine["forget"]>;
   /** Forgets every profile, for development and tests. `clearLog` empties the log while nothing is read from it or added to it. */
   reset(clearLog: () => Promise<void>): Promise<void>;
   /** Rewrites the profiles' files so that what was removed is in none of their bytes. */
@@ -105,6 +120,8 @@ const COMPACTED_MESSAGES = 10_000;
 const LONGEST_WAIT_MS = 10_000;
 /** After a failure of the store. */
 const PAUSE_MS = 1_000;
+/** Kinds of documents that the engine works by. */
+const TAKEN_UP: ReadonlySet<string> = new Set([AUDIENCE, COMPUTED_TRAIT, SUPPRESSION, DOCUMENT_KINDS.source]);
 /** Owed messages that are looked for in the log at once. */
 const RECOVERED = 500;
 
@@ -114,7 +131,7 @@ const RECOVERED = 500;
  * the same message ids.
  */
 export async function startAudiences(options: AudiencesOptions): Promise<Audiences> {
-  const { store, engine, clock, logger, metrics, nonce } = options;
+  const { store, engine, clock, logger, metrics, nonce, digestKey } = options;
   const { log } = store;
   const closing = new AbortController();
   /** The log is read and taken by the engine within one turn, so that `forget` never comes between. */
@@ -137,6 +154,11 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const sent = metrics.counter(
     "sluice_audience_messages_total",
     "Messages made by audiences and computed traits",
+  );
+  const refusedJoins = metrics.counter(
+    "sluice_refused_joins_total",
+    "Identify and alias messages that asked for ids to be joined that were not, by source",
+    ["source"],
   );
   metrics.gauge("sluice_audiences_behind", "Messages of the log that audiences have not come to", behind);
   metrics.gauge(
@@ -204,14 +226,14 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     return waiter.promise;
   };
   const stopWatching = store.config.watch(({ kind }) => {
+    if (!TAKEN_UP.has(kind)) return;
     const isDefinition = kind === AUDIENCE || kind === COMPUTED_TRAIT;
-    if (!isDefinition && kind !== SUPPRESSION) return;
     isDefinitionStale = true;
     wake();
     return isDefinition ? takenUp() : undefined;
   });
   engine.onEmptied?.(() => {
-    status = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0 };
+    status = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
     isDefinitionStale = true;
     isRecovering = true;
     wake();
@@ -246,6 +268,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   };
   const take = async (result: StepResult): Promise<void> => {
     status = result.status;
+    for (const [sourceId, messages] of result.refusedJoins) refusedJoins.inc([sourceId], messages);
     for (const reader of readers) if (status.cursor >= reader.head) reader.isFresh.resolve();
     const { leftOut, setAside } = result;
     if (leftOut.traits > 0) leftOutOfProfiles.inc(["trait"], leftOut.traits);
@@ -279,7 +302,12 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     waiters = [];
     try {
       const suppressed = await store.config.list<SuppressionDocument>(SUPPRESSION);
-      engine.suppress(suppressed.map(({ id, value }) => [id, value.spans]));
+      engine.suppress({
+        key: digestKey,
+        ids: suppressedIds(suppressed.map(({ id, value }) => [id, value] as const)),
+      });
+      const sources = await store.config.list<SourceDocument>(DOCUMENT_KINDS.source);
+      engine.allowJoins(sources.map(({ id, value }) => [id, identityPolicyOf(value)]));
       await take(await engine.define(await readDefinitions(store.config), knownUpToMs(), nonce));
       for (const waiter of waiting) waiter.resolve();
     } catch (error) {
@@ -291,7 +319,8 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   /** One of everything that is to be done; false when there was nothing. */
   const pass = async (): Promise<boolean> => {
     if (isRecovering) await recover();
-    if (isDefinitionStale) await takeUp();
+    // What is read next may be of a source that was made meanwhile: then its setting is known.
+    while (isDefinitionStale) await takeUp();
     let isBusy = false;
     const batches = await log.read(status.cursor, READ_LIMITS);
     const last = batches.at(-1);
@@ -418,8 +447,10 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     },
     counted: () => fresh({ isHurried: true }),
     engine: async () => ({ behind: behind(), setAside: (await engine.setAside()).map(setAsideView) }),
-    identitiesOf: (userId) => engine.identitiesOf(userId),
-    forget: (userIds) => turn(() => engine.forget(userIds, clock.now())),
+    refusedJoins: ({ message: { type, userId, anonymousId, previousId }, sourceId, offset }) =>
+      engine.refusedJoins({ type, userId, anonymousId, previousId }, { sourceId, offset }),
+    identitiesOf: (identity, includeAliases) => engine.identitiesOf(identity, includeAliases),
+    forget: (users) => turn(() => engine.forget(users, clock.now())),
     reset: (clearLog) =>
       turn(async () => {
         await clearLog();

@@ -41,6 +41,8 @@ export class Step {
   /** The time that is evaluated at. */
   nowMs: number;
   readonly owed: OwedMessage[] = [];
+  /** Messages that asked for ids to be joined that were not, by source. */
+  readonly refusedJoins = new Map<string, number>();
   readonly #store: ProfileStore;
   readonly #remembered: Remembered;
   readonly #numbers: Numbers;
@@ -177,6 +179,10 @@ export class Step {
     if (number === undefined) this.#identities.delete(identity);
     else this.#identities.set(identity, number);
     this.#identityChanges.set(identity, number);
+  }
+
+  refuseJoin(sourceId: string): void {
+    this.refusedJoins.set(sourceId, (this.refusedJoins.get(sourceId) ?? 0) + 1);
   }
 
   touch(profile: Profile): void {

@@ -1,8 +1,10 @@
+import type { Identity } from "../messages/identity.js";
+import type { IdentityPolicy } from "../store/identity-policy.js";
 import { type Aspect, withOccurrence } from "./aspect.js";
 import type { EngineState } from "./engine-state.js";
 import { type Identification, identificationOf, identitiesIn } from "./identities.js";
 import { discount, keepUp, mergeInto, setDue } from "./keep-up.js";
-import { isAnonymous, type Profile, takeTraits } from "./profile.js";
+import { isAnonymous, joinedTo, type Profile, takeTraits } from "./profile.js";
 import { admitIdentities } from "./profile-bounds.js";
 import type { IsNeeded, LogMessage } from "./read-messages.js";
 import type { Step } from "./step.js";
@@ -11,14 +13,21 @@ import { occurrenceOf, timeOf } from "./track-events.js";
 /** A message with what it says about whose it is: read once, since most messages are only looked at for that. */
 export interface AddressedMessage extends LogMessage {
   readonly identification: Identification;
+  readonly sourceId: string;
+  readonly policy: IdentityPolicy;
 }
 
-/** The messages that are somebody's. */
-export function addressed(messages: readonly LogMessage[]): AddressedMessage[] {
+/** The messages of a source that are somebody's. */
+export function addressed(
+  messages: readonly LogMessage[],
+  sourceId: string,
+  policy: IdentityPolicy,
+): AddressedMessage[] {
   const known: AddressedMessage[] = [];
   for (const { message, offset, receivedAtMs } of messages) {
-    const identification = message.type === "delete" ? undefined : identificationOf(message);
-    if (identification !== undefined) known.push({ message, offset, receivedAtMs, identification });
+    const identification = message.type === "delete" ? undefined : identificationOf(message, policy);
+    if (identification !== undefined)
+      known.push({ message, offset, receivedAtMs, identification, sourceId, policy });
   }
   return known;
 }
@@ -87,11 +96,7 @@ export function takeMessage(
   profile.lastSeenMs = Math.max(profile.lastSeenMs, atMs);
   step.touch(profile);
 
-  if (identification.anonymous !== undefined) attach(step, loaded, profile, identification.anonymous);
-  if (identification.previous !== undefined) {
-    attach(step, loaded, profile, identification.previous.anonymous);
-    claim(step, loaded, profile, identification.previous.user);
-  }
+  if (!join(step, loaded, profile, stored)) step.refuseJoin(stored.sourceId);
   const traits = message.type === "identify" ? takeTraits(profile, message.traits, step.leftOut) : [];
   const aspects: number[] = [];
   if (message.type === "track" && typeof message.event === "string") {
@@ -123,32 +128,74 @@ export function takeOccurrence(
   return true;
 }
 
-/** An anonymous id belongs to the first user who is identified with it, for good: what it did before becomes theirs. */
-function attach(step: Step, loaded: EngineState, profile: Profile, identity: string): void {
+/** Joins the ids that a message names to its user, as far as its source may. False where an identify or alias asked for more. */
+function join(step: Step, loaded: EngineState, profile: Profile, stored: AddressedMessage): boolean {
+  const { identification, policy, message } = stored;
+  const { own, anonymous, previous } = identification;
+  const mayAttach = (identity: Identity): boolean =>
+    policy === "none" ? step.find(identity) === profile : attach(step, loaded, profile, identity, own);
+  let isJoined = anonymous === undefined || mayAttach(anonymous);
+  if (previous !== undefined) {
+    if (policy === "full") {
+      attach(step, loaded, profile, previous.anonymous, own);
+      claim(step, loaded, profile, previous.user);
+    } else {
+      // Whoever is a user stays one. So does whoever becomes one later: the id is only ever taken as an anonymous one.
+      const user = step.find(previous.user);
+      isJoined = (user === undefined ? mayAttach(previous.anonymous) : user === profile) && isJoined;
+    }
+  }
+  return isJoined || (message.type !== "identify" && message.type !== "alias");
+}
+
+/**
+ * An anonymous id belongs to the first user who is identified with it, for good: what it did before becomes theirs. Answers whether
+ * it is this user's.
+ */
+function attach(
+  step: Step,
+  loaded: EngineState,
+  profile: Profile,
+  identity: Identity,
+  user: Identity,
+): boolean {
   const other = step.find(identity);
-  if (other === undefined) takeIdentity(step, profile, identity);
-  else if (other !== profile && isAnonymous(other)) merge(step, loaded, profile, other);
+  if (other === profile) return true;
+  if (other !== undefined && !isAnonymous(other)) return false;
+  const isTaken =
+    other === undefined ? takeIdentity(step, profile, identity) : merge(step, loaded, profile, other);
+  if (isTaken && user !== profile.id) profile.joined.set(identity, user);
+  return isTaken;
 }
 
 /** Alias: a user id becomes another name of this user, with everything that is known under it. */
-function claim(step: Step, loaded: EngineState, profile: Profile, identity: string): void {
+function claim(step: Step, loaded: EngineState, profile: Profile, identity: Identity): void {
   const other = step.find(identity);
   if (other === undefined) takeIdentity(step, profile, identity);
-  else if (other !== profile) merge(step, loaded, profile, other);
+  else if (other !== profile) {
+    const joined = other.identities.map((one) => [one, joinedTo(other, one)] as const);
+    if (!merge(step, loaded, profile, other)) return;
+    // Whose an anonymous id was is remembered: it goes with that user alone.
+    for (const [one, user] of joined) if (one.startsWith("a:")) profile.joined.set(one, user);
+  }
 }
 
-function takeIdentity(step: Step, profile: Profile, identity: string): void {
+/** False where the profile has no room for the id. */
+function takeIdentity(step: Step, profile: Profile, identity: Identity): boolean {
   step.touch(profile);
-  if (!admitIdentities(profile, [identity], step.leftOut)) return;
+  if (!admitIdentities(profile, [identity], step.leftOut)) return false;
   profile.identities.push(identity);
   step.point(identity, profile.number);
+  return true;
 }
 
-function merge(step: Step, loaded: EngineState, profile: Profile, gone: Profile): void {
+/** False where the profile has no room for the other's ids. */
+function merge(step: Step, loaded: EngineState, profile: Profile, gone: Profile): boolean {
   step.touch(profile);
-  if (!admitIdentities(profile, gone.identities, step.leftOut)) return;
+  if (!admitIdentities(profile, gone.identities, step.leftOut)) return false;
   mergeInto(step, loaded, profile, gone);
   setDue(step, loaded.plan, profile, false);
+  return true;
 }
 
 /** Events have left windows: what depends on them is evaluated. */

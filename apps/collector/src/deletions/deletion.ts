@@ -1,4 +1,5 @@
 import type { DeletionReceipt, DeletionStatus, DeletionView } from "@sluice/protocol";
+import { anonymousIdentity, type Identity, idOf, userIdentity } from "../messages/identity.js";
 import type { Versioned } from "../store/store.js";
 
 /** Kind of its documents in the config store. */
@@ -21,10 +22,21 @@ export type Step = (typeof STEPS)[number];
 
 /** A user while the deletion still needs to know who it is. */
 export interface DeletedUser {
+  /** The id that was asked for. */
+  readonly identity: Identity;
+  /** All ids that go: this one and those joined to it. Set by `collect`. */
+  readonly identities: readonly Identity[];
+  /** Other user ids of the same profile. */
+  readonly aliases: readonly string[];
+  /** Sources with messages of it; set by `collect`. */
+  readonly sourceIds: readonly string[];
+}
+
+/** A user as an older version stored it, which did not tell user ids and anonymous ids apart. */
+interface UntypedUser {
   readonly userId: string;
-  /** All ids that the profile answered to, and the messages found under them; set by `collect`. */
   readonly ids: readonly string[];
-  /** Anonymous ids of it that are another user's user id: only messages without a user id go. */
+  /** Anonymous ids that are somebody else's user id. */
   readonly sharedIds?: readonly string[];
   readonly sourceIds: readonly string[];
 }
@@ -32,11 +44,13 @@ export interface DeletedUser {
 export interface DeletionDocument {
   readonly createdAt: string;
   readonly suppress: boolean;
+  /** Default: false. */
+  readonly includeAliases?: boolean;
   readonly status: DeletionStatus;
   /** The step that is to be made next. */
   readonly step: Step;
   /** Absent from `erase` on: ids are data too. */
-  readonly users?: readonly DeletedUser[];
+  readonly users?: readonly (DeletedUser | UntypedUser)[];
   readonly error?: string;
   readonly receipt: DeletionReceipt;
 }
@@ -46,14 +60,34 @@ export function stepAfter(step: Step): Step {
   return STEPS[STEPS.indexOf(step) + 1] ?? "done";
 }
 
+/** Whom a deletion is about. One that an older version began ends as it began: its ids are meant whatever they are. */
+export function usersOf({ users = [] }: Pick<DeletionDocument, "users">): readonly DeletedUser[] {
+  return users.map((user) => {
+    if ("identity" in user) return user;
+    const { userId, ids, sharedIds = [], sourceIds } = user;
+    const identities = ids.flatMap((id) => [userIdentity(id), anonymousIdentity(id)]);
+    return {
+      identity: userIdentity(userId),
+      identities: [...identities, ...sharedIds.map(anonymousIdentity)],
+      aliases: [],
+      sourceIds,
+    };
+  });
+}
+
 export function deletionView({ id, value }: Versioned<DeletionDocument>): DeletionView {
-  const { status, createdAt, suppress, step, error, receipt } = value;
+  const { status, createdAt, suppress, includeAliases = false, step, error, receipt } = value;
+  const aliases = usersOf(value).flatMap(({ identity, aliases: userIds }) =>
+    userIds.length === 0 ? [] : [{ userId: idOf(identity), aliases: userIds }],
+  );
   return {
     id,
     status,
     createdAt,
     suppress,
+    includeAliases,
     userCount: receipt.users.length,
+    ...(aliases.length === 0 ? {} : { aliases }),
     step,
     ...(error === undefined ? {} : { error }),
     ...(status === "initialized" ? {} : { receipt }),

@@ -1,9 +1,12 @@
 import { type DeletionReceipt, formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import { type Identity, idOf, isUserIdentity } from "../messages/identity.js";
 import { type DestinationDocument, DOCUMENT_KINDS } from "../store/documents.js";
-import type { NewBatch, PurgeQuery, Purging, Store, StoredMessage } from "../store/store.js";
-import { digestOf, type Suppressions } from "../store/suppressions.js";
-import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
+import type { IdDigest } from "../store/id-digest.js";
+import type { NewBatch, Purging, Store } from "../store/store.js";
+import type { Suppressions } from "../store/suppressions.js";
+import { type DeletedUser, type DeletionDocument, type Step, usersOf } from "./deletion.js";
+import { messagesOf } from "./messages-of.js";
 
 /** What a deletion asks of audiences. */
 export interface ProfileRemoval {
@@ -12,21 +15,34 @@ export interface ProfileRemoval {
    * case.
    */
   counted(): Promise<void>;
-  identitiesOf(userId: string): Promise<{
-    readonly ids: readonly string[];
-    /** Anonymous ids that somebody else has as user id. */
-    readonly shared: readonly string[];
-  }>;
+  /** What goes with an id. */
+  identitiesOf(
+    identity: Identity,
+    includeAliases: boolean,
+  ): Promise<
+    ProfileFigures & {
+      /** The id itself and those joined to it; with the aliases, those and the ids joined to them. */
+      readonly identities: readonly Identity[];
+      /** Other user ids of the same profile. */
+      readonly aliases: readonly string[];
+    }
+  >;
   forget(
-    userIds: readonly string[],
-  ): Promise<readonly { readonly profile: boolean; readonly audienceMemberships: number }[]>;
+    users: readonly { readonly identity: Identity; readonly identities: readonly Identity[] }[],
+  ): Promise<readonly ProfileFigures[]>;
   compact(): Promise<void>;
+}
+
+interface ProfileFigures {
+  readonly profile: boolean;
+  readonly audienceMemberships: number;
 }
 
 export interface DeletionParts {
   readonly store: Pick<Store, "log" | "config" | "consumers"> & Purging;
   readonly profiles: ProfileRemoval;
   readonly suppressions: Suppressions;
+  readonly digest: IdDigest;
   readonly clock: Clock;
   /** The built-in source: nobody's messages are of it, so it is never affected. */
   readonly builtInSourceIds: readonly string[];
@@ -34,8 +50,6 @@ export interface DeletionParts {
 
 /** What a step changes of the deletion; undefined: it cannot be made yet. */
 export type StepResult = Partial<Pick<DeletionDocument, "users" | "receipt">> | undefined;
-
-const FOUND_AT_ONCE = 200;
 
 /** Makes one step. Made again after a crash in its middle, it ends the same. */
 export function makeStep(
@@ -64,19 +78,18 @@ export function makeStep(
   }
 }
 
-function usersOf({ users }: DeletionDocument): readonly DeletedUser[] {
-  return users ?? [];
-}
-
 async function suppress(
   deletion: DeletionDocument,
   { profiles, suppressions }: DeletionParts,
 ): Promise<StepResult> {
+  const { includeAliases = false } = deletion;
   if (!deletion.suppress) return {};
   // What is known holds at once; what audiences have not come to yet is waited for.
   const suppressKnown = async (): Promise<void> => {
-    for (const { userId } of usersOf(deletion))
-      await suppressions.suppress(userId, (await profiles.identitiesOf(userId)).ids);
+    for (const { identity } of usersOf(deletion)) {
+      const { identities } = await profiles.identitiesOf(identity, includeAliases);
+      await suppressions.suppress(identity, identities);
+    }
   };
   await suppressKnown();
   await profiles.counted();
@@ -89,67 +102,38 @@ async function collect(
   { store, profiles, builtInSourceIds }: DeletionParts,
 ): Promise<StepResult> {
   await profiles.counted();
+  const { includeAliases = false } = deletion;
   const users: DeletedUser[] = [];
-  const found: number[] = [];
-  for (const { userId } of usersOf(deletion)) {
-    const { ids, shared } = await profiles.identitiesOf(userId);
+  const found: Pick<UserReceipt, "messages" | "anonymousIds" | "aliasesLeft">[] = [];
+  for (const { identity } of usersOf(deletion)) {
+    const { identities, aliases } = await profiles.identitiesOf(identity, includeAliases);
     const sourceIds = new Set<string>();
     let messages = 0;
-    for await (const { sourceId } of messagesOf({ ids, sharedIds: shared }, store)) {
+    for await (const { sourceId } of messagesOf(identities, store.log)) {
       sourceIds.add(sourceId);
       messages += 1;
     }
     for (const builtIn of builtInSourceIds) sourceIds.delete(builtIn);
-    users.push({
-      userId,
-      ids,
-      ...(shared.length === 0 ? {} : { sharedIds: shared }),
-      sourceIds: [...sourceIds],
+    users.push({ identity, identities, aliases, sourceIds: [...sourceIds] });
+    found.push({
+      messages,
+      anonymousIds: identities.filter((one) => one !== identity && !isUserIdentity(one)).length,
+      aliasesLeft: includeAliases ? 0 : aliases.length,
     });
-    found.push(messages);
   }
   // Counted before anything goes: a purge that a crash cuts in two would count only its second half.
-  const receipt = withUsers(deletion, (user, index) => ({ ...user, messages: found[index] ?? 0 }));
+  const receipt = withUsers(deletion, (user, index) => ({ ...user, ...found[index] }));
   return { users, receipt };
-}
-
-type UsersIds = Pick<DeletedUser, "ids" | "sharedIds">;
-
-/** A user's messages in the log. */
-async function* messagesOf(
-  { ids, sharedIds = [] }: UsersIds,
-  { log }: Pick<DeletionParts["store"], "log">,
-): AsyncGenerator<StoredMessage> {
-  const shared = new Set(sharedIds);
-  for (const userId of [...ids, ...shared]) {
-    let cursor: string | undefined;
-    do {
-      const page = await log.find(
-        { userId },
-        { limit: FOUND_AT_ONCE, ...(cursor === undefined ? {} : { cursor }) },
-      );
-      for (const stored of page.items) if (!shared.has(userId) || !stored.message.userId) yield stored;
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-  }
 }
 
 /** Takes what the log and the queues have of a user. */
 async function purgeUser(
-  { ids, sharedIds = [] }: UsersIds,
+  { identities }: Pick<DeletedUser, "identities">,
   { store, suppressions }: DeletionParts,
 ): Promise<{ attempts: number; retries: number }> {
-  suppressions.purged(ids);
-  const total = { attempts: 0, retries: 0 };
-  const purgeOf = async (query: PurgeQuery): Promise<void> => {
-    const { attempts, retries } = await store.purge(query);
-    total.attempts += attempts;
-    total.retries += retries;
-  };
-  await purgeOf({ userIds: ids });
-  for await (const { sourceId, messageId } of messagesOf({ ids: [], sharedIds }, store))
-    await purgeOf({ sourceId, messageId });
-  return total;
+  suppressions.purged(identities);
+  const { attempts, retries } = await store.purge({ identities });
+  return { attempts, retries };
 }
 
 async function purge(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
@@ -161,11 +145,12 @@ async function purge(deletion: DeletionDocument, parts: DeletionParts): Promise<
 async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
   const { profiles, clock } = parts;
   const users = usersOf(deletion);
-  const forgotten = await profiles.forget(users.map((user) => user.userId));
+  const forgotten = await profiles.forget(users);
   // Messages that were on their way into the log, from clients or from audiences, while the first pass went by.
   for (const user of users) await purgeUser(user, parts);
   // And what audiences had read of those before they went.
-  await profiles.forget([...new Set(users.flatMap(({ userId, ids }) => [userId, ...ids]))]);
+  const gone = new Set(users.flatMap(({ identity, identities }) => [identity, ...identities]));
+  await profiles.forget(Array.from(gone, (identity) => ({ identity, identities: [identity] })));
   const receipt = withUsers(deletion, (user, index) => {
     const { profile = false, audienceMemberships = 0 } = forgotten[index] ?? {};
     // Made again after a crash, there is nothing to count any more.
@@ -183,7 +168,9 @@ async function tell(
     ({ value }) => value.enabled && value.type === "webhooks",
   );
   const told: DeletionReceipt["deleteMessages"][number][] = [];
-  for (const [index, { userId, sourceIds }] of usersOf(deletion).entries()) {
+  for (const [index, { identity, identities, sourceIds }] of usersOf(deletion).entries()) {
+    // Receivers know a user by each user id; which devices they are told of with it is theirs to remember.
+    const named = [identity, ...identities.filter((one) => one !== identity && isUserIdentity(one))];
     for (const sourceId of sourceIds) {
       const destinationIds = webhooks
         .filter(({ value }) =>
@@ -191,10 +178,14 @@ async function tell(
         )
         .map((destination) => destination.id);
       if (destinationIds.length === 0) continue;
-      // One of its own at each source: a receiver that knows messages by id must not take two for one.
-      const messageId = `${id}-${index}-${sourceId}`;
-      await store.log.append(deleteMessage({ sourceId, messageId, userId, destinationIds }, clock.now()));
-      told.push({ sourceId, messageId, destinationIds });
+      for (const [place, one] of named.entries()) {
+        // One of its own at each source: a receiver that knows messages by id must not take two for one.
+        const messageId = `${id}-${index}${place === 0 ? "" : `.${place}`}-${sourceId}`;
+        await store.log.append(
+          deleteMessage({ sourceId, messageId, identity: one, destinationIds }, clock.now()),
+        );
+        told.push({ sourceId, messageId, destinationIds });
+      }
     }
   }
   return { receipt: { ...deletion.receipt, deleteMessages: told } };
@@ -205,17 +196,18 @@ function deleteMessage(
   {
     sourceId,
     messageId,
-    userId,
+    identity,
     destinationIds,
   }: {
     readonly sourceId: string;
     readonly messageId: string;
-    readonly userId: string;
+    readonly identity: Identity;
     readonly destinationIds: readonly string[];
   },
   nowMs: number,
 ): NewBatch {
-  const message = { type: "delete", messageId, userId, timestamp: formatTime(nowMs) };
+  const named = isUserIdentity(identity) ? { userId: idOf(identity) } : { anonymousId: idOf(identity) };
+  const message = { type: "delete", messageId, ...named, timestamp: formatTime(nowMs) };
   return {
     sourceId,
     receivedAtMs: nowMs,
@@ -268,10 +260,13 @@ function withUsers(
 }
 
 /** The receipt of a deletion of which nothing has been done. */
-export function emptyReceipt(userIds: readonly string[]): DeletionReceipt {
+export function emptyReceipt(identities: readonly Identity[], digest: IdDigest): DeletionReceipt {
   return {
-    users: userIds.map((userId) => ({
-      userIdSha256: digestOf(userId),
+    users: identities.map((identity) => ({
+      idHmac: digest.of(identity),
+      kind: isUserIdentity(identity) ? "user" : "anonymous",
+      anonymousIds: 0,
+      aliasesLeft: 0,
       messages: 0,
       attempts: 0,
       retries: 0,

@@ -1,8 +1,11 @@
-import { formatTime } from "@sluice/protocol";
+import { type DeletionPlan, type DeletionReceipt, formatTime } from "@sluice/protocol";
 import type { Logger } from "../logger.js";
+import type { Identity } from "../messages/identity.js";
+import type { IdDigest } from "../store/id-digest.js";
 import type { ConfigStore, Versioned } from "../store/store.js";
 import { DELETION, type DeletionDocument, type Step, stepAfter } from "./deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "./make-step.js";
+import { planDeletion } from "./plan-deletion.js";
 
 export interface DeletionsOptions extends DeletionParts {
   readonly logger: Logger;
@@ -13,14 +16,22 @@ export interface DeletionsOptions extends DeletionParts {
 export interface Deletions {
   /** Stores the deletion, where the request says, and begins it; resolves when it is stored. */
   create(
-    userIds: readonly string[],
-    suppress: boolean,
+    identities: readonly Identity[],
+    options: DeletionOptions,
     into?: Pick<ConfigStore, "put">,
   ): Promise<Versioned<DeletionDocument>>;
+  /** What it would take; nothing is stored or changed. */
+  plan(identities: readonly Identity[], options: DeletionOptions): Promise<DeletionPlan>;
   get(id: string): Promise<Versioned<DeletionDocument> | undefined>;
   /** Oldest first. */
   list(): Promise<readonly Versioned<DeletionDocument>[]>;
   close(): Promise<void>;
+}
+
+export interface DeletionOptions {
+  readonly suppress: boolean;
+  /** Whether other user ids of the same profile go too. */
+  readonly includeAliases: boolean;
 }
 
 /** After a failure; doubled each time up to the longest. */
@@ -119,22 +130,32 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
     );
   };
 
-  for (const deletion of await config.list<DeletionDocument>(DELETION))
+  for (const deletion of await withKeyedReceipts(config, options.digest))
     if (deletion.value.step !== "done") begin(deletion);
 
   return {
-    create: async (userIds, suppress, into = config) => {
-      const distinct = [...new Set(userIds)];
+    plan: (identities, { suppress, includeAliases }) =>
+      planDeletion([...new Set(identities)], { suppress, includeAliases }, options),
+    create: async (identities, { suppress, includeAliases }, into = config) => {
+      const distinct = [...new Set(identities)];
+      await options.profiles.counted();
+      const users = await Promise.all(
+        distinct.map(async (identity) => {
+          const { aliases } = await options.profiles.identitiesOf(identity, includeAliases);
+          return { identity, identities: [], aliases, sourceIds: [] };
+        }),
+      );
       const deletion = await into.put<DeletionDocument>(
         DELETION,
         options.newId(),
         {
           createdAt: formatTime(clock.now()),
           suppress,
+          includeAliases,
           status: "initialized",
           step: "suppress",
-          users: distinct.map((userId) => ({ userId, ids: [], sourceIds: [] })),
-          receipt: emptyReceipt(distinct),
+          users,
+          receipt: emptyReceipt(distinct, options.digest),
         },
         0,
       );
@@ -148,4 +169,29 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
       await Promise.all(running.values());
     },
   };
+}
+
+/** All deletions. Receipts of older versions name users by plain digests: they get keyed ones. */
+async function withKeyedReceipts(
+  config: ConfigStore,
+  digest: IdDigest,
+): Promise<readonly Versioned<DeletionDocument>[]> {
+  const deletions = await config.list<DeletionDocument>(DELETION);
+  return Promise.all(
+    deletions.map(async (deletion) => {
+      const { id, value, version } = deletion;
+      const users = value.receipt.users as readonly (DeletionReceipt["users"][number] & {
+        readonly userIdSha256?: string;
+      })[];
+      if (users.every(({ userIdSha256 }) => userIdSha256 === undefined)) return deletion;
+      const keyed = users.map(({ userIdSha256 = "", ...user }) => ({
+        ...user,
+        idHmac: digest.ofSha256(userIdSha256),
+        kind: "any" as const,
+        anonymousIds: 0,
+        aliasesLeft: 0,
+      }));
+      return config.put(DELETION, id, { ...value, receipt: { ...value.receipt, users: keyed } }, version);
+    }),
+  );
 }

@@ -1,10 +1,10 @@
+import { identityOf } from "../messages/identity.js";
 import type { FinalState, Offset, StoredMessage } from "../store/store.js";
 import type { CursorTracker } from "./cursor-tracker.js";
 import type { Ledger } from "./ledger.js";
 import type { LogWindow } from "./log-window.js";
 import { match, type Routing } from "./match.js";
 import type { UserLines } from "./user-lines.js";
-import { userOf } from "./user-order.js";
 import type { Deliverable, Work } from "./work.js";
 
 export interface LogFeedOptions {
@@ -93,6 +93,6 @@ export class LogFeed {
   /** Whether the message came before its user was deleted, or while suppressed. */
   #isGone({ message, offset }: Pick<StoredMessage, "message" | "offset">): boolean {
     const { isSuppressed } = this.#options.routing();
-    return message.type !== "delete" && (isSuppressed?.(userOf(message), offset) ?? false);
+    return message.type !== "delete" && (isSuppressed?.(identityOf(message), offset) ?? false);
   }
 }

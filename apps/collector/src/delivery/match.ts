@@ -1,11 +1,11 @@
 import { isMessageKind, type JsonObject, resolveTime } from "@sluice/protocol";
 import type { DestinationType } from "../destinations/destination.js";
+import { identityOf } from "../messages/identity.js";
 import type { Connection, DestinationDocument, SourceDocument } from "../store/documents.js";
 import type { Offset, StoredMessage } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
 import { applyFilters } from "./apply-filters.js";
 import { disabledByIntegrations } from "./integrations.js";
-import { userOf } from "./user-order.js";
 
 /** All that decides which messages a destination gets; made anew when its document changes. */
 export interface Routing {
@@ -66,7 +66,7 @@ export function match(stored: StoredMessage, routing: Routing, replay: boolean):
     return skipped(stored, routing, replay) ?? { kind: "deliver", message, timeMs };
   }
   if (!isConnected(stored, routing, replay)) return { kind: "unconnected" };
-  if (routing.isSuppressed?.(userOf(message), stored.offset)) {
+  if (routing.isSuppressed?.(identityOf(message), stored.offset)) {
     return { kind: "suppressed", reason: "the user is suppressed" };
   }
   const whileDisabled = skipped(stored, routing, replay);

@@ -70,11 +70,14 @@ export function judge(request: OpenedRequest, options: JudgeOptions): Judgement 
     }
     const type = item.type as string;
     const userId = ((item.userId || item.anonymousId) ?? "") as string;
-    keys.push(
-      type === "track"
-        ? { index, messageId, userId, type, event: item.event as string }
-        : { index, messageId, userId, type },
-    );
+    keys.push({
+      index,
+      messageId,
+      userId,
+      ...(item.userId ? {} : { isAnonymous: true }),
+      type,
+      ...(type === "track" ? { event: item.event as string } : {}),
+    });
     somebodyWantsIp ||= wantsIp(item);
   }
   return { keys, madeIds, refusals, wantsIp: somebodyWantsIp };

@@ -1,5 +1,6 @@
 import { isPlainObject, KB, kindOf, LIMITS, type MessageKind } from "@sluice/protocol";
 import type { CollectorError, ErrorCode } from "../errors.js";
+import type { Identity } from "../messages/identity.js";
 import { namedUsers, usersOf } from "../messages/named-users.js";
 import type { Rejection } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
@@ -58,12 +59,12 @@ export function wholeRejection(
 /** The excerpt, with the users whose deletion removes it; empty where one of them is suppressed. */
 function contents(
   text: string,
-  users: readonly string[],
+  identities: readonly Identity[],
   { writeKey, suppressions }: RefusedFrom,
-): Pick<Rejection, "excerpt" | "users"> {
-  if (users.some((user) => suppressions?.isSuppressed(user))) return { excerpt: "" };
+): Pick<Rejection, "excerpt" | "identities"> {
+  if (identities.some((identity) => suppressions?.isSuppressed(identity))) return { excerpt: "" };
   const excerpt = withoutKeys(text, writeKey);
-  return users.length === 0 ? { excerpt } : { excerpt, users };
+  return identities.length === 0 ? { excerpt } : { excerpt, identities };
 }
 
 /** What is remembered of refused messages. */
@@ -89,7 +90,7 @@ function isForeign(issues: Refusal["issues"]): boolean {
   return issues.some(({ code }) => code === "invalid_write_key");
 }
 
-function usersIn(request: OpenedRequest, index: number): string[] {
+function usersIn(request: OpenedRequest, index: number): Identity[] {
   if (request.largeItems.has(index)) return namedUsers(lenient.decode(request.bytesOf(index)));
   const item = request.items[index];
   if (isPlainObject(item)) return usersOf(item);

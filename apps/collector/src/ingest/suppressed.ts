@@ -1,4 +1,5 @@
 import { isPlainObject } from "@sluice/protocol";
+import { anonymousIdentity, userIdentity } from "../messages/identity.js";
 import type { MessageKey } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
 import type { OpenedRequest } from "./open-request.js";
@@ -10,7 +11,9 @@ export function suppressedItems(
 ): ReadonlySet<number> {
   const places = new Set<number>();
   if (suppressions === undefined) return places;
-  for (const { index, userId } of keys) if (suppressions.isSuppressed(userId)) places.add(index);
+  for (const { index, userId, isAnonymous } of keys)
+    if (suppressions.isSuppressed(isAnonymous ? anonymousIdentity(userId) : userIdentity(userId)))
+      places.add(index);
   return places;
 }
 

@@ -1,25 +1,31 @@
 import type { UncheckedMessage } from "@sluice/protocol";
+import { anonymousIdentity, type Identity, userIdentity } from "./identity.js";
 
-const FIELDS = ["userId", "anonymousId", "previousId"] as const;
+/** What an id is, by the field it stands in. A `previousId` may be either. */
+const FIELDS: Readonly<Record<string, readonly ((id: string) => Identity)[]>> = {
+  userId: [userIdentity],
+  anonymousId: [anonymousIdentity],
+  previousId: [userIdentity, anonymousIdentity],
+};
 
-/** The ids of users that a parsed message names. */
-export function usersOf(message: UncheckedMessage): string[] {
-  const users = new Set<string>();
-  for (const field of FIELDS) {
-    const value = message[field];
-    if (typeof value === "string" && value !== "") users.add(value);
+/** The ids that a parsed message names. */
+export function usersOf(message: UncheckedMessage): Identity[] {
+  const users = new Set<Identity>();
+  for (const [field, kinds] of Object.entries(FIELDS)) {
+    const id = message[field];
+    if (typeof id === "string" && id !== "") for (const kind of kinds) users.add(kind(id));
   }
   return [...users];
 }
 
-const NAMED = new RegExp(`"(?:${FIELDS.join("|")})"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*"|-?\\d+)`, "gs");
+const NAMED = new RegExp(`"(${Object.keys(FIELDS).join("|")})"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*"|-?\\d+)`, "gs");
 
-/** The ids of users that stand in text which cannot be parsed, wherever in it: rather too many than one too few. */
-export function namedUsers(text: string): string[] {
-  const users = new Set<string>();
-  for (const [, token = ""] of text.matchAll(NAMED)) {
+/** The ids in text that cannot be parsed, wherever they are: one too many is better than one too few. */
+export function namedUsers(text: string): Identity[] {
+  const users = new Set<Identity>();
+  for (const [, field = "", token = ""] of text.matchAll(NAMED)) {
     const id = token.startsWith('"') ? unquoted(token) : token;
-    if (id !== "") users.add(id);
+    if (id !== "") for (const kind of FIELDS[field] ?? []) users.add(kind(id));
   }
   return [...users];
 }

@@ -248,6 +248,7 @@ function keyOf(texts: Texts, index: number, kind: MessageKind): MessageKey | und
   if (idLength === 0 || idLength >= LIMITS.messageIdLength) return undefined;
   const user = lengthOf(USER_ID) > 0 ? USER_ID : ANONYMOUS_ID;
   if (lengthOf(user) === 0) return undefined;
+  const anonymous = user === ANONYMOUS_ID ? { isAnonymous: true as const } : undefined;
   switch (kind) {
     case "track":
       if (lengthOf(EVENT) === 0) return undefined;
@@ -255,6 +256,7 @@ function keyOf(texts: Texts, index: number, kind: MessageKind): MessageKey | und
         index,
         messageId: fieldText(texts, MESSAGE_ID),
         userId: fieldText(texts, user),
+        ...anonymous,
         type: kind,
         event: fieldText(texts, EVENT),
       };
@@ -273,7 +275,13 @@ function keyOf(texts: Texts, index: number, kind: MessageKind): MessageKey | und
     default:
       kind satisfies never;
   }
-  return { index, messageId: fieldText(texts, MESSAGE_ID), userId: fieldText(texts, user), type: kind };
+  return {
+    index,
+    messageId: fieldText(texts, MESSAGE_ID),
+    userId: fieldText(texts, user),
+    ...anonymous,
+    type: kind,
+  };
 }
 
 /** The bytes between a field's quotes; 0 for one that is not there. */

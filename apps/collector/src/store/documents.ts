@@ -1,4 +1,5 @@
 import type { FilterRuleView, Region } from "@sluice/protocol";
+import type { IdentityPolicy } from "./identity-policy.js";
 import type { Offset } from "./store.js";
 
 /** What the collector keeps as documents in the `ConfigStore`, by kind. Ids stand beside the document. */
@@ -15,6 +16,8 @@ export interface SourceDocument {
   readonly blockedEvents: readonly string[];
   /** Messages a second that are taken; absent: no limit. */
   readonly rateLimit?: number;
+  /** Which ids its messages may join; absent: as its kind says. */
+  readonly identity?: IdentityPolicy;
   readonly region?: Region;
 }
 

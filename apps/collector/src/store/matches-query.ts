@@ -1,4 +1,5 @@
 import type { UncheckedMessage } from "@sluice/protocol";
+import { identityOf } from "../messages/identity.js";
 import type { MessageQuery, StoredMessage } from "./store.js";
 
 /**
@@ -14,6 +15,7 @@ export function matchesQuery(stored: StoredMessage, query: MessageQuery): boolea
   if (query.type !== undefined && message.type !== query.type) return false;
   if (query.event !== undefined && (message.type !== "track" || message.event !== query.event)) return false;
   if (query.userId !== undefined && userOf(message) !== query.userId) return false;
+  if (query.identity !== undefined && identityOf(message) !== query.identity) return false;
   if (query.text !== undefined) {
     return JSON.stringify(message).toLowerCase().includes(query.text.toLowerCase());
   }

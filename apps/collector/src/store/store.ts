@@ -9,6 +9,7 @@
  * stored data cannot be read: nothing of that call is kept either, and all other calls go on.
  */
 import type { MessageKind, UncheckedMessage } from "@sluice/protocol";
+import type { Identity } from "../messages/identity.js";
 
 declare const offsetBrand: unique symbol;
 /** A message's place in the log. Later messages have greater offsets; there may be gaps; it means nothing else. */
@@ -91,6 +92,8 @@ export interface MessageKey {
   readonly messageId: string;
   /** `userId`, else `anonymousId`. */
   readonly userId: string;
+  /** It is an `anonymousId`. */
+  readonly isAnonymous?: true;
   readonly type: string;
   readonly event?: string;
 }
@@ -124,7 +127,10 @@ export interface AppendResult {
 export interface MessageQuery {
   readonly messageId?: string;
   readonly sourceId?: string;
+  /** `userId`, else `anonymousId`, whichever it is. */
   readonly userId?: string;
+  /** The same with its kind. */
+  readonly identity?: Identity;
   readonly type?: string;
   /** A track message's event; messages of other kinds have none. */
   readonly event?: string;
@@ -314,10 +320,14 @@ export interface Consumers {
 
 // ── Purging ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Which messages are taken out: all of users (`userId`, else `anonymousId`, as in `MessageKey`), or one by its id. */
+/**
+ * Which messages are taken out: all with a user id, all with an anonymous id and no user id, all of several such ids, or one by its
+ * message id.
+ */
 export type PurgeQuery =
   | { readonly userId: string }
-  | { readonly userIds: readonly string[] }
+  | { readonly anonymousId: string }
+  | { readonly identities: readonly Identity[] }
   | { readonly sourceId: string; readonly messageId: string };
 
 /** What was taken out. */
@@ -406,7 +416,9 @@ export interface Rejection {
   readonly issues: readonly { readonly code: string; readonly path: string; readonly message: string }[];
   /** The refused message's JSON, cut at 4 KB; of a request that was refused whole, its beginning, as far as it was read. */
   readonly excerpt: string;
-  /** The ids of the users that it is or may be of: the deletion of one of them removes it. Absent: none that is known of. */
+  /** The ids that it names or may name: the deletion of one of them removes it. Absent: none that is known of. */
+  readonly identities?: readonly Identity[];
+  /** The same as an older version stored it, without kinds. */
   readonly users?: readonly string[];
 }
 

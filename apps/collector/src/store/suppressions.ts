@@ -1,107 +1,177 @@
-import { hash } from "node:crypto";
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { BEFORE_FIRST, type Offset, type Store } from "./store.js";
+import { type Identity, isUserIdentity } from "../messages/identity.js";
+import type { IdDigest } from "./id-digest.js";
+import type { Offset, Store, Versioned } from "./store.js";
+import {
+  covers,
+  type SuppressedId,
+  type SuppressedKind,
+  type SuppressedSpan,
+  spansById,
+} from "./suppressed-spans.js";
 
 /** Kind of its documents in the config store; their id is the digest of the id that is suppressed. */
 export const SUPPRESSION = "suppression";
 
-/** A span of the log in which a user's messages go nowhere; open-ended until it is lifted. */
-export interface SuppressedSpan {
-  readonly after: Offset;
-  readonly upTo?: Offset;
-}
-
 export interface SuppressionDocument {
-  /** Digest of the user id that was asked for: the other ids of that user are suppressed and lifted with it. */
+  /**
+   * Digest of the id that was asked for: those joined to it are suppressed and lifted with it. Its own digest where it was asked for
+   * itself.
+   */
   readonly of: string;
+  /** Absent in a document of an older version: its id is a plain SHA-256. */
+  readonly kind?: SuppressedKind;
+  /** Tells with which key its digests were made. */
+  readonly key?: string;
   readonly since: string;
   readonly spans: readonly SuppressedSpan[];
 }
 
-/** Users whose messages are refused. They are kept as digests: their ids are data too. */
+/** An id whose messages are refused now. */
+export interface SuppressedNow {
+  readonly idHmac: string;
+  readonly kind: SuppressedKind;
+  /** The id that was asked for, where this one is suppressed because it is joined to it. */
+  readonly joinedTo?: string;
+  readonly since: string;
+}
+
+/** Ids whose messages are refused. They are kept as digests: ids are data too. */
 export interface Suppressions {
-  /** Whether messages of this user (`userId`, else `anonymousId`) are refused now. */
-  isSuppressed(userId: string): boolean;
-  /** Whether a message of this user at this offset was refused, whatever holds now: replays do not bring it back. */
-  covers(userId: string, offset: Offset): boolean;
+  /** Whether messages of this id are refused now. */
+  isSuppressed(identity: Identity | undefined): boolean;
+  /** Whether a message of this id at this offset was refused, whatever holds now: replays do not bring it back. */
+  covers(identity: Identity | undefined, offset: Offset): boolean;
   /**
    * What the log had of these ids until now was purged: it is covered too, so that what somebody has read already goes nowhere.
    * Not remembered over a restart, after which nobody has read anything.
    */
-  purged(ids: readonly string[]): void;
-  /** Suppresses a user under all these ids. Resolves when it holds. */
-  suppress(userId: string, ids: readonly string[]): Promise<void>;
-  /** Lifts it; false when the user was not suppressed. */
-  lift(userId: string): Promise<boolean>;
-  /** Users suppressed now, by digest. */
-  list(): readonly { readonly userIdSha256: string; readonly since: string }[];
+  purged(identities: readonly Identity[]): void;
+  /** Suppresses an id and those joined to it. Resolves when it holds. */
+  suppress(identity: Identity, joined: readonly Identity[]): Promise<void>;
+  /** Lifts it: of an id that was asked for with those joined to it, of another that one alone. False when it was not suppressed. */
+  lift(id: Identity | { readonly idHmac: string }): Promise<boolean>;
+  /** Ids suppressed now, oldest first. */
+  list(): readonly SuppressedNow[];
+  /** How many of them were stored with another secret key: no message is known as theirs. */
+  unrecognized(): number;
   close(): void;
 }
 
-export function digestOf(userId: string): string {
-  return hash("sha256", userId);
-}
-
-export async function openSuppressions({
-  store,
-  clock,
-}: {
+export interface SuppressionsOptions {
   readonly store: Pick<Store, "config" | "log">;
   readonly clock: Clock;
-}): Promise<Suppressions> {
+  readonly digest: IdDigest;
+}
+
+export async function openSuppressions({ store, clock, digest }: SuppressionsOptions): Promise<Suppressions> {
   const { config, log } = store;
+  const key = keyName(digest);
   const documents = new Map<string, SuppressionDocument>();
-  /** Up to where what the log had of an id was purged. */
+  let spansOf = spansById([], digest);
+  /** Up to where what the log had of an id was purged, by digest. */
   const purges = new Map<string, Offset>();
 
-  for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION)) documents.set(id, value);
-  const stopWatching = config.watch(({ kind, id, document }) => {
-    if (kind !== SUPPRESSION) return;
+  const take = (id: string, document: SuppressionDocument | undefined): void => {
     if (document === undefined) documents.delete(id);
-    else documents.set(id, document.value as SuppressionDocument);
-  });
-
-  const spansOf = (userId: string): readonly SuppressedSpan[] =>
-    documents.size === 0 ? [] : (documents.get(digestOf(userId))?.spans ?? []);
+    else documents.set(id, document);
+    spansOf = spansById(suppressedIds(documents), digest);
+  };
   const put = async (id: string, document: SuppressionDocument): Promise<void> => {
     await config.put(SUPPRESSION, id, document);
   };
-  const isOpen = ({ spans }: SuppressionDocument): boolean => spans.at(-1)?.upTo === undefined;
+
+  await nameWithKey(config, digest);
+  for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION)) documents.set(id, value);
+  spansOf = spansById(suppressedIds(documents), digest);
+  const stopWatching = config.watch(({ kind, id, document }) => {
+    if (kind === SUPPRESSION) take(id, document?.value as SuppressionDocument | undefined);
+  });
+
+  const liftOne = (id: string, document: SuppressionDocument): Promise<void> =>
+    put(id, {
+      ...document,
+      spans: document.spans.map((span) => (span.upTo === undefined ? { ...span, upTo: log.head() } : span)),
+    });
 
   return {
-    isSuppressed: (userId) => spansOf(userId).some((span) => span.upTo === undefined),
-    covers: (userId, offset) =>
-      (purges.size > 0 && offset <= (purges.get(digestOf(userId)) ?? BEFORE_FIRST)) ||
-      spansOf(userId).some(({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo)),
-    purged: (ids) => {
-      for (const id of ids) purges.set(digestOf(id), log.head());
+    isSuppressed: (identity) =>
+      documents.size > 0 &&
+      identity !== undefined &&
+      spansOf(identity).some(({ upTo }) => upTo === undefined),
+    covers: (identity, offset) => {
+      if (identity === undefined) return false;
+      if (purges.size > 0 && offset <= (purges.get(digest.of(identity)) ?? -1)) return true;
+      return documents.size > 0 && covers(spansOf(identity), offset);
     },
-    suppress: async (userId, ids) => {
-      const of = digestOf(userId);
+    purged: (identities) => {
+      for (const identity of identities) purges.set(digest.of(identity), log.head());
+    },
+    suppress: async (identity, joined) => {
+      const of = digest.of(identity);
       const since = formatTime(clock.now());
-      for (const id of new Set([userId, ...ids])) {
-        const known = documents.get(digestOf(id));
-        if (known !== undefined && isOpen(known)) continue;
-        const spans = [...(known?.spans ?? []), { after: log.head() }];
-        await put(digestOf(id), { of, since, spans });
+      for (const one of new Set([identity, ...joined])) {
+        const id = digest.of(one);
+        const kind = isUserIdentity(one) ? "user" : "anonymous";
+        const known = documents.get(id);
+        if (known === undefined || !isOpen(known)) {
+          const spans = [...(known?.spans ?? []), { after: log.head() }];
+          await put(id, { of, kind, key, since, spans });
+        } else if (one === identity && known.of !== of) await put(id, { ...known, of });
       }
     },
-    lift: async (userId) => {
-      const of = digestOf(userId);
-      const open = [...documents].filter(([, document]) => document.of === of && isOpen(document));
-      for (const [id, document] of open) {
-        const spans = document.spans.map((span) =>
-          span.upTo === undefined ? { ...span, upTo: log.head() } : span,
-        );
-        await put(id, { ...document, spans });
-      }
+    lift: async (wanted) => {
+      const ids =
+        typeof wanted === "string" ? [digest.of(wanted), digest.ofUntyped(wanted.slice(2))] : [wanted.idHmac];
+      const open = [...documents].filter(
+        ([id, document]) => isOpen(document) && (ids.includes(id) || ids.includes(document.of)),
+      );
+      for (const [id, document] of open) await liftOne(id, document);
       return open.length > 0;
     },
     list: () =>
-      [...documents].flatMap(([id, document]) =>
-        isOpen(document) && document.of === id ? [{ userIdSha256: id, since: document.since }] : [],
+      [...documents].flatMap(([idHmac, document]) =>
+        isOpen(document)
+          ? [
+              {
+                idHmac,
+                kind: document.kind ?? "any",
+                ...(document.of === idHmac ? {} : { joinedTo: document.of }),
+                since: document.since,
+              },
+            ]
+          : [],
       ),
+    unrecognized: () =>
+      [...documents.values()].filter((document) => isOpen(document) && document.key !== key).length,
     close: stopWatching,
   };
+}
+
+function isOpen({ spans }: SuppressionDocument): boolean {
+  return spans.at(-1)?.upTo === undefined;
+}
+
+/** What others need to find suppressed messages. */
+export function suppressedIds(
+  documents: Iterable<readonly [digest: string, document: SuppressionDocument]>,
+): SuppressedId[] {
+  return Array.from(documents, ([id, { kind = "any", spans }]) => ({ digest: id, kind, spans }));
+}
+
+/** Enough to tell keys apart, and nothing about the key. */
+function keyName(digest: IdDigest): string {
+  return digest.ofSha256("").slice(0, 16);
+}
+
+/** Documents of older versions are named by plain digests: they get keyed ones, and hold for both kinds of ids as they did. */
+async function nameWithKey(config: Store["config"], digest: IdDigest): Promise<void> {
+  const isUnkeyed = ({ value }: Versioned<SuppressionDocument>): boolean => value.kind === undefined;
+  const key = keyName(digest);
+  for (const { id, value } of (await config.list<SuppressionDocument>(SUPPRESSION)).filter(isUnkeyed)) {
+    const document: SuppressionDocument = { ...value, of: digest.ofSha256(value.of), kind: "any", key };
+    await config.put(SUPPRESSION, digest.ofSha256(id), document);
+    await config.delete(SUPPRESSION, id);
+  }
 }

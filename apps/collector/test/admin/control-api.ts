@@ -59,7 +59,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     catalog,
     delivery,
     // Audiences have tests of their own, beside a whole collector.
-    audiences: { reset: (clearLog) => clearLog() },
+    audiences: { reset: (clearLog) => clearLog(), refusedJoins: async () => [] },
     tokens,
     live,
     clock,

@@ -30,7 +30,15 @@ async function start(directory: string): Promise<Audiences> {
   const logger = createLogger({ level: "warn", write: (line) => lines.push(JSON.parse(line)) });
   const metrics = createMetrics();
   const engine = startEngineThread({ directory }, { logger, metrics });
-  const audiences = await startAudiences({ store, engine, clock: systemClock, logger, metrics, nonce: "n" });
+  const audiences = await startAudiences({
+    store,
+    engine,
+    clock: systemClock,
+    logger,
+    metrics,
+    digestKey: new Uint8Array(32),
+    nonce: "n",
+  });
   running.push(audiences);
   return audiences;
 }

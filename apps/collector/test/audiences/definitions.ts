@@ -1,7 +1,14 @@
 import type { Condition } from "@sluice/protocol";
 import type { AudienceDocument, ComputedTraitDocument, Definition } from "../../src/audiences/definitions.js";
+import { userIdentity } from "../../src/messages/identity.js";
 
 export const EPOCH_MS = Date.UTC(2026, 0, 1);
+
+/** A user as `forget` is told of it, without other ids. */
+export function removal(userId: string) {
+  const identity = userIdentity(userId);
+  return { identity, identities: [identity] };
+}
 
 export function audience(
   id: string,

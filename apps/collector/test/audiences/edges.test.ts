@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { memoryProfileStore } from "../../src/store/memory/profiles.js";
 import type { ProfileStore } from "../../src/store/profiles.js";
 import { openSqliteProfileStore } from "../../src/store/sqlite/profiles.js";
-import { audience, computedTrait } from "./definitions.js";
+import { audience, computedTrait, removal } from "./definitions.js";
 import { EngineWorld } from "./engine-world.js";
 
 const PRO = { kind: "trait", trait: "plan", is: "equals", value: "pro" } as const;
@@ -147,7 +147,7 @@ describe.each([
         traits: { plan: "pro", seats: 1 },
       });
       expect(await edges.engine.profile(other)).toMatchObject({ userId: other, traits: { plan: "pro" } });
-      const [forgotten] = await edges.engine.forget([one], edges.nowMs);
+      const [forgotten] = await edges.engine.forget([removal(one)], edges.nowMs);
       expect(forgotten).toMatchObject({ profile: true, audienceMemberships: 1 });
       expect(await edges.engine.profile(one)).toBeUndefined();
       expect(await edges.engine.profile(other)).toMatchObject({ userId: other });

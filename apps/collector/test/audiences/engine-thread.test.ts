@@ -9,11 +9,15 @@ import { startEngineThread, startWorker } from "../../src/audiences/engine-threa
 import { AUDIENCE_SOURCE_ID } from "../../src/audiences/owed-message.js";
 import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
 import { createLogger } from "../../src/logger.js";
+import { userIdentity } from "../../src/messages/identity.js";
 import { createMetrics } from "../../src/metrics.js";
+import { idDigest } from "../../src/store/id-digest.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import type { Store } from "../../src/store/store.js";
-import { digestOf, SUPPRESSION } from "../../src/store/suppressions.js";
+import { SUPPRESSION } from "../../src/store/suppressions.js";
 import { audience } from "./definitions.js";
+
+const DIGEST_KEY = new Uint8Array(32);
 
 let directory: string;
 let store: Store;
@@ -27,7 +31,10 @@ beforeEach(async () => {
   store = openMemoryStore({ clock: systemClock });
   const pros = audience("pros", { kind: "trait", trait: "plan", is: "equals", value: "pro" });
   await store.config.put(AUDIENCE, "pros", pros.document);
-  await store.config.put(SUPPRESSION, digestOf("sue"), { spans: [{ after: -1 }] });
+  await store.config.put(SUPPRESSION, idDigest(DIGEST_KEY).of(userIdentity("sue")), {
+    kind: "user",
+    spans: [{ after: -1 }],
+  });
   const logger = createLogger({ write() {} });
   audiences = await startAudiences({
     store,
@@ -46,6 +53,7 @@ beforeEach(async () => {
     clock: systemClock,
     logger,
     metrics,
+    digestKey: DIGEST_KEY,
     nonce: "test",
   });
 });

@@ -1,6 +1,7 @@
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../../src/audiences/definitions.js";
 import { AudienceEngine, type StepResult } from "../../src/audiences/engine.js";
+import type { IdentityPolicy } from "../../src/store/identity-policy.js";
 import { lastMessageIndex } from "../../src/store/last-message.js";
 import type { OwedMessage, ProfileStore } from "../../src/store/profiles.js";
 import { BEFORE_FIRST, type Offset, offsetAt, type StoredBatch } from "../../src/store/store.js";
@@ -22,17 +23,25 @@ export class EngineWorld {
   readonly batches: StoredBatch[] = [];
   status: StepResult["status"] = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
   readonly #store: ProfileStore;
+  readonly #policies: readonly (readonly [sourceId: string, policy: IdentityPolicy])[];
   #definitions: readonly Definition[] = [];
   #nextOffset = 0;
 
-  constructor(store: ProfileStore) {
+  constructor(store: ProfileStore, policies: Readonly<Record<string, IdentityPolicy>> = { src: "full" }) {
     this.#store = store;
-    this.engine = new AudienceEngine(store, { rememberedProfiles: 3 });
+    this.#policies = Object.entries(policies);
+    this.engine = this.#newEngine();
+  }
+
+  #newEngine(): AudienceEngine {
+    const engine = new AudienceEngine(this.#store, { rememberedProfiles: 3 });
+    engine.allowJoins(this.#policies);
+    return engine;
   }
 
   /** The engine's memory is gone; what it committed is not. */
   async restart(): Promise<void> {
-    this.engine = new AudienceEngine(this.#store, { rememberedProfiles: 3 });
+    this.engine = this.#newEngine();
     await this.define(this.#definitions);
   }
 
@@ -43,10 +52,15 @@ export class EngineWorld {
 
   /** Messages that arrive now, in one request; `null` is an item that was refused. */
   append(...messages: (UncheckedMessage | null)[]): void {
+    this.appendOf("src", ...messages);
+  }
+
+  /** The same from another source. */
+  appendOf(sourceId: string, ...messages: (UncheckedMessage | null)[]): void {
     const first = this.#nextOffset as Offset;
     const batch = messages.map((message, index) => message && { messageId: `m${first + index}`, ...message });
     const stored: StoredBatch = {
-      sourceId: "src",
+      sourceId,
       receivedAtMs: this.nowMs,
       body: Buffer.from(JSON.stringify({ batch })),
       itemCount: messages.length,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { memoryProfileStore } from "../../src/store/memory/profiles.js";
-import { audience, computedTrait, EPOCH_MS } from "./definitions.js";
+import { audience, computedTrait, EPOCH_MS, removal } from "./definitions.js";
 import { EngineWorld } from "./engine-world.js";
 
 const PRO = { kind: "trait", trait: "plan", is: "equals", value: "pro" } as const;
@@ -427,7 +427,7 @@ describe("computed traits", () => {
     world.append({ type: "alias", userId: "ann", previousId: "bob" });
     await world.consume();
     expect(await leftOut()).toEqual({ users: 2, events: 4 });
-    await world.engine.forget(["ann"], world.nowMs);
+    await world.engine.forget([removal("ann")], world.nowMs);
     expect(await leftOut()).toEqual({ users: 1, events: 1 });
 
     // Another definition is another value; history is read for it.
@@ -628,9 +628,9 @@ describe("forgetting a user", () => {
     await world.define([audience("pros", PRO)]);
     world.append({ ...pro("ann"), anonymousId: "n1" }, pro("bob"));
     await world.consume();
-    expect(await world.engine.forget(["ann", "nobody"], world.nowMs)).toEqual([
-      { userId: "ann", profile: true, audienceMemberships: 1, userIds: ["ann", "n1"] },
-      { userId: "nobody", profile: false, audienceMemberships: 0, userIds: ["nobody"] },
+    expect(await world.engine.forget([removal("ann"), removal("nobody")], world.nowMs)).toEqual([
+      { profile: true, audienceMemberships: 1 },
+      { profile: false, audienceMemberships: 0 },
     ]);
     expect(await world.engine.profile("ann")).toBeUndefined();
     expect(await world.engine.profile("n1")).toBeUndefined();

@@ -56,6 +56,7 @@ async function start(engine = new AudienceEngine(profiles)): Promise<Audiences> 
     logger: createLogger({ write() {} }),
     metrics,
     nonce: "test",
+    digestKey: new Uint8Array(32),
     utilization: () => utilization,
   });
   return audiences;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decodeBatch } from "../../src/messages/decode-batch.js";
+import type { Identity } from "../../src/messages/identity.js";
 import { BEFORE_FIRST, type NewBatch, type Offset } from "../../src/store/store.js";
 import { RECEIVED_AT_MS } from "../store/batches.js";
 import { type OpenStore, storeFixture } from "./store-fixture.js";
@@ -221,6 +222,56 @@ export function purgingContract(name: string, open: OpenStore): void {
         "c",
         "b",
       ]);
+    });
+
+    it("tells a user id from an anonymous id of the same text, and leaves messages of other users alone", async () => {
+      const { store } = await openStore();
+      const anonymous = { type: "track", messageId: "b", anonymousId: "ann", event: "Paid" };
+      const other = { type: "track", messageId: "c", userId: "bob", anonymousId: "ann", event: "Paid" };
+      const messages = [track("a", "ann"), anonymous, other];
+      const keys = [
+        { index: 0, messageId: "a", userId: "ann", type: "track" },
+        { index: 1, messageId: "b", userId: "ann", isAnonymous: true as const, type: "track" },
+        { index: 2, messageId: "c", userId: "bob", type: "track" },
+      ];
+      const body = Buffer.from(JSON.stringify({ batch: messages }));
+      await store.log.append({ ...batchOf([]), body, itemCount: 3, keys });
+      const left = async (): Promise<string[]> =>
+        (await store.log.find({}, { limit: 10 })).items.map(({ messageId }) => messageId);
+      const found = async (identity: Identity): Promise<string[]> =>
+        (await store.log.find({ identity }, { limit: 10 })).items.map(({ messageId }) => messageId);
+      expect([await found("u:ann"), await found("a:ann"), await found("u:bob")]).toEqual([
+        ["a"],
+        ["b"],
+        ["c"],
+      ]);
+      expect(await store.purge({ anonymousId: "ann" })).toMatchObject({ messages: 1 });
+      expect(await left()).toEqual(["c", "a"]);
+      expect(await store.purge({ userId: "ann" })).toMatchObject({ messages: 1 });
+      expect(await left()).toEqual(["c"]);
+    });
+
+    it("forgets refused messages by what their ids are; what they say elsewhere counts where they are nobody else's", async () => {
+      const { store } = await openStore();
+      const rejection = (excerpt: object, identities?: readonly Identity[]) => ({
+        sourceId: "src_1",
+        receivedAtMs: RECEIVED_AT_MS,
+        issues: [],
+        excerpt: JSON.stringify(excerpt),
+        ...(identities === undefined ? {} : { identities }),
+      });
+      store.rejections.add([
+        rejection({ no: 1 }, ["a:ann"]),
+        rejection({ no: 2 }, ["u:ann"]),
+        rejection({ no: 3, userId: "bob", said: "ann" }, ["u:bob"]),
+        rejection({ no: 4, said: "ann" }),
+      ]);
+      const left = async (): Promise<unknown[]> =>
+        (await store.rejections.find({}, { limit: 10 })).items.map(({ excerpt }) => JSON.parse(excerpt).no);
+      await store.purge({ userId: "ann" });
+      expect(await left()).toEqual([3, 1]);
+      await store.purge({ anonymousId: "ann" });
+      expect(await left()).toEqual([3]);
     });
 
     it("forgets the user's refused messages", async () => {

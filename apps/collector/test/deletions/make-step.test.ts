@@ -2,8 +2,14 @@ import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
 import type { DeletionDocument } from "../../src/deletions/deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "../../src/deletions/make-step.js";
+import type { Identity } from "../../src/messages/identity.js";
+import { idDigest } from "../../src/store/id-digest.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import { openSuppressions } from "../../src/store/suppressions.js";
+
+const JUST_ASKED = { identity: "u:u1" as const, identities: [], aliases: [], sourceIds: [] };
+const digest = idDigest(new Uint8Array(32));
+const noFigures = { profile: false, audienceMemberships: 0 };
 
 const deletion = (users: DeletionDocument["users"], suppress = false): DeletionDocument => ({
   createdAt: "2026-11-21T09:30:00.000Z",
@@ -11,7 +17,7 @@ const deletion = (users: DeletionDocument["users"], suppress = false): DeletionD
   status: "running",
   step: "suppress",
   ...(users === undefined ? {} : { users }),
-  receipt: emptyReceipt(["u1"]),
+  receipt: emptyReceipt(["u:u1"], digest),
 });
 
 async function open(
@@ -30,16 +36,17 @@ async function open(
       return memory.purge(of);
     },
   };
-  const suppressions = await openSuppressions({ store: memory, clock });
+  const suppressions = await openSuppressions({ store: memory, clock, digest });
   const parts: DeletionParts = {
     store,
     clock,
     suppressions,
+    digest,
     builtInSourceIds: [],
     profiles: {
       counted: async () => {},
-      identitiesOf: async (userId) => ({ ids: [userId], shared: [] }),
-      forget: async (ids) => ids.map(() => ({ profile: false, audienceMemberships: 0 })),
+      identitiesOf: async (identity) => ({ identities: [identity], aliases: [], ...noFigures }),
+      forget: async (users) => users.map(() => noFigures),
       compact: async () => {},
       ...profiles,
     },
@@ -48,17 +55,18 @@ async function open(
 }
 
 test("what audiences read of a message just before it is purged is forgotten too, under all of the user's ids", async () => {
-  const known = new Set(["u1"]);
+  const known = new Set<string>(["u:u1"]);
   const { parts } = await open(
     {
-      forget: async (ids) => ids.map((id) => ({ profile: known.delete(id), audienceMemberships: 0 })),
+      forget: async (users) =>
+        users.map(({ identity }) => ({ profile: known.delete(identity), audienceMemberships: 0 })),
     },
-    (userId) => known.add(userId),
+    (userId) => known.add(`u:${userId}`),
   );
   const made = await makeStep(
     "forget",
     "d1",
-    deletion([{ userId: "u1", ids: ["u1", "old"], sourceIds: [] }]),
+    deletion([{ identity: "u:u1", identities: ["u:u1", "u:old"], aliases: [], sourceIds: [] }]),
     parts,
   );
   expect([...known]).toEqual([]);
@@ -72,14 +80,19 @@ function lagging() {
     counted: async () => {
       isCounted = true;
     },
-    identitiesOf: async (userId: string) => ({ ids: isCounted ? [userId, "old"] : [userId], shared: [] }),
+    identitiesOf: async (identity: Identity) => ({
+      identities: isCounted ? [identity, "a:old" as const] : [identity],
+      aliases: [],
+      ...noFigures,
+    }),
   };
 }
 
 test("a user's other ids are known though audiences lag", async () => {
   const { parts } = await open(lagging());
-  const made = await makeStep("collect", "d1", deletion([{ userId: "u1", ids: [], sourceIds: [] }]), parts);
-  expect(made?.users).toEqual([{ userId: "u1", ids: ["u1", "old"], sourceIds: [] }]);
+  const made = await makeStep("collect", "d1", deletion([JUST_ASKED]), parts);
+  expect(made?.users).toEqual([{ ...JUST_ASKED, identities: ["u:u1", "a:old"] }]);
+  expect(made?.receipt?.users).toMatchObject([{ anonymousIds: 1 }]);
 });
 
 test("a user is suppressed before audiences have caught up, and under the other ids afterwards", async () => {
@@ -88,11 +101,19 @@ test("a user is suppressed before audiences have caught up, and under the other 
   const opened = await open({
     ...profiles,
     counted: async () => {
-      seen.push(opened.suppressions.isSuppressed("u1"), opened.suppressions.isSuppressed("old"));
+      seen.push(opened.suppressions.isSuppressed("u:u1"), opened.suppressions.isSuppressed("a:old"));
       await profiles.counted();
     },
   });
-  await makeStep("suppress", "d1", deletion([{ userId: "u1", ids: [], sourceIds: [] }], true), opened.parts);
+  await makeStep("suppress", "d1", deletion([JUST_ASKED], true), opened.parts);
   expect(seen).toEqual([true, false]);
-  expect(opened.suppressions.isSuppressed("old")).toBe(true);
+  expect(opened.suppressions.isSuppressed("a:old")).toBe(true);
+});
+
+test("a deletion that an older version began ends as it began: its ids are meant whatever they are", async () => {
+  const purged: string[] = [];
+  const { parts } = await open({}, (userId) => purged.push(userId));
+  const users = [{ userId: "u1", ids: ["u1", "old"], sharedIds: ["shared"], sourceIds: ["src"] }];
+  await makeStep("purge", "d1", deletion(users), parts);
+  expect(purged).toEqual(["u1", "old"]);
 });

@@ -91,8 +91,8 @@ describe("the secret key", () => {
   });
 
   it.each(["short", "x".repeat(44), "00".repeat(31)])("refuses %j from the environment", async (text) => {
-    await expect(openSecretKey({ fromEnvironment: text, file: join(folder, "k"), sealedFor })).rejects.toThrow(
-      "SLUICE_SECRET_KEY must be 32 bytes",
-    );
+    await expect(
+      openSecretKey({ fromEnvironment: text, file: join(folder, "k"), sealedFor }),
+    ).rejects.toThrow("SLUICE_SECRET_KEY must be 32 bytes");
   });
 });

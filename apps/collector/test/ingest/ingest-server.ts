@@ -9,6 +9,7 @@ import { openSourceDirectory } from "../../src/ingest/source-directory.js";
 import { type LiveEvents, liveEvents } from "../../src/live-events.js";
 import { createLogger } from "../../src/logger.js";
 import { decodeBatch } from "../../src/messages/decode-batch.js";
+import type { Identity } from "../../src/messages/identity.js";
 import { createMetrics, type Metrics } from "../../src/metrics.js";
 import { DOCUMENT_KINDS, type SourceDocument } from "../../src/store/documents.js";
 import { type MemoryStore, openMemoryStore } from "../../src/store/memory/open-memory-store.js";
@@ -49,7 +50,7 @@ export interface IngestServerOptions<S extends Store> {
   readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
   readonly messagesPerSecond?: number | "auto";
   /** Users of whom nothing may be kept. */
-  readonly suppressed?: readonly string[];
+  readonly suppressed?: readonly Identity[];
 }
 
 export const basic = (key: string): string => `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
@@ -95,7 +96,10 @@ export async function startIngestServer<S extends Store = MemoryStore>(
         live,
         region,
         regionUrls,
-        suppressions: { isSuppressed: (userId) => options.suppressed?.includes(userId) ?? false },
+        suppressions: {
+          isSuppressed: (identity) =>
+            identity !== undefined && (options.suppressed?.includes(identity) ?? false),
+        },
         ...(options.messagesPerSecond === undefined
           ? {}
           : { limits: { messagesPerSecond: options.messagesPerSecond } }),

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "@sluice/resilience";
 import { expect, it, onTestFinished } from "vitest";
+import { userIdentity } from "../../src/messages/identity.js";
 import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
 import type { Store } from "../../src/store/store.js";
 import { idsBatch } from "./batches.js";
@@ -62,7 +63,7 @@ it("looks through refused messages in steps, however many ids a user has", async
     while ((await store.rejections.find({}, { limit: 10_000 })).items.length < i + 400);
   }
   const userIds = Array.from({ length: 300 }, (_, i) => `user-${i * 10}`);
-  const served = await servedDuring(store, store.purge({ userIds }));
+  const served = await servedDuring(store, store.purge({ identities: userIds.map(userIdentity) }));
   expect(served).toBeGreaterThanOrEqual(20);
   const left = (await store.rejections.find({}, { limit: 10_000 })).items.map(({ excerpt }) => excerpt);
   expect(left).toHaveLength(3_700);

@@ -1,10 +1,12 @@
 import { Type } from "@sinclair/typebox";
 import { formatTime, type MessageView, remarks } from "@sluice/protocol";
+import type { Audiences } from "../../audiences/start-audiences.js";
 import { CollectorError } from "../../errors.js";
 import type { Store } from "../../store/store.js";
 import { endpoint } from "../endpoint.js";
 import { maskFor } from "../mask-for.js";
 import type { KnownToken } from "../tokens.js";
+import { joinIssues } from "./join-issues.js";
 import { RejectedMessageSchema, rejectedView, StoredMessageSchema } from "./message-schema.js";
 import { outcomesWithAttempts } from "./outcomes.js";
 
@@ -28,8 +30,8 @@ export const getMessage = endpoint({
     schema: Type.Union([StoredMessageSchema, RejectedMessageSchema]),
   },
   errors: ["not_found"],
-  async handle({ params, query, token }, { store }) {
-    const found = await findMessage(store, params.messageId ?? "", query.sourceId);
+  async handle({ params, query, token }, { store, audiences }) {
+    const found = await findMessage(store, params.messageId ?? "", query.sourceId, audiences);
     if (found === undefined)
       throw new CollectorError("not_found", `no message has the id ${params.messageId}`);
     return { status: 200, body: shownMessage(token, found) };
@@ -41,16 +43,18 @@ export function shownMessage(token: KnownToken, found: MessageView): MessageView
   return found.state === "rejected" ? found : { ...found, outcomes: maskFor(token, found.outcomes) };
 }
 
-/** The message of that id, or the refused one; undefined when there is neither. */
+/** The message of that id, or the refused one; undefined when there is neither. With `audiences`: refused joins among its issues. */
 export async function findMessage(
   store: Store,
   messageId: string,
   sourceId: string | undefined,
+  audiences?: Pick<Audiences, "refusedJoins">,
 ): Promise<MessageView | undefined> {
   const query = { messageId, ...(sourceId === undefined ? {} : { sourceId }) };
   const [stored] = (await store.log.find(query, { limit: 1 })).items;
   if (stored !== undefined) {
-    const issues = remarks(stored.message);
+    const refused = (await audiences?.refusedJoins(stored)) ?? [];
+    const issues = [...remarks(stored.message), ...joinIssues(refused)];
     return {
       messageId: stored.messageId,
       sourceId: stored.sourceId,

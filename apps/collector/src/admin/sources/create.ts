@@ -37,6 +37,7 @@ export async function newSource(
       writeKeys: [{ key: newWriteKey(region), createdAt }],
       blockedEvents: input.blockedEvents ?? [],
       ...(input.rateLimit === undefined ? {} : { rateLimit: input.rateLimit }),
+      ...(input.identity === undefined ? {} : { identity: input.identity }),
       region,
     },
     0,

@@ -8,7 +8,7 @@ export const patchSource = endpoint({
   name: "sources.patch",
   method: "PATCH",
   path: "/sources/:id",
-  summary: "Rename a source, block track events by name, limit its rate",
+  summary: "Rename a source, block track events by name, limit its rate, say which ids it may join",
   access: "write",
   body: SourcePatchSchema,
   answers: { status: 200, description: "The source as it is now", schema: SourceSchema },
@@ -16,13 +16,15 @@ export const patchSource = endpoint({
   async handle(request, { store }) {
     const { body, token } = request;
     const source = await findToChange(findSource, store.config, request);
-    const { rateLimit: oldLimit, ...rest } = source.value;
+    const { rateLimit: oldLimit, identity: oldIdentity, ...rest } = source.value;
     const rateLimit = body.rateLimit === undefined ? oldLimit : (body.rateLimit ?? undefined);
+    const identity = body.identity === undefined ? oldIdentity : (body.identity ?? undefined);
     const changed: SourceDocument = {
       ...rest,
       ...(body.name === undefined ? {} : { name: body.name }),
       ...(body.blockedEvents === undefined ? {} : { blockedEvents: body.blockedEvents }),
       ...(rateLimit === undefined ? {} : { rateLimit }),
+      ...(identity === undefined ? {} : { identity }),
     };
     const stored = await store.config.put(DOCUMENT_KINDS.source, source.id, changed, source.version);
     return { status: 200, body: sourceView(stored, token) };

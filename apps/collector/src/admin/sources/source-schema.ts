@@ -7,6 +7,7 @@ import {
   type WriteKeyView,
 } from "@sluice/protocol";
 import type { SourceDocument } from "../../store/documents.js";
+import { identityPolicyOf } from "../../store/identity-policy.js";
 import type { Versioned } from "../../store/store.js";
 import type { SameShape } from "../same-shape.js";
 import type { KnownToken } from "../tokens.js";
@@ -16,6 +17,10 @@ const Kind = Type.Union([Type.Literal("web"), Type.Literal("mobile"), Type.Liter
 const BlockedEvents = Type.Array(Type.String({ minLength: 1, maxLength: 1_000 }), {
   maxItems: 1_000,
   description: "Names of track events that go to no destination; they are stored, and traced as filtered",
+});
+const Identity = Type.Union([Type.Literal("full"), Type.Literal("anonymous"), Type.Literal("none")], {
+  description:
+    "Which ids its messages may join: any (`full`), an anonymous id that is nobody's yet to a user (`anonymous`), none",
 });
 const RateLimit = Type.Number({ exclusiveMinimum: 0, description: "Messages a second that are taken" });
 
@@ -33,6 +38,7 @@ export const SourceSchema = Type.Object({
   writeKeys: Type.Array(WriteKeySchema),
   blockedEvents: BlockedEvents,
   rateLimit: Type.Optional(RateLimit),
+  identity: Identity,
   region: Type.Optional(Type.Union(REGIONS.map((region) => Type.Literal(region)))),
   version: Type.Integer(),
 });
@@ -43,6 +49,7 @@ export const SourceInputSchema = Type.Object(
     kind: Type.Optional(Kind),
     blockedEvents: Type.Optional(BlockedEvents),
     rateLimit: Type.Optional(RateLimit),
+    identity: Type.Optional(Identity),
   },
   { additionalProperties: false },
 );
@@ -52,6 +59,7 @@ export const SourcePatchSchema = Type.Object(
     name: Type.Optional(Name),
     blockedEvents: Type.Optional(BlockedEvents),
     rateLimit: Type.Optional(Type.Union([RateLimit, Type.Null()])),
+    identity: Type.Optional(Type.Union([Identity, Type.Null()])),
     version: Type.Optional(Type.Integer()),
   },
   { additionalProperties: false },
@@ -85,6 +93,7 @@ export function sourceView(
     writeKeys: access === "full" ? value.writeKeys : value.writeKeys.map(maskedKey),
     blockedEvents: value.blockedEvents,
     ...(value.rateLimit === undefined ? {} : { rateLimit: value.rateLimit }),
+    identity: identityPolicyOf(value),
     ...(value.region === undefined ? {} : { region: value.region }),
     version,
   };

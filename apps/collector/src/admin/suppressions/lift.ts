@@ -1,4 +1,6 @@
+import { Type } from "@sinclair/typebox";
 import { CollectorError } from "../../errors.js";
+import { anonymousIdentity, userIdentity } from "../../messages/identity.js";
 import type { Suppressions } from "../../store/suppressions.js";
 import { endpoint } from "../endpoint.js";
 
@@ -7,13 +9,26 @@ export const liftSuppression = (suppressions: Suppressions) =>
     name: "suppressions.lift",
     method: "DELETE",
     path: "/suppressions/:userId",
-    summary: "Take a user's messages again from now on; what came meanwhile stays refused",
+    summary: "Accept an id's messages again from now on, and those of the ids suppressed with it",
     access: "write",
+    query: Type.Object(
+      {
+        by: Type.Optional(
+          Type.Union([Type.Literal("userId"), Type.Literal("anonymousId"), Type.Literal("idHmac")], {
+            description: "What the id in the path is. Default: `userId`",
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
     answers: { status: 204, description: "It is lifted" },
     errors: ["not_found"],
-    async handle({ params }) {
-      if (!(await suppressions.lift(params.userId ?? "")))
-        throw new CollectorError("not_found", "this user is not suppressed");
+    async handle({ params, query: { by = "userId" } }) {
+      const id = params.userId ?? "";
+      const wanted =
+        by === "idHmac" ? { idHmac: id } : by === "userId" ? userIdentity(id) : anonymousIdentity(id);
+      if (!(await suppressions.lift(wanted)))
+        throw new CollectorError("not_found", `no suppression is stored under this ${by}`);
       return { status: 204 };
     },
   });

@@ -10,12 +10,12 @@ export const listSuppressions = (suppressions: Suppressions) =>
     name: "suppressions.list",
     method: "GET",
     path: "/suppressions",
-    summary: "Users whose messages are refused, by the digest of their id",
+    summary: "Ids whose messages are refused, each by its digest, oldest first",
     access: "read",
     query: Type.Object(listParameters, { additionalProperties: false }),
-    answers: { status: 200, description: "A page of suppressed users", schema: listOf(SuppressionSchema) },
+    answers: { status: 200, description: "A page of suppressed ids", schema: listOf(SuppressionSchema) },
     async handle({ query }) {
-      const all = suppressions.list().map((one) => ({ id: one.userIdSha256, ...one }));
+      const all = suppressions.list().map((one) => ({ id: one.idHmac, ...one }));
       return { status: 200, body: pageOfDocuments(all, query, ({ id: _, ...view }) => view) };
     },
   });

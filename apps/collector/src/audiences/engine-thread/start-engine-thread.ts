@@ -89,7 +89,7 @@ export function startEngineThread(
   let isClosing = false;
   let emptied = (): void => {};
   /** What the engine does not remember by itself. */
-  let suppressed: Parameters<Engine["suppress"]> | undefined;
+  const told = new Map<"suppress" | "allowJoins", readonly unknown[]>();
   const deaths = metrics.counter(
     "sluice_audience_engine_deaths_total",
     "How often the thread of audiences ended by itself; it is started again",
@@ -133,8 +133,7 @@ export function startEngineThread(
       deaths.inc();
       logger.error("the thread of audiences ended; it is started again", { error: cause });
     });
-    if (suppressed !== undefined)
-      worker.postMessage({ id: nextId++, method: "suppress", args: suppressed } satisfies Call);
+    for (const [method, args] of told) worker.postMessage({ id: nextId++, method, args } satisfies Call);
     state = running;
     return running;
   };
@@ -173,8 +172,12 @@ export function startEngineThread(
       emptied = listener;
     },
     suppress: (...args) => {
-      suppressed = args;
+      told.set("suppress", args);
       notice("suppress")(...args);
+    },
+    allowJoins: (...args) => {
+      told.set("allowJoins", args);
+      notice("allowJoins")(...args);
     },
     define: method("define"),
     owed: method("owed"),
@@ -195,6 +198,7 @@ export function startEngineThread(
     previewHistory: withBatches("previewHistory", 1),
     previewScan: method("previewScan"),
     previewEnd: notice("previewEnd"),
+    refusedJoins: method("refusedJoins"),
     identitiesOf: method("identitiesOf"),
     setAside: method("setAside"),
     forget: method("forget"),

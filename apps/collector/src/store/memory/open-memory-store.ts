@@ -1,5 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import { StorageUnavailable } from "../../errors.js";
+import { purgedIdentities, purgedMessages } from "../purged-messages.js";
 import type { Offset, Store, StoreHealth } from "../store.js";
 import { memoryConfigStore } from "./config-store.js";
 import { memoryConsumers } from "./consumers.js";
@@ -57,15 +58,13 @@ export function openMemoryStore({
     usage: guarded(usage, mayRead, mayWrite, []),
     async purge(query) {
       mayWrite();
-      const userIds = "messageId" in query ? [] : "userId" in query ? [query.userId] : query.userIds;
-      const queries = "messageId" in query ? [query] : userIds.map((userId) => ({ userId }));
       const offsets: Offset[] = [];
-      for (const one of queries) {
-        const { items } = await log.find(one, { limit: Number.MAX_SAFE_INTEGER });
+      for (const wanted of purgedMessages(query)) {
+        const { items } = await log.find(wanted, { limit: Number.MAX_SAFE_INTEGER });
         offsets.push(...items.map((item) => item.offset));
       }
       log.overwrite(offsets);
-      rejections.purge(userIds);
+      rejections.purge(purgedIdentities(query));
       return { messages: offsets.length, ...consumers.purge(offsets) };
     },
     compact: async () => {},

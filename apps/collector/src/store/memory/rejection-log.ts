@@ -1,10 +1,11 @@
+import type { Identity } from "../../messages/identity.js";
 import { ofUsers } from "../is-of-user.js";
 import { readPosition, writePosition } from "../page-cursor.js";
 import type { Rejection, RejectionLog } from "../store.js";
 
 export interface MemoryRejectionLog extends RejectionLog {
   /** Removes those of these users' messages. */
-  purge(userIds: readonly string[]): void;
+  purge(identities: readonly Identity[]): void;
   clear(): void;
 }
 
@@ -12,8 +13,8 @@ export function memoryRejectionLog(kept: number): MemoryRejectionLog {
   const rejections: { readonly number: number; readonly rejection: Rejection }[] = [];
   let next = 0;
   return {
-    purge(userIds) {
-      const isOfThem = ofUsers(userIds);
+    purge(identities) {
+      const isOfThem = ofUsers(identities);
       const others = rejections.filter(({ rejection }) => !isOfThem(rejection));
       rejections.splice(0, rejections.length, ...others);
     },

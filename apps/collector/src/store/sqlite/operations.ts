@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../../errors.js";
+import type { Identity } from "../../messages/identity.js";
 import type {
   Attempt,
   ConsumerState,
@@ -227,7 +228,7 @@ export interface PurgeOperations {
   dropUnusedTexts: { request: Record<string, never>; answer: { readonly isDone: boolean } };
   /** Looks through some of the refused messages after `after`; answers where the next step goes on, undefined at the end. */
   purgeRejections: {
-    request: { userIds: readonly string[]; after: number };
+    request: { identities: readonly Identity[]; after: number };
     answer: number | undefined;
   };
   /**

@@ -1,3 +1,5 @@
+import type { Identity } from "../../messages/identity.js";
+import { purgedIdentities, purgedMessages } from "../purged-messages.js";
 import type { EventLog, MessageQuery, Purged, Purging } from "../store.js";
 import type { Connection } from "./connection.js";
 
@@ -33,31 +35,25 @@ export function sqlitePurging(log: Pick<EventLog, "find">, connection: () => Con
   const dropUnusedTexts = async (): Promise<void> => {
     for (let isDone = false; !isDone; ) ({ isDone } = await connection().ask("dropUnusedTexts", {}));
   };
-  const purgeRejections = async (userIds: readonly string[]): Promise<void> => {
-    for (let from = 0; from < userIds.length; from += IDS_AT_ONCE) {
-      const some = userIds.slice(from, from + IDS_AT_ONCE);
+  const purgeRejections = async (identities: readonly Identity[]): Promise<void> => {
+    for (let from = 0; from < identities.length; from += IDS_AT_ONCE) {
+      const some = identities.slice(from, from + IDS_AT_ONCE);
       // Each step shares a commit with whatever else has arrived.
       for (let after: number | undefined = 0; after !== undefined; )
-        after = await connection().ask("purgeRejections", { userIds: some, after });
+        after = await connection().ask("purgeRejections", { identities: some, after });
     }
   };
   return {
     async purge(query) {
-      if ("messageId" in query) {
-        const purged = await purgeMessages(query);
-        await dropUnusedTexts();
-        return purged;
-      }
-      const userIds = "userId" in query ? [query.userId] : query.userIds;
       const purged = { messages: 0, attempts: 0, retries: 0 };
-      for (const userId of userIds) {
-        const { messages, attempts, retries } = await purgeMessages({ userId });
+      for (const wanted of purgedMessages(query)) {
+        const { messages, attempts, retries } = await purgeMessages(wanted);
         purged.messages += messages;
         purged.attempts += attempts;
         purged.retries += retries;
       }
       await dropUnusedTexts();
-      await purgeRejections(userIds);
+      await purgeRejections(purgedIdentities(query));
       return purged;
     },
     async compact() {

@@ -1,3 +1,4 @@
+import { idOf } from "../../../messages/identity.js";
 import type { FinalState, MessageQuery } from "../../store.js";
 import { classMask, hashKey, hashPrefix, type KeyHashes, USER_PREFIX } from "../key-hash.js";
 import type { LogRow } from "../log-row.js";
@@ -36,7 +37,9 @@ export class MessageSearch {
     this.#deliveries = deliveries;
   }
 
-  find({ query, before, limit }: FindRequest): FindAnswer {
+  find({ query: asked, before, limit }: FindRequest): FindAnswer {
+    // The index knows ids without their kinds: who asks for one of a kind looks at the messages.
+    const query = asked.identity === undefined ? asked : { ...asked, userId: idOf(asked.identity) };
     const end = Math.min(before, this.#segments.end);
     const { messageId, userId, outcome } = query;
     // A user has fewer messages than a state has; a type or an event may well have more.

@@ -65,8 +65,8 @@ export class Rejections {
    * Removes those of these users among the next ones after `after`. Tells where the next step goes on; undefined at the end.
    * Within a transaction.
    */
-  purgeNext({ userIds, after }: PurgeOperations["purgeRejections"]["request"]): number | undefined {
-    const isOfThem = ofUsers(userIds);
+  purgeNext({ identities, after }: PurgeOperations["purgeRejections"]["request"]): number | undefined {
+    const isOfThem = ofUsers(identities);
     const rows = this.#after.all(after, LOOKED_AT_AT_ONCE);
     for (const { no, json } of rows) {
       if (isOfThem(JSON.parse(json as string) as Rejection)) this.#drop.run(no as number);

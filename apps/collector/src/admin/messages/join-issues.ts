@@ -1,0 +1,20 @@
+import type { StoredMessageView } from "@sluice/protocol";
+import type { RefusedJoin } from "../../audiences/refused-joins.js";
+
+type JoinIssue = NonNullable<StoredMessageView["issues"]>[number];
+
+const REASONS: Readonly<Record<RefusedJoin["reason"], (field: string) => string>> = {
+  source: (field) => `\`${field}\` is not joined to the user: the source's \`identity\` is \`none\``,
+  user: (field) =>
+    `\`${field}\` is not joined to the user: it is another user, and the source's \`identity\` is \`anonymous\``,
+  other: (field) => `\`${field}\` is not joined to the user: it belongs to another user already`,
+};
+
+/** Joins that a message asked for and did not get, as issues of the message. */
+export function joinIssues(refused: readonly RefusedJoin[]): JoinIssue[] {
+  return refused.map(({ field, reason }) => ({
+    code: "join_refused",
+    path: field,
+    message: REASONS[reason](field),
+  }));
+}

@@ -1,0 +1,14 @@
+import { anonymousIdentity, type Identity, userIdentity } from "../messages/identity.js";
+import type { MessageQuery, PurgeQuery } from "./store.js";
+
+/** The ids that a purge takes out with all that is known of them; none where it takes out a single message. */
+export function purgedIdentities(query: PurgeQuery): readonly Identity[] {
+  if ("identities" in query) return query.identities;
+  if ("userId" in query) return [userIdentity(query.userId)];
+  return "anonymousId" in query ? [anonymousIdentity(query.anonymousId)] : [];
+}
+
+/** The messages that a purge takes out, as `find` is asked for them. */
+export function purgedMessages(query: PurgeQuery): readonly MessageQuery[] {
+  return "messageId" in query ? [query] : purgedIdentities(query).map((identity) => ({ identity }));
+}

@@ -1,0 +1,71 @@
+import { createHmac, hash } from "node:crypto";
+import { manualClock } from "@sluice/resilience/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { idDigest } from "../../src/store/id-digest.js";
+import { type MemoryStore, openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { BEFORE_FIRST } from "../../src/store/store.js";
+import { openSuppressions, SUPPRESSION, type SuppressionDocument } from "../../src/store/suppressions.js";
+
+const KEY = new Uint8Array(32).fill(7);
+const clock = manualClock();
+let store: MemoryStore;
+beforeEach(() => {
+  store = openMemoryStore({ clock });
+});
+const open = (key = KEY) => openSuppressions({ store, clock, digest: idDigest(key) });
+const stored = async (): Promise<string> =>
+  JSON.stringify(await store.config.list<SuppressionDocument>(SUPPRESSION));
+
+test("digests are HMAC-SHA-256", () => {
+  const digest = idDigest(KEY);
+  for (const identity of ["u:ann", "a:\u00e9\u65e5\u672c", `u:${"x".repeat(5_000)}`] as const)
+    expect(digest.of(identity)).toBe(createHmac("sha256", KEY).update(identity).digest("hex"));
+});
+
+describe("suppressions of an older version", () => {
+  beforeEach(async () => {
+    const of = hash("sha256", "ann");
+    const spans = [{ after: BEFORE_FIRST }];
+    await store.config.put(SUPPRESSION, of, { of, since: "2026-01-01T00:00:00.000Z", spans });
+    const joined = hash("sha256", "phone");
+    await store.config.put(SUPPRESSION, joined, { of, since: "2026-01-01T00:00:00.000Z", spans });
+  });
+
+  test("hold for both kinds of ids, and are stored without plain digests from the first start on", async () => {
+    const suppressions = await open();
+    for (const identity of ["u:ann", "a:ann", "u:phone", "a:phone"] as const)
+      expect(suppressions.isSuppressed(identity)).toBe(true);
+    expect(suppressions.isSuppressed("u:bob")).toBe(false);
+    expect(await stored()).not.toContain(hash("sha256", "ann"));
+    expect(suppressions.list()).toMatchObject([{ kind: "any" }, { kind: "any" }]);
+    const again = await open();
+    expect(again.isSuppressed("a:phone")).toBe(true);
+    expect(again.unrecognized()).toBe(0);
+  });
+
+  test("are lifted under their id, with those joined to it", async () => {
+    const suppressions = await open();
+    expect(await suppressions.lift("u:ann")).toBe(true);
+    expect(suppressions.isSuppressed("a:phone")).toBe(false);
+    expect(suppressions.list()).toEqual([]);
+  });
+});
+
+test("suppressions made with another key are counted, and can be lifted by their digest", async () => {
+  await (await open()).suppress("u:ann", []);
+  const other = await open(new Uint8Array(32).fill(8));
+  expect(other.isSuppressed("u:ann")).toBe(false);
+  expect(other.unrecognized()).toBe(1);
+  const [one] = other.list();
+  expect(await other.lift({ idHmac: one?.idHmac ?? "" })).toBe(true);
+  expect(other.unrecognized()).toBe(0);
+});
+
+test("an id that was suppressed with another and then for itself stays suppressed when the other is lifted", async () => {
+  const suppressions = await open();
+  await suppressions.suppress("u:new", ["u:old", "a:phone"]);
+  await suppressions.suppress("u:old", []);
+  expect(await suppressions.lift("u:new")).toBe(true);
+  expect(suppressions.isSuppressed("a:phone")).toBe(false);
+  expect(suppressions.isSuppressed("u:old")).toBe(true);
+});
