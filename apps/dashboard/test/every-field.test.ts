@@ -14,9 +14,11 @@ const FORMS: Readonly<Record<string, string>> = {
   "sources.create kind": "sources/sources-page.tsx",
   "sources.create blockedEvents": "sources/source-page.tsx",
   "sources.create rateLimit": "sources/source-page.tsx",
+  "sources.create identity": "sources/source-page.tsx",
   "sources.patch name": "sources/source-page.tsx",
   "sources.patch blockedEvents": "sources/source-page.tsx",
   "sources.patch rateLimit": "sources/source-page.tsx",
+  "sources.patch identity": "sources/source-page.tsx",
   "destinations.create type": "catalog/connect-page.tsx",
   "destinations.create name": "catalog/connect-page.tsx",
   "destinations.create sourceIds": "catalog/connect-page.tsx",
@@ -79,7 +81,10 @@ const FORMS: Readonly<Record<string, string>> = {
   "computed_traits.patch destinationIds": "computed-traits/trait-draft.ts",
   "computed_traits.patch enabled": "computed-traits/trait-draft.ts",
   "deletions.create userIds": "deletions/new-deletion.tsx",
+  "deletions.create anonymousIds": "deletions/new-deletion.tsx",
   "deletions.create suppress": "deletions/new-deletion.tsx",
+  "deletions.create includeAliases": "deletions/new-deletion.tsx",
+  "deletions.create dryRun": "deletions/new-deletion.tsx",
 };
 
 /** Fields that stand inside another: they are listed under the name of what they belong to. */

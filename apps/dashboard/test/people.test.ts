@@ -204,11 +204,20 @@ describeInBrowser("audiences, computed traits and deletions", () => {
   }, 60_000);
 
   test("a deletion leaves a receipt and nothing of the user", async () => {
+    await dashboard.send(
+      { type: "identify", userId: "bob", anonymousId: "phone" },
+      { type: "alias", userId: "bob", previousId: "robert" },
+    );
     await page.goto(`${dashboard.url}/deletions`);
     await page.getByRole("button", { name: "Delete users" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "User ids" }).fill("bob\n\nbob");
     await dialog.getByRole("checkbox", { name: "Also refuse their later messages" }).check();
+    await dialog.getByRole("button", { name: "Show what would go" }).click();
+    const plan = dialog.getByRole("region", { name: "What would go" });
+    await plan.getByText(/\d+ messages \(.+\), .* the profile/).waitFor();
+    await plan.getByText(/With 2 anonymous ids: .*phone/).waitFor();
+    await plan.getByText("Aliases that stay: robert").waitFor();
     await dialog.getByRole("button", { name: "Delete 1 user" }).click();
     const row = page.getByRole("row", { name: /1 user/ });
     await row.getByText("Finished").waitFor({ timeout: 30_000 });
@@ -219,7 +228,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
       .waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("textbox", { name: "User id to lift" }).fill("bob");
-    await page.getByRole("button", { name: "Lift" }).click();
+    await page.getByRole("button", { name: "Lift by id" }).click();
     await page.getByText("Nobody.").waitFor();
     await page.goto(`${dashboard.url}/profiles/bob`);
     await page.getByText("It is not there, or not any more").waitFor();

@@ -42,16 +42,20 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
       </dl>
       <section className="stack-tight">
         <h3>Removed</h3>
-        <p className="field-hint">Users are named by the SHA-256 of their id, since ids are data too.</p>
+        <p className="field-hint">
+          Users are named by a keyed digest (HMAC-SHA-256) of their id, since ids are data too.
+        </p>
         <ul className="receipt">
           {receipt.users.map((user) => (
-            <li key={user.userIdSha256}>
-              <code className="receipt-id">{user.userIdSha256}</code>
+            <li key={user.idHmac}>
+              <code className="receipt-id">{user.idHmac}</code>
               <span className="small soft">
                 {counted(user.messages, "message")}, {counted(user.attempts, "attempt")},{" "}
                 {counted(user.retries, "queued retry", "queued retries")},{" "}
                 {user.profile ? "the profile" : "no profile"},{" "}
-                {counted(user.audienceMemberships, "membership")}
+                {counted(user.audienceMemberships, "membership")},{" "}
+                {counted(user.anonymousIds, "anonymous id")}
+                {user.aliasesLeft > 0 && `; ${counted(user.aliasesLeft, "alias", "aliases")} left`}
               </span>
             </li>
           ))}

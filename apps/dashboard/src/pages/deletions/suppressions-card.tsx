@@ -1,3 +1,4 @@
+import type { IdKind } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
@@ -9,7 +10,9 @@ import { Card } from "../../ui/page.js";
 import { Skeleton } from "../../ui/skeleton.js";
 import { Time } from "../../ui/time.js";
 
-/** Users whose messages are refused. They are known by digest only, so lifting one needs the id itself. */
+const KINDS: Readonly<Record<IdKind, string>> = { user: "User id", anonymous: "Anonymous id", any: "Id" };
+
+/** Ids whose messages are refused. They are known by digest only: each can be lifted by it, or by the id itself. */
 export function SuppressionsCard() {
   const api = useApi();
   const queries = useQueryClient();
@@ -22,7 +25,7 @@ export function SuppressionsCard() {
     retry: false,
   });
   const lift = useMutation({
-    mutationFn: () => api.suppressions.lift(userId.trim()),
+    mutationFn: ({ id, by }: { id: string; by: "userId" | "idHmac" }) => api.suppressions.lift(id, by),
     onSuccess: () => {
       setUserId("");
       notify("Lifted: their messages are taken again");
@@ -31,11 +34,14 @@ export function SuppressionsCard() {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (userId.trim() !== "") lift.mutate();
+    if (userId.trim() !== "") lift.mutate({ id: userId.trim(), by: "userId" });
   };
   const items = suppressions.data?.items ?? [];
   return (
-    <Card title="Suppressed users" note="Their messages are refused; known by the SHA-256 of their id">
+    <Card
+      title="Suppressed users"
+      note="Their messages are refused. Each id is known by a keyed digest alone"
+    >
       <div className="stack">
         {suppressions.isError ? (
           <Failure error={suppressions.error} />
@@ -46,11 +52,22 @@ export function SuppressionsCard() {
         ) : (
           <ul className="lines">
             {items.map((one) => (
-              <li key={one.userIdSha256}>
-                <code className="grow receipt-id">{one.userIdSha256}</code>
+              <li key={one.idHmac}>
+                <code className="grow receipt-id">{one.idHmac}</code>
+                <span className="small soft">
+                  {KINDS[one.kind]}
+                  {one.joinedTo !== undefined && `, joined to ${one.joinedTo.slice(0, 8)}…`}
+                </span>
                 <span className="small faint">
                   <Time at={one.since} />
                 </span>
+                <Button
+                  size="small"
+                  busy={lift.isPending && lift.variables.id === one.idHmac}
+                  onClick={() => lift.mutate({ id: one.idHmac, by: "idHmac" })}
+                >
+                  Lift
+                </Button>
               </li>
             ))}
           </ul>
@@ -64,8 +81,8 @@ export function SuppressionsCard() {
               value={userId}
               onChange={(event) => setUserId(event.target.value)}
             />
-            <Button type="submit" busy={lift.isPending}>
-              Lift
+            <Button type="submit" busy={lift.isPending && lift.variables.by === "userId"}>
+              Lift by id
             </Button>
           </form>
         )}

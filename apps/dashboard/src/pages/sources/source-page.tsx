@@ -12,7 +12,7 @@ import { Button, ButtonLink, IconButton } from "../../ui/button.js";
 import { Confirm } from "../../ui/confirm.js";
 import { CopyButton } from "../../ui/copy-button.js";
 import { Failure } from "../../ui/failure.js";
-import { TextField } from "../../ui/field.js";
+import { SelectField, TextField } from "../../ui/field.js";
 import { Icon } from "../../ui/icon.js";
 import { useNotify } from "../../ui/notice.js";
 import { Card, Page } from "../../ui/page.js";
@@ -22,7 +22,7 @@ import { ThingPage } from "../../ui/thing-page.js";
 import { Time } from "../../ui/time.js";
 import { issueAt, issuesOf } from "../../words/issues.js";
 import { SnippetTabs } from "./snippet-tabs.js";
-import { SOURCE_KINDS } from "./source-kinds.js";
+import { SOURCE_IDENTITIES, SOURCE_KINDS } from "./source-kinds.js";
 import { UsageCard } from "./usage-card.js";
 import { newestKey } from "./write-key.js";
 
@@ -227,8 +227,13 @@ const EDITED = {
   draftOf: (source: SourceView | undefined) => ({
     name: source?.name ?? "",
     limit: source?.rateLimit === undefined ? "" : String(source.rateLimit),
+    identity: source?.identity ?? "none",
   }),
-  partsOf: ({ name, rateLimit }: SourceView) => ({ "the name": name, "the rate limit": rateLimit }),
+  partsOf: ({ name, rateLimit, identity }: SourceView) => ({
+    "the name": name,
+    "the rate limit": rateLimit,
+    "which ids it joins": identity,
+  }),
 };
 
 function SourceSettings({ source }: { source: SourceView }) {
@@ -236,14 +241,16 @@ function SourceSettings({ source }: { source: SourceView }) {
   const queries = useQueryClient();
   const notify = useNotify();
   const { draft, change, version, theirs, begin } = useDraft(source, EDITED);
-  const { name, limit } = draft;
+  const { name, limit, identity } = draft;
   const rateLimit = limit.trim() === "" ? null : Number(limit);
-  const isChanged = name.trim() !== source.name || rateLimit !== (source.rateLimit ?? null);
+  const isChanged =
+    name.trim() !== source.name || rateLimit !== (source.rateLimit ?? null) || identity !== source.identity;
   const save = useMutation({
     mutationFn: (upon: number | undefined) =>
       api.sources.patch(source.id, {
         name: name.trim(),
         rateLimit,
+        ...(identity === source.identity ? {} : { identity }),
         ...(upon === undefined ? {} : { version: upon }),
       }),
     onSuccess: (saved) => {
@@ -282,6 +289,14 @@ function SourceSettings({ source }: { source: SourceView }) {
             error={issueAt(issues, "rateLimit")}
             value={limit}
             onChange={(event) => change({ limit: event.target.value })}
+          />
+          <SelectField
+            label="Joining ids"
+            hint={SOURCE_IDENTITIES[identity].hint}
+            error={issueAt(issues, "identity")}
+            options={Object.entries(SOURCE_IDENTITIES).map(([value, { label }]) => [value, label])}
+            value={identity}
+            onChange={(event) => change({ identity: event.target.value as SourceView["identity"] })}
           />
         </div>
         <DraftTrouble save={save} theirs={theirs} begin={begin} />
