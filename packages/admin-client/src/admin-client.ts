@@ -14,6 +14,7 @@ import type {
   Condition,
   CreatedTokenView,
   DeletionInput,
+  DeletionPlan,
   DeletionView,
   DeliveryDetailView,
   DeliveryStateView,
@@ -159,11 +160,14 @@ export interface AdminClient {
   readonly deletions: {
     list(page?: PageOptions): Promise<ListAnswer<DeletionView>>;
     get(id: string): Promise<DeletionView>;
-    create(input: DeletionInput): Promise<DeletionView>;
+    create(input: Omit<DeletionInput, "dryRun">): Promise<DeletionView>;
+    /** What `create` would remove; nothing is changed. */
+    plan(input: Omit<DeletionInput, "dryRun">): Promise<DeletionPlan>;
   };
   readonly suppressions: {
     list(page?: PageOptions): Promise<ListAnswer<SuppressionView>>;
-    lift(userId: string): Promise<void>;
+    /** `by`: what the id is. Default: `userId`. */
+    lift(id: string, by?: "userId" | "anonymousId" | "idHmac"): Promise<void>;
   };
   readonly tokens: {
     list(page?: PageOptions): Promise<ListAnswer<TokenView>>;
@@ -251,10 +255,11 @@ export function adminClient(options: AdminClientOptions): AdminClient {
       list: (page = {}) => request("GET", "/deletions", { query: { ...page } }),
       get: (id) => request("GET", at("/deletions", id)),
       create: (body) => request("POST", "/deletions", { body }),
+      plan: (input) => request("POST", "/deletions", { body: { ...input, dryRun: true } }),
     },
     suppressions: {
       list: (page = {}) => request("GET", "/suppressions", { query: { ...page } }),
-      lift: (userId) => request("DELETE", at("/suppressions", userId)),
+      lift: (id, by) => request("DELETE", at("/suppressions", id), { query: { by } }),
     },
     tokens: {
       list: (page = {}) => request("GET", "/tokens", { query: { ...page } }),

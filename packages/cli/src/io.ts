@@ -14,6 +14,8 @@ export interface Io {
   readonly errStyle: Style;
   /** Whether a person watches stderr: progress bars are for them. */
   readonly isWatched: boolean;
+  /** Whether a person can answer a question: stdin and stderr are a terminal. */
+  readonly canAsk: boolean;
   /** Columns of the terminal. Default: 80. */
   readonly columns: number;
   /** Wall time, in milliseconds since the epoch. */
@@ -48,6 +50,7 @@ export function processIo(): Io {
     style: styleFor(process.env, process.stdout.isTTY === true),
     errStyle: styleFor(process.env, process.stderr.isTTY === true),
     isWatched: process.stderr.isTTY === true,
+    canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
     columns: process.stdout.columns ?? process.stderr.columns ?? 80,
     now: () => Date.now(),
     monotonic: () => performance.now(),

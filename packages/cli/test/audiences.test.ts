@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { collectorForCli } from "./cli.js";
+import { cli, collectorForCli } from "./cli.js";
 
 let at: Awaited<ReturnType<typeof collectorForCli>>;
 beforeAll(async () => {
@@ -155,10 +155,24 @@ describe("profiles and deletions", () => {
   it("shows a profile, removes the user, lists who is refused and lifts it", async () => {
     expect((await at.sluice(["profiles", "get", "user-pro"])).out).toContain('"pro"');
     await at.sluice(["deletions", "create", "user-pro"], 2);
+    const [planned] = (await json(["deletions", "create", "user-pro", "--dry-run"])).users;
+    expect(planned).toMatchObject({ userId: "user-pro", profile: true, aliases: [] });
+    const refused = cli(["deletions", "create", "user-pro"], { env: at.env, stdin: "n\n", canAsk: true });
+    expect(await refused.code).toBe(1);
+    expect(refused.err()).toMatch(
+      /user-pro +\d+[\s\S]*Remove this for good\? \[y\/N\][\s\S]*Nothing was removed/,
+    );
+    expect((await json(["deletions", "list"])).items).toEqual([]);
+    const accepted = cli(["deletions", "create", "nobody", "--json"], {
+      env: at.env,
+      stdin: "yes\n",
+      canAsk: true,
+    });
+    expect(await accepted.code).toBe(0);
     const { id } = await json(["deletions", "create", "user-pro", "--suppress", "--yes"]);
     while ((await json(["deletions", "get", id])).status !== "finished");
     expect((await at.sluice(["deletions", "get", id])).out).toContain("gone from the files");
-    expect((await json(["deletions", "list"])).items).toHaveLength(1);
+    expect((await json(["deletions", "list"])).items).toHaveLength(2);
     await at.sluice(["profiles", "get", "user-pro"], 5);
     expect((await json(["deletions", "suppressed"])).items).toHaveLength(1);
     await at.sluice(["deletions", "lift", "user-pro"]);

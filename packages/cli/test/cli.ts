@@ -27,7 +27,8 @@ export function cli(
     env = {},
     cwd = tmpdir(),
     stdin = "",
-  }: { env?: Record<string, string>; cwd?: string; stdin?: string } = {},
+    canAsk = false,
+  }: { env?: Record<string, string>; cwd?: string; stdin?: string; canAsk?: boolean } = {},
 ): CliRun {
   let out = "";
   let err = "";
@@ -51,6 +52,7 @@ export function cli(
     style: PLAIN,
     errStyle: PLAIN,
     isWatched: false,
+    canAsk,
     columns: 100,
     now: () => Date.now(),
     monotonic: () => performance.now(),

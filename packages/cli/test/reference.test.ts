@@ -16,6 +16,7 @@ const io: Io = {
   style: PLAIN,
   errStyle: PLAIN,
   isWatched: false,
+  canAsk: false,
   columns: 100,
   now: () => 0,
   monotonic: () => 0,

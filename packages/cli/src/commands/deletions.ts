@@ -1,7 +1,8 @@
 import { allPages } from "@sluice/admin-client";
-import type { DeletionView, SuppressionView } from "@sluice/protocol";
+import type { DeletionPlan, DeletionView, SuppressionView } from "@sluice/protocol";
 import type { Command } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
+import { confirm } from "../confirm.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { CommandFailure } from "../exit-codes.js";
 import type { Io } from "../io.js";
@@ -15,24 +16,53 @@ interface Options extends ConnectionOptions {
   readonly json?: boolean;
 }
 
+interface CreateOptions extends Options {
+  readonly anonymous?: string[];
+  readonly includeAliases?: boolean;
+  readonly suppress?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
 export function deletionsCommand(io: Io): Command {
   const command = newGroup("deletions", "remove users, see receipts, refuse later messages");
   const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
 
   command.addCommand(
     sub("create", "remove users and tell the webhooks of the sources that they came from")
-      .argument("<userId...>")
+      .argument("[userId...]")
+      .option("--anonymous <id...>", "visitors who were never identified, by anonymous id")
+      .option("--include-aliases", "also remove other user ids that were joined to these by alias")
       .option("--suppress", "also refuse their later messages")
+      .option("--dry-run", "show what would go, and change nothing")
       .option("--yes", "do not ask")
-      .action(async (userIds: string[], options: Options & { suppress?: boolean; yes?: boolean }) => {
-        if (options.yes !== true)
+      .action(async (userIds: string[], options: CreateOptions) => {
+        const input = {
+          userIds,
+          anonymousIds: options.anonymous ?? [],
+          suppress: options.suppress ?? false,
+          includeAliases: options.includeAliases ?? false,
+        };
+        const count = userIds.length + input.anonymousIds.length;
+        if (count === 0) throw new CommandFailure("usage", "Name at least one user id, or --anonymous ids");
+        if (options.dryRun !== true && options.yes !== true && !io.canAsk)
           throw new CommandFailure(
             "usage",
-            `This deletes everything of ${plural(userIds.length, "user", "users")}, for good`,
-            "Say --yes to do it",
+            `This deletes everything of ${plural(count, "user", "users")}, for good`,
+            "Say --yes to do it, or --dry-run to see what would go",
           );
         const client = await connect(options, io);
-        const deletion = await client.deletions.create({ userIds, suppress: options.suppress ?? false });
+        if (options.dryRun === true) {
+          const plan = await client.deletions.plan(input);
+          await show(io, options.json, plan, () => planTable(plan, io));
+          return;
+        }
+        if (options.yes !== true) {
+          io.err(planTable(await client.deletions.plan(input), io));
+          if (!(await confirm("Remove this for good?", io)))
+            throw new CommandFailure("failed", "Nothing was removed");
+        }
+        const deletion = await client.deletions.create(input);
         await show(io, options.json, deletion, () => {
           const next = `How far it is, and its receipt: npx sluice deletions get ${deletion.id}`;
           return `${deletionsTable([deletion], io)}${io.style.dim(terminalText(next))}\n`;
@@ -64,7 +94,7 @@ export function deletionsCommand(io: Io): Command {
       }),
   );
   command.addCommand(
-    sub("suppressed", "users whose messages are refused, by the SHA-256 of their ids").action(
+    sub("suppressed", "ids whose messages are refused, each by its digest").action(
       async (options: Options) => {
         const client = await connect(options, io);
         const suppressed: SuppressionView[] = [];
@@ -72,8 +102,13 @@ export function deletionsCommand(io: Io): Command {
           suppressed.push(one);
         await show(io, options.json, { items: suppressed }, () =>
           table(
-            ["USER (SHA-256)", "SINCE"],
-            suppressed.map(({ userIdSha256, since }) => [userIdSha256, since]),
+            ["ID (HMAC)", "KIND", "JOINED TO", "SINCE"],
+            suppressed.map(({ idHmac, kind, joinedTo, since }) => [
+              idHmac,
+              kind,
+              joinedTo?.slice(0, 8) ?? "",
+              since,
+            ]),
             io.style.bold,
           ),
         );
@@ -81,25 +116,58 @@ export function deletionsCommand(io: Io): Command {
     ),
   );
   command.addCommand(
-    sub("lift", "take a user's messages again from now on")
-      .argument("<userId>")
-      .action(async (userId: string, options: Options) => {
+    sub("lift", "take a user's messages again from now on, and those of ids suppressed with it")
+      .argument("<id>", "a user id")
+      .option("--anonymous", "the id is an anonymous id")
+      .option("--hmac", "the id is a digest, as `suppressed` lists it")
+      .action(async (id: string, options: Options & { anonymous?: boolean; hmac?: boolean }) => {
         const client = await connect(options, io);
-        await client.suppressions.lift(userId);
-        await show(io, options.json, { lifted: userId }, () => "lifted\n");
+        const by = options.hmac ? "idHmac" : options.anonymous ? "anonymousId" : "userId";
+        await client.suppressions.lift(id, by);
+        await show(io, options.json, { lifted: id }, () => "lifted\n");
       }),
   );
   exampleOfEach(command, {
-    create: "sluice deletions create 42 --suppress --yes",
+    create: "sluice deletions create 42 --dry-run",
     list: "sluice deletions list",
     get: "sluice deletions get del_4kZf",
     suppressed: "sluice deletions suppressed",
     lift: "sluice deletions lift 42",
   });
   return examples(command, [
+    ["What would go with a user", "sluice deletions create user-42 --dry-run"],
     ["Remove a user and refuse what comes later", "sluice deletions create user-42 --suppress --yes"],
     ["Its receipt", "sluice deletions get del_4kZ"],
   ]);
+}
+
+/** What would go, and under each user what belongs to it. */
+function planTable({ users, includeAliases }: DeletionPlan, io: Io): string {
+  const rows = table(
+    ["USER", "MESSAGES", "ATTEMPTS", "QUEUED", "PROFILE", "AUDIENCES", "DEVICES", "ALIASES"],
+    users.map((user) => [
+      user.userId ?? `${user.anonymousId ?? ""} (anonymous)`,
+      user.messages,
+      user.attempts,
+      user.retries,
+      user.profile ? "yes" : "none",
+      user.audienceMemberships,
+      user.anonymousIds.length,
+      user.aliases.length,
+    ]),
+    io.style.bold,
+  );
+  const notes = users.flatMap(({ userId = "", anonymousIds, aliases }) => [
+    ...(anonymousIds.length === 0
+      ? []
+      : [`${userId}: anonymous ids that go too: ${anonymousIds.join(", ")}`]),
+    ...(aliases.length === 0
+      ? []
+      : [
+          `${userId}: other user ids of the same profile, which ${includeAliases ? "go too" : "stay without --include-aliases"}: ${aliases.join(", ")}`,
+        ]),
+  ]);
+  return rows + notes.map((note) => `${terminalText(note)}\n`).join("");
 }
 
 function deletionsTable(deletions: readonly DeletionView[], io: Io): string {
@@ -113,14 +181,27 @@ function deletionsTable(deletions: readonly DeletionView[], io: Io): string {
 function receiptTable({ receipt }: DeletionView, io: Io): string {
   if (receipt === undefined) return "";
   return `\n${table(
-    ["USER (SHA-256)", "MESSAGES", "ATTEMPTS", "QUEUED", "PROFILE", "AUDIENCES"],
+    [
+      "ID (HMAC)",
+      "KIND",
+      "MESSAGES",
+      "ATTEMPTS",
+      "QUEUED",
+      "PROFILE",
+      "AUDIENCES",
+      "DEVICES",
+      "ALIASES LEFT",
+    ],
     receipt.users.map((user) => [
-      user.userIdSha256,
+      user.idHmac,
+      user.kind,
       user.messages,
       user.attempts,
       user.retries,
       user.profile ? "removed" : "none",
       user.audienceMemberships,
+      user.anonymousIds,
+      user.aliasesLeft,
     ]),
     io.style.bold,
   )}\n${table(

@@ -43,14 +43,24 @@ export function sourcesCommand(io: Io): Command {
       .option("--kind <kind>", "web, mobile or server", "server")
       .option("--block <event...>", "names of track events that go to no destination")
       .option("--rate-limit <n>", "messages a second that are taken")
+      .option(
+        "--identity <policy>",
+        "which ids its messages may join: full, anonymous or none; by its kind if absent",
+      )
       .action(
-        async (name: string, options: Options & { kind: string; block?: string[]; rateLimit?: string }) => {
+        async (
+          name: string,
+          options: Options & { kind: string; block?: string[]; rateLimit?: string; identity?: string },
+        ) => {
           const client = await connect(options, io);
           const source = await client.sources.create({
             name,
             kind: options.kind as SourceView["kind"],
             ...(options.block === undefined ? {} : { blockedEvents: options.block }),
             ...(options.rateLimit === undefined ? {} : { rateLimit: Number(options.rateLimit) }),
+            ...(options.identity === undefined
+              ? {}
+              : { identity: options.identity as SourceView["identity"] }),
           });
           await show(io, options.json, source, () => sourcesTable([source], io));
         },
@@ -63,10 +73,20 @@ export function sourcesCommand(io: Io): Command {
       .option("--block <event...>", "the names of track events that go to no destination; replaces the list")
       .option("--block-none", "block no event")
       .option("--rate-limit <n>", "messages a second that are taken; none: no limit")
+      .option(
+        "--identity <policy>",
+        "which ids its messages may join: full, anonymous, none; default: as its kind says",
+      )
       .action(
         async (
           wanted: string,
-          options: Options & { name?: string; block?: string[]; blockNone?: boolean; rateLimit?: string },
+          options: Options & {
+            name?: string;
+            block?: string[];
+            blockNone?: boolean;
+            rateLimit?: string;
+            identity?: string;
+          },
         ) => {
           const { client, source } = await find(wanted, options);
           const blockedEvents = options.blockNone ? [] : options.block;
@@ -76,6 +96,12 @@ export function sourcesCommand(io: Io): Command {
             ...(options.rateLimit === undefined
               ? {}
               : { rateLimit: options.rateLimit === "none" ? null : Number(options.rateLimit) }),
+            ...(options.identity === undefined
+              ? {}
+              : {
+                  identity:
+                    options.identity === "default" ? null : (options.identity as SourceView["identity"]),
+                }),
             version: source.version,
           });
           await show(io, options.json, changed, () => sourcesTable([changed], io));
@@ -150,11 +176,12 @@ export function sourcesCommand(io: Io): Command {
 
 function sourcesTable(sources: readonly SourceView[], io: Io): string {
   return table(
-    ["ID", "NAME", "KIND", "WRITE KEYS", "BLOCKED EVENTS"],
-    sources.map(({ id, name, kind, writeKeys, blockedEvents }) => [
+    ["ID", "NAME", "KIND", "JOINS IDS", "WRITE KEYS", "BLOCKED EVENTS"],
+    sources.map(({ id, name, kind, identity, writeKeys, blockedEvents }) => [
       id,
       name,
       kind,
+      identity,
       writeKeys.map(({ key }) => key).join(" "),
       blockedEvents.join(", "),
     ]),
