@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { waitAfter } from "../../src/admin/guess-limit.js";
 import { openTokens } from "../../src/admin/tokens.js";
 import { StorageUnavailable } from "../../src/errors.js";
-import type { ConfigStore } from "../../src/store/store.js";
+import { memoryConfigStore } from "../../src/store/memory/config-store.js";
 import { controlApi } from "./control-api.js";
 
 describe("access to the control API", () => {
@@ -72,7 +72,7 @@ describe("access to the control API", () => {
     await using api = await controlApi();
     const failing = await openTokens({
       config: {
-        ...emptyConfig(),
+        ...memoryConfigStore(),
         delete: () => Promise.reject(new StorageUnavailable("the disk is full")),
       },
     });
@@ -83,7 +83,7 @@ describe("access to the control API", () => {
   });
 
   it("does not revoke the token that the operator set", async () => {
-    const tokens = await openTokens({ config: emptyConfig(), configured: "operators-own" });
+    const tokens = await openTokens({ config: memoryConfigStore(), configured: "operators-own" });
     await using api = await controlApi({ tokens });
     const { token: other } = await tokens.create("ci", "full");
     const options = { token: other };
@@ -197,13 +197,3 @@ describe("the audit log", () => {
 });
 
 /** Documents that nobody reads again. */
-function emptyConfig(): ConfigStore {
-  return {
-    get: async () => undefined,
-    list: async () => [],
-    put: async (kind, id, value) => ({ kind, id, value, version: 1, updatedAtMs: 0 }),
-    putAll: async () => [],
-    delete: async () => false,
-    watch: () => () => {},
-  };
-}

@@ -3,8 +3,10 @@ import { expect, test } from "vitest";
 import type { DeletionDocument } from "../../src/deletions/deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "../../src/deletions/make-step.js";
 import type { Identity } from "../../src/messages/identity.js";
+import { idOf } from "../../src/messages/identity.js";
 import { idDigest } from "../../src/store/id-digest.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { purgedIdentities } from "../../src/store/purged-messages.js";
 import { openSuppressions } from "../../src/store/suppressions.js";
 
 const JUST_ASKED = { identity: "u:u1" as const, identities: [], aliases: [], sourceIds: [] };
@@ -32,7 +34,7 @@ async function open(
     consumers: memory.consumers,
     compact: () => memory.compact(),
     purge: (of: Parameters<typeof memory.purge>[0]) => {
-      if ("userId" in of) onPurge(of.userId);
+      for (const identity of purgedIdentities(of)) onPurge(idOf(identity));
       return memory.purge(of);
     },
   };

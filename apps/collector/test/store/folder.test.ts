@@ -182,16 +182,18 @@ describe("a data folder", () => {
 
   it("forgets a message's id when the dedupe window is over and a new segment was begun", async () => {
     const directory = temporaryDirectory();
-    const store = await open(directory, { dedupeWindowMs: 60_000, tuning: { segmentMessages: 2 } });
-    await store.log.append(idsBatch(["a", "b"], { receivedAtMs: RECEIVED_AT_MS }));
-    await store.log.append(idsBatch(["c", "d"], { receivedAtMs: RECEIVED_AT_MS + 59_000 }));
-    expect(await store.log.append(idsBatch(["a"], { receivedAtMs: RECEIVED_AT_MS + 59_999 }))).toEqual({
-      duplicates: [0],
-    });
-    await store.log.append(idsBatch(["e", "f"], { receivedAtMs: RECEIVED_AT_MS + 90_000 }));
-    expect(await store.log.append(idsBatch(["a", "c"], { receivedAtMs: RECEIVED_AT_MS + 90_001 }))).toEqual({
-      duplicates: [1],
-    });
+    const clock = manualClock();
+    const store = await open(directory, { clock, dedupeWindowMs: 60_000, tuning: { segmentMessages: 2 } });
+    const append = (ids: readonly string[]) =>
+      store.log.append(idsBatch([...ids], { receivedAtMs: clock.now() }));
+    await append(["a", "b"]);
+    await clock.advance(59_000);
+    await append(["c", "d"]);
+    await clock.advance(999);
+    expect(await append(["a"])).toEqual({ duplicates: [0] });
+    await clock.advance(30_001);
+    await append(["e", "f"]);
+    expect(await append(["a", "c"])).toEqual({ duplicates: [1] });
   });
 });
 
