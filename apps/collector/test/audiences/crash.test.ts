@@ -7,6 +7,9 @@ beforeEach(async () => {
 });
 afterEach(() => collector.close());
 
+/** Each test starts several processes, which takes seconds each on a busy machine. */
+const RUN_MS = 240_000;
+
 const PRO = { kind: "trait", trait: "plan", is: "equals", value: "pro" };
 
 /** Looks until the audience is so. */
@@ -24,7 +27,7 @@ function byUser(told: Awaited<ReturnType<KilledCollector["told"]>>): Map<string,
 }
 
 test("entering and leaving are told once each, in order, however often the collector is killed", {
-  timeout: 90_000,
+  timeout: RUN_MS,
 }, async () => {
   const { id } = await collector.api("POST", "/destinations", {
     type: "console",
@@ -68,7 +71,7 @@ test("entering and leaving are told once each, in order, however often the colle
   expect(new Set(told.map((message) => message.messageId)).size).toBe(told.length);
 });
 
-test("the first sync goes on after each kill and tells every member once", { timeout: 90_000 }, async () => {
+test("the first sync goes on after each kill and tells every member once", { timeout: RUN_MS }, async () => {
   const members = 1_500;
   const { id } = await collector.api("POST", "/destinations", { type: "console", sourceIds: [] });
   for (let first = 0; first < members; first += 500)
@@ -100,7 +103,7 @@ test("the first sync goes on after each kill and tells every member once", { tim
   expect([...heard.keys()].filter((user) => user !== "last")).toHaveLength(members);
 });
 
-test("a deletion that is killed on its way goes on at the next start", { timeout: 60_000 }, async () => {
+test("a deletion that is killed on its way goes on at the next start", { timeout: RUN_MS }, async () => {
   await collector.send(
     Array.from({ length: 500 }, (_, at) => ({
       type: "track",
