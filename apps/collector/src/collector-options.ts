@@ -15,7 +15,7 @@ export function collectorOptions(
     port: config.port,
     dataDirectory: config.dataDir,
     logger,
-    region: config.region,
+    ...(config.region === undefined ? {} : { region: config.region }),
     regionUrls: {
       ...(oregonUrl === undefined ? {} : { oregon: oregonUrl }),
       ...(dublinUrl === undefined ? {} : { dublin: dublinUrl }),

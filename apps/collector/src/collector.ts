@@ -61,7 +61,7 @@ export interface CollectorOptions {
   readonly adminToken?: string;
   /** The key that destinations' secrets are sealed with, 32 bytes in hex or base64. Default: made and kept in the data folder. */
   readonly secretKey?: string;
-  /** Default: `oregon`. */
+  /** Default: `oregon` where `regionUrls` names one, else none: nothing names a region then. */
   readonly region?: Region;
   readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
   /** Targets of webhooks beside public addresses: addresses, blocks, host names. */
@@ -88,6 +88,8 @@ export interface Collector {
   readonly port: number;
   /** In `dev` mode: what a developer needs to begin. */
   readonly firstRun: FirstRun | undefined;
+  /** The region it runs as; undefined where no region is configured. */
+  readonly region: Region | undefined;
   readonly store: Store;
   /** Stops taking requests, lets what is under way end for at most `graceMs`, and closes every stage in reverse. */
   close(graceMs: number): Promise<void>;
@@ -109,7 +111,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
 async function startStages(options: CollectorOptions, stages: Stages): Promise<Collector> {
   const { logger, dataDirectory, mode } = options;
   const clock = options.clock ?? systemClock;
-  const region = options.region ?? DEFAULT_REGION;
+  const region = options.region ?? defaultRegion(options.regionUrls);
   const metrics = createMetrics();
   const budget = bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes);
   const live = liveEvents();
@@ -289,7 +291,13 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
     url: server.url,
     port: server.port,
     firstRun: beginnings,
+    region,
     store,
     close: (graceMs) => stages.close(graceMs),
   };
+}
+
+/** Who tells where regions are has regions, and this collector is one of them. */
+function defaultRegion(regionUrls: CollectorOptions["regionUrls"] = {}): Region | undefined {
+  return Object.values(regionUrls).some((url) => url !== undefined) ? DEFAULT_REGION : undefined;
 }

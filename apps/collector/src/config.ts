@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { DEFAULT_REGION, KB, REGIONS, type Region } from "@sluice/protocol";
+import { KB, REGIONS, type Region } from "@sluice/protocol";
 import { LOG_LEVELS, type LogFormat, type LogLevel } from "./logger.js";
 
 /** Everything that can be set about a collector; `docs/reference/configuration.md` is compared with `SETTINGS` by a test. */
@@ -8,7 +8,7 @@ export interface CollectorConfig {
   readonly port: number;
   readonly dataDir: string;
   readonly adminToken: string | undefined;
-  readonly region: Region;
+  readonly region: Region | undefined;
   readonly oregonUrl: string | undefined;
   readonly dublinUrl: string | undefined;
   readonly logLevel: LogLevel;
@@ -74,10 +74,11 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
   },
   region: {
     env: "SLUICE_REGION",
-    default: DEFAULT_REGION,
+    default: undefined,
     rule: `one of ${REGIONS.join(", ")}`,
     parse: oneOf(REGIONS),
-    meaning: "The region this collector runs as.",
+    meaning:
+      "The region this collector runs as. Absent: `oregon` where a URL of a region is set, else none, and nothing names a region.",
   },
   oregonUrl: {
     env: "SLUICE_OREGON_URL",

@@ -18,7 +18,8 @@ export interface FirstRunParts {
   readonly config: ConfigStore;
   readonly tokens: Tokens;
   readonly clock: Clock;
-  readonly region: Region;
+  /** Undefined where no region is configured. */
+  readonly region: Region | undefined;
   /** Absent: nothing is kept over a restart. */
   readonly directory?: string;
 }
@@ -101,7 +102,11 @@ async function usableSource(
   return key === undefined ? undefined : { sourceId, writeKey: key };
 }
 
-async function makeSource(config: ConfigStore, clock: Clock, region: Region): Promise<UsableSource> {
+async function makeSource(
+  config: ConfigStore,
+  clock: Clock,
+  region: Region | undefined,
+): Promise<UsableSource> {
   const createdAt = formatTime(clock.now());
   const writeKey = newWriteKey(region);
   const document: SourceDocument = {
@@ -110,7 +115,7 @@ async function makeSource(config: ConfigStore, clock: Clock, region: Region): Pr
     createdAt,
     writeKeys: [{ key: writeKey, createdAt }],
     blockedEvents: [],
-    region,
+    ...(region === undefined ? {} : { region }),
   };
   const { id } = await config.put(DOCUMENT_KINDS.source, newId("src"), document, 0);
   return { sourceId: id, writeKey };

@@ -10,7 +10,8 @@ async function main(): Promise<number> {
     const config = loadConfig();
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });
     const collector = await startCollector(collectorOptions(config, logger));
-    logger.info("ready", { url: collector.url, region: config.region });
+    const { url, region } = collector;
+    logger.info("ready", { url, ...(region === undefined ? {} : { region }) });
     await runUntilSignal(collector, logger, config.closeGraceMs);
     return 0;
   } catch (error) {

@@ -95,7 +95,7 @@ describe("sluice dev --json", () => {
   });
 
   it("names the other region's address to who comes with a key of that one", async () => {
-    const oregon = await dev("oregon");
+    const oregon = await dev("oregon", [], { more: ["--region", "oregon"] });
     const env = { SLUICE_OREGON_URL: oregon.ready.url };
     const dublin = await dev("dublin", [], { env, more: ["--region", "dublin"] });
     const answer = await fetch(`${dublin.ready.url}/v1/track`, {

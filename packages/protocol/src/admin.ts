@@ -42,6 +42,7 @@ export interface SourceView {
   /** Messages a second that are taken; absent: no limit. */
   readonly rateLimit?: number;
   readonly identity: SourceIdentityView;
+  /** Absent where no region is configured, and where it was made so. */
   readonly region?: Region;
   /** Grows by one with each change; `If-Match` compares it. */
   readonly version: number;
@@ -346,7 +347,8 @@ export interface AuditEntryView {
 export interface CollectorInfo {
   readonly version: string;
   readonly mode: "dev" | "production";
-  readonly region: Region;
+  /** Absent where no region is configured. */
+  readonly region?: Region;
   readonly node: string;
   readonly startedAt: string;
   /** The collector's clock when it answered: doctor compares it with its own. */

@@ -147,6 +147,7 @@ export {
   REGIONS,
   type Region,
   regionOfWriteKey,
+  writeKeyPrefix,
 } from "./regions.js";
 export { formatTime, parseTime, resolveTime } from "./timestamps.js";
 export { remarks, validate } from "./validate.js";

@@ -20,7 +20,8 @@ export interface AdminContext {
   readonly recent: RecentMessages;
   readonly clock: Clock;
   readonly logger: AdminLogger;
-  readonly region: Region;
+  /** Undefined where no region is configured. */
+  readonly region: Region | undefined;
   /** `dev` allows `POST /reset`. */
   readonly mode: "dev" | "production";
   /** When this process began, in milliseconds since the epoch. */

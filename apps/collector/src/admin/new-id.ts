@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Region } from "@sluice/protocol";
+import { type Region, writeKeyPrefix } from "@sluice/protocol";
 
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -20,7 +20,7 @@ export function newId(prefix: "src" | "dst" | "tok" | "rpl" | "aud" | "msg" | "c
   return `${prefix}_${randomText(16)}`;
 }
 
-/** A source's write key: its region, and 190 bits. */
-export function newWriteKey(region: Region): string {
-  return `${region}_${randomText(32)}`;
+/** A source's write key: a prefix that names its region if there is one, and 190 bits. */
+export function newWriteKey(region: Region | undefined): string {
+  return `${writeKeyPrefix(region)}${randomText(32)}`;
 }

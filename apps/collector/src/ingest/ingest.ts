@@ -41,8 +41,8 @@ export interface IngestOptions {
   readonly live: LiveEvents;
   /** Default: nobody is suppressed. */
   readonly suppressions?: Pick<Suppressions, "isSuppressed"> | undefined;
-  /** The region this collector runs as. */
-  readonly region: Region;
+  /** The region this collector runs as; undefined: regions are not configured, and it takes every key that it knows. */
+  readonly region: Region | undefined;
   /** Base URLs of the regions, for clients that came to the wrong one. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   /** Messages a second of each source that has no limit of its own; `auto`: of those whose keys are public. Default: no limit. */
@@ -91,6 +91,9 @@ export function createIngest(options: IngestOptions): Ingest {
     if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
   };
 
+  const isElsewhere = (region: Region | undefined): region is Region =>
+    region !== undefined && options.region !== undefined && region !== options.region;
+
   const wrongRegion = (region: Region): CollectorError => {
     const url = options.regionUrls[region];
     return new CollectorError(
@@ -108,14 +111,14 @@ export function createIngest(options: IngestOptions): Ingest {
   const checked = (writeKey: string | undefined, source: Source | undefined): Source => {
     if (source === undefined) {
       const region = writeKey === undefined ? undefined : regionOfWriteKey(writeKey);
-      if (region !== undefined && region !== options.region) throw wrongRegion(region);
+      if (isElsewhere(region)) throw wrongRegion(region);
       const reason =
         writeKey === undefined
           ? "no write key as Basic user name nor as `writeKey` in the body"
           : "no source has this write key";
       throw new CollectorError("invalid_write_key", reason);
     }
-    if (source.region !== undefined && source.region !== options.region) throw wrongRegion(source.region);
+    if (isElsewhere(source.region)) throw wrongRegion(source.region);
     return source;
   };
 

@@ -22,8 +22,8 @@ export interface IngestRoutesOptions {
   readonly live: LiveEvents;
   /** Default: nobody is suppressed. */
   readonly suppressions?: Pick<Suppressions, "isSuppressed">;
-  /** The region this collector runs as. */
-  readonly region: Region;
+  /** The region this collector runs as; undefined where no region is configured. */
+  readonly region: Region | undefined;
   /** Base URLs of the regions: the other's is named in a 421, our own in the settings for browsers. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   readonly limits?: {
@@ -61,13 +61,15 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
       status: 200,
       body: await ingest.take(request, kind, () => request.readBody(LIMITS.messageBytes)),
     });
+  const { region, regionUrls } = options;
+  const ownUrl = region === undefined ? undefined : regionUrls[region];
   const settings: Handler = async (request) => {
     const writeKey = request.params.writeKey ?? "";
     ingest.authenticate(writeKey);
     return {
       status: 200,
       headers: { "cache-control": "public, max-age=120" },
-      body: browserSettings(writeKey, publicUrl(request, options.regionUrls[options.region])),
+      body: browserSettings(writeKey, publicUrl(request, ownUrl)),
     };
   };
   /** A page cannot see what became of an image: whatever happened, it is one. */

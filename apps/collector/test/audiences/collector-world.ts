@@ -81,7 +81,7 @@ export interface CollectorWorld {
 
 /** A real collector in development mode, on a data folder of its own. */
 export async function openCollector(
-  options: { region?: Region; regionUrls?: Partial<Record<Region, string>> } = {},
+  options: { readonly region?: Region; readonly regionUrls?: Partial<Record<Region, string>> } = {},
 ): Promise<CollectorWorld> {
   const directory = await mkdtemp(join(tmpdir(), "sluice-audiences-"));
   const start = (): Promise<Collector> =>

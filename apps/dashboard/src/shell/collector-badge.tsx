@@ -10,7 +10,7 @@ export function CollectorBadge() {
   return (
     <BadgeLine
       tone="good"
-      text={`${data.mode === "dev" ? "Dev" : "Production"} · ${data.region}`}
+      text={[data.mode === "dev" ? "Dev" : "Production", data.region].filter(Boolean).join(" · ")}
       title={`Version ${data.version} on Node ${data.node}, since ${exactTime(data.startedAt)}`}
     />
   );

@@ -56,8 +56,10 @@ async function collect(options: CollectorCommandOptions, io: Io): Promise<void> 
     write: (line) => io.err(line),
   });
   const collector = await startCollector(collectorOptions(config, logger, io.env));
-  if (options.json) await io.out(`${terminalJson({ url: collector.url, region: config.region })}\n`);
-  logger.info("ready", { url: collector.url, region: config.region });
+  const { url, region } = collector;
+  const ready = { url, ...(region === undefined ? {} : { region }) };
+  if (options.json) await io.out(`${terminalJson(ready)}\n`);
+  logger.info("ready", ready);
   await new Promise<void>((done) => {
     if (io.interrupted.aborted) done();
     io.interrupted.addEventListener("abort", () => done(), { once: true });

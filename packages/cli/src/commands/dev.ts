@@ -16,7 +16,7 @@ interface DevOptions {
   readonly port: string;
   readonly host: string;
   readonly dataDir: string;
-  readonly region: string;
+  readonly region?: string;
   readonly verbose?: boolean;
   readonly json?: boolean;
 }
@@ -35,7 +35,7 @@ export function devCommand(io: Io): Command {
     .option("--port <port>", "the port to listen on; 0 for any free one", "8787")
     .option("--host <address>", "the address to listen on", "127.0.0.1")
     .option("--data-dir <folder>", "the folder in which everything is kept", DEV_DATA_DIR)
-    .option("--region <region>", `the region to run as: ${REGIONS.join(", ")}`, "oregon")
+    .option("--region <region>", `the region to run as: ${REGIONS.join(", ")} (SLUICE_REGION)`)
     .option("--verbose", "log every step on stderr, not only what is wrong")
     .action((options: DevOptions) => dev(options, io));
   return examples(command, [
@@ -49,12 +49,12 @@ export function devCommand(io: Io): Command {
 
 async function dev(options: DevOptions, io: Io): Promise<void> {
   const port = readPort(options.port);
-  const { region } = options;
-  if (!isRegion(region))
-    throw new CommandFailure("usage", `--region must be one of ${REGIONS.join(", ")}, got ${region}`);
+  if (options.region !== undefined && !isRegion(options.region))
+    throw new CommandFailure("usage", `--region must be one of ${REGIONS.join(", ")}, got ${options.region}`);
   const dataDirectory = resolve(io.cwd, options.dataDir);
   const { createLogger, startCollector, ...collectorApi } = await import("@sluice/collector");
-  const { regionUrls, allowedHosts } = readEnvironment(collectorApi, io);
+  const environment = readEnvironment(collectorApi, io);
+  const region = options.region ?? environment.region;
   const logger = createLogger({
     level: options.verbose === true || options.json === true ? "info" : "warn",
     format: "pretty",
@@ -65,9 +65,9 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
     host: options.host,
     port,
     dataDirectory,
-    region,
-    regionUrls,
-    allowedHosts,
+    ...(region === undefined ? {} : { region }),
+    regionUrls: environment.regionUrls,
+    allowedHosts: environment.allowedHosts,
     logger,
     // Receivers under development are on this machine.
     allowTargets: ["127.0.0.0/8", "::1/128", "localhost"],
@@ -100,20 +100,22 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
   }
 }
 
-/** Where the other region is, for keys that are of that one, and under which names to answer: the same variables as in production. */
+/** The regions, and the names to answer under: the same variables as in production. */
 function readEnvironment(
   { ConfigError, loadConfig }: Pick<typeof import("@sluice/collector"), "ConfigError" | "loadConfig">,
   { env }: Io,
 ): {
+  readonly region: Region | undefined;
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   readonly allowedHosts: readonly string[];
 } {
-  const { SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS } = env;
+  const { SLUICE_REGION, SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS } = env;
   try {
-    const { oregonUrl, dublinUrl, allowedHosts } = loadConfig({
-      env: { SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS },
+    const { region, oregonUrl, dublinUrl, allowedHosts } = loadConfig({
+      env: { SLUICE_REGION, SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS },
     });
     return {
+      region,
       regionUrls: {
         ...(oregonUrl === undefined ? {} : { oregon: oregonUrl }),
         ...(dublinUrl === undefined ? {} : { dublin: dublinUrl }),

@@ -7,7 +7,12 @@ import { TokenSchema } from "../tokens/token-schema.js";
 const CollectorInfoSchema = Type.Object({
   version: Type.String(),
   mode: Type.Union([Type.Literal("dev"), Type.Literal("production")]),
-  region: Type.Union(REGIONS.map((region) => Type.Literal(region))),
+  region: Type.Optional(
+    Type.Union(
+      REGIONS.map((region) => Type.Literal(region)),
+      { description: "Absent where no region is configured" },
+    ),
+  ),
   node: Type.String(),
   startedAt: Type.String(),
   now: Type.String({ description: "The collector's clock" }),
@@ -31,7 +36,7 @@ export const collectorInfo = endpoint({
     const info: CollectorInfo = {
       version,
       mode,
-      region,
+      ...(region === undefined ? {} : { region }),
       node: process.versions.node,
       startedAt: formatTime(startedAtMs),
       now: formatTime(clock.now()),

@@ -21,9 +21,10 @@ export const addWriteKey = endpoint({
     const source = await findSource(store.config, params.id);
     if (source.value.writeKeys.length >= MOST_WRITE_KEYS)
       throw new CollectorError("conflict", `it has ${MOST_WRITE_KEYS} write keys already: delete old ones`);
-    const key = { key: newWriteKey(source.value.region ?? region), createdAt: formatTime(clock.now()) };
+    const keyRegion = region === undefined ? undefined : (source.value.region ?? region);
+    const key = { key: newWriteKey(keyRegion), createdAt: formatTime(clock.now()) };
     const changed: SourceDocument = { ...source.value, writeKeys: [...source.value.writeKeys, key] };
     const stored = await store.config.put(DOCUMENT_KINDS.source, source.id, changed, source.version);
-    return { status: 201, body: sourceView(stored, token) };
+    return { status: 201, body: sourceView(stored, token, region) };
   },
 });

@@ -15,7 +15,7 @@ export const createSource = endpoint({
   answers: { status: 201, description: "The source", schema: SourceSchema },
   async handle({ body, token }, { store, clock, region }) {
     const source = await newSource(store.config, body, region, clock.now());
-    return { status: 201, body: sourceView(source, token) };
+    return { status: 201, body: sourceView(source, token, region) };
   },
 });
 
@@ -23,7 +23,7 @@ export const createSource = endpoint({
 export async function newSource(
   config: ConfigStore,
   input: SourceInput,
-  region: Region,
+  region: Region | undefined,
   nowMs: number,
 ): Promise<Versioned<SourceDocument>> {
   const createdAt = formatTime(nowMs);
@@ -38,7 +38,7 @@ export async function newSource(
       blockedEvents: input.blockedEvents ?? [],
       ...(input.rateLimit === undefined ? {} : { rateLimit: input.rateLimit }),
       ...(input.identity === undefined ? {} : { identity: input.identity }),
-      region,
+      ...(region === undefined ? {} : { region }),
     },
     0,
   );

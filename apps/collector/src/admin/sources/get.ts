@@ -10,7 +10,7 @@ export const getSource = endpoint({
   access: "read",
   answers: { status: 200, description: "The source", schema: SourceSchema },
   errors: ["not_found"],
-  async handle({ params, token }, { store }) {
-    return { status: 200, body: sourceView(await findSource(store.config, params.id), token) };
+  async handle({ params, token }, { store, region }) {
+    return { status: 200, body: sourceView(await findSource(store.config, params.id), token, region) };
   },
 });

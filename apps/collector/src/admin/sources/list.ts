@@ -13,8 +13,11 @@ export const listSources = endpoint({
   access: "read",
   query: Type.Object(listParameters, { additionalProperties: false }),
   answers: { status: 200, description: "A page of sources", schema: listOf(SourceSchema) },
-  async handle({ query, token }, { store }) {
+  async handle({ query, token }, { store, region }) {
     const sources = await store.config.list<SourceDocument>(DOCUMENT_KINDS.source);
-    return { status: 200, body: pageOfDocuments(sources, query, (source) => sourceView(source, token)) };
+    return {
+      status: 200,
+      body: pageOfDocuments(sources, query, (source) => sourceView(source, token, region)),
+    };
   },
 });

@@ -13,7 +13,7 @@ export const patchSource = endpoint({
   body: SourcePatchSchema,
   answers: { status: 200, description: "The source as it is now", schema: SourceSchema },
   errors: ["not_found", "conflict", "precondition_failed"],
-  async handle(request, { store }) {
+  async handle(request, { store, region }) {
     const { body, token } = request;
     const source = await findToChange(findSource, store.config, request);
     const { rateLimit: oldLimit, identity: oldIdentity, ...rest } = source.value;
@@ -27,6 +27,6 @@ export const patchSource = endpoint({
       ...(identity === undefined ? {} : { identity }),
     };
     const stored = await store.config.put(DOCUMENT_KINDS.source, source.id, changed, source.version);
-    return { status: 200, body: sourceView(stored, token) };
+    return { status: 200, body: sourceView(stored, token, region) };
   },
 });

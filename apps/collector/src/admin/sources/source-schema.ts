@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import {
   REGIONS,
+  type Region,
   type SourceInput,
   type SourcePatch,
   type SourceView,
@@ -39,7 +40,12 @@ export const SourceSchema = Type.Object({
   blockedEvents: BlockedEvents,
   rateLimit: Type.Optional(RateLimit),
   identity: Identity,
-  region: Type.Optional(Type.Union(REGIONS.map((region) => Type.Literal(region)))),
+  region: Type.Optional(
+    Type.Union(
+      REGIONS.map((region) => Type.Literal(region)),
+      { description: "Absent where no region is configured" },
+    ),
+  ),
   version: Type.Integer(),
 });
 
@@ -80,10 +86,14 @@ const _view: SameShape<Static<typeof SourceSchema>, SourceView> = true;
 const _input: SameShape<Static<typeof SourceInputSchema>, SourceInput> = true;
 const _patch: SameShape<Static<typeof SourcePatchSchema>, SourcePatch> = true;
 
-/** Who may only read is not to be able to send in a source's name. */
+/**
+ * A source as the token may see it: one that only reads sees keys masked, since a key allows sending. A source keeps the region it was
+ * made in, but shows it only at a collector that has one (`region`).
+ */
 export function sourceView(
   { id, version, value }: Versioned<SourceDocument>,
   { access }: Pick<KnownToken, "access">,
+  region: Region | undefined,
 ): SourceView {
   return {
     id,
@@ -94,12 +104,12 @@ export function sourceView(
     blockedEvents: value.blockedEvents,
     ...(value.rateLimit === undefined ? {} : { rateLimit: value.rateLimit }),
     identity: identityPolicyOf(value),
-    ...(value.region === undefined ? {} : { region: value.region }),
+    ...(value.region === undefined || region === undefined ? {} : { region: value.region }),
     version,
   };
 }
 
-/** The region and four characters: enough to tell keys apart. */
+/** The prefix and four characters: enough to tell keys apart. */
 function maskedKey({ key, createdAt }: WriteKeyView): WriteKeyView {
   return { key: `${key.slice(0, key.lastIndexOf("_") + 5)}…`, createdAt, isMasked: true };
 }

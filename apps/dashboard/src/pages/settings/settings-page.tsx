@@ -50,8 +50,12 @@ function CollectorCard() {
           </dd>
           <dt>Mode</dt>
           <dd>{info.data.mode === "dev" ? "Development" : "Production"}</dd>
-          <dt>Region</dt>
-          <dd>{info.data.region}</dd>
+          {info.data.region !== undefined && (
+            <>
+              <dt>Region</dt>
+              <dd>{info.data.region}</dd>
+            </>
+          )}
           <dt>Running since</dt>
           <dd>
             <Time at={info.data.startedAt} />
