@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { dropRest } from "./drop-rest.js";
 import { readStream } from "./read-stream.js";
 import { type ReadBody, type Receiver, type ReceiverOptions, receiver } from "./receive.js";
 
@@ -37,10 +38,16 @@ export async function answerNode(
     },
     rawBody,
   });
-  response.writeHead(answer.status, {
+  const headers = {
     "content-type": "text/plain; charset=utf-8",
-    // After an unread rest of a body the connection is of no more use.
-    ...(answer.status === 413 ? { connection: "close" } : {}),
-  });
-  response.end(answer.text);
+    "content-length": String(Buffer.byteLength(answer.text)),
+  };
+  if (rawBody !== "too_large") {
+    response.writeHead(answer.status, headers).end(answer.text);
+    return;
+  }
+  // The answer is complete by its length. The connection closes when the sender has had time to read it.
+  response.writeHead(answer.status, { ...headers, connection: "close" }).write(answer.text);
+  await dropRest(request);
+  response.end();
 }

@@ -1,8 +1,8 @@
 import type { Readable } from "node:stream";
 
 /**
- * The whole body, or `too_large` as soon as it is longer than the limit. The stream is left as it is then, not destroyed:
- * an answer is still to go out over its connection. `unreadable`: something has read it to its end
+ * The whole body, or `too_large` as soon as it is longer than the limit. The stream is paused then, not destroyed: an
+ * answer is still to go out over its connection, see `dropRest`. `unreadable`: something has read it to its end
  * already, and no event would come any more. Rejects when the sender went away.
  */
 export async function readStream(
