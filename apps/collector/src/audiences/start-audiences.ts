@@ -232,7 +232,9 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     wake();
     return isDefinition ? takenUp() : undefined;
   });
+  let isEmptied = false;
   engine.onEmptied?.(() => {
+    isEmptied = true;
     status = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
     isDefinitionStale = true;
     isRecovering = true;
@@ -397,7 +399,11 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     }
   };
 
-  await turn(takeUp);
+  await turn(takeUp).catch((error) => {
+    if (!isEmptied) throw error;
+    // Profiles that turned out to be damaged were set aside: now there is a new file.
+    return turn(takeUp);
+  });
   gauge.read({ nowMs: clock.monotonic(), head: log.head(), ownMessages });
   reported = (await store.consumers.open(AUDIENCE_SOURCE_ID, status.cursor)).cursor;
   compacted = status.cursor;

@@ -38,4 +38,6 @@ export type Answer =
 /** Told by the thread of itself: the file of profiles was damaged, and what it is called now. */
 export interface Notice {
   readonly setAside: string;
+  /** The thread ends by itself: what it remembers belongs to the damaged file. The next thread has a new one. */
+  readonly isEnding: boolean;
 }

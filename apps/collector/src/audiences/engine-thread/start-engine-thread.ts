@@ -67,6 +67,8 @@ interface Waiting {
 type State =
   | { readonly kind: "stopped" }
   | { readonly kind: "running"; readonly worker: Worker; readonly waiting: Map<number, Waiting> }
+  /** The thread said that it ends: calls wait for the next one. */
+  | { readonly kind: "ending"; readonly ended: Promise<void> }
   | { readonly kind: "closed" };
 
 export interface EngineThreadParts {
@@ -105,6 +107,8 @@ export function startEngineThread(
           "profiles.db was damaged and is made again from the log; destinations are told again who is in each audience, and what only messages told that retention has dropped is lost",
           { damagedFile: answer.setAside },
         );
+        if (answer.isEnding && state === running)
+          state = { kind: "ending", ended: new Promise((resolve) => worker.once("exit", () => resolve())) };
         emptied();
         return;
       }
@@ -119,7 +123,8 @@ export function startEngineThread(
     });
     // Only then its hold on the file has ended, and another can be started.
     worker.on("exit", () => {
-      if (state === running) state = { kind: "stopped" };
+      const wasExpected = state.kind === "ending";
+      if (state === running || wasExpected) state = { kind: "stopped" };
       const [under, ...queued] = running.waiting.values();
       running.waiting.clear();
       const ended = new StorageUnavailable("the audiences' thread ended", cause);
@@ -129,7 +134,7 @@ export function startEngineThread(
         if (isClosing || one.again === undefined) one.reject(ended);
         else one.again().then(one.resolve, one.reject);
       }
-      if (isClosing) return;
+      if (isClosing || wasExpected) return;
       deaths.inc();
       logger.error("the thread of audiences ended; it is started again", { error: cause });
     });
@@ -145,6 +150,7 @@ export function startEngineThread(
     isFirst = true,
   ): Promise<unknown> => {
     if (state.kind === "closed") return Promise.reject(new StorageUnavailable("audiences are closed"));
+    if (state.kind === "ending") return state.ended.then(() => ask(method, args, transfer, isFirst));
     const { worker, waiting } = state.kind === "running" ? state : start();
     const id = nextId++;
     return new Promise((resolve, reject) => {
@@ -206,6 +212,7 @@ export function startEngineThread(
     compact: method("compact"),
     async close() {
       isClosing = true;
+      if (state.kind === "ending") await state.ended;
       if (state.kind !== "running") {
         state = { kind: "closed" };
         return;

@@ -11,9 +11,9 @@ const { directory, ...options } = workerData as EngineThreadOptions;
 const profiles = openSqliteProfileStore({
   directory,
   onSetAside(keptAs, when) {
-    port.postMessage({ setAside: keptAs } satisfies Notice);
-    // The engine's memory belongs to the old file: the next call starts another thread.
-    if (when === "later") setImmediate(() => process.exit());
+    const isEnding = when === "later";
+    port.postMessage({ setAside: keptAs, isEnding } satisfies Notice);
+    if (isEnding) setImmediate(() => process.exit());
   },
 });
 // JSON that cannot be read, for one: the file may be damaged where SQLite does not see it.
