@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { systemClock } from "@sluice/resilience";
+import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
 import { withFile } from "../../src/store/sqlite/repair/bring-in-log.js";
 import { DatabaseFile } from "../../src/store/sqlite/repair/database-file.js";
@@ -21,10 +21,13 @@ export const documentIdOf = (no: number): string => `doc_${no}`;
 export const CURSOR = MESSAGES - 101;
 export const isRetry = (offset: number): boolean => offset % 20 === 7;
 
+/** A clock within the dedupe window of the folder's messages: a rebuilt index knows only when they were received. */
+export const damagedFolderClock = (): ManualClock => manualClock({ startMs: RECEIVED_AT_MS });
+
 /** Makes a folder with something in every table, its messages in sealed segments and in the newest one. */
 export async function makeFolder(directory: string): Promise<void> {
   const tuning = { segmentMessages: 512, rowBytes: 2048 };
-  const store = await openSqliteStore({ directory, clock: systemClock, tuning });
+  const store = await openSqliteStore({ directory, clock: damagedFolderClock(), tuning });
   for (let first = 0; first < MESSAGES; first += BATCH) {
     const messages = Array.from({ length: BATCH }, (_, i) => ({
       messageId: idOf(first + i),

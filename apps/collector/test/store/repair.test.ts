@@ -1,11 +1,17 @@
 import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "@sluice/resilience";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
 import { repairStore } from "../../src/store/sqlite/repair-store.js";
 import { idsBatch } from "./batches.js";
-import { copyFolder, type Damage, damage, makeFolder, placesIn } from "./damaged-folder.js";
+import {
+  copyFolder,
+  type Damage,
+  damage,
+  damagedFolderClock,
+  makeFolder,
+  placesIn,
+} from "./damaged-folder.js";
 import { temporaryDirectories } from "./temporary-directory.js";
 import { verifyRepair } from "./verify-folder.js";
 
@@ -73,7 +79,7 @@ describe("a database of which 4 KB are damaged", () => {
   ])("has what only its write-ahead log has: %s is damaged", async (_place, at) => {
     const directory = temporaryDirectory();
     const tuning = { checkpointBytes: 1 << 30 };
-    const store = await openSqliteStore({ directory, clock: systemClock, tuning });
+    const store = await openSqliteStore({ directory, clock: damagedFolderClock(), tuning });
     const ids = Array.from({ length: 300 }, (_, i) => `m${i}`);
     for (const id of ids) await store.log.append(idsBatch([id]));
     const crashed = copyFolder(directory, join(temporaryDirectory(), "crashed"), [
@@ -83,7 +89,7 @@ describe("a database of which 4 KB are damaged", () => {
     await store.close();
     damage(join(crashed, "sluice.db"), at, "zeroed");
     await repairStore({ directory: crashed });
-    const after = await openSqliteStore({ directory: crashed, clock: systemClock });
+    const after = await openSqliteStore({ directory: crashed, clock: damagedFolderClock() });
     expect((await after.log.append(idsBatch([...ids, "new"]))).duplicates).toHaveLength(300);
     await after.close();
     expect(await repairStore({ directory: crashed })).toMatchObject({ damaged: [] });
@@ -91,7 +97,7 @@ describe("a database of which 4 KB are damaged", () => {
 });
 
 describe("a folder whose database is empty or missing", () => {
-  const open = (directory: string) => openSqliteStore({ directory, clock: systemClock });
+  const open = (directory: string) => openSqliteStore({ directory, clock: damagedFolderClock() });
 
   it.each([
     ["empty, beside a secret key", "sluice.db is empty", "secret.key", true],

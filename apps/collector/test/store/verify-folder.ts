@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { systemClock } from "@sluice/resilience";
 import { expect } from "vitest";
 import { decodeBatch } from "../../src/messages/decode-batch.js";
 import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
@@ -7,8 +6,17 @@ import { type RepairReport, repairStore } from "../../src/store/sqlite/repair-st
 import { TUNING_DEFAULTS } from "../../src/store/sqlite/tuning.js";
 import { OpenStore } from "../../src/store/sqlite/worker/open-store.js";
 import { BEFORE_FIRST, type Offset } from "../../src/store/store.js";
-import { idsBatch } from "./batches.js";
-import { CURSOR, DOCUMENTS, documentIdOf, idOf, isRetry, MESSAGES, userOf } from "./damaged-folder.js";
+import { idsBatch, RECEIVED_AT_MS } from "./batches.js";
+import {
+  CURSOR,
+  DOCUMENTS,
+  damagedFolderClock,
+  documentIdOf,
+  idOf,
+  isRetry,
+  MESSAGES,
+  userOf,
+} from "./damaged-folder.js";
 
 /** As many messages as one page of the database, and the rows that reach into it, can have. */
 const MOST_LOST = 140;
@@ -16,8 +24,8 @@ const MOST_LOST = 140;
 /** Starts on a damaged folder, repairs it, and compares everything that is in it with what `makeFolder` has put there. */
 export async function verifyRepair(directory: string): Promise<RepairReport> {
   tryToStart(directory);
-  const report = await repairStore({ directory });
-  const store = await openSqliteStore({ directory, clock: systemClock });
+  const report = await repairStore({ directory, nowMs: RECEIVED_AT_MS });
+  const store = await openSqliteStore({ directory, clock: damagedFolderClock() });
   try {
     await compareMessages(store, report);
     await compareTables(store, report);
