@@ -159,6 +159,50 @@ describe("a read that meets damaged data", () => {
   });
 });
 
+describe("a refused message that cannot be read", () => {
+  /** Three refused messages of each of two users, of which the second and the newest are damaged. */
+  async function refused() {
+    const directory = temporaryDirectory();
+    const first = await open(directory);
+    for (let i = 0; i < 6; i++) {
+      const userId = i % 2 === 0 ? "ann" : "bob";
+      const excerpt = JSON.stringify({ userId, i });
+      first.store.rejections.add([
+        { sourceId: "src_1", receivedAtMs: RECEIVED_AT_MS + i, issues: [], excerpt },
+      ]);
+    }
+    await first.store.close();
+    sql(`UPDATE rejections SET json = '{"sourceId":"src' WHERE no = 2`)(directory);
+    sql("UPDATE rejections SET json = 'null' WHERE no = 6")(directory);
+    return { directory, ...(await open(directory)) };
+  }
+  const timesIn = (items: readonly { receivedAtMs: number }[]) =>
+    items.map(({ receivedAtMs }) => receivedAtMs - RECEIVED_AT_MS);
+
+  it("is skipped by a search, which goes on behind it", async () => {
+    const { store, told } = await refused();
+    expect(timesIn((await store.rejections.find({}, { limit: 10 })).items)).toEqual([4, 3, 2, 0]);
+    const page = await store.rejections.find({}, { limit: 3 });
+    expect(timesIn(page.items)).toEqual([4, 3, 2]);
+    const next = await store.rejections.find({}, { limit: 3, cursor: page.nextCursor ?? "" });
+    expect(timesIn(next.items)).toEqual([0]);
+    expect(next.nextCursor).toBeUndefined();
+    expect(told.map((what) => /row \d/.exec(what)?.[0])).toEqual(["row 6", "row 2"]);
+    expect(told[0]).toContain("`sluice repair`");
+  });
+
+  it("is removed by a purge, which finishes", async () => {
+    const { directory, store, told } = await refused();
+    await store.purge({ userId: "ann" });
+    expect(told).toHaveLength(2);
+    expect(timesIn((await store.rejections.find({}, { limit: 10 })).items)).toEqual([3]);
+    await store.close();
+    const database = new DatabaseSync(join(directory, DATABASE_FILE));
+    expect(database.prepare("SELECT no FROM rejections").all()).toEqual([{ no: 4 }]);
+    database.close();
+  });
+});
+
 describe("a write that meets damaged data", () => {
   it("cannot touch retries that cannot be read, and messages are stored all the same", async () => {
     const directory = temporaryDirectory();

@@ -89,7 +89,7 @@ export class OpenStore {
         consumers: this.#consumers,
         deliveries,
         documents: new Documents(database),
-        rejections: new Rejections(database, options),
+        rejections: new Rejections(database, options, damaged),
         retention: this.#retention,
         usage: this.#usage,
         retryClock: new RetryClock(database),

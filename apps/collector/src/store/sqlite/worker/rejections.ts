@@ -3,6 +3,8 @@ import { ofUsers } from "../../is-of-user.js";
 import type { Rejection } from "../../store.js";
 import type { PurgeOperations, RejectionOperations } from "../operations.js";
 import type { WorkerOptions } from "../tuning.js";
+import type { DamageListener } from "./consumers.js";
+import { DamagedData } from "./damage.js";
 
 /** Expired ones that are deleted in one step: a few milliseconds' worth. */
 const EXPIRED_AT_ONCE = 1_000;
@@ -10,8 +12,12 @@ const EXPIRED_AT_ONCE = 1_000;
 /** Those that a deletion looks at in one step: each has up to 4 KB of text. */
 const LOOKED_AT_AT_ONCE = 100;
 
-/** The newest refused messages, up to a bound and an age. */
+/**
+ * The newest refused messages, up to a bound and an age. A row that is not JSON is damaged: searches skip it, and a deletion removes it,
+ * since nobody can tell any more whose it is.
+ */
 export class Rejections {
+  readonly #damaged: DamageListener;
   readonly #kept: number;
   readonly #maxAgeMs: number | undefined;
   readonly #put: StatementSync;
@@ -24,7 +30,9 @@ export class Rejections {
   constructor(
     database: DatabaseSync,
     { rejectionsKept, retention }: Pick<WorkerOptions, "rejectionsKept" | "retention">,
+    damaged: DamageListener,
   ) {
+    this.#damaged = damaged;
     this.#kept = rejectionsKept;
     this.#maxAgeMs = retention.maxAgeMs;
     this.#put = database.prepare(
@@ -40,7 +48,7 @@ export class Rejections {
       `SELECT no, json FROM rejections WHERE no < :before
        AND (:messageId IS NULL OR message_id = :messageId) AND (:sourceId IS NULL OR source = :sourceId)
        AND (:fromMs IS NULL OR at_ms >= :fromMs) AND (:toMs IS NULL OR at_ms < :toMs)
-       ORDER BY no DESC LIMIT :limit`,
+       ORDER BY no DESC`,
     );
   }
 
@@ -62,33 +70,65 @@ export class Rejections {
   }
 
   /**
-   * Removes those of these users among the next ones after `after`. Tells where the next step goes on; undefined at the end.
-   * Within a transaction.
+   * Removes those of these users, and damaged rows, among the next ones after `after`. Tells where the next step goes on; undefined at the
+   * end. Within a transaction.
    */
   purgeNext({ identities, after }: PurgeOperations["purgeRejections"]["request"]): number | undefined {
     const isOfThem = ofUsers(identities);
-    const rows = this.#after.all(after, LOOKED_AT_AT_ONCE);
+    const rows = this.#after.all(after, LOOKED_AT_AT_ONCE) as unknown as Row[];
     for (const { no, json } of rows) {
-      if (isOfThem(JSON.parse(json as string) as Rejection)) this.#drop.run(no as number);
+      const rejection = this.#parse(no, json);
+      if (rejection === undefined || isOfThem(rejection)) this.#drop.run(no);
     }
-    return rows.length < LOOKED_AT_AT_ONCE ? undefined : (rows.at(-1)?.no as number);
+    return rows.length < LOOKED_AT_AT_ONCE ? undefined : rows.at(-1)?.no;
   }
 
-  find({ query, before, limit }: RejectionOperations["findRejections"]["request"]): {
-    no: number;
-    rejection: Rejection;
-  }[] {
-    const rows = this.#find.all({
+  find({ query, before, limit }: RejectionOperations["findRejections"]["request"]): Found[] {
+    const rows = this.#find.iterate({
       before: Math.min(before, Number.MAX_SAFE_INTEGER),
       messageId: query.messageId ?? null,
       sourceId: query.sourceId ?? null,
       fromMs: query.fromMs ?? null,
       toMs: query.toMs ?? null,
-      limit,
     });
-    return rows.map(({ no, json }) => ({
-      no: no as number,
-      rejection: JSON.parse(json as string) as Rejection,
-    }));
+    const found: Found[] = [];
+    if (limit <= 0) return found;
+    // Fewer than the limit tell that these are the last ones: damaged rows do not count.
+    for (const row of rows) {
+      const { no, json } = row as unknown as Row;
+      const rejection = this.#parse(no, json);
+      if (rejection !== undefined) found.push({ no, rejection });
+      if (found.length >= limit) break;
+    }
+    return found;
   }
+
+  /** Undefined where the row is damaged. */
+  #parse(no: number, json: string): Rejection | undefined {
+    try {
+      const rejection: unknown = JSON.parse(json);
+      if (isRejection(rejection)) return rejection;
+      this.#damaged(new DamagedData(`refused messages (row ${no})`));
+    } catch (error) {
+      this.#damaged(new DamagedData(`refused messages (row ${no})`, error));
+    }
+    return undefined;
+  }
+}
+
+interface Row {
+  readonly no: number;
+  readonly json: string;
+}
+
+interface Found {
+  readonly no: number;
+  readonly rejection: Rejection;
+}
+
+/** Whether a row has what every version has written. */
+function isRejection(value: unknown): value is Rejection {
+  return (
+    typeof value === "object" && value !== null && typeof (value as Partial<Rejection>).excerpt === "string"
+  );
 }
