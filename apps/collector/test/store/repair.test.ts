@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
 import { repairStore } from "../../src/store/sqlite/repair-store.js";
@@ -24,15 +25,17 @@ const copy = (): string => copyFolder(made, join(temporaryDirectory(), "copy"), 
 beforeAll(async () => {
   made = temporaryDirectory();
   await makeFolder(made);
-}, 120_000);
+}, 600_000);
 
-describe("a database of which 4 KB are damaged", () => {
+describe("a database of which 4 KB are damaged", { timeout: 300_000 }, () => {
   it.each<Damage>(["zeroed", "garbled"])(
     "is repaired wherever that is, with everything that is elsewhere: %s",
     { timeout: 1_800_000 },
     async (how) => {
-      const places = placesIn(join(made, "sluice.db"), stride === undefined ? undefined : Number(stride));
-      expect(places.length).toBeGreaterThanOrEqual(16);
+      const all = placesIn(join(made, "sluice.db"), stride === undefined ? undefined : Number(stride));
+      expect(all.length).toBeGreaterThanOrEqual(16);
+      // By default each place is damaged one of the two ways.
+      const places = stride === undefined ? all.filter((_, i) => (i % 2 === 0) === (how === "zeroed")) : all;
       for (const { name, at } of places) {
         const directory = copy();
         damage(join(directory, "sluice.db"), at, how);
@@ -42,6 +45,26 @@ describe("a database of which 4 KB are damaged", () => {
       }
     },
   );
+
+  it("is repaired where an older version wrote it: its schema and the positions of destinations are lost", async () => {
+    const directory = copy();
+    const file = join(directory, "sluice.db");
+    const database = new DatabaseSync(file);
+    database.exec(`
+      ALTER TABLE chunks DROP COLUMN checksum;
+      ALTER TABLE strings DROP COLUMN released;
+      PRAGMA user_version = 1;
+    `);
+    database.close();
+    const consumers = placesIn(file).find(({ name }) => name.startsWith("consumers,"));
+    damage(file, consumers?.at ?? 0, "zeroed");
+    // The end of the first page, where the schema stands; its beginning tells the version.
+    damage(file, 3 * 4096, "zeroed");
+    const { lost } = await repairStore({ directory });
+    expect(lost).toContainEqual(
+      expect.stringMatching(/^the position of dst_1 in the log: it goes on at offset/),
+    );
+  });
 
   it("keeps the damaged file beside it, for its owner alone", async () => {
     const directory = copy();
@@ -96,7 +119,7 @@ describe("a database of which 4 KB are damaged", () => {
   });
 });
 
-describe("a folder whose database is empty or missing", () => {
+describe("a folder whose database is empty or missing", { timeout: 120_000 }, () => {
   const open = (directory: string) => openSqliteStore({ directory, clock: damagedFolderClock() });
 
   it.each([

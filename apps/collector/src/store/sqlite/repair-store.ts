@@ -16,6 +16,7 @@ import { CollectorError, StorageUnavailable } from "../../errors.js";
 import { checkNode } from "./check-node.js";
 import { nextFreeName } from "./next-free-name.js";
 import type { RepairedRows } from "./repair/repair-rows.js";
+import type { Salvage } from "./repair/salvage.js";
 
 export type { DamagedStretch } from "./repair/repair-rows.js";
 
@@ -135,19 +136,21 @@ async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
     const steps = source.layout === 0 ? SCHEMA_STEPS : SCHEMA_STEPS.slice(0, source.layout);
     mkdirSync(draft, { mode: 0o700 });
     const older = openDatabase(draft, "NORMAL", steps);
-    let lost: string[];
+    let salvaged: Salvage;
     try {
       older.exec("PRAGMA synchronous = OFF");
-      const salvaged = salvage(source, older);
-      older.exec("BEGIN IMMEDIATE");
-      lost = restoreRows(older, salvaged, nowMs);
-      older.exec("COMMIT");
+      salvaged = salvage(source, older);
     } finally {
       older.close();
     }
+    // Brings the rows to the newest layout, which is what everything below reads.
     const database = openDatabase(draft, "NORMAL");
+    let lost: string[];
     let repaired: Omit<Repaired, "setAside">;
     try {
+      database.exec("BEGIN IMMEDIATE");
+      lost = restoreRows(database, salvaged, nowMs);
+      database.exec("COMMIT");
       repaired = await repairTables(database, directory);
     } finally {
       database.close();
