@@ -17,7 +17,7 @@ async function killAfterAcknowledged(child: ReturnType<typeof startChild>, count
 }
 
 it(`loses nothing that was acknowledged, and stores nothing twice, over ${CRASHES} kills at random moments`, {
-  timeout: 30_000 + CRASHES * 5_000,
+  timeout: 120_000 + CRASHES * 30_000,
 }, async () => {
   const directory = temporaryDirectory();
   const ledger = new Ledger();
@@ -39,7 +39,7 @@ const POINTS: readonly (readonly [call: string, times: readonly number[]])[] = [
 
 it.skipIf(!hasStrace())(
   "loses nothing when it is killed at a named point: a write, a sync, a truncation (needs strace)",
-  { timeout: 240_000 },
+  { timeout: 900_000 },
   async () => {
     const directory = temporaryDirectory();
     const ledger = new Ledger();
