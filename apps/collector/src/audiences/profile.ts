@@ -111,13 +111,16 @@ export function takeTraits(profile: Profile, traits: unknown, leftOut: LeftOutOf
   return changed;
 }
 
+/** Places of two ids among all of the profile: a long user id is not stored anew for each. An older version stored the ids. */
+type StoredJoin = readonly [anonymous: number, user: number] | readonly [anonymous: string, user: string];
+
 /** Profiles as they are stored: arrays, since there are many of them. */
 interface Stored {
   readonly id: string;
   /** Without its own. */
   readonly ids?: readonly string[];
   /** What an older version stored does not say: everything is joined to its own id. */
-  readonly joined?: readonly (readonly [anonymous: string, user: string])[];
+  readonly joined?: readonly StoredJoin[];
   readonly traits?: readonly (readonly [string, unknown])[];
   readonly aspects?: readonly (readonly [number, AspectState])[];
   readonly in?: readonly (readonly [string, 0 | 1, number, 0 | 1, number])[];
@@ -131,7 +134,7 @@ export function encodeProfile(profile: Profile): string {
   const stored: Stored = {
     id: profile.id,
     ...(profile.identities.length === 1 ? {} : { ids: profile.identities.slice(1) }),
-    ...(profile.joined.size === 0 ? {} : { joined: [...profile.joined] }),
+    ...(profile.joined.size === 0 ? {} : { joined: storedJoins(profile) }),
     ...(profile.traits.size === 0 ? {} : { traits: [...profile.traits] }),
     ...(profile.aspects.size === 0 ? {} : { aspects: [...profile.aspects] }),
     ...(profile.memberships.size === 0
@@ -161,16 +164,38 @@ export function encodeProfile(profile: Profile): string {
   return JSON.stringify(stored);
 }
 
+function storedJoins({ identities, joined }: Profile): StoredJoin[] {
+  const places = new Map(identities.map((identity, place) => [identity, place]));
+  return Array.from(joined).flatMap(([anonymous, user]): StoredJoin[] => {
+    const [from, to] = [places.get(anonymous), places.get(user)];
+    return from === undefined || to === undefined ? [] : [[from, to]];
+  });
+}
+
+/** Those of which the profile has both ids. */
+function joinsOf(stored: readonly StoredJoin[] = [], identities: readonly string[]): Map<string, string> {
+  const places = new Map(identities.map((identity, place) => [identity, place]));
+  const known = (id: number | string): string | undefined =>
+    identities[typeof id === "number" ? id : (places.get(id) ?? -1)];
+  return new Map(
+    stored.flatMap(([from, to]) => {
+      const [anonymous, user] = [known(from), known(to)];
+      return anonymous === undefined || user === undefined ? [] : [[anonymous, user] as const];
+    }),
+  );
+}
+
 export function decodeProfile({ number, firstSeenMs, lastSeenMs, body }: ProfileRecord): Profile {
   const stored = parseJson(body) as Stored;
+  // What was stored by an older version names its own id too.
+  const identities = [stored.id, ...(stored.ids ?? []).filter((identity) => identity !== stored.id)];
   return {
     number,
     id: stored.id,
     firstSeenMs,
     lastSeenMs,
-    // What was stored by an older version names its own id too.
-    identities: [stored.id, ...(stored.ids ?? []).filter((identity) => identity !== stored.id)],
-    joined: new Map(stored.joined),
+    identities,
+    joined: joinsOf(stored.joined, identities),
     traits: new Map(stored.traits),
     aspects: new Map(stored.aspects),
     memberships: new Map(

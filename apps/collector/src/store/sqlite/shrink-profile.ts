@@ -1,11 +1,16 @@
 import type { DatabaseSync } from "node:sqlite";
 import { PROFILE_LIMITS } from "../profiles.js";
 
+/** No state of an aspect and no computed trait is as large, as they are bounded now: what is larger an older version stored. */
+const MOST_STATE_BYTES = 1_024 * 1_024;
+
 /**
- * Cuts a stored profile down to `PROFILE_LIMITS`, in the order in which its ids and traits came, and returns its body. SQLite
+ * Cuts a stored profile down to `PROFILE_LIMITS`, in the order in which its ids and traits came, and returns its body. States and
+ * computed traits that are larger than `MOST_STATE_BYTES` are taken out, and counted anew from here on. SQLite
  * takes the JSON apart in its own memory: whole, a body of an older version might not fit into the thread's.
  */
 export function shrinkProfile(database: DatabaseSync, number: number): string {
+  dropLarge(database, number);
   const ids = fitting(database, number, "ids", PROFILE_LIMITS.ids - 1, PROFILE_LIMITS.bytes);
   const traits = fitting(database, number, "traits", PROFILE_LIMITS.traits, PROFILE_LIMITS.bytes - ids.bytes);
   const read = "SELECT body FROM profiles WHERE number = ?";
@@ -39,6 +44,24 @@ export function shrinkProfile(database: DatabaseSync, number: number): string {
     if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
   }
+}
+
+function dropLarge(database: DatabaseSync, number: number): void {
+  for (const field of ["aspects", "computed"])
+    database
+      .prepare(
+        `UPDATE profiles SET body = json_set(body, '$.${field}', (
+           SELECT json_group_array(json(value)) FROM json_each(body, '$.${field}') WHERE octet_length(value) <= :most))
+         WHERE number = :number
+           AND EXISTS (SELECT 1 FROM json_each(body, '$.${field}') WHERE octet_length(value) > :most)`,
+      )
+      .run({ number, most: MOST_STATE_BYTES });
+  database
+    .prepare(
+      `UPDATE profiles SET body = json_remove(body, '$.joined')
+       WHERE number = :number AND octet_length(json_extract(body, '$.joined')) > :most`,
+    )
+    .run({ number, most: PROFILE_LIMITS.bytes });
 }
 
 interface Fitting {
