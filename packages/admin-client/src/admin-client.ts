@@ -1,4 +1,5 @@
 import type {
+  AudienceEngineView,
   AudienceInput,
   AudiencePatch,
   AudiencePreview,
@@ -142,6 +143,8 @@ export interface AdminClient {
     preview(condition: Condition, signal?: AbortSignal): Promise<AudiencePreview>;
     members(id: string, page?: PageOptions): Promise<ListAnswer<MemberView>>;
     why(id: string, userId: string): Promise<WhyView>;
+    /** How far the evaluation is, and which messages it does not count. */
+    engine(): Promise<AudienceEngineView>;
   };
   readonly computedTraits: {
     list(page?: PageOptions): Promise<ListAnswer<ComputedTraitView>>;
@@ -234,6 +237,7 @@ export function adminClient(options: AdminClientOptions): AdminClient {
         }),
       members: (id, page = {}) => request("GET", at("/audiences", id, "/members"), { query: { ...page } }),
       why: (id, userId) => request("GET", at("/audiences", id, "/why"), { query: { userId } }),
+      engine: () => request("GET", "/audience-engine"),
     },
     computedTraits: {
       list: (page = {}) => request("GET", "/computed-traits", { query: { ...page } }),

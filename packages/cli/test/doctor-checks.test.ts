@@ -1,5 +1,11 @@
 import { expect, it } from "vitest";
-import { checkClock, checkFreeSpace, checkNode, checkVersions } from "../src/commands/doctor.js";
+import {
+  checkAudiences,
+  checkClock,
+  checkFreeSpace,
+  checkNode,
+  checkVersions,
+} from "../src/commands/doctor.js";
 
 it.each([
   ["20.20.2", "problem"],
@@ -30,4 +36,21 @@ it.each([
 it("warns of another major version", () => {
   expect(checkVersions("1.2.3", "1.9.0").result).toBe("ok");
   expect(checkVersions("2.0.0", "1.9.0").result).toBe("warning");
+});
+
+it("says which messages audiences do not count, and what to do", () => {
+  const receivedAt = "2026-11-21T09:30:00.000Z";
+  expect(checkAudiences({ behind: 0, setAside: [] })).toMatchObject({ result: "ok" });
+  const one = { messageId: "m 21", sourceId: "src_1", receivedAt, messages: 1 };
+  const check = checkAudiences({
+    behind: 3,
+    setAside: [one, { sourceId: "src_2", receivedAt, messages: 4 }],
+  });
+  expect(check.result).toBe("problem");
+  expect(check.message).toBe(
+    "5 messages are not counted, because evaluating failed; the first: message m 21 of source src_1",
+  );
+  expect(check.hint).toContain("npx sluice messages get 'm 21'");
+  const request = checkAudiences({ behind: 0, setAside: [{ sourceId: "src_2", receivedAt, messages: 4 }] });
+  expect(request.message).toContain("a request that cannot be read of source src_2");
 });

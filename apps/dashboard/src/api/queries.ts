@@ -108,6 +108,16 @@ export function useAudiences() {
   });
 }
 
+/** Which messages audiences and computed traits do not count. */
+export function useAudienceEngine() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["audience-engine"],
+    queryFn: () => api.audiences.engine(),
+    refetchInterval: SLOW_MS,
+  });
+}
+
 export function useComputedTraits() {
   const api = useApi();
   return useQuery({

@@ -2,6 +2,7 @@ import { access, constants, stat, statfs } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join, resolve } from "node:path";
 import { type AdminClient, AdminError, allPages } from "@sluice/admin-client";
+import type { AudienceEngineView } from "@sluice/protocol";
 import type { Command } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { examples, newCommand } from "../command.js";
@@ -38,7 +39,7 @@ export function doctorCommand(io: Io): Command {
   const command = withConnection(
     newCommand(
       "doctor",
-      "look for what is wrong: Node.js, disk, address, token, write key, clock, destinations",
+      "look for what is wrong: Node.js, disk, address, token, write key, clock, audiences, destinations",
     ),
   )
     .option("--write-key <key>", "a source's write key (SLUICE_WRITE_KEY; default: that of sluice dev)")
@@ -215,6 +216,7 @@ async function checkCollector(options: DoctorOptions, url: string, io: Io): Prom
             result: "problem",
             message: `since ${info.storage.since}: ${info.storage.reason}`,
           },
+      checkAudiences(await client.audiences.engine()),
       ...(await checkDestinations(client)),
     ];
   } catch (error) {
@@ -254,6 +256,28 @@ export function checkClock(collectorMs: number, sentMs: number, receivedMs: numb
         hint: "Set both by NTP: message times are corrected by the difference",
       }
     : { name: "clock", result: "ok", message };
+}
+
+/** Messages that the audiences leave out, because evaluating them failed again and again. */
+export function checkAudiences({ behind, setAside }: AudienceEngineView): Check {
+  const name = "audiences";
+  const [first] = setAside;
+  if (first === undefined) {
+    const message =
+      behind === 0 ? "every message is counted" : `${plural(behind, "message", "messages")} behind`;
+    return { name, result: "ok", message };
+  }
+  const { messageId, sourceId } = first;
+  const messages = setAside.reduce((sum, one) => sum + one.messages, 0);
+  const which = messageId === undefined ? "a request that cannot be read" : `message ${messageId}`;
+  const hint = "Destinations still get them. The collector's log has the error: report it with the message";
+  return {
+    name,
+    result: "problem",
+    message: `${plural(messages, "message is", "messages are")} not counted, because evaluating failed; the first: ${which} of source ${sourceId}`,
+    hint:
+      messageId === undefined ? hint : `${hint}. To see it: npx sluice messages get ${shellWord(messageId)}`,
+  };
 }
 
 /** One line a destination: what is wrong at one says nothing about the others. */

@@ -9,6 +9,7 @@ import { Skeleton } from "../../ui/skeleton.js";
 import { Table } from "../../ui/table.js";
 import { Time } from "../../ui/time.js";
 import { count } from "../../words/numbers.js";
+import { SetAsideNotice } from "./set-aside-notice.js";
 import { SyncBadge } from "./sync-status.js";
 
 export function AudiencesPage() {
@@ -25,6 +26,7 @@ export function AudiencesPage() {
       lead="Users who meet conditions now. Destinations are told within a second of a change."
       actions={add(audiences.data?.length === 0 ? "plain" : "primary")}
     >
+      <SetAsideNotice />
       {audiences.isError ? (
         <Failure error={audiences.error} onRetry={() => void audiences.refetch()} />
       ) : (
