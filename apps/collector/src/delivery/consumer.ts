@@ -62,6 +62,10 @@ type State = "running" | "paused" | "closed";
 /** The cursor is stored for its own sake when so many messages passed that left nothing to store. */
 const SILENT_MESSAGES = 5_000;
 const STORE_RETRY_MS = 1_000;
+/** No further round is begun while the messages under way take so much: 50 of 32 KB of ordinary content take less. */
+const MOST_BYTES_IN_FLIGHT = 3 * 1_024 * 1_024;
+/** What a retry's message counts as while it is loaded: the most that one takes, about. */
+const LOADING_BYTES = 512 * 1_024;
 
 /**
  * Brings the log's messages to one destination: a cursor over the log, a window of messages read ahead, a queue of those
@@ -85,6 +89,8 @@ export class Consumer {
   #open: OpenDestination | undefined;
   /** Rounds under way, and retries whose messages are being loaded for one. */
   #inFlight = 0;
+  /** What their messages take in memory, about. */
+  #inFlightBytes = 0;
   /** The last cursor that went to the store with something else. */
   #storedCursor: Offset;
   #retriesFirst = true;
@@ -282,7 +288,11 @@ export class Consumer {
     if (this.#state !== "running" || this.#open === undefined) return;
     const { concurrency } = this.#open.flow;
     let waitUntilMs: number | undefined;
-    while (this.#inFlight < concurrency && !this.#settler.full) {
+    while (
+      this.#inFlight < concurrency &&
+      (this.#inFlight === 0 || this.#inFlightBytes < MOST_BYTES_IN_FLIGHT) &&
+      !this.#settler.full
+    ) {
       const nowMs = this.#options.clock.monotonic();
       this.#retries.fill(nowMs);
       const gate = this.#gate.ask(nowMs);
@@ -324,7 +334,7 @@ export class Consumer {
   #beginRetry(accept: (retry: Retry) => boolean): boolean {
     const retry = this.#retries.take(accept);
     if (retry === undefined) return false;
-    this.#inFlight += 1;
+    this.#enter(LOADING_BYTES);
     const isProbe = this.#gate.isProbing;
     const notSent = (): void => {
       if (isProbe) this.#gate.probeNotSent(this.#options.clock.monotonic());
@@ -338,13 +348,13 @@ export class Consumer {
           if (work === undefined) notSent();
           else this.#begin(work);
         }
-        this.#leave();
+        this.#leave(LOADING_BYTES);
       },
       (error) => {
         notSent();
         this.#ledger.putBack(retry);
         this.#storeFailed(error);
-        this.#leave();
+        this.#leave(LOADING_BYTES);
       },
     );
     return true;
@@ -358,16 +368,24 @@ export class Consumer {
       this.#conclude(work, round, { kind: "failed", reason: "this kind of message goes to no destination" });
       return;
     }
-    this.#inFlight += 1;
+    const bytes = work.heldBytes;
+    this.#enter(bytes);
     this.#open.deliver(message, round, (outcome) => {
       if (outcome.kind !== "aborted") this.#conclude(work, round, outcome);
-      this.#leave();
+      this.#leave(bytes);
     });
   }
 
+  /** One more is under way, which takes so much memory. */
+  #enter(bytes: number): void {
+    this.#inFlight += 1;
+    this.#inFlightBytes += bytes;
+  }
+
   /** One fewer is under way. */
-  #leave(): void {
+  #leave(bytes: number): void {
     this.#inFlight -= 1;
+    this.#inFlightBytes -= bytes;
     if (this.#inFlight === 0) this.#onIdle?.();
     this.#pump();
   }

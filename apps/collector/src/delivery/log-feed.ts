@@ -1,6 +1,7 @@
 import { identityOf } from "../messages/identity.js";
 import type { FinalState, Offset, StoredMessage } from "../store/store.js";
 import type { CursorTracker } from "./cursor-tracker.js";
+import { heldBytes } from "./held-bytes.js";
 import type { Ledger } from "./ledger.js";
 import type { LogWindow } from "./log-window.js";
 import { match, type Routing } from "./match.js";
@@ -63,8 +64,8 @@ export class LogFeed {
         cursor.done(place);
         continue;
       }
-      const work: Work = { stored, matched, place };
       const { message } = stored;
+      const work: Work = { stored, matched, place, heldBytes: heldBytes(message) };
       if (lines.join(work, (offset) => this.#isGone({ message, offset }))) return work;
     }
     return undefined;

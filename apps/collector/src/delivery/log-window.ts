@@ -1,5 +1,6 @@
 import type { Offset, StoredMessage } from "../store/store.js";
-import type { SharedReader } from "./shared-reader.js";
+import { heldBytes } from "./held-bytes.js";
+import type { ReadBatch, SharedReader } from "./shared-reader.js";
 
 export interface LogWindowOptions {
   readonly reader: SharedReader;
@@ -11,11 +12,17 @@ export interface LogWindowOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Messages of the log that were read ahead for one destination, in order. */
+/**
+ * Messages of the log that were read ahead for one destination, in order. The batches are kept as bytes, and only the next few
+ * messages are kept decoded: a destination may hang for hours, and decoded messages may be twenty times as large.
+ */
 export class LogWindow {
   readonly #options: LogWindowOptions;
-  #messages: StoredMessage[] = [];
-  /** Messages before it are taken. */
+  /** Batches that have messages beyond `#next`. */
+  #batches: ReadBatch[] = [];
+  /** The next messages, decoded. */
+  #next: StoredMessage[] = [];
+  /** Messages of `#next` before it are taken. */
   #at = 0;
   #readAfter: Offset;
   /** The last offsets of the readings of which something is left. */
@@ -39,7 +46,7 @@ export class LogWindow {
 
   /** Nothing is read ahead, and nothing more is in the log as far as is known. */
   get atEnd(): boolean {
-    return this.#at === this.#messages.length && !this.#reading && !this.#grown;
+    return this.#isEmpty && !this.#reading && !this.#grown;
   }
 
   /** The log has grown. */
@@ -48,7 +55,8 @@ export class LogWindow {
   }
 
   take(): StoredMessage | undefined {
-    const stored = this.#messages[this.#at];
+    if (this.#at === this.#next.length) this.#decodeNext();
+    const stored = this.#next[this.#at];
     if (stored === undefined) return undefined;
     this.#at += 1;
     this.#passed = stored.offset;
@@ -57,7 +65,7 @@ export class LogWindow {
 
   /** Reads on until enough is read ahead; `onRead` is called after each reading. */
   fill(): void {
-    if (this.#at === this.#messages.length) {
+    if (this.#isEmpty) {
       // What is left of the readings does not concern the destination.
       this.#passed = this.#readAfter;
       this.#ends = [];
@@ -79,12 +87,7 @@ export class LogWindow {
         const last = batches.at(-1);
         if (last !== undefined) {
           this.#grown = true;
-          this.#messages = this.#messages.slice(this.#at);
-          this.#at = 0;
-          for (const batch of batches) {
-            if (!this.#options.concerns(batch)) continue;
-            for (const stored of batch.messages()) if (stored.offset > after) this.#messages.push(stored);
-          }
+          this.#batches.push(...batches.filter(this.#options.concerns));
           this.#readAfter = last.last;
           this.#ends.push(last.last);
         }
@@ -100,14 +103,40 @@ export class LogWindow {
 
   /** Forgets what was read ahead: it waits in the log until the destination takes messages again. */
   drop(): void {
-    if (this.#at === this.#messages.length && this.#readAfter === this.#passed) return;
-    this.#messages = [];
+    if (this.#isEmpty && this.#readAfter === this.#passed) return;
+    this.#batches = [];
+    this.#next = [];
     this.#ends = [];
     this.#at = 0;
     this.#readAfter = this.#passed;
     this.#grown = true;
   }
+
+  get #isEmpty(): boolean {
+    return this.#at === this.#next.length && this.#batches.length === 0;
+  }
+
+  /** Decodes the messages that come next: of one batch, and no more than `DECODED_BYTES`. */
+  #decodeNext(): void {
+    this.#next = [];
+    this.#at = 0;
+    for (let batch = this.#batches[0]; batch !== undefined; batch = this.#batches[0]) {
+      const left = batch.messages().filter(({ offset }) => offset > this.#passed);
+      let bytes = 0;
+      const end = left.findIndex((stored) => {
+        bytes += heldBytes(stored.message);
+        return bytes > DECODED_BYTES;
+      });
+      // One that alone is larger is taken all the same.
+      this.#next = end < 0 ? left : left.slice(0, Math.max(1, end));
+      if (this.#next.length === left.length) this.#batches.shift();
+      if (this.#next.length > 0) return;
+    }
+  }
 }
+
+/** Bytes of messages that are kept decoded for one destination, as `heldBytes` counts them. */
+const DECODED_BYTES = 2 * 1_024 * 1_024;
 
 /**
  * A reading waits its turn behind commits of the store, tens of milliseconds at times; a fast destination is through with one

@@ -12,12 +12,16 @@ interface Kept {
   readonly first: Offset;
   readonly end: number;
   readonly readAtMs: number;
+  /** Of the batch's body. */
+  readonly bytes: number;
   readonly messages: readonly StoredMessage[];
 }
 
 /** Batches kept, and for how long: no longer than it takes a crowd to pass, since messages may be purged from the log. */
 const KEPT_BATCHES = 8;
 const KEPT_MS = 1_000;
+/** Bytes of the bodies of batches that are kept, but for the latest: decoded they may be twenty times as large. */
+const KEPT_BYTES = 512 * 1_024;
 
 /**
  * Messages that failed together are mostly of one batch, and come back together: its bytes are read and decoded once for them. For one
@@ -29,8 +33,22 @@ export function messageLoader(log: Pick<EventLog, "read">, clock: Clock): Messag
   const read = async (offset: Offset): Promise<Kept | undefined> => {
     const [batch] = await log.read((offset - 1) as Offset, { messages: 1, bytes: 1 });
     if (batch === undefined) return undefined;
-    const { first, itemCount } = batch;
-    return { first, end: first + itemCount, readAtMs: clock.monotonic(), messages: decodeBatch(batch) };
+    const { first, itemCount, body } = batch;
+    const end = first + itemCount;
+    return { first, end, readAtMs: clock.monotonic(), bytes: body.byteLength, messages: decodeBatch(batch) };
+  };
+
+  /** Batches that were read, latest first. */
+  let done: { readonly reading: Promise<Kept | undefined>; readonly bytes: number }[] = [];
+  const keepRead = (reading: Promise<Kept | undefined>, { bytes }: Kept): void => {
+    let sum = 0;
+    const all = [{ reading, bytes }, ...done.filter((one) => kept.includes(one.reading))];
+    done = all.filter((one, index) => {
+      sum += one.bytes;
+      return index === 0 || sum <= KEPT_BYTES;
+    });
+    const forgotten = all.filter((one) => !done.includes(one)).map((one) => one.reading);
+    kept = kept.filter((one) => !forgotten.includes(one));
   };
 
   return {
@@ -44,7 +62,9 @@ export function messageLoader(log: Pick<EventLog, "read">, clock: Clock): Messag
       }
       const reading = read(offset);
       kept = [reading, ...kept.slice(0, KEPT_BATCHES - 1)];
-      return (await reading)?.messages.find((message) => message.offset === offset);
+      const batch = await reading;
+      if (batch !== undefined) keepRead(reading, batch);
+      return batch?.messages.find((message) => message.offset === offset);
     },
   };
 }

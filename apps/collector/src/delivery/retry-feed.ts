@@ -1,5 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import type { Retry, StoredMessage } from "../store/store.js";
+import { heldBytes } from "./held-bytes.js";
 import type { Ledger } from "./ledger.js";
 import type { LogFeed } from "./log-feed.js";
 import type { MessageLoader } from "./message-loader.js";
@@ -40,7 +41,7 @@ export class RetryFeed {
     const over = retry.rounds > 0 && isOver(retry.firstAttemptAtMs, clock.monotonic(), policy);
     if (over) ledger.settle(stored, "failed", `gave up after ${windowText(policy)}: ${retry.reason}`);
     const matched = over ? undefined : feed.match(stored, retry.replay);
-    if (matched !== undefined) return { stored, matched, retry };
+    if (matched !== undefined) return { stored, matched, retry, heldBytes: heldBytes(stored.message) };
     if (!retry.replay) lines.done(stored);
     return undefined;
   }

@@ -28,7 +28,7 @@ const READ_LIMITS = { messages: 500, bytes: 512 * 1_024 } as const;
 /** Readings kept for the next consumer that comes by; consumers at the log's end come within a commit of each other. */
 const KEPT_READINGS = 8;
 /** Bytes of batches whose messages are kept decoded: those may be twenty times as large. */
-const KEPT_DECODED_BYTES = 2 * 1_024 * 1_024;
+const KEPT_DECODED_BYTES = 1_024 * 1_024;
 
 export function sharedReader(log: Pick<EventLog, "read">): SharedReader {
   const readings = new Map<Offset, Promise<readonly ReadBatch[]>>();

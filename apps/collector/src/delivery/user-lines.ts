@@ -15,6 +15,8 @@ export interface UserLinesOptions {
 
 /** Messages that wait in memory for an earlier one of their user, at most. */
 const MOST_IN_LINE = 1_000;
+/** What they take at most, the last one left out. */
+const MOST_BYTES_IN_LINE = 2 * 1_024 * 1_024;
 
 /**
  * Brings messages whose order counts into it: a user's next begins when the one before it is done, from memory while that
@@ -22,7 +24,7 @@ const MOST_IN_LINE = 1_000;
  */
 export class UserLines {
   readonly #options: UserLinesOptions;
-  readonly #order = new UserOrder<Work>();
+  readonly #order = new UserOrder<Work>((work) => work.heldBytes);
   /** Messages whose earlier ones of the same user are done. */
   #next: Work[] = [];
   #keepsAll = false;
@@ -38,7 +40,7 @@ export class UserLines {
 
   /** So much waits in memory that no more should be read. */
   get full(): boolean {
-    return this.#order.waiting >= MOST_IN_LINE;
+    return this.#order.waiting >= MOST_IN_LINE || this.#order.waitingBytes >= MOST_BYTES_IN_LINE;
   }
 
   /** A message whose turn has come. */

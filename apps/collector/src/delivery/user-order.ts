@@ -24,8 +24,15 @@ interface Entry<T> {
  * behind it are parked there too, so that a user who fails takes no memory and holds back nobody else.
  */
 export class UserOrder<T> {
+  readonly #bytesOf: (work: T) => number;
   readonly #lines = new Map<string, Entry<T>[]>();
   #waiting = 0;
+  #waitingBytes = 0;
+
+  /** `bytesOf`: what a message that waits takes in memory. Default: nothing. */
+  constructor(bytesOf: (work: T) => number = () => 0) {
+    this.#bytesOf = bytesOf;
+  }
 
   /** Nobody has a message that is not done. */
   get isEmpty(): boolean {
@@ -35,6 +42,11 @@ export class UserOrder<T> {
   /** Messages that wait in memory. */
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** What they take. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
   }
 
   /** A message of the log joins its user's line: it may begin, waits in memory, or is to be parked. */
@@ -47,6 +59,7 @@ export class UserOrder<T> {
     if (line[0]?.held.kind === "parked") return "park";
     line.push({ offset, held: { kind: "waiting", work } });
     this.#waiting += 1;
+    this.#waitingBytes += this.#bytesOf(work);
     return "wait";
   }
 
@@ -61,7 +74,7 @@ export class UserOrder<T> {
       const place = line.findIndex((other) => other.offset > retry.offset && other.held.kind !== "under_way");
       line.splice(place < 0 ? line.length : place, 0, { offset: retry.offset, held });
     } else {
-      if (entry.held.kind === "waiting") this.#waiting -= 1;
+      if (entry.held.kind === "waiting") this.#noLongerWaits(entry.held.work);
       entry.held = held;
     }
   }
@@ -110,8 +123,13 @@ export class UserOrder<T> {
     const { held } = next;
     if (held.kind === "waiting") {
       next.held = { kind: "under_way" };
-      this.#waiting -= 1;
+      this.#noLongerWaits(held.work);
     }
     return held;
+  }
+
+  #noLongerWaits(work: T): void {
+    this.#waiting -= 1;
+    this.#waitingBytes -= this.#bytesOf(work);
   }
 }

@@ -8,6 +8,8 @@ export type Deliverable = Extract<Match, { kind: "deliver" }>;
 export interface Work {
   readonly stored: StoredMessage;
   readonly matched: Deliverable;
+  /** What the message takes in memory, about. */
+  readonly heldBytes: number;
   /** Its place in the log's order; absent for what comes from the retry queue. */
   readonly place?: Place;
   readonly retry?: Retry;
