@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { sign, signStandard } from "@sluice/webhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { between } from "./between.js";
 import { cli, collectorForCli, receiver } from "./cli.js";
@@ -213,6 +214,45 @@ describe("listen", () => {
     expect(second).not.toContain("same");
     const { items } = await json(["destinations", "list"]);
     expect(items.filter(({ name }: { name: string }) => name.startsWith("sluice listen"))).toEqual([]);
+  });
+
+  it("checks the Standard Webhooks headers, and shows a message that comes again in one line", async () => {
+    const listen = at.start(["listen", "--port", "0", "--secret", "s3cret"]);
+    await listen.printed(/listening on/);
+    const url = /listening on (\S+)/.exec(listen.err())?.[1] ?? "";
+    const body = JSON.stringify({ type: "track", event: "Heard", messageId: "m1", properties: { n: 1 } });
+    const classic = { "x-signature": sign(body, "s3cret") };
+    const signedAt = (id: string, timestampMs: number) => ({
+      ...classic,
+      ...signStandard(body, "s3cret", { id, timestampMs }),
+    });
+    const post = (headers: Record<string, string>) => fetch(url, { method: "POST", headers, body });
+    await post(signedAt("one", Date.now()));
+    await post(signedAt("one", Date.now()));
+    await post(signedAt("late", Date.now() - 3_600_000));
+    await post({ ...signedAt("one", Date.now()), "webhook-id": "other" });
+    await post(classic);
+    await listen.printed(/( 200 [\s\S]*){5}/);
+    listen.interrupt();
+    expect(await listen.code).toBe(0);
+    const heads = listen
+      .out()
+      .split("\n")
+      .filter((line) => line.includes("Heard") && !line.includes('"'));
+    expect(
+      heads.map((line) =>
+        line
+          .split(/ {2}/)
+          .slice(2)
+          .filter((word) => word !== ""),
+      ),
+    ).toEqual([
+      ["signed", "200"],
+      ["signed", "200", "again"],
+      ["SIGNED OVER 5 MIN OFF", "200"],
+      ["WRONG SIGNATURE", "200"],
+      ["signed", "200"],
+    ]);
   });
 
   it("removes what a killed one left behind, and nothing else", async () => {

@@ -26,13 +26,17 @@ interface ListenOptions extends ConnectionOptions {
   readonly json?: boolean;
 }
 
+/** `outside_window`: signed more than five minutes ago or ahead. `unchecked`: there is no secret to check with. */
+type SignatureState = "valid" | "invalid" | "outside_window" | "missing" | "unchecked";
+
 /** A webhook as it came, and what was made of it. */
 interface Received {
   readonly at: string;
   readonly messageId: string | undefined;
   readonly attempt: string | undefined;
-  /** `unsigned`: no secret was given here, so nothing was checked. */
-  readonly signature: "valid" | "invalid" | "missing" | "unchecked";
+  readonly signature: SignatureState;
+  /** The same signed id was shown already. */
+  readonly isRepeat: boolean;
   readonly body: unknown;
   /** The status that the sender was answered. */
   readonly answered: number;
@@ -44,7 +48,7 @@ export function listenCommand(io: Io): Command {
   const command = withConnection(newCommand("listen", "receive webhooks: verify, print, forward"))
     .option("--port <port>", "the port to listen on; 0 for any free one", "4000")
     .option("--host <address>", "the address to listen on", "127.0.0.1")
-    .option("--secret <secret>", "verify X-Signature with it (SLUICE_WEBHOOK_SECRET)")
+    .option("--secret <secret>", "verify signatures with it (SLUICE_WEBHOOK_SECRET)")
     .option("--connect", "make a destination for it, with a secret of its own, and delete it at the end")
     .option("--forward <url>", "send each on as it came, and answer what that answers")
     .option("--status <status>", "answer this to each, to see what the collector does then", "200")
@@ -79,12 +83,13 @@ async function listen(options: ListenOptions, io: Io): Promise<void> {
     options.count === undefined ? Number.POSITIVE_INFINITY : readInteger("--count", options.count, 1, 1e9);
   if (options.forward !== undefined && !URL.canParse(options.forward))
     throw new CommandFailure("usage", `--forward must be a URL, got ${options.forward}`);
-  const { verify } = await import("@sluice/webhooks");
+  const { verify, verifyStandard, memoryDedupe } = await import("@sluice/webhooks");
   const secret =
     options.secret ??
     io.env.SLUICE_WEBHOOK_SECRET ??
     (options.connect ? randomBytes(24).toString("base64url") : undefined);
   const last = new Map<string, unknown>();
+  const shown = memoryDedupe();
   let received = 0;
   let enough = (): void => {};
   const ended = new Promise<void>((resolve) => {
@@ -93,28 +98,38 @@ async function listen(options: ListenOptions, io: Io): Promise<void> {
     io.interrupted.addEventListener("abort", () => resolve(), { once: true });
   });
 
+  /** As a receiver checks it: the Standard Webhooks headers where there are any, else X-Signature. */
+  const check = (raw: Buffer, request: IncomingMessage, key: string, nowMs: number): SignatureState => {
+    const standard = standardHeaders(request);
+    if (Object.values(standard).some((value) => value !== undefined)) {
+      const verdict = verifyStandard(raw, standard, key, nowMs);
+      return verdict === "mismatch" ? "invalid" : verdict;
+    }
+    const signature = header(request, SIGNATURE_HEADER);
+    if (signature === undefined) return "missing";
+    return verify(raw, signature, key) ? "valid" : "invalid";
+  };
+
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const raw = await readBody(request);
-    const signature = header(request, SIGNATURE_HEADER);
+    const signature = secret === undefined ? "unchecked" : check(raw, request, secret, io.now());
     const forwarded =
       options.forward === undefined
         ? undefined
         : await forward(options.forward, request, raw).catch(failedForward);
     const answered = forwarded?.status ?? status;
     response.writeHead(answered).end(forwarded?.body ?? "");
+    const body = parse(raw);
+    const signedId = signature === "valid" ? signedIdOf(request, body) : undefined;
+    const isRepeat = signedId !== undefined && (await shown.has(signedId));
+    if (signedId !== undefined) await shown.add(signedId);
     const one: Received = {
       at: new Date(io.now()).toISOString(),
       messageId: header(request, MESSAGE_ID_HEADER),
       attempt: header(request, ATTEMPT_HEADER),
-      signature:
-        secret === undefined
-          ? "unchecked"
-          : signature === undefined
-            ? "missing"
-            : verify(raw, signature, secret)
-              ? "valid"
-              : "invalid",
-      body: parse(raw),
+      signature,
+      isRepeat,
+      body,
       answered,
       ...(forwarded?.error === undefined ? {} : { forwardError: forwarded.error }),
     };
@@ -263,6 +278,20 @@ function failedForward(error: unknown): { status: number; body: string; error: s
   return { status: 502, body: "", error: code };
 }
 
+function standardHeaders(request: IncomingMessage) {
+  return {
+    "webhook-id": header(request, "webhook-id"),
+    "webhook-timestamp": header(request, "webhook-timestamp"),
+    "webhook-signature": header(request, "webhook-signature"),
+  };
+}
+
+/** What a valid webhook is known by: `webhook-id`, else the `messageId` in its body. Both are signed. */
+function signedIdOf(request: IncomingMessage, body: unknown): string | undefined {
+  const id = header(request, "webhook-id") ?? (body as { messageId?: unknown } | null)?.messageId;
+  return typeof id === "string" && id !== "" ? id : undefined;
+}
+
 function header(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name.toLowerCase()];
   return Array.isArray(value) ? value[0] : value;
@@ -298,6 +327,8 @@ function describe(one: Received, last: Map<string, unknown>, isFull: boolean, io
     one.forwardError === undefined ? "" : style.red(`not forwarded: ${terminalText(one.forwardError)}`),
     style.dim(terminalText(one.messageId ?? "")),
   ].filter(Boolean);
+  // A message that comes again is the same: one line says so.
+  if (one.isRepeat && !isFull) return `${head.join("  ")}  ${style.dim("again")}\n`;
   const rest =
     isFull || before === undefined
       ? `${terminalJson(one.body, 2)
@@ -327,6 +358,8 @@ function signatureWord(signature: Received["signature"], style: Style): string {
       return style.green("signed");
     case "invalid":
       return style.red("WRONG SIGNATURE");
+    case "outside_window":
+      return style.red("SIGNED OVER 5 MIN OFF");
     case "missing":
       return style.red("NOT SIGNED");
     case "unchecked":
