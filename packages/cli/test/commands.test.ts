@@ -232,7 +232,7 @@ describe("listen", () => {
     await post(signedAt("late", Date.now() - 3_600_000));
     await post({ ...signedAt("one", Date.now()), "webhook-id": "other" });
     await post(classic);
-    await listen.printed(/( 200 [\s\S]*){5}/);
+    await listen.printed(/( 200\b[\s\S]*){5}/);
     listen.interrupt();
     expect(await listen.code).toBe(0);
     const heads = listen
