@@ -29,7 +29,7 @@ import {
 import { rateLimiter, rateOf } from "./rate-limit.js";
 import { rejectionsOf, wholeRejection } from "./rejections.js";
 import type { Source, SourceDirectory } from "./source-directory.js";
-import { suppressedItems, withoutContents } from "./suppressed.js";
+import { keysWithoutContents, suppressedItems, withoutContents } from "./suppressed.js";
 import { invalidMessage, success } from "./verdict.js";
 import { basicUser, type NamedKeys, namedKeys } from "./write-key.js";
 
@@ -236,7 +236,7 @@ export function createIngest(options: IngestOptions): Ingest {
       itemCount: opened.items.length,
       skipped: refusals.map(({ index }) => index),
       madeIds,
-      keys,
+      keys: suppressed.size > 0 ? keysWithoutContents(keys, suppressed) : keys,
     };
     return { batch, refusals };
   };

@@ -31,3 +31,15 @@ export function withoutContents({ items, isBatch }: OpenedRequest, places: Reado
   });
   return Buffer.from(JSON.stringify(isBatch ? { batch: kept } : kept[0]));
 }
+
+/** Their keys: messages without contents have no event to be found by. */
+export function keysWithoutContents(
+  keys: readonly MessageKey[],
+  places: ReadonlySet<number>,
+): readonly MessageKey[] {
+  return keys.map((key) => {
+    if (!places.has(key.index)) return key;
+    const { event: _, ...kept } = key;
+    return kept;
+  });
+}

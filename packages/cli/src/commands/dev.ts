@@ -68,6 +68,7 @@ async function dev(options: DevOptions, io: Io): Promise<void> {
     ...(region === undefined ? {} : { region }),
     regionUrls: environment.regionUrls,
     allowedHosts: environment.allowedHosts,
+    ...(io.env.SLUICE_SECRET_KEY === undefined ? {} : { secretKey: io.env.SLUICE_SECRET_KEY }),
     logger,
     // Receivers under development are on this machine.
     allowTargets: ["127.0.0.0/8", "::1/128", "localhost"],

@@ -70,7 +70,8 @@ export class RowIndexer {
     hashKey(this.#hasher.users, String(user), hashes);
     keys[at + KEY.userHi] = hashes.hi;
     keys[at + KEY.userLo] = hashes.lo;
-    const event = message.type === "track" ? String(message.event) : undefined;
+    // What is kept of a suppressed user has none.
+    const event = message.type === "track" && message.event !== undefined ? String(message.event) : undefined;
     keys[at + KEY.class] = this.#hasher.classes.classOf(String(message.type), event);
   }
 }
