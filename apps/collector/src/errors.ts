@@ -41,6 +41,11 @@ export const ERRORS = {
   wrong_region: { status: 421, retryable: false, message: "This write key belongs to another region" },
   rate_limited: { status: 429, retryable: true, message: "Too many requests" },
   internal: { status: 500, retryable: true, message: "The collector failed to handle this request" },
+  not_in_force: {
+    status: 500,
+    retryable: false,
+    message: "The change is stored and not in force yet: the collector goes on trying",
+  },
   data_damaged: { status: 500, retryable: false, message: "Stored data cannot be read" },
   storage_unavailable: { status: 503, retryable: true, message: "The event log cannot be written" },
   overloaded: { status: 503, retryable: true, message: "The collector holds as much as it may in memory" },
@@ -93,6 +98,17 @@ export class CollectorError extends Error {
 export class StorageUnavailable extends CollectorError {
   constructor(reason: string, cause?: unknown) {
     super("storage_unavailable", reason, { cause });
+  }
+}
+
+/** A change of a document was stored, but what works by the document does not follow it yet. */
+export class NotInForce extends CollectorError {
+  /** The document's. */
+  readonly id: string;
+
+  constructor(id: string, reason: string, cause?: unknown) {
+    super("not_in_force", `${id}: ${reason}`, { cause, details: { id } });
+    this.id = id;
   }
 }
 

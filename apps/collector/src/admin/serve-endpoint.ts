@@ -1,5 +1,5 @@
 import { type TObject, Type } from "@sinclair/typebox";
-import { CollectorError, ERRORS } from "../errors.js";
+import { CollectorError, ERRORS, NotInForce } from "../errors.js";
 import type { Handler, HttpAnswer, HttpRequest } from "../http/route.js";
 import type { ConfigStore } from "../store/store.js";
 import type { AuditLog } from "./audit-log.js";
@@ -59,17 +59,23 @@ export function serveEndpoint(
     const run = async (config?: ConfigStore): Promise<EndpointAnswer> => {
       const withDocuments =
         config === undefined ? context : { ...context, store: { ...context.store, config } };
-      const answer = await endpoint.handle(asked, withDocuments);
-      if (endpoint.access === "write" && !answer.isUnchanged) {
-        const target = answer.target ?? request.params.id ?? idOf(answer.body);
-        await audit.add({
+      const note = (target: string | undefined): Promise<void> =>
+        audit.add({
           token,
           action: endpoint.name,
           target,
           ...(endpoint.isBodyPersonal ? {} : { change: body }),
         });
+      try {
+        const answer = await endpoint.handle(asked, withDocuments);
+        if (endpoint.access === "write" && !answer.isUnchanged)
+          await note(answer.target ?? request.params.id ?? idOf(answer.body));
+        return answer;
+      } catch (error) {
+        // It is changed all the same.
+        if (error instanceof NotInForce) await note(error.id);
+        throw error;
       }
-      return answer;
     };
     const key = request.headers["idempotency-key"];
     const isKeyed = typeof key === "string" && endpoint.method === "POST" && endpoint.access === "write";

@@ -12,10 +12,12 @@ import type {
   WhyView,
 } from "@sluice/protocol";
 import type { CancelTimer, Clock } from "@sluice/resilience";
+import { NotInForce } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { Identity } from "../messages/identity.js";
 import type { Metrics } from "../metrics.js";
 import { DOCUMENT_KINDS, type SourceDocument } from "../store/documents.js";
+import { followInTime } from "../store/follow-in-time.js";
 import { identityPolicyOf } from "../store/identity-policy.js";
 import type { OwedMessage } from "../store/profiles.js";
 import {
@@ -65,6 +67,11 @@ export interface AudiencesOptions {
 }
 
 export interface Audiences {
+  /**
+   * To be called after a definition was changed: throws `NotInForce` while the engine does not work by this version of it; without
+   * `version`, while the engine still has it though it was deleted. The change is tried again until it is taken up.
+   */
+  requireInForce(id: string, version?: number): void;
   /** Members and how far the sync is; undefined while the definition is not taken up. */
   figures(id: string): Promise<{ readonly size: number; readonly status: SyncView } | undefined>;
   members(audienceId: string, page: PageRequest): Promise<Page<MemberView> | undefined>;
@@ -141,6 +148,10 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   /** Whether messages may be owed that this process does not know to be in the log. */
   let isRecovering = true;
   let waiters: Deferred[] = [];
+  /** The version of each definition that the engine works by. */
+  let inForce: ReadonlyMap<string, number> = new Map();
+  /** Why the definitions could not be taken up when that was tried last. */
+  let cannotTakeUp: unknown;
 
   const gauge = pressureGauge(options.utilization ?? eventLoopUtilization());
   /** Messages that were appended to the log by audiences. */
@@ -230,7 +241,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     const isDefinition = kind === AUDIENCE || kind === COMPUTED_TRAIT;
     isDefinitionStale = true;
     wake();
-    return isDefinition ? takenUp() : undefined;
+    return isDefinition ? followInTime(takenUp(), clock, closing.signal) : undefined;
   });
   let isEmptied = false;
   engine.onEmptied?.(() => {
@@ -238,6 +249,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     status = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
     isDefinitionStale = true;
     isRecovering = true;
+    inForce = new Map();
     wake();
   });
   const waitForWork = async (): Promise<void> => {
@@ -279,7 +291,8 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       logger.warn("audiences failed over a message again and again and do not count it", {
         ...setAsideView(given),
       });
-    await append(result.owed);
+    // As long as older messages may be owed these wait with them: `recover` appends all of them in order.
+    if (!isRecovering) await append(result.owed);
   };
   /** What a crash or a failed append left owed. Looked for first: the log's memory of ids ends with its dedupe window. */
   const recover = async (): Promise<void> => {
@@ -310,19 +323,23 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       });
       const sources = await store.config.list<SourceDocument>(DOCUMENT_KINDS.source);
       engine.allowJoins(sources.map(({ id, value }) => [id, identityPolicyOf(value)]));
-      await take(await engine.define(await readDefinitions(store.config), knownUpToMs(), nonce));
+      const { definitions, versions } = await readDefinitions(store.config);
+      await take(await engine.define(definitions, knownUpToMs(), nonce));
+      inForce = versions;
+      cannotTakeUp = undefined;
       for (const waiter of waiting) waiter.resolve();
     } catch (error) {
       isDefinitionStale = true;
+      cannotTakeUp = error;
       for (const waiter of waiting) waiter.reject(error);
       throw error;
     }
   };
   /** One of everything that is to be done; false when there was nothing. */
   const pass = async (): Promise<boolean> => {
-    if (isRecovering) await recover();
-    // What is read next may be of a source that was made meanwhile: then its setting is known.
-    while (isDefinitionStale) await takeUp();
+    // Definitions first: a change waits for them, and the log may fail to tell what is owed. What is read next may be of a source that
+    // was made meanwhile: then its setting is known.
+    while (isDefinitionStale || isRecovering) await (isDefinitionStale ? takeUp() : recover());
     let isBusy = false;
     const batches = await log.read(status.cursor, READ_LIMITS);
     const last = batches.at(-1);
@@ -410,6 +427,12 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const running = run();
 
   return {
+    requireInForce: (id, version) => {
+      const known = inForce.get(id);
+      if (version === undefined ? known === undefined : known !== undefined && known >= version) return;
+      const reason = cannotTakeUp instanceof Error ? cannotTakeUp.message : "audiences have not come to it";
+      throw new NotInForce(id, reason, cannotTakeUp);
+    },
     figures: async (id) => {
       await fresh({ isHurried: false });
       const found = (await engine.figures(knownUpToMs())).find((one) => one.id === id);
@@ -490,13 +513,18 @@ function eventLoopUtilization(): () => number {
   };
 }
 
-async function readDefinitions(config: Store["config"]): Promise<Definition[]> {
+async function readDefinitions(
+  config: Store["config"],
+): Promise<{ readonly definitions: readonly Definition[]; readonly versions: ReadonlyMap<string, number> }> {
   const [audiences, computed] = await Promise.all([
     config.list<AudienceDocument>(AUDIENCE),
     config.list<ComputedTraitDocument>(COMPUTED_TRAIT),
   ]);
-  return [
-    ...computed.map(({ id, value }): Definition => ({ id, kind: COMPUTED_TRAIT, document: value })),
-    ...audiences.map(({ id, value }): Definition => ({ id, kind: AUDIENCE, document: value })),
-  ];
+  return {
+    definitions: [
+      ...computed.map(({ id, value }): Definition => ({ id, kind: COMPUTED_TRAIT, document: value })),
+      ...audiences.map(({ id, value }): Definition => ({ id, kind: AUDIENCE, document: value })),
+    ],
+    versions: new Map([...computed, ...audiences].map(({ id, version }) => [id, version])),
+  };
 }

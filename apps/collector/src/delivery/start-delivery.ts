@@ -6,6 +6,7 @@ import type { LiveEvents } from "../live-events.js";
 import type { Logger } from "../logger.js";
 import type { Metrics } from "../metrics.js";
 import { type DestinationDocument, DOCUMENT_KINDS, type SourceDocument } from "../store/documents.js";
+import { followInTime } from "../store/follow-in-time.js";
 import { mirrorDocuments } from "../store/mirror-documents.js";
 import type { Offset, Store, Versioned } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
@@ -64,8 +65,6 @@ export interface DeliveryRuntime {
   close(graceMs: number): Promise<void>;
 }
 
-/** How long a change of a destination waits for the destination to follow it, in milliseconds: its type may hang as it opens. */
-const FOLLOW_MS = 10_000;
 const STORE_RETRY_MS = 1_000;
 
 /**
@@ -110,7 +109,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
       const following = follow(id, document).catch((error: unknown) => {
         logger.error("a change of a destination could not be followed", { destination: id, error });
       });
-      return atMost(FOLLOW_MS, following, clock, closing.signal);
+      return followInTime(following, clock, closing.signal);
     },
   );
   const stopListening = store.log.onAppend(() => {
@@ -387,20 +386,6 @@ class DestinationDelivery {
       throw error;
     }
   }
-}
-
-/** Resolves when `work` has, after `ms`, or when `signal` aborts. */
-function atMost(ms: number, work: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      cancel();
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const cancel = clock.after(ms, end);
-    signal.addEventListener("abort", end);
-    work.then(end, end);
-  });
 }
 
 function registerGauges(metrics: Metrics, deliveries: ReadonlyMap<string, DestinationDelivery>): void {

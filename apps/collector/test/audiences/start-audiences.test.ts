@@ -1,15 +1,18 @@
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { audienceEndpoints } from "../../src/admin/audiences/endpoints.js";
 import { AUDIENCE } from "../../src/audiences/definitions.js";
 import { AudienceEngine } from "../../src/audiences/engine.js";
 import { AUDIENCE_SOURCE_ID } from "../../src/audiences/owed-message.js";
 import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
+import { CollectorError, StorageUnavailable } from "../../src/errors.js";
 import { createLogger } from "../../src/logger.js";
 import { createMetrics, type Metrics } from "../../src/metrics.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import { memoryProfileStore } from "../../src/store/memory/profiles.js";
 import type { ProfileStore } from "../../src/store/profiles.js";
 import type { EventLog, Store } from "../../src/store/store.js";
+import { controlApi } from "../admin/control-api.js";
 import { audience, EPOCH_MS } from "./definitions.js";
 
 let clock: ManualClock;
@@ -21,12 +24,15 @@ let utilization = 0;
 let metrics: Metrics;
 /** What the log does with messages of audiences, instead of only appending them. */
 let appendOwed: EventLog["append"] | undefined;
+/** Whether the log fails to look for messages. */
+let isIndexDamaged = false;
 
 beforeEach(async () => {
   clock = manualClock({ startMs: EPOCH_MS });
   store = openMemoryStore({ clock });
   profiles = memoryProfileStore();
   appendOwed = undefined;
+  isIndexDamaged = false;
   sent = 0;
   utilization = 0;
 });
@@ -40,7 +46,10 @@ async function start(engine = new AudienceEngine(profiles)): Promise<Audiences> 
     ...store.log,
     head: () => store.log.head(),
     read: (...args) => store.log.read(...args),
-    find: (...args) => store.log.find(...args),
+    find: (...args) =>
+      isIndexDamaged
+        ? Promise.reject(new CollectorError("data_damaged", "the index"))
+        : store.log.find(...args),
     get: (offset) => store.log.get(offset),
     onAppend: (listener) => store.log.onAppend(listener),
     append: (batch) =>
@@ -154,6 +163,76 @@ describe("what is owed to the log", () => {
     await start();
     await clock.advance(0);
     expect(await told()).toEqual(["ann:true"]);
+  });
+});
+
+describe("a change of an audience", () => {
+  const INPUT = { name: "Pros", condition: PROS.document.condition, destinationIds: [] };
+  const apiOf = (started: Audiences) => controlApi({ store, clock, endpoints: audienceEndpoints(started) });
+
+  test("that the engine cannot store is answered as stored and not in force, and is taken up later", async () => {
+    const engine = new AudienceEngine(profiles);
+    const define = engine.define.bind(engine);
+    let isDiskFull = false;
+    engine.define = (...args) =>
+      isDiskFull ? Promise.reject(new StorageUnavailable("the disk is full")) : define(...args);
+    const { ask } = await apiOf(await start(engine));
+    isDiskFull = true;
+    const made = await ask("POST", "/api/v1/audiences", INPUT);
+    expect(made).toMatchObject({
+      status: 500,
+      body: { code: "not_in_force", message: expect.stringContaining("the disk is full") },
+    });
+    const { id } = made.body;
+    expect((await store.config.get(AUDIENCE, id))?.version).toBe(1);
+    const { body: audit } = await ask("GET", "/api/v1/audit");
+    expect(audit.items).toMatchObject([{ action: "audiences.create", target: id }]);
+    await clock.advance(1_000);
+    const changed = ask("PATCH", `/api/v1/audiences/${id}`, { name: "Professionals" });
+    await clock.advance(1_000);
+    expect((await changed).body).toMatchObject({ code: "not_in_force", id });
+    isDiskFull = false;
+    await clock.advance(1_000);
+    expect((await ask("PATCH", `/api/v1/audiences/${id}`, { enabled: false })).status).toBe(200);
+    isDiskFull = true;
+    expect((await ask("DELETE", `/api/v1/audiences/${id}`)).body).toMatchObject({ code: "not_in_force", id });
+    expect(await store.config.get(AUDIENCE, id)).toBeUndefined();
+  });
+
+  test("is taken up though it cannot be known whether older messages are in the log", async () => {
+    await makePros();
+    const started = await start();
+    const { ask } = await apiOf(started);
+    isIndexDamaged = true;
+    appendOwed = () => Promise.reject(new Error("no answer"));
+    await identify("ann", "pro");
+    await clock.advance(0);
+    appendOwed = undefined;
+    const made = ask("POST", "/api/v1/audiences", { ...INPUT, name: "Others" });
+    await clock.advance(2_000);
+    expect((await made).status).toBe(201);
+    // And what was owed before is not lost by it.
+    expect(await told()).toEqual([]);
+    isIndexDamaged = false;
+    await clock.advance(2_000);
+    expect(await told()).toEqual(["ann:true"]);
+  });
+
+  test("is answered after ten seconds where the engine hangs", async () => {
+    const engine = new AudienceEngine(profiles);
+    const define = engine.define.bind(engine);
+    let goOn: (() => void) | undefined;
+    const { ask } = await apiOf(await start(engine));
+    engine.define = async (...args) => {
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      return define(...args);
+    };
+    const made = ask("POST", "/api/v1/audiences", INPUT);
+    await clock.advance(10_000);
+    expect((await made).body).toMatchObject({ code: "not_in_force" });
+    goOn?.();
   });
 });
 

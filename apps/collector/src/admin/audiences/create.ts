@@ -15,11 +15,12 @@ export const createAudience = (audiences: Audiences) =>
     access: "write",
     body: AudienceInputSchema,
     answers: { status: 201, description: "The audience", schema: AudienceSchema },
-    errors: ["conflict"],
+    errors: ["conflict", "not_in_force"],
     async handle({ body }, { store, clock }) {
       const audience = acceptDefinition(
         await create({ store, clock, id: newId("aud") }, body as AudienceInput),
       );
+      audiences.requireInForce(audience.id, audience.version);
       return { status: 201, body: await audienceView(audience, audiences) };
     },
   });

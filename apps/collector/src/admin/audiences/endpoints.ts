@@ -21,12 +21,13 @@ import { whyInAudience } from "./why.js";
 
 /** The endpoints of audiences, computed traits and profiles, for `adminRoutes`. */
 export function audienceEndpoints(audiences: Audiences): Endpoint[] {
-  const ofAudiences = [
+  return [
     createAudience,
     listAudiences,
     previewAudience,
     getAudience,
     patchAudience,
+    deleteAudience,
     listMembers,
     whyInAudience,
     createComputedTrait,
@@ -34,10 +35,10 @@ export function audienceEndpoints(audiences: Audiences): Endpoint[] {
     previewComputedTrait,
     getComputedTrait,
     patchComputedTrait,
+    deleteComputedTrait,
     listValues,
     whyValue,
     getProfile,
     getAudienceEngine,
   ].map((make) => make(audiences));
-  return [...ofAudiences, deleteAudience, deleteComputedTrait];
 }

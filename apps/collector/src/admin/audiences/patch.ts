@@ -16,10 +16,11 @@ export const patchAudience = (audiences: Audiences) =>
     access: "write",
     body: AudiencePatchSchema,
     answers: { status: 200, description: "The audience as it is now", schema: AudienceSchema },
-    errors: ["not_found", "conflict", "precondition_failed"],
+    errors: ["not_found", "conflict", "precondition_failed", "not_in_force"],
     async handle(request, { store }) {
       const known = await findToChange(findAudience, store.config, request);
       const audience = acceptDefinition(await patch(store, known, request.body as AudiencePatch));
+      audiences.requireInForce(audience.id, audience.version);
       return { status: 200, body: await audienceView(audience, audiences) };
     },
   });

@@ -14,9 +14,10 @@ export const createComputedTrait = (audiences: Audiences) =>
     access: "write",
     body: ComputedTraitInputSchema,
     answers: { status: 201, description: "The computed trait", schema: ComputedTraitSchema },
-    errors: ["conflict"],
+    errors: ["conflict", "not_in_force"],
     async handle({ body }, { store, clock }) {
       const computed = acceptDefinition(await create({ store, clock, id: newId("ctr") }, body));
+      audiences.requireInForce(computed.id, computed.version);
       return { status: 201, body: await computedTraitView(computed, audiences) };
     },
   });

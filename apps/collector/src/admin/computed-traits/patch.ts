@@ -15,10 +15,11 @@ export const patchComputedTrait = (audiences: Audiences) =>
     access: "write",
     body: ComputedTraitPatchSchema,
     answers: { status: 200, description: "The computed trait as it is now", schema: ComputedTraitSchema },
-    errors: ["not_found", "conflict", "precondition_failed"],
+    errors: ["not_found", "conflict", "precondition_failed", "not_in_force"],
     async handle(request, { store }) {
       const known = await findToChange(findComputedTrait, store.config, request);
       const computed = acceptDefinition(await patch(store, known, request.body));
+      audiences.requireInForce(computed.id, computed.version);
       return { status: 200, body: await computedTraitView(computed, audiences) };
     },
   });
