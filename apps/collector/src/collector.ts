@@ -6,7 +6,7 @@ import { collectorRates } from "./admin/collector/rates.js";
 import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
 import { findDashboard } from "./admin/dashboard/find-dashboard.js";
 import { deletionEndpoints } from "./admin/deletions/endpoints.js";
-import { newId, randomText } from "./admin/new-id.js";
+import { newId } from "./admin/new-id.js";
 import { adminRoutes } from "./admin/routes.js";
 import { openTokens } from "./admin/tokens.js";
 import { AudienceEngine } from "./audiences/engine.js";
@@ -211,7 +211,6 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       clock,
       logger: logger.with({ stage: "audiences" }),
       metrics,
-      nonce: randomText(8),
       digestKey,
     }),
     (it) => it.close(),

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type {
   MemberView,
   ProfileView,
@@ -90,6 +91,10 @@ const READ_PROFILES = 2_000;
 const ATTEMPT = "attempt";
 const SET_ASIDE = "set-aside";
 
+function randomNonce(): string {
+  return randomBytes(6).toString("hex");
+}
+
 function lastOf(batch: StoredBatch): Offset {
   return offsetAt(batch.first, lastMessageIndex(batch));
 }
@@ -161,6 +166,8 @@ export interface SuppressedIds {
 export interface AudienceEngineOptions {
   /** Profiles kept in memory, as far as they fit into 48 MB. Default: 20,000. */
   readonly rememberedProfiles?: number;
+  /** Makes the name that ids of messages of a new file of profiles begin with. Default: 12 random characters. */
+  readonly newNonce?: () => string;
 }
 
 /**
@@ -171,6 +178,7 @@ export interface AudienceEngineOptions {
 export class AudienceEngine {
   readonly #store: ProfileStore;
   readonly #remembered: Remembered;
+  readonly #newNonce: () => string;
   readonly #inTurn = inTurn();
   readonly #previews = new Map<number, Previewer>();
   #suppressed: (identity: Identity) => readonly SuppressedSpan[] = () => [];
@@ -183,8 +191,12 @@ export class AudienceEngine {
   #attempt: Attempt | undefined;
   #isStarted = false;
 
-  constructor(store: ProfileStore, { rememberedProfiles = 20_000 }: AudienceEngineOptions = {}) {
+  constructor(
+    store: ProfileStore,
+    { rememberedProfiles = 20_000, newNonce = randomNonce }: AudienceEngineOptions = {},
+  ) {
     this.#store = store;
+    this.#newNonce = newNonce;
     this.#remembered = {
       profiles: new BoundedMap({ entries: rememberedProfiles, bytes: REMEMBERED_BYTES }),
       identities: new BoundedMap({ entries: rememberedProfiles * 2, bytes: REMEMBERED_BYTES / 4 }),
@@ -193,10 +205,9 @@ export class AudienceEngine {
 
   /**
    * Takes up the definitions as they are now: what is new is made ready, what changed is evaluated anew, what is gone is forgotten.
-   * `nonce` names the store, when it is new.
    */
-  define(definitions: readonly Definition[], nowMs: number, nonce: string): Promise<StepResult> {
-    return this.#step(nowMs, (step, loaded) => this.#define(step, loaded, definitions), { nonce });
+  define(definitions: readonly Definition[], nowMs: number): Promise<StepResult> {
+    return this.#step(nowMs, (step, loaded) => this.#define(step, loaded, definitions));
   }
 
   /** Ids of which messages in these spans are not counted. Not remembered: to be told at each start. */
@@ -680,15 +691,8 @@ export class AudienceEngine {
 
   // ── Steps ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  #step(
-    nowMs: number,
-    make: (step: Step, loaded: EngineState) => Promise<void> | void,
-    { nonce }: { readonly nonce?: string } = {},
-  ): Promise<StepResult> {
-    return this.#inTurn(async () => {
-      await this.#load(nonce);
-      return this.#run(nowMs, make);
-    });
+  #step(nowMs: number, make: (step: Step, loaded: EngineState) => Promise<void> | void): Promise<StepResult> {
+    return this.#inTurn(() => this.#run(nowMs, make));
   }
 
   async #run(
@@ -727,14 +731,15 @@ export class AudienceEngine {
     this.#remembered.identities.clear();
   }
 
-  async #load(nonce = ""): Promise<EngineState> {
+  async #load(): Promise<EngineState> {
     if (this.#loaded !== undefined) return this.#loaded;
     const documents = await this.#store.documents();
     this.#noteLastAttempt(documents.get(ATTEMPT));
     const stored = documents.get("numbers");
     const numbers: Numbers =
       stored === undefined
-        ? { nonce, nextProfile: 1, nextSeq: 1, nextAspect: 1 }
+        ? // Anew for each file: one that takes the place of a damaged one counts from 1 again, and its ids must be new to receivers.
+          { nonce: this.#newNonce(), nextProfile: 1, nextSeq: 1, nextAspect: 1 }
         : (JSON.parse(stored) as Numbers);
     const aspects = new Map<number, AspectProgress>();
     const states = new Map<string, DefinitionState>();

@@ -58,8 +58,6 @@ export interface AudiencesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Told apart from the ids of messages of a store that was begun anew. */
-  readonly nonce: string;
   /** The key of the digests of suppressed ids. */
   readonly digestKey: Uint8Array;
   /** The busy part of the main thread's time since it was asked last, 0 to 1. Default: the event loop's. */
@@ -138,7 +136,7 @@ const RECOVERED = 500;
  * the same message ids.
  */
 export async function startAudiences(options: AudiencesOptions): Promise<Audiences> {
-  const { store, engine, clock, logger, metrics, nonce, digestKey } = options;
+  const { store, engine, clock, logger, metrics, digestKey } = options;
   const { log } = store;
   const closing = new AbortController();
   /** The log is read and taken by the engine within one turn, so that `forget` never comes between. */
@@ -324,7 +322,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
       const sources = await store.config.list<SourceDocument>(DOCUMENT_KINDS.source);
       engine.allowJoins(sources.map(({ id, value }) => [id, identityPolicyOf(value)]));
       const { definitions, versions } = await readDefinitions(store.config);
-      await take(await engine.define(definitions, knownUpToMs(), nonce));
+      await take(await engine.define(definitions, knownUpToMs()));
       inForce = versions;
       cannotTakeUp = undefined;
       for (const waiter of waiting) waiter.resolve();

@@ -1,17 +1,25 @@
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Worker } from "node:worker_threads";
 import { systemClock } from "@sluice/resilience";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { AUDIENCE } from "../../src/audiences/definitions.js";
-import { startEngineThread } from "../../src/audiences/engine-thread/start-engine-thread.js";
+import type { EngineThreadOptions } from "../../src/audiences/engine-thread/calls.js";
+import { startEngineThread, startWorker } from "../../src/audiences/engine-thread/start-engine-thread.js";
 import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
+import { startDelivery } from "../../src/delivery/start-delivery.js";
+import { catalogOf } from "../../src/destinations/catalog.js";
+import type { DestinationType } from "../../src/destinations/destination.js";
+import { liveEvents } from "../../src/live-events.js";
 import { createLogger } from "../../src/logger.js";
 import { createMetrics } from "../../src/metrics.js";
+import { DOCUMENT_KINDS } from "../../src/store/documents.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import { repairStore } from "../../src/store/sqlite/repair-store.js";
 import type { Store } from "../../src/store/store.js";
+import { scriptedDestination } from "../admin/scripted-destination.js";
 import { batchOf } from "../store/batches.js";
 import { type Damage, damage } from "../store/damaged-folder.js";
 import { audience } from "./definitions.js";
@@ -39,7 +47,6 @@ async function start(directory: string): Promise<Audiences> {
     logger,
     metrics,
     digestKey: new Uint8Array(32),
-    nonce: "n",
   });
   running.push(audiences);
   return audiences;
@@ -128,6 +135,79 @@ it.each<Damage>(["zeroed", "garbled"])(
     expect(rebuilt).toBeGreaterThan(0);
   },
 );
+
+it("destinations are told again when profiles that this process made are damaged", {
+  timeout: 25_000,
+}, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-profiles-"));
+  folders.push(directory);
+  const own = openMemoryStore({ clock: systemClock });
+  const parts = {
+    store: own,
+    clock: systemClock,
+    logger: createLogger({ write() {} }),
+    metrics: createMetrics(),
+  };
+  const told: string[] = [];
+  let heard = (): void => {};
+  const destination: DestinationType = {
+    ...scriptedDestination().type,
+    async open() {
+      return {
+        flow: { concurrency: 1, order: "none" },
+        async deliver({ messageId, message }) {
+          told.push(`${message.userId} ${messageId}`);
+          heard();
+          return { kind: "delivered", reason: "200" };
+        },
+        async close() {},
+      };
+    },
+  };
+  const until = async (count: number): Promise<void> => {
+    while (told.length < count)
+      await new Promise<void>((resolve) => {
+        heard = resolve;
+      });
+  };
+  const delivery = await startDelivery({ ...parts, catalog: catalogOf([destination]), live: liveEvents() });
+  await own.config.put(DOCUMENT_KINDS.destination, "dst", {
+    type: "scripted",
+    name: "Scripted",
+    enabled: true,
+    settings: {},
+    connections: [],
+    disabledSpans: [],
+    filters: [],
+    createdAt: "2026-01-01T00:00:00.000Z",
+  });
+  const pros = audience("pros", { kind: "trait", trait: "plan", is: "equals", value: "pro" });
+  await own.config.put(AUDIENCE, "pros", { ...pros.document, destinationIds: ["dst"] });
+  await own.log.append(
+    batchOf([{ type: "identify", messageId: "m1", userId: "ann", traits: { plan: "pro" } }]),
+  );
+  const threads: Worker[] = [];
+  const startThread = (options: EngineThreadOptions): Worker => {
+    const thread = startWorker(options);
+    threads.push(thread);
+    return thread;
+  };
+  const engine = startEngineThread({ directory }, { ...parts, startThread });
+  running.push(await startAudiences({ ...parts, engine, digestKey: new Uint8Array(32) }));
+  // Twice: the second file of profiles is this process's own too.
+  for (let times = 1; times <= 3; times++) {
+    await until(times);
+    if (times === 3) break;
+    await threads.at(-1)?.terminate();
+    const file = join(directory, "profiles.db");
+    rmSync(`${file}-wal`, { force: true });
+    writeFileSync(file, "damaged ".repeat(4_096));
+    await own.log.append(batchOf([{ type: "track", event: "Seen", messageId: `n${times}`, userId: "ann" }]));
+  }
+  expect(told.every((one) => one.startsWith("ann aud-"))).toBe(true);
+  expect(new Set(told).size).toBe(3);
+  await delivery.close(0);
+});
 
 it("repair sets them aside, names them, and finds nothing more", { timeout: 300_000 }, async () => {
   const { openSqliteStore } = await import("../../src/store/sqlite/open-sqlite-store.js");

@@ -54,7 +54,6 @@ beforeEach(async () => {
     logger,
     metrics,
     digestKey: DIGEST_KEY,
-    nonce: "test",
   });
 });
 afterEach(async () => {

@@ -34,7 +34,7 @@ export class EngineWorld {
   }
 
   #newEngine(): AudienceEngine {
-    const engine = new AudienceEngine(this.#store, { rememberedProfiles: 3 });
+    const engine = new AudienceEngine(this.#store, { rememberedProfiles: 3, newNonce: () => "test" });
     engine.allowJoins(this.#policies);
     return engine;
   }
@@ -47,7 +47,7 @@ export class EngineWorld {
 
   async define(definitions: readonly Definition[]): Promise<void> {
     this.#definitions = definitions;
-    this.#take(await this.engine.define(definitions, this.nowMs, "test"));
+    this.#take(await this.engine.define(definitions, this.nowMs));
   }
 
   /** Messages that arrive now, in one request; `null` is an item that was refused. */

@@ -60,7 +60,6 @@ async function start({ entry, oldMb = 64 }: { entry?: URL; oldMb?: number } = {}
     logger,
     metrics,
     digestKey: new Uint8Array(32),
-    nonce: "test",
   });
 }
 

@@ -64,7 +64,6 @@ async function start(engine = new AudienceEngine(profiles)): Promise<Audiences> 
     clock,
     logger: createLogger({ write() {} }),
     metrics,
-    nonce: "test",
     digestKey: new Uint8Array(32),
     utilization: () => utilization,
   });

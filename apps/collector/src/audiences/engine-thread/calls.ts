@@ -2,7 +2,7 @@ import type { ErrorCode } from "../../errors.js";
 import type { AudienceEngine, AudienceEngineOptions } from "../engine.js";
 
 /** What the thread is told when it starts. */
-export interface EngineThreadOptions extends AudienceEngineOptions {
+export interface EngineThreadOptions extends Pick<AudienceEngineOptions, "rememberedProfiles"> {
   /** The data folder. */
   readonly directory: string;
 }
