@@ -278,7 +278,13 @@ export class AudienceEngine {
     this.#attempt = attempt;
     for (const batch of batches) {
       if (batch.first > attempt.to) break;
-      results.push(...(await this.#consumeBatchOneByOne(batch, attempt, nowMs)));
+      try {
+        results.push(...(await this.#consumeBatchOneByOne(batch, attempt, nowMs)));
+      } catch (error) {
+        // Neither the request nor its message is to blame for a failure of the store: as if neither had been begun.
+        if (error instanceof StorageUnavailable) this.#attempt = attempt;
+        throw error;
+      }
     }
     return {
       ...(results.at(-1) ?? (await this.#run(nowMs, () => {}))),

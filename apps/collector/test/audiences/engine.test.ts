@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { StorageUnavailable } from "../../src/errors.js";
 import { memoryProfileStore } from "../../src/store/memory/profiles.js";
 import { audience, computedTrait, EPOCH_MS, removal } from "./definitions.js";
 import { EngineWorld } from "./engine-world.js";
@@ -690,6 +691,34 @@ test("knows when users were first and last seen, whatever their messages were ne
   world.append({ type: "alias", userId: "u1", previousId: "u2" });
   await world.settle();
   expect(await span("u1")).toEqual([-20_000, 10_000]);
+});
+
+test("failures of the store set no request aside that is taken one message at a time", async () => {
+  const store = memoryProfileStore();
+  let isPoisoned = true;
+  let failures = 0;
+  world = new EngineWorld({
+    ...store,
+    commit: (change) => {
+      const isCounting = change.profiles !== undefined && change.profiles.length > 0;
+      if (isCounting && isPoisoned) return Promise.reject(new Error("a mistake"));
+      if (isCounting && failures > 0) {
+        failures -= 1;
+        return Promise.reject(new StorageUnavailable("the disk is full"));
+      }
+      return store.commit(change);
+    },
+  });
+  await world.define([audience("pros", PRO)]);
+  world.append(pro("ann"), pro("bob"));
+  // Twice all together: from then on one by one.
+  for (let times = 0; times < 2; times++) await expect(world.consume()).rejects.toThrow("a mistake");
+  isPoisoned = false;
+  failures = 4;
+  for (let times = 0; times < 4; times++) await expect(world.consume()).rejects.toThrow("the disk is full");
+  await world.consume();
+  expect(world.told("pros")).toEqual(["ann:true", "bob:true"]);
+  expect(await world.engine.setAside()).toEqual([]);
 });
 
 test("a commit that fails leaves nothing behind: the step is made again", async () => {
