@@ -90,6 +90,8 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
   const closing = new AbortController();
   await store.consumers.resumeRetries(clock.monotonic());
 
+  /** Until then nothing waits for destinations to open: one that hangs must not hold up the start. */
+  let isStarting = true;
   const follow = async (id: string, document: Versioned<DestinationDocument> | undefined): Promise<void> => {
     const delivery = deliveries.get(id);
     if (document === undefined) {
@@ -99,7 +101,8 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     else if (!closing.signal.aborted) {
       const added = new DestinationDelivery(id, document.value, stage);
       deliveries.set(id, added);
-      await added.open();
+      const opening = added.open();
+      await (isStarting ? added.consumerOpened : opening);
     }
   };
   const destinations = await mirrorDocuments<DestinationDocument>(
@@ -112,6 +115,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
       return followInTime(following, clock, closing.signal);
     },
   );
+  isStarting = false;
   const stopListening = store.log.onAppend(() => {
     for (const delivery of deliveries.values()) delivery.notify();
   });
@@ -157,7 +161,8 @@ class DestinationDelivery {
   readonly #stage: Stage;
   #document: DestinationDocument;
   #consumer: Consumer | undefined;
-  #openingConsumer: Promise<void> | undefined;
+  #opening: Promise<void> = Promise.resolve();
+  #consumerOpened: Promise<void> = Promise.resolve();
   /** Counts the times that the destination was to be opened or closed: an opening that ends later than the next began is not used. */
   #turn = 0;
   #isClosed = false;
@@ -179,8 +184,14 @@ class DestinationDelivery {
 
   /** Opens its consumer, then the destination itself. While the store fails it is tried again. */
   open(): Promise<void> {
-    this.#openingConsumer = this.#takeUp();
-    return this.#openingConsumer;
+    this.#consumerOpened = this.#takeUp();
+    this.#opening = this.#consumerOpened.then(() => (this.#isClosed ? undefined : this.#reopen()));
+    return this.#opening;
+  }
+
+  /** Resolves when its consumer is open, or cannot be opened now: not held up by how long the destination takes. */
+  get consumerOpened(): Promise<void> {
+    return this.#consumerOpened;
   }
 
   async #takeUp(): Promise<void> {
@@ -201,7 +212,6 @@ class DestinationDelivery {
     if (this.#isClosed) return;
     // The document may have changed meanwhile.
     this.#consumer.route(this.#routing() ?? routing);
-    await this.#reopen();
   }
 
   /** Nothing begins by the document of before once this returns; the promise resolves when the destination is open again. */
@@ -210,7 +220,7 @@ class DestinationDelivery {
     this.#document = document;
     const routing = this.#routing();
     if (this.#consumer === undefined || routing === undefined) {
-      await this.#openingConsumer;
+      await this.#opening;
       return;
     }
     this.#consumer.route(routing);
@@ -288,9 +298,9 @@ class DestinationDelivery {
 
   /** The destination was deleted: what it has under way is cut off. */
   async remove(): Promise<void> {
-    const closed = this.close(0);
-    await this.#openingConsumer;
-    await closed;
+    await this.close(0);
+    // Not for the destination: it may hang as it opens, and is closed when it has.
+    await this.#consumerOpened;
     await this.#stage.store.consumers.remove(this.#id);
   }
 

@@ -7,14 +7,14 @@ import type { Destination, DestinationType } from "../../src/destinations/destin
 import { liveEvents } from "../../src/live-events.js";
 import { createLogger } from "../../src/logger.js";
 import { createMetrics } from "../../src/metrics.js";
+import { DOCUMENT_KINDS } from "../../src/store/documents.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { BEFORE_FIRST } from "../../src/store/store.js";
 import { scriptedDestination } from "../admin/scripted-destination.js";
 import { batchOf } from "../store/batches.js";
 
 /** Delivery to destinations that open when the test says so: `open` is the setting that names an opening. */
-async function started() {
-  const clock = manualClock();
-  const store = openMemoryStore({ clock });
+async function started({ clock = manualClock(), store = openMemoryStore({ clock }) } = {}) {
   await store.config.put("source", "src_1", {
     name: "Shop",
     kind: "server",
@@ -103,6 +103,46 @@ test("a destination that hangs as it opens holds up neither others nor its own n
   expect(happened.slice(3, 5)).toEqual(["A closed", "A answered"]);
   // Both destinations get it, in any order.
   expect(happened.slice(5).sort()).toEqual(["B m2", "at once m2"]);
+  await delivery.close(0);
+});
+
+test("what is kept of a destination is removed though its first opening hangs", async () => {
+  const { clock, store, create, append, delivery } = await started();
+  const created = create("A");
+  await turns();
+  const [destination] = await store.config.list(DOCUMENT_KINDS.destination);
+  const id = destination?.id ?? "";
+  await append("m1");
+  expect((await store.consumers.backlog(id, BEFORE_FIRST)).behind).toBe(1);
+  const removed: string[] = [];
+  const { remove } = store.consumers;
+  store.consumers.remove = async (consumer) => {
+    removed.push(consumer);
+    await remove.call(store.consumers, consumer);
+  };
+  expect(await removeDestination(store, id)).toBe(true);
+  expect(new Set(removed)).toEqual(new Set([id]));
+  await clock.advance(10_000);
+  await created;
+  await delivery.close(0);
+});
+
+test("the start waits for no destination, and what hangs as it opens is delivered to once it is open", async () => {
+  const first = await started();
+  await first.create("at once");
+  const id = await first.create("at once");
+  const changed = first.change(id, "A");
+  await turns();
+  await first.delivery.close(0);
+  await changed;
+  // The clock stands still: nothing of the start takes time.
+  const { append, delivery, happened, opening } = await started(first);
+  await append("m1");
+  await turns();
+  expect(happened).toEqual(["at once m1"]);
+  opening.get("A")?.();
+  await turns();
+  expect(happened).toEqual(["at once m1", "A m1"]);
   await delivery.close(0);
 });
 
