@@ -185,7 +185,9 @@ class DestinationDelivery {
   /** Opens its consumer, then the destination itself. While the store fails it is tried again. */
   open(): Promise<void> {
     this.#consumerOpened = this.#takeUp();
-    this.#opening = this.#consumerOpened.then(() => (this.#isClosed ? undefined : this.#reopen()));
+    this.#opening = this.#consumerOpened.then(() =>
+      this.#consumer === undefined || this.#isClosed ? undefined : this.#reopen(),
+    );
     return this.#opening;
   }
 

@@ -127,6 +127,19 @@ test("what is kept of a destination is removed though its first opening hangs", 
   await delivery.close(0);
 });
 
+test("a destination whose consumer the store cannot open at first is opened a second later", async () => {
+  const { clock, store, create, append, delivery, happened } = await started();
+  const { open } = store.consumers;
+  store.consumers.open = () => Promise.reject(new Error("the disk is full"));
+  await create("at once");
+  store.consumers.open = (...args) => open.apply(store.consumers, args);
+  await append("m1");
+  await clock.advance(1_000);
+  await turns();
+  expect(happened).toEqual(["at once m1"]);
+  await delivery.close(0);
+});
+
 test("the start waits for no destination, and what hangs as it opens is delivered to once it is open", async () => {
   const first = await started();
   await first.create("at once");
