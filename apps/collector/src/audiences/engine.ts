@@ -23,7 +23,7 @@ import {
   type PageRequest,
   type StoredBatch,
 } from "../store/store.js";
-import { covers, type SuppressedId, type SuppressedSpan, spansById } from "../store/suppressed-spans.js";
+import { covers, type SpanIndex, type SuppressedId, spanIndex } from "../store/suppressed-spans.js";
 import type { Accumulation } from "./accumulate.js";
 import { aspectKey, nextChangeMs } from "./aspect.js";
 import { type Attempt, beginMessage, beginRequest, isOneByOne, nextAttempt, type Span } from "./attempt.js";
@@ -181,7 +181,7 @@ export class AudienceEngine {
   readonly #newNonce: () => string;
   readonly #inTurn = inTurn();
   readonly #previews = new Map<number, Previewer>();
-  #suppressed: (identity: Identity) => readonly SuppressedSpan[] = () => [];
+  #suppressed: SpanIndex | undefined;
   #policies: ReadonlyMap<string, IdentityPolicy> = new Map();
   #nextPreview = 1;
   #loaded: EngineState | undefined;
@@ -210,9 +210,13 @@ export class AudienceEngine {
     return this.#step(nowMs, (step, loaded) => this.#define(step, loaded, definitions));
   }
 
-  /** Ids of which messages in these spans are not counted. Not remembered: to be told at each start. */
+  /**
+   * Ids of which messages in these spans are not counted, each in the place of what was said of it before; of other ids it stays as it
+   * was. Not remembered: to be told at each start.
+   */
   suppress({ key, ids }: SuppressedIds): void {
-    this.#suppressed = spansById(ids, idDigest(key));
+    this.#suppressed ??= spanIndex(idDigest(key));
+    for (const one of ids) this.#suppressed.set(one);
   }
 
   /**
@@ -877,7 +881,8 @@ export class AudienceEngine {
 
   #isSuppressed({ message, offset }: LogMessage): boolean {
     const identity = identityOf(message);
-    return identity !== undefined && covers(this.#suppressed(identity), offset);
+    if (identity === undefined || this.#suppressed === undefined) return false;
+    return covers(this.#suppressed.spansOf(identity), offset);
   }
 
   #policyOf(sourceId: string): IdentityPolicy {

@@ -28,7 +28,8 @@ import {
   type Store,
   type StoredMessage,
 } from "../store/store.js";
-import { SUPPRESSION, type SuppressionDocument, suppressedIds } from "../store/suppressions.js";
+import type { SuppressedId } from "../store/suppressed-spans.js";
+import { SUPPRESSION, type SuppressionDocument, suppressedId } from "../store/suppressions.js";
 import { type Deferred, deferred } from "./deferred.js";
 import {
   AUDIENCE,
@@ -126,7 +127,7 @@ const LONGEST_WAIT_MS = 10_000;
 /** After a failure of the store. */
 const PAUSE_MS = 1_000;
 /** Kinds of documents that the engine works by. */
-const TAKEN_UP: ReadonlySet<string> = new Set([AUDIENCE, COMPUTED_TRAIT, SUPPRESSION, DOCUMENT_KINDS.source]);
+const TAKEN_UP: ReadonlySet<string> = new Set([AUDIENCE, COMPUTED_TRAIT, DOCUMENT_KINDS.source]);
 /** Owed messages that are looked for in the log at once. */
 const RECOVERED = 500;
 
@@ -234,7 +235,13 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     endRest();
     return waiter.promise;
   };
-  const stopWatching = store.config.watch(({ kind }) => {
+  /** Suppressed ids that changed, and of which the engine has not been told. */
+  const suppressed = new Map<string, SuppressedId>();
+  const stopWatching = store.config.watch(({ kind, id, document }) => {
+    if (kind === SUPPRESSION) {
+      suppressed.set(id, suppressedId(id, document?.value as SuppressionDocument | undefined));
+      wake();
+    }
     if (!TAKEN_UP.has(kind)) return;
     const isDefinition = kind === AUDIENCE || kind === COMPUTED_TRAIT;
     isDefinitionStale = true;
@@ -309,16 +316,16 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     }
     isRecovering = false;
   };
+  const tellSuppressed = (): void => {
+    if (suppressed.size === 0) return;
+    engine.suppress({ key: digestKey, ids: [...suppressed.values()] });
+    suppressed.clear();
+  };
   const takeUp = async (): Promise<void> => {
     isDefinitionStale = false;
     const waiting = waiters;
     waiters = [];
     try {
-      const suppressed = await store.config.list<SuppressionDocument>(SUPPRESSION);
-      engine.suppress({
-        key: digestKey,
-        ids: suppressedIds(suppressed.map(({ id, value }) => [id, value] as const)),
-      });
       const sources = await store.config.list<SourceDocument>(DOCUMENT_KINDS.source);
       engine.allowJoins(sources.map(({ id, value }) => [id, identityPolicyOf(value)]));
       const { definitions, versions } = await readDefinitions(store.config);
@@ -338,6 +345,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     // Definitions first: a change waits for them, and the log may fail to tell what is owed. What is read next may be of a source that
     // was made meanwhile: then its setting is known.
     while (isDefinitionStale || isRecovering) await (isDefinitionStale ? takeUp() : recover());
+    tellSuppressed();
     let isBusy = false;
     const batches = await log.read(status.cursor, READ_LIMITS);
     const last = batches.at(-1);
@@ -414,6 +422,9 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     }
   };
 
+  for (const { id, value } of await store.config.list<SuppressionDocument>(SUPPRESSION))
+    suppressed.set(id, suppressedId(id, value));
+  tellSuppressed();
   await turn(takeUp).catch((error) => {
     if (!isEmptied) throw error;
     // Profiles that turned out to be damaged were set aside: now there is a new file.

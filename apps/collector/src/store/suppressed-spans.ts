@@ -18,18 +18,29 @@ export interface SuppressedId {
   readonly spans: readonly SuppressedSpan[];
 }
 
-/** Finds the spans of an id. */
-export function spansById(
-  ids: readonly SuppressedId[],
-  digest: IdDigest,
-): (identity: Identity) => readonly SuppressedSpan[] {
-  const byDigest = new Map(ids.map((one) => [one.digest, one.spans]));
-  if (byDigest.size === 0) return () => [];
-  const hasUntyped = ids.some(({ kind }) => kind === "any");
-  return (identity) => {
-    const typed = byDigest.get(digest.of(identity)) ?? [];
-    const untyped = hasUntyped ? byDigest.get(digest.ofUntyped(idOf(identity))) : undefined;
-    return untyped === undefined ? typed : [...typed, ...untyped];
+/** The spans of suppressed ids, kept as they change: what a change costs does not depend on how many there are. */
+export interface SpanIndex {
+  /** Takes up the spans of an id in the place of those it had. Without spans: forgets the id. */
+  set(one: SuppressedId): void;
+  spansOf(identity: Identity): readonly SuppressedSpan[];
+}
+
+export function spanIndex(digest: IdDigest): SpanIndex {
+  const typed = new Map<string, readonly SuppressedSpan[]>();
+  /** Ids of kind `any`. */
+  const untyped = new Map<string, readonly SuppressedSpan[]>();
+  return {
+    set({ digest: id, kind, spans }) {
+      typed.delete(id);
+      untyped.delete(id);
+      if (spans.length > 0) (kind === "any" ? untyped : typed).set(id, spans);
+    },
+    spansOf(identity) {
+      // Digests are costly, and most collectors need none.
+      const own = typed.size === 0 ? [] : (typed.get(digest.of(identity)) ?? []);
+      const either = untyped.size === 0 ? undefined : untyped.get(digest.ofUntyped(idOf(identity)));
+      return either === undefined ? own : [...own, ...either];
+    },
   };
 }
 

@@ -2,13 +2,13 @@ import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { type Identity, isUserIdentity } from "../messages/identity.js";
 import type { IdDigest } from "./id-digest.js";
-import type { Offset, Store, Versioned } from "./store.js";
+import type { DocumentPut, Offset, Store, Versioned } from "./store.js";
 import {
   covers,
   type SuppressedId,
   type SuppressedKind,
   type SuppressedSpan,
-  spansById,
+  spanIndex,
 } from "./suppressed-spans.js";
 
 /** Kind of its documents in the config store; their id is the digest of the id that is suppressed. */
@@ -69,31 +69,27 @@ export async function openSuppressions({ store, clock, digest }: SuppressionsOpt
   const { config, log } = store;
   const key = keyName(digest);
   const documents = new Map<string, SuppressionDocument>();
-  let spansOf = spansById([], digest);
+  const { set, spansOf } = spanIndex(digest);
   /** Up to where what the log had of an id was purged, by digest. */
   const purges = new Map<string, Offset>();
 
   const take = (id: string, document: SuppressionDocument | undefined): void => {
     if (document === undefined) documents.delete(id);
     else documents.set(id, document);
-    spansOf = spansById(suppressedIds(documents), digest);
-  };
-  const put = async (id: string, document: SuppressionDocument): Promise<void> => {
-    await config.put(SUPPRESSION, id, document);
+    set(suppressedId(id, document));
   };
 
   await nameWithKey(config, digest);
-  for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION)) documents.set(id, value);
-  spansOf = spansById(suppressedIds(documents), digest);
+  for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION)) take(id, value);
   const stopWatching = config.watch(({ kind, id, document }) => {
     if (kind === SUPPRESSION) take(id, document?.value as SuppressionDocument | undefined);
   });
 
-  const liftOne = (id: string, document: SuppressionDocument): Promise<void> =>
-    put(id, {
-      ...document,
-      spans: document.spans.map((span) => (span.upTo === undefined ? { ...span, upTo: log.head() } : span)),
-    });
+  const putOf = (id: string, value: SuppressionDocument): DocumentPut => ({ kind: SUPPRESSION, id, value });
+  const lifted = (document: SuppressionDocument): SuppressionDocument => ({
+    ...document,
+    spans: document.spans.map((span) => (span.upTo === undefined ? { ...span, upTo: log.head() } : span)),
+  });
 
   return {
     isSuppressed: (identity) =>
@@ -111,15 +107,17 @@ export async function openSuppressions({ store, clock, digest }: SuppressionsOpt
     suppress: async (identity, joined) => {
       const of = digest.of(identity);
       const since = formatTime(clock.now());
+      const puts: DocumentPut[] = [];
       for (const one of new Set([identity, ...joined])) {
         const id = digest.of(one);
         const kind = isUserIdentity(one) ? "user" : "anonymous";
         const known = documents.get(id);
         if (known === undefined || !isOpen(known)) {
           const spans = [...(known?.spans ?? []), { after: log.head() }];
-          await put(id, { of, kind, key, since, spans });
-        } else if (one === identity && known.of !== of) await put(id, { ...known, of });
+          puts.push(putOf(id, { of, kind, key, since, spans }));
+        } else if (one === identity && known.of !== of) puts.push(putOf(id, { ...known, of }));
       }
+      if (puts.length > 0) await config.putAll(puts);
     },
     lift: async (wanted) => {
       const ids =
@@ -127,7 +125,7 @@ export async function openSuppressions({ store, clock, digest }: SuppressionsOpt
       const open = [...documents].filter(
         ([id, document]) => isOpen(document) && (ids.includes(id) || ids.includes(document.of)),
       );
-      for (const [id, document] of open) await liftOne(id, document);
+      if (open.length > 0) await config.putAll(open.map(([id, document]) => putOf(id, lifted(document))));
       return open.length > 0;
     },
     list: () =>
@@ -153,11 +151,9 @@ function isOpen({ spans }: SuppressionDocument): boolean {
   return spans.at(-1)?.upTo === undefined;
 }
 
-/** What others need to find suppressed messages. */
-export function suppressedIds(
-  documents: Iterable<readonly [digest: string, document: SuppressionDocument]>,
-): SuppressedId[] {
-  return Array.from(documents, ([id, { kind = "any", spans }]) => ({ digest: id, kind, spans }));
+/** What others need to find the messages of a suppressed id; of a document that was deleted: none of them. */
+export function suppressedId(digest: string, document: SuppressionDocument | undefined): SuppressedId {
+  return { digest, kind: document?.kind ?? "any", spans: document?.spans ?? [] };
 }
 
 /** Enough to tell keys apart, and nothing about the key. */

@@ -31,10 +31,7 @@ beforeEach(async () => {
   store = openMemoryStore({ clock: systemClock });
   const pros = audience("pros", { kind: "trait", trait: "plan", is: "equals", value: "pro" });
   await store.config.put(AUDIENCE, "pros", pros.document);
-  await store.config.put(SUPPRESSION, idDigest(DIGEST_KEY).of(userIdentity("sue")), {
-    kind: "user",
-    spans: [{ after: -1 }],
-  });
+  await suppress("sue");
   const logger = createLogger({ write() {} });
   audiences = await startAudiences({
     store,
@@ -61,6 +58,12 @@ afterEach(async () => {
   await store.close();
   await rm(directory, { recursive: true });
 });
+
+const suppress = (userId: string) =>
+  store.config.put(SUPPRESSION, idDigest(DIGEST_KEY).of(userIdentity(userId)), {
+    kind: "user",
+    spans: [{ after: -1 }],
+  });
 
 async function identify(userId: string, plan: string): Promise<void> {
   sent += 1;
@@ -110,16 +113,19 @@ async function kill(how: "terminated" | "uncaught error"): Promise<void> {
 test("a thread that dies is started again and goes on where it was; messages are taken all the while", async () => {
   await identify("ann", "pro");
   expect(await told(1)).toEqual(["ann:true"]);
+  await suppress("tim");
   await kill("terminated");
-  await identify("bob", "pro");
-  // Suppressed before: the new thread knows it too.
+  // Suppressed before the first start, and since: the new thread is told of both.
   await identify("sue", "pro");
+  await identify("tim", "pro");
+  await identify("bob", "pro");
   expect(await told(2)).toEqual(["ann:true", "bob:true"]);
   await kill("uncaught error");
   await Promise.all([identify("ann", "free"), identify("cid", "pro")]);
   expect(await told(4)).toEqual(["ann:true", "bob:true", "ann:false", "cid:true"]);
   expect(await audiences.profile("cid")).toMatchObject({ traits: { plan: "pro" } });
   expect(await audiences.profile("sue")).toBeUndefined();
+  expect(await audiences.profile("tim")).toBeUndefined();
   expect(deaths()).toBe(2);
 
   // In the middle of something.

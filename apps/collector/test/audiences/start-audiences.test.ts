@@ -1,5 +1,5 @@
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { audienceEndpoints } from "../../src/admin/audiences/endpoints.js";
 import { AUDIENCE } from "../../src/audiences/definitions.js";
 import { AudienceEngine } from "../../src/audiences/engine.js";
@@ -7,11 +7,14 @@ import { AUDIENCE_SOURCE_ID } from "../../src/audiences/owed-message.js";
 import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
 import { CollectorError, StorageUnavailable } from "../../src/errors.js";
 import { createLogger } from "../../src/logger.js";
+import { userIdentity } from "../../src/messages/identity.js";
 import { createMetrics, type Metrics } from "../../src/metrics.js";
+import { idDigest } from "../../src/store/id-digest.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import { memoryProfileStore } from "../../src/store/memory/profiles.js";
 import type { ProfileStore } from "../../src/store/profiles.js";
 import type { EventLog, Store } from "../../src/store/store.js";
+import { SUPPRESSION } from "../../src/store/suppressions.js";
 import { controlApi } from "../admin/control-api.js";
 import { audience, EPOCH_MS } from "./definitions.js";
 
@@ -481,4 +484,27 @@ test("a schedule is kept while history is read for another definition", async ()
   await clock.advance(0);
   expect(happened.filter((what) => what === "history").length).toBeGreaterThanOrEqual(4);
   expect(happened.slice(0, 2)).toContain("told");
+});
+
+test("the engine is told of the suppressions that changed, and of no others", async () => {
+  const document = (upTo?: number) => ({ kind: "user", spans: [{ after: -1, upTo }] });
+  const suppress = (userId: string, upTo?: number) =>
+    store.config.put(SUPPRESSION, idDigest(new Uint8Array(32)).of(userIdentity(userId)), document(upTo));
+  await suppress("ann");
+  await suppress("bob");
+  const engine = new AudienceEngine(profiles);
+  const suppressed = vi.spyOn(engine, "suppress");
+  const list = vi.spyOn(store.config, "list");
+  await makePros();
+  const started = await start(engine);
+  expect(suppressed.mock.calls.map(([{ ids }]) => ids.length)).toEqual([2]);
+  list.mockClear();
+  await suppress("ann", 0);
+  await suppress("cay");
+  for (const userId of ["zoe", "ann", "bob", "cay"]) await identify(userId, "pro");
+  await started.counted();
+  expect(suppressed.mock.calls.slice(1).reduce((sum, [{ ids }]) => sum + ids.length, 0)).toBe(2);
+  expect(list).not.toHaveBeenCalled();
+  const { items = [] } = (await started.members("pros", { limit: 10 })) ?? {};
+  expect(items.map(({ userId }) => userId).toSorted()).toEqual(["ann", "zoe"]);
 });

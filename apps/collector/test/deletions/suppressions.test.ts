@@ -69,3 +69,49 @@ test("an id that was suppressed with another and then for itself stays suppresse
   expect(suppressions.isSuppressed("a:phone")).toBe(false);
   expect(suppressions.isSuppressed("u:old")).toBe(true);
 });
+
+describe("a change", () => {
+  test("reads no other suppression", async () => {
+    await (await open()).suppress("u:ann", ["a:phone"]);
+    let read = 0;
+    const list = async () =>
+      (await store.config.list<SuppressionDocument>(SUPPRESSION)).map((document) => ({
+        ...document,
+        value: new Proxy(document.value, {
+          get: (value, name) => {
+            read += 1;
+            return Reflect.get(value, name);
+          },
+        }),
+      }));
+    const config = new Proxy(store.config, {
+      get: (target, name) => (name === "list" ? list : Reflect.get(target, name)),
+    });
+    const suppressions = await openSuppressions({
+      store: { log: store.log, config },
+      clock,
+      digest: idDigest(KEY),
+    });
+    read = 0;
+    await suppressions.suppress("u:bob", ["a:tablet"]);
+    expect(read).toBe(0);
+    expect(suppressions.isSuppressed("a:tablet")).toBe(true);
+    expect(suppressions.isSuppressed("a:phone")).toBe(true);
+  });
+
+  test("writes all of a user's ids at once, or none", async () => {
+    const suppressions = await open();
+    const isHeld: boolean[] = [];
+    store.config.watch(async () => {
+      const documents = await store.config.list(SUPPRESSION);
+      isHeld.push(documents.length === 3);
+    });
+    await suppressions.suppress("u:ann", ["a:phone", "a:laptop"]);
+    expect(isHeld).toEqual([true, true, true]);
+    store.breakDown("the disk is full");
+    await expect(suppressions.lift("u:ann")).rejects.toThrow("the disk is full");
+    store.repair();
+    expect(await suppressions.lift("u:ann")).toBe(true);
+    expect(suppressions.list()).toEqual([]);
+  });
+});

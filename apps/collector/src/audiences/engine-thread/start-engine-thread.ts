@@ -4,6 +4,7 @@ import type { Logger } from "../../logger.js";
 import { parseJson } from "../../messages/parse-json.js";
 import type { Metrics } from "../../metrics.js";
 import type { StoredBatch } from "../../store/store.js";
+import type { SuppressedId } from "../../store/suppressed-spans.js";
 import { type ThreadRoom, threadLimits } from "../../store/thread-limits.js";
 import type { AudienceEngine } from "../engine.js";
 import type { Engine } from "../start-audiences.js";
@@ -90,8 +91,10 @@ export function startEngineThread(
   let nextId = 1;
   let isClosing = false;
   let emptied = (): void => {};
-  /** What the engine does not remember by itself. */
-  const told = new Map<"suppress" | "allowJoins", readonly unknown[]>();
+  /** What the engine does not remember by itself: the next thread is told again. */
+  const suppressed = new Map<string, SuppressedId>();
+  let digestKey: Uint8Array | undefined;
+  let joins: Parameters<Engine["allowJoins"]> | undefined;
   const deaths = metrics.counter(
     "sluice_audience_engine_deaths_total",
     "How often the thread of audiences ended by itself; it is started again",
@@ -138,7 +141,10 @@ export function startEngineThread(
       deaths.inc();
       logger.error("the thread of audiences ended; it is started again", { error: cause });
     });
-    for (const [method, args] of told) worker.postMessage({ id: nextId++, method, args } satisfies Call);
+    const tell = (method: Call["method"], args: readonly unknown[]): void =>
+      worker.postMessage({ id: nextId++, method, args } satisfies Call);
+    if (digestKey !== undefined) tell("suppress", [{ key: digestKey, ids: [...suppressed.values()] }]);
+    if (joins !== undefined) tell("allowJoins", joins);
     state = running;
     return running;
   };
@@ -177,12 +183,16 @@ export function startEngineThread(
     onEmptied(listener) {
       emptied = listener;
     },
-    suppress: (...args) => {
-      told.set("suppress", args);
-      notice("suppress")(...args);
+    suppress: ({ key, ids }) => {
+      digestKey = key;
+      for (const one of ids) {
+        if (one.spans.length > 0) suppressed.set(one.digest, one);
+        else suppressed.delete(one.digest);
+      }
+      notice("suppress")({ key, ids });
     },
     allowJoins: (...args) => {
-      told.set("allowJoins", args);
+      joins = args;
       notice("allowJoins")(...args);
     },
     define: method("define"),
