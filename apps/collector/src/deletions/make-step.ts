@@ -46,6 +46,8 @@ export interface DeletionParts {
   readonly clock: Clock;
   /** The built-in source: nobody's messages are of it, so it is never affected. */
   readonly builtInSourceIds: readonly string[];
+  /** Ends a step between two commits. Default: never. */
+  readonly signal?: AbortSignal;
 }
 
 /** What a step changes of the deletion; undefined: it cannot be made yet. */
@@ -80,13 +82,14 @@ export function makeStep(
 
 async function suppress(
   deletion: DeletionDocument,
-  { profiles, suppressions }: DeletionParts,
+  { profiles, suppressions, signal }: DeletionParts,
 ): Promise<StepResult> {
   const { includeAliases = false } = deletion;
   if (!deletion.suppress) return {};
   // What is known holds at once; what audiences have not come to yet is waited for.
   const suppressKnown = async (): Promise<void> => {
     for (const { identity } of usersOf(deletion)) {
+      signal?.throwIfAborted();
       const { identities } = await profiles.identitiesOf(identity, includeAliases);
       await suppressions.suppress(identity, identities);
     }
@@ -99,7 +102,7 @@ async function suppress(
 
 async function collect(
   deletion: DeletionDocument,
-  { store, profiles, builtInSourceIds }: DeletionParts,
+  { store, profiles, builtInSourceIds, signal }: DeletionParts,
 ): Promise<StepResult> {
   await profiles.counted();
   const { includeAliases = false } = deletion;
@@ -110,6 +113,7 @@ async function collect(
     const sourceIds = new Set<string>();
     let messages = 0;
     for await (const { sourceId } of messagesOf(identities, store.log)) {
+      signal?.throwIfAborted();
       sourceIds.add(sourceId);
       messages += 1;
     }
@@ -129,10 +133,10 @@ async function collect(
 /** Takes what the log and the queues have of a user. */
 async function purgeUser(
   { identities }: Pick<DeletedUser, "identities">,
-  { store, suppressions }: DeletionParts,
+  { store, suppressions, signal }: DeletionParts,
 ): Promise<{ attempts: number; retries: number }> {
   suppressions.purged(identities);
-  const { attempts, retries } = await store.purge({ identities });
+  const { attempts, retries } = await store.purge({ identities }, signal);
   return { attempts, retries };
 }
 
@@ -231,7 +235,10 @@ async function erase(
 }
 
 /** Undefined while a delete message is still on its way. */
-async function trace(deletion: DeletionDocument, { store, clock }: DeletionParts): Promise<StepResult> {
+async function trace(
+  deletion: DeletionDocument,
+  { store, clock, signal }: DeletionParts,
+): Promise<StepResult> {
   const existing = new Set(
     (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).map(({ id }) => id),
   );
@@ -245,7 +252,7 @@ async function trace(deletion: DeletionDocument, { store, clock }: DeletionParts
     if (!destinationIds.every(isSettled)) return undefined;
   }
   for (const { sourceId, messageId } of deletion.receipt.deleteMessages)
-    await store.purge({ sourceId, messageId });
+    await store.purge({ sourceId, messageId }, signal);
   await store.compact();
   return { receipt: { ...deletion.receipt, tracesErasedAt: formatTime(clock.now()) } };
 }

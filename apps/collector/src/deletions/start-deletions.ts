@@ -7,7 +7,7 @@ import { DELETION, type DeletionDocument, type Step, stepAfter } from "./deletio
 import { type DeletionParts, emptyReceipt, makeStep } from "./make-step.js";
 import { planDeletion } from "./plan-deletion.js";
 
-export interface DeletionsOptions extends DeletionParts {
+export interface DeletionsOptions extends Omit<DeletionParts, "signal"> {
   readonly logger: Logger;
   /** A new id. */
   readonly newId: () => string;
@@ -25,6 +25,7 @@ export interface Deletions {
   get(id: string): Promise<Versioned<DeletionDocument> | undefined>;
   /** Oldest first. */
   list(): Promise<readonly Versioned<DeletionDocument>[]>;
+  /** Ends the steps that are under way between two commits: they are made again at the next start. */
   close(): Promise<void>;
 }
 
@@ -45,6 +46,7 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
   const { store, clock, logger } = options;
   const { config } = store;
   const closing = new AbortController();
+  const parts: DeletionParts = { ...options, signal: closing.signal };
   const running = new Map<string, Promise<void>>();
 
   const pause = (ms: number): Promise<void> => clock.sleep(ms, closing.signal).catch(() => {});
@@ -55,7 +57,7 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
     step: Exclude<Step, "done">,
   ): Promise<Versioned<DeletionDocument> | undefined> => {
     const { id, value, version } = deletion;
-    const result = await makeStep(step, id, value, options);
+    const result = await makeStep(step, id, value, parts);
     if (result === undefined) return undefined;
     const { users, error: _, ...kept } = value;
     const next = stepAfter(step);

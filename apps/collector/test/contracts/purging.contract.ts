@@ -61,6 +61,33 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(await store.purge({ userId: "ann" })).toEqual({ messages: 0, attempts: 0, retries: 0 });
     });
 
+    it("goes as far as the log did at the call, whatever comes in meanwhile", async () => {
+      const { store } = await openStore();
+      await store.log.append(batchOf([track("a", "ann"), track("b", "ann")]));
+      const purging = store.purge({ userId: "ann" });
+      await store.log.append(batchOf([track("c", "ann")]));
+      expect(await purging).toEqual({ messages: 2, attempts: 0, retries: 0 });
+      expect((await store.log.find({ userId: "ann" }, { limit: 10 })).items).toMatchObject([
+        { messageId: "c" },
+      ]);
+      expect(await store.purge({ userId: "ann" })).toMatchObject({ messages: 1 });
+    });
+
+    it("ends between two commits when it is told to, and takes out the rest when it is called again", async () => {
+      const { store } = await openStore();
+      await store.log.append(batchOf(Array.from({ length: 250 }, (_, i) => track(`m${i}`, "ann"))));
+      const already = AbortSignal.abort(new Error("closing"));
+      await expect(store.purge({ userId: "ann" }, already)).rejects.toThrow("closing");
+      const left = async () => (await store.log.find({ userId: "ann" }, { limit: 500 })).items.length;
+      expect(await left()).toBe(250);
+      const closing = new AbortController();
+      const ended = store.purge({ userId: "ann" }, closing.signal).catch(() => {});
+      closing.abort();
+      await ended;
+      await store.purge({ userId: "ann" });
+      expect(await left()).toBe(0);
+    });
+
     it("takes one message out by its id and source", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "ann"), track("b", "ann")]));

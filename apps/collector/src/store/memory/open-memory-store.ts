@@ -1,5 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import { StorageUnavailable } from "../../errors.js";
+import { writePosition } from "../page-cursor.js";
 import { purgedIdentities, purgedMessages } from "../purged-messages.js";
 import type { Offset, Store, StoreHealth } from "../store.js";
 import { memoryConfigStore } from "./config-store.js";
@@ -56,11 +57,13 @@ export function openMemoryStore({
     config: guarded(config, mayRead, mayWrite, ["put", "putAll", "delete"]),
     rejections: guarded(rejections, mayRead, mayWrite, []),
     usage: guarded(usage, mayRead, mayWrite, []),
-    async purge(query) {
+    async purge(query, signal) {
       mayWrite();
+      signal?.throwIfAborted();
+      const cursor = writePosition(log.head() + 1);
       const offsets: Offset[] = [];
       for (const wanted of purgedMessages(query)) {
-        const { items } = await log.find(wanted, { limit: Number.MAX_SAFE_INTEGER });
+        const { items } = await log.find(wanted, { limit: Number.MAX_SAFE_INTEGER, cursor });
         offsets.push(...items.map((item) => item.offset));
       }
       log.overwrite(offsets);

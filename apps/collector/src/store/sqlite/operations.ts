@@ -221,15 +221,22 @@ export type FromWorker =
   | { readonly kind: "damaged"; readonly what: string }
   | { readonly kind: "closed" };
 
+/** Rows of refused messages that a purge has not looked at. */
+export interface RejectionsLeft {
+  readonly after: number;
+  /** Default: the newest row there is. */
+  readonly upTo?: number;
+}
+
 export interface PurgeOperations {
   /** Overwrites messages, and what their attempts say. */
   purgeMessages: { request: { offsets: readonly number[] }; answer: { attempts: number; retries: number } };
   /** A step of deleting the texts of older versions that only purged attempts referred to. */
   dropUnusedTexts: { request: Record<string, never>; answer: { readonly isDone: boolean } };
-  /** Looks through some of the refused messages after `after`; answers where the next step goes on, undefined at the end. */
+  /** Looks through some of the refused messages; answers what is left for the next steps, undefined at the end. */
   purgeRejections: {
-    request: { identities: readonly Identity[]; after: number };
-    answer: number | undefined;
+    request: RejectionsLeft & { identities: readonly Identity[] };
+    answer: RejectionsLeft | undefined;
   };
   /**
    * Gives free pages back, brings the write-ahead log into the database and empties it; deleted bytes in the database are overwritten

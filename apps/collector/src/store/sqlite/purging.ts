@@ -1,7 +1,9 @@
 import type { Identity } from "../../messages/identity.js";
+import { writePosition } from "../page-cursor.js";
 import { purgedIdentities, purgedMessages } from "../purged-messages.js";
-import type { EventLog, MessageQuery, Purged, Purging } from "../store.js";
+import type { EventLog, MessageQuery, Offset, Page, Purged, Purging, StoredMessage } from "../store.js";
 import type { Connection } from "./connection.js";
+import type { RejectionsLeft } from "./operations.js";
 
 /** Messages that are overwritten in one commit. */
 const AT_ONCE = 100;
@@ -10,50 +12,51 @@ const AT_ONCE = 100;
 const IDS_AT_ONCE = 1_000;
 
 /** The main thread's side of purging: it finds the messages, the worker overwrites them. */
-export function sqlitePurging(log: Pick<EventLog, "find">, connection: () => Connection): Purging {
-  const purgeMessages = async (query: MessageQuery): Promise<Purged> => {
+export function sqlitePurging(log: Pick<EventLog, "find" | "head">, connection: () => Connection): Purging {
+  const purgeMessages = async (query: MessageQuery, upTo: Offset, signal?: AbortSignal): Promise<Purged> => {
     const purged = { messages: 0, attempts: 0, retries: 0 };
-    // Pass by pass, until one finds nothing: messages may have come in behind the pass before.
-    for (let found = true; found; ) {
-      found = false;
-      let cursor: string | undefined;
-      do {
-        const page = await log.find(query, { limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) });
-        cursor = page.nextCursor;
-        if (page.items.length === 0) break;
-        found = true;
-        const { attempts, retries } = await connection().ask("purgeMessages", {
-          offsets: page.items.map((item) => item.offset),
-        });
-        purged.messages += page.items.length;
-        purged.attempts += attempts;
-        purged.retries += retries;
-      } while (cursor !== undefined);
+    // From the newest down, so that what comes in meanwhile does not make it longer.
+    let cursor: string | undefined = writePosition(upTo + 1);
+    while (cursor !== undefined) {
+      signal?.throwIfAborted();
+      const page: Page<StoredMessage> = await log.find(query, { limit: AT_ONCE, cursor });
+      cursor = page.nextCursor;
+      if (page.items.length === 0) continue;
+      const { attempts, retries } = await connection().ask("purgeMessages", {
+        offsets: page.items.map((item) => item.offset),
+      });
+      purged.messages += page.items.length;
+      purged.attempts += attempts;
+      purged.retries += retries;
     }
     return purged;
   };
   const dropUnusedTexts = async (): Promise<void> => {
     for (let isDone = false; !isDone; ) ({ isDone } = await connection().ask("dropUnusedTexts", {}));
   };
-  const purgeRejections = async (identities: readonly Identity[]): Promise<void> => {
+  const purgeRejections = async (identities: readonly Identity[], signal?: AbortSignal): Promise<void> => {
     for (let from = 0; from < identities.length; from += IDS_AT_ONCE) {
       const some = identities.slice(from, from + IDS_AT_ONCE);
       // Each step shares a commit with whatever else has arrived.
-      for (let after: number | undefined = 0; after !== undefined; )
-        after = await connection().ask("purgeRejections", { identities: some, after });
+      let left: RejectionsLeft | undefined = { after: 0 };
+      while (left !== undefined) {
+        signal?.throwIfAborted();
+        left = await connection().ask("purgeRejections", { identities: some, ...left });
+      }
     }
   };
   return {
-    async purge(query) {
+    async purge(query, signal) {
+      const upTo = log.head();
       const purged = { messages: 0, attempts: 0, retries: 0 };
       for (const wanted of purgedMessages(query)) {
-        const { messages, attempts, retries } = await purgeMessages(wanted);
+        const { messages, attempts, retries } = await purgeMessages(wanted, upTo, signal);
         purged.messages += messages;
         purged.attempts += attempts;
         purged.retries += retries;
       }
       await dropUnusedTexts();
-      await purgeRejections(purgedIdentities(query));
+      await purgeRejections(purgedIdentities(query), signal);
       return purged;
     },
     async compact() {

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { ofUsers } from "../../is-of-user.js";
 import type { Rejection } from "../../store.js";
-import type { PurgeOperations, RejectionOperations } from "../operations.js";
+import type { PurgeOperations, RejectionOperations, RejectionsLeft } from "../operations.js";
 import type { WorkerOptions } from "../tuning.js";
 import type { DamageListener } from "./consumers.js";
 import { DamagedData } from "./damage.js";
@@ -23,6 +23,7 @@ export class Rejections {
   readonly #put: StatementSync;
   readonly #prune: StatementSync;
   readonly #find: StatementSync;
+  readonly #newest: StatementSync;
   readonly #after: StatementSync;
   readonly #drop: StatementSync;
   readonly #dropOldest: StatementSync;
@@ -39,7 +40,10 @@ export class Rejections {
       "INSERT INTO rejections (source, at_ms, message_id, json) VALUES (?, ?, ?, ?)",
     );
     this.#prune = database.prepare("DELETE FROM rejections WHERE no <= (SELECT max(no) FROM rejections) - ?");
-    this.#after = database.prepare("SELECT no, json FROM rejections WHERE no > ? ORDER BY no LIMIT ?");
+    this.#newest = database.prepare("SELECT max(no) AS no FROM rejections");
+    this.#after = database.prepare(
+      "SELECT no, json FROM rejections WHERE no > ? AND no <= ? ORDER BY no LIMIT ?",
+    );
     this.#drop = database.prepare("DELETE FROM rejections WHERE no = ?");
     this.#dropOldest = database.prepare(
       "DELETE FROM rejections WHERE no = (SELECT min(no) FROM rejections) AND at_ms < ?",
@@ -70,17 +74,22 @@ export class Rejections {
   }
 
   /**
-   * Removes those of these users, and damaged rows, among the next ones after `after`. Tells where the next step goes on; undefined at the
-   * end. Within a transaction.
+   * Removes those of these users, and damaged rows, among the next ones after `after`. Tells what is left for the next steps: it ends at
+   * the newest row of the first step, however many come in meanwhile. Within a transaction.
    */
-  purgeNext({ identities, after }: PurgeOperations["purgeRejections"]["request"]): number | undefined {
+  purgeNext({
+    identities,
+    after,
+    upTo = (this.#newest.get() as { no: number | null }).no ?? 0,
+  }: PurgeOperations["purgeRejections"]["request"]): RejectionsLeft | undefined {
     const isOfThem = ofUsers(identities);
-    const rows = this.#after.all(after, LOOKED_AT_AT_ONCE) as unknown as Row[];
+    const rows = this.#after.all(after, upTo, LOOKED_AT_AT_ONCE) as unknown as Row[];
     for (const { no, json } of rows) {
       const rejection = this.#parse(no, json);
       if (rejection === undefined || isOfThem(rejection)) this.#drop.run(no);
     }
-    return rows.length < LOOKED_AT_AT_ONCE ? undefined : rows.at(-1)?.no;
+    const last = rows.at(-1);
+    return rows.length < LOOKED_AT_AT_ONCE || last === undefined ? undefined : { after: last.no, upTo };
   }
 
   find({ query, before, limit }: RejectionOperations["findRejections"]["request"]): Found[] {
