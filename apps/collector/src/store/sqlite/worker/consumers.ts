@@ -302,7 +302,6 @@ export class ConsumerTables {
    */
   purge(offsets: readonly number[]): { attempts: number; retries: number } {
     const purged = new Set(offsets);
-    for (const offset of offsets) this.#purged.add(offset);
     const removed = { attempts: 0, retries: 0 };
     for (const consumer of this.#consumers.values()) {
       const chunks = new Map<number, ChunkRow>();
@@ -320,6 +319,8 @@ export class ConsumerTables {
       }
       for (const chunk of chunks.values()) removed.attempts += this.#purgeChunk(consumer, chunk, purged);
     }
+    // Only now: where something above met damage the messages stay, and what is still under way about them is stored.
+    for (const offset of offsets) this.#purged.add(offset);
     return removed;
   }
 
