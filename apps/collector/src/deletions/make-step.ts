@@ -132,11 +132,11 @@ async function collect(
 
 /** Takes what the log and the queues have of a user. */
 async function purgeUser(
-  { identities }: Pick<DeletedUser, "identities">,
+  { identity, identities }: Pick<DeletedUser, "identity" | "identities">,
   { store, suppressions, signal }: DeletionParts,
 ): Promise<{ attempts: number; retries: number }> {
   suppressions.purged(identities);
-  const { attempts, retries } = await store.purge({ identities }, signal);
+  const { attempts, retries } = await store.purge({ identities, sought: [identity] }, signal);
   return { attempts, retries };
 }
 

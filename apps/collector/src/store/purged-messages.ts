@@ -8,6 +8,11 @@ export function purgedIdentities(query: PurgeQuery): readonly Identity[] {
   return "anonymousId" in query ? [anonymousIdentity(query.anonymousId)] : [];
 }
 
+/** The ids that are looked for in the text of refused messages. */
+export function soughtIdentities(query: PurgeQuery): readonly Identity[] {
+  return ("identities" in query ? query.sought : undefined) ?? purgedIdentities(query);
+}
+
 /** The messages that a purge takes out, as `find` is asked for them. */
 export function purgedMessages(query: PurgeQuery): readonly MessageQuery[] {
   return "messageId" in query ? [query] : purgedIdentities(query).map((identity) => ({ identity }));

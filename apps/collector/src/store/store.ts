@@ -327,7 +327,11 @@ export interface Consumers {
 export type PurgeQuery =
   | { readonly userId: string }
   | { readonly anonymousId: string }
-  | { readonly identities: readonly Identity[] }
+  | {
+      readonly identities: readonly Identity[];
+      /** Those that are looked for in the text of refused messages that name no id. Default: all. */
+      readonly sought?: readonly Identity[];
+    }
   | { readonly sourceId: string; readonly messageId: string };
 
 /** What was taken out. */

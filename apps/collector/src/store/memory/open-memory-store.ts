@@ -1,7 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import { StorageUnavailable } from "../../errors.js";
 import { writePosition } from "../page-cursor.js";
-import { purgedIdentities, purgedMessages } from "../purged-messages.js";
+import { purgedIdentities, purgedMessages, soughtIdentities } from "../purged-messages.js";
 import type { Offset, Store, StoreHealth } from "../store.js";
 import { memoryConfigStore } from "./config-store.js";
 import { memoryConsumers } from "./consumers.js";
@@ -67,7 +67,7 @@ export function openMemoryStore({
         offsets.push(...items.map((item) => item.offset));
       }
       log.overwrite(offsets);
-      rejections.purge(purgedIdentities(query));
+      rejections.purge(purgedIdentities(query), soughtIdentities(query));
       return { messages: offsets.length, ...consumers.purge(offsets) };
     },
     compact: async () => {},

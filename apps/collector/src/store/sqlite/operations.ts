@@ -235,7 +235,7 @@ export interface PurgeOperations {
   dropUnusedTexts: { request: Record<string, never>; answer: { readonly isDone: boolean } };
   /** Looks through some of the refused messages; answers what is left for the next steps, undefined at the end. */
   purgeRejections: {
-    request: RejectionsLeft & { identities: readonly Identity[] };
+    request: RejectionsLeft & { identities: readonly Identity[]; sought: readonly Identity[] };
     answer: RejectionsLeft | undefined;
   };
   /**

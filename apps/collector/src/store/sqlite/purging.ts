@@ -1,7 +1,16 @@
 import type { Identity } from "../../messages/identity.js";
 import { writePosition } from "../page-cursor.js";
-import { purgedIdentities, purgedMessages } from "../purged-messages.js";
-import type { EventLog, MessageQuery, Offset, Page, Purged, Purging, StoredMessage } from "../store.js";
+import { purgedIdentities, purgedMessages, soughtIdentities } from "../purged-messages.js";
+import type {
+  EventLog,
+  MessageQuery,
+  Offset,
+  Page,
+  Purged,
+  PurgeQuery,
+  Purging,
+  StoredMessage,
+} from "../store.js";
 import type { Connection } from "./connection.js";
 import type { RejectionsLeft } from "./operations.js";
 
@@ -34,14 +43,17 @@ export function sqlitePurging(log: Pick<EventLog, "find" | "head">, connection: 
   const dropUnusedTexts = async (): Promise<void> => {
     for (let isDone = false; !isDone; ) ({ isDone } = await connection().ask("dropUnusedTexts", {}));
   };
-  const purgeRejections = async (identities: readonly Identity[], signal?: AbortSignal): Promise<void> => {
+  const purgeRejections = async (query: PurgeQuery, signal?: AbortSignal): Promise<void> => {
+    const identities = purgedIdentities(query);
+    const all = new Set(soughtIdentities(query));
     for (let from = 0; from < identities.length; from += IDS_AT_ONCE) {
       const some = identities.slice(from, from + IDS_AT_ONCE);
+      const sought = some.filter((identity) => all.has(identity));
       // Each step shares a commit with whatever else has arrived.
       let left: RejectionsLeft | undefined = { after: 0 };
       while (left !== undefined) {
         signal?.throwIfAborted();
-        left = await connection().ask("purgeRejections", { identities: some, ...left });
+        left = await connection().ask("purgeRejections", { identities: some, sought, ...left });
       }
     }
   };
@@ -56,7 +68,7 @@ export function sqlitePurging(log: Pick<EventLog, "find" | "head">, connection: 
         purged.retries += retries;
       }
       await dropUnusedTexts();
-      await purgeRejections(purgedIdentities(query), signal);
+      await purgeRejections(query, signal);
       return purged;
     },
     async compact() {
