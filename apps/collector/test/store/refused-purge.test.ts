@@ -36,17 +36,16 @@ it("a purge that is refused leaves the message's later retries as they are", asy
   const [message] = (await damaged.log.find({}, { limit: 1 })).items;
   const { sourceId = "", messageId = "" } = message ?? {};
   await expect(damaged.purge({ sourceId, messageId })).rejects.toThrow("sluice repair");
-  await damaged.consumers.requeue("dst", [
-    {
-      offset,
-      rounds: 1,
-      firstAttemptAtMs: 1,
-      dueAtMs: 2,
-      reason: "http_500",
-      doneUrls: [],
-      replay: true,
-    },
-  ]);
+  const retry = {
+    offset,
+    rounds: 1,
+    firstAttemptAtMs: 1,
+    dueAtMs: 2,
+    reason: "http_500",
+    doneUrls: [],
+    replay: true,
+  };
+  await damaged.consumers.settle("dst", { cursor: offset, outcomes: [], retries: [retry], attempts: [] });
   expect(await damaged.consumers.backlog("dst")).toMatchObject({ retries: 1 });
   await damaged.close();
 });

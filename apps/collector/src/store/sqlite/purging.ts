@@ -1,4 +1,3 @@
-import type { Identity } from "../../messages/identity.js";
 import { writePosition } from "../page-cursor.js";
 import { purgedIdentities, purgedMessages, soughtIdentities } from "../purged-messages.js";
 import type {
