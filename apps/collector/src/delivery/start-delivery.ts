@@ -2,6 +2,7 @@ import type { DestinationHealthView } from "@sluice/protocol";
 import { type Clock, wallTimeAt } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { Destination, Flow, Targets } from "../destinations/destination.js";
+import { CollectorError } from "../errors.js";
 import type { LiveEvents } from "../live-events.js";
 import type { Logger } from "../logger.js";
 import type { Metrics } from "../metrics.js";
@@ -88,7 +89,10 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
   };
   const deliveries = new Map<string, DestinationDelivery>();
   const closing = new AbortController();
-  await store.consumers.resumeRetries(clock.monotonic());
+  await store.consumers.resumeRetries(clock.monotonic()).catch((error: unknown) => {
+    if (!(error instanceof CollectorError) || error.code !== "data_damaged") throw error;
+    logger.error("the times of waiting retries could not be brought to this process's clock", { error });
+  });
 
   /** Until then nothing waits for destinations to open: one that hangs must not hold up the start. */
   let isStarting = true;

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { startCollector } from "../../src/collector.js";
+import { createLogger } from "../../src/logger.js";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/open-sqlite-store.js";
 import { DATABASE_FILE } from "../../src/store/sqlite/worker/database.js";
 import { BEFORE_FIRST, type Offset, type Retry, type Store } from "../../src/store/store.js";
@@ -77,12 +79,12 @@ async function damaged(change: (directory: string) => unknown, options: Partial<
   return open(directory, options);
 }
 
-function sql(text: string): (directory: string) => unknown {
+function sql(text: string, least = 1): (directory: string) => unknown {
   return (directory) => {
     const database = new DatabaseSync(join(directory, DATABASE_FILE));
     const { changes } = database.prepare(text).run();
     database.close();
-    if (changes === 0) throw new Error("nothing was changed");
+    if (Number(changes) < least) throw new Error("nothing was changed");
   };
 }
 
@@ -370,4 +372,137 @@ describe("work between commits that meets damaged data", () => {
     }
     expect(told).toHaveLength(1);
   });
+});
+
+describe("taking over the times of retries that are damaged", () => {
+  const retryOf = (offset: number): Retry => ({
+    offset: offset as Offset,
+    rounds: 1,
+    firstAttemptAtMs: RECEIVED_AT_MS,
+    dueAtMs: RECEIVED_AT_MS + HOUR_MS,
+    reason: "HTTP 503",
+    doneUrls: [],
+    replay: false,
+  });
+
+  /** A folder with retries that are due in an hour, of which some are damaged; it is opened a day before. */
+  async function setBack(count: number, change: (directory: string) => unknown) {
+    const directory = temporaryDirectory();
+    const first = await open(directory);
+    await first.store.log.append(idsBatch(Array.from({ length: count }, (_, i) => `m${i}`)));
+    for (const id of ["dst_1", "dst_2"]) {
+      await first.store.consumers.open(id, BEFORE_FIRST);
+      await first.store.consumers.requeue(
+        id,
+        Array.from({ length: count }, (_, i) => retryOf(i)),
+      );
+    }
+    await first.store.close();
+    change(directory);
+    const clock = manualClock({ startMs: RECEIVED_AT_MS - 24 * HOUR_MS });
+    const again = await open(directory, { clock });
+    return { directory, ...again, clock };
+  }
+
+  /** When the retries are due that can be read, from the time at which the store was opened again. */
+  function dueTimes(directory: string): number[] {
+    const database = new DatabaseSync(join(directory, DATABASE_FILE));
+    const rows = database
+      .prepare("SELECT due_ms FROM retries NOT INDEXED ORDER BY consumer DESC, offset DESC")
+      .iterate();
+    const times: number[] = [];
+    try {
+      for (const { due_ms: dueMs } of rows) times.push(Number(dueMs) - (RECEIVED_AT_MS - 24 * HOUR_MS));
+    } catch {
+      // Those before it are gone.
+    }
+    database.close();
+    return times;
+  }
+
+  it("moves a retry whose URLs cannot be read", async () => {
+    const { directory, store, clock, told } = await setBack(
+      3,
+      sql("UPDATE retries SET urls = '{' WHERE offset = 1 AND consumer = 1"),
+    );
+    await store.consumers.resumeRetries(clock.monotonic());
+    await store.close();
+    expect(dueTimes(directory)).toEqual(Array(6).fill(HOUR_MS));
+    expect(told).toEqual([expect.stringContaining("the retry of the message 1")]);
+  });
+
+  it("moves those behind a page that cannot be read", async () => {
+    const { directory, store, clock, told } = await setBack(2_000, (folder) => zeroPages(folder, "retries"));
+    await store.consumers.resumeRetries(clock.monotonic());
+    await store.close();
+    const times = dueTimes(directory);
+    expect(times.length).toBeGreaterThan(3_000);
+    // To write the one next to the page SQLite needs the page.
+    expect(times.filter((dueMs) => dueMs !== HOUR_MS).length).toBeLessThan(3);
+    expect(told).toEqual(expect.arrayContaining([expect.stringContaining("retries are damaged")]));
+  });
+
+  it("moves those that are not in a page of the index that cannot be read", async () => {
+    const { directory, store, clock, told } = await setBack(2_000, (folder) =>
+      zeroPages(folder, "retries_by_due"),
+    );
+    await store.consumers.resumeRetries(clock.monotonic());
+    await store.close();
+    const times = dueTimes(directory);
+    expect(times).toHaveLength(4_000);
+    expect(times.filter((dueMs) => dueMs === HOUR_MS).length).toBeGreaterThan(20);
+    expect(told).toEqual(expect.arrayContaining([expect.stringContaining("retries are damaged")]));
+  });
+
+  it("lets a collector start, whatever of them is damaged", async () => {
+    const { directory, store } = await setBack(300, (folder) => {
+      for (const name of ["retries", "retries_by_due"]) zeroPages(folder, name);
+    });
+    await store.close();
+    const lines: { [field: string]: unknown }[] = [];
+    const collector = await startCollector({
+      mode: "production",
+      host: "127.0.0.1",
+      port: 0,
+      dataDirectory: directory,
+      logger: createLogger({ level: "warn", write: (line) => lines.push(JSON.parse(line)) }),
+    });
+    await collector.close(0);
+    expect(JSON.stringify(lines)).toContain("retries are damaged");
+  });
+});
+
+it("does the rest of its upkeep although refused messages cannot be read", async () => {
+  const directory = temporaryDirectory();
+  const first = await open(directory, { dedupeWindowMs: HOUR_MS });
+  for (let i = 0; i < 40; i++)
+    await first.store.log.append(idsBatch([`m${i}`], { receivedAtMs: RECEIVED_AT_MS + i }));
+  const excerpt = "x".repeat(1_000);
+  for (let i = 0; i < 20; i++)
+    first.store.rejections.add([{ sourceId: "src_1", receivedAtMs: RECEIVED_AT_MS, issues: [], excerpt }]);
+  for (let turn = 0; turn < 60; turn++) await first.store.config.put("nothing", "n", turn);
+  await first.store.close();
+  zeroPages(directory, "rejections");
+  sql("DELETE FROM meta WHERE name = 'trusted_ms'", 0)(directory);
+
+  const clock = manualClock({ startMs: RECEIVED_AT_MS });
+  const { store, told } = await open(directory, {
+    clock,
+    dedupeWindowMs: HOUR_MS,
+    retention: { maxAgeMs: 2 * HOUR_MS },
+  });
+  clock.elapse(3 * HOUR_MS);
+  for (let i = 0; i < 10; i++) {
+    await clock.advance(10_000);
+    for (let turn = 0; turn < 10; turn++) await store.config.put("nothing", "n", turn);
+  }
+  expect(store.stats().messages).toBeLessThan(40);
+  await store.close();
+  const database = new DatabaseSync(join(directory, DATABASE_FILE));
+  const numberOf = (query: string) => Object.values(database.prepare(query).get() ?? {})[0];
+  // The newest of the sealed segments stays.
+  expect(numberOf("SELECT count(*) FROM segments")).toBe(1);
+  expect(numberOf("SELECT value FROM meta WHERE name = 'trusted_ms'")).toBeGreaterThan(RECEIVED_AT_MS);
+  database.close();
+  expect(told).toEqual([expect.stringContaining("malformed")]);
 });

@@ -36,6 +36,7 @@ test("a segment that is gone leaves nothing in memory, where no message comes to
   const retention = new Retention(database, options, segments, consumers);
   const retain = (nowMs: number): void => {
     retention.mark(nowMs);
+    retention.committed();
     while (segments.hasWork) segments.workNext();
     while (retention.hasWork) retention.workNext();
   };

@@ -109,7 +109,7 @@ export async function openSqliteStore({
   };
 }
 
-/** Asks the worker from time to time to let go what retention does not keep. Returns the function that ends it. */
+/** Asks the worker from time to time to look after the store, and to let go what retention does not keep. Returns the function that ends it. */
 function retainFromTimeToTime(
   connection: () => Connection,
   clock: Clock,
@@ -119,10 +119,15 @@ function retainFromTimeToTime(
   const wait = (): void => {
     cancel = clock.after(RETAIN_EVERY_MS, () => {
       wait();
-      connection()
-        .ask("retain", { nowMs: trustedNow(), monotonicMs: clock.monotonic() })
-        // While the store is unavailable nothing is dropped; the next time will do.
-        .catch(() => {});
+      const nowMs = trustedNow();
+      // Calls of their own: where one meets damaged data, the others go on.
+      const asked = [
+        connection().ask("expireRejections", { nowMs }),
+        connection().ask("rest", { nowMs, monotonicMs: clock.monotonic() }),
+        connection().ask("retain", { nowMs }),
+      ];
+      // While the store is unavailable nothing is dropped; the next time will do.
+      for (const call of asked) call.catch(() => {});
     });
   };
   wait();

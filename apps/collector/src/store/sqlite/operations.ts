@@ -42,6 +42,8 @@ export type OperationName = keyof Operations;
 export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
   "append",
   "retain",
+  "expireRejections",
+  "rest",
   "resumeRetries",
   "openConsumer",
   "settle",
@@ -60,7 +62,11 @@ export const MAINTENANCE: ReadonlySet<OperationName> = new Set<OperationName>(["
 
 export interface LogOperations {
   /** Marks what retention lets go; what is marked is dropped in the background. `nowMs`: trusted time. */
-  retain: { request: { nowMs: number; monotonicMs: number }; answer: undefined };
+  retain: { request: { nowMs: number }; answer: undefined };
+  /** Removes refused messages that are past the age limit. `nowMs`: trusted time. */
+  expireRejections: { request: { nowMs: number }; answer: undefined };
+  /** Remembers how late it is, or empties the write-ahead log where nothing was written since the last time. `nowMs`: trusted time. */
+  rest: { request: { nowMs: number; monotonicMs: number }; answer: undefined };
   append: { request: AppendRequest & { readonly trustedMs: number }; answer: AppendAnswer };
   readLog: { request: { after: number; messages: number; bytes: number }; answer: ReadAnswer };
   findInLog: { request: FindRequest; answer: FindAnswer };

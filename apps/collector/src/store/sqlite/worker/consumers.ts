@@ -94,12 +94,12 @@ export class ConsumerTables {
     this.#load();
   }
 
-  #add(no: number, id: string, cursor: number): Consumer {
+  #add(no: number, id: string, cursor: number, { isNew = false } = {}): Consumer {
     const consumer: Consumer = {
       no,
       id,
       cursor,
-      retries: new RetryQueue(this.#retries, no),
+      retries: new RetryQueue(this.#retries, no, { isNew }),
       outcomes: new ChunkWriter(STREAM.outcomes, this.strings),
       attempts: new ChunkWriter(STREAM.attempts, this.strings),
     };
@@ -129,7 +129,7 @@ export class ConsumerTables {
     let consumer = this.#consumers.get(consumerId);
     if (consumer === undefined) {
       const no = Number(this.#insert.run(consumerId, startAfter).lastInsertRowid);
-      consumer = this.#add(no, consumerId, startAfter);
+      consumer = this.#add(no, consumerId, startAfter, { isNew: true });
     }
     const { cursor, retries } = consumer;
     return { cursor: cursor as Offset, settledAhead: ahead as readonly Offset[], retries: retries.count };

@@ -6,7 +6,7 @@ import type { Log } from "./log.js";
 import type { MessageSearch } from "./message-search.js";
 import type { Rejections } from "./rejections.js";
 import type { Retention } from "./retention.js";
-import type { RetryClock } from "./retry-clock.js";
+import type { Resumption, RetryClock } from "./retry-clock.js";
 import type { Segments } from "./segments.js";
 import type { Usage } from "./usage.js";
 
@@ -35,17 +35,27 @@ export interface Prepared {
   settle: readonly (number | undefined)[];
   /** Messages beyond the cursor that were settled. */
   openConsumer: readonly number[];
+  /** The retries that are moved. */
+  resumeRetries: Resumption;
+  /** Whether the clock's reading is to be remembered for retries. */
+  rest: boolean;
 }
 
 export type Preparers = {
   readonly [K in keyof Prepared]: (request: Operations[K]["request"]) => Prepared[K];
 };
 
-export function preparers(log: Log, consumers: ConsumerTables): Preparers {
+export function preparers({
+  log,
+  consumers,
+  retryClock,
+}: Pick<Tables, "log" | "consumers" | "retryClock">): Preparers {
   return {
     append: (request) => log.knownIn(request),
     settle: (request) => consumers.sourcesOf(request),
     openConsumer: ({ consumerId }) => consumers.settledAhead(consumerId),
+    resumeRetries: ({ nowMs }) => retryClock.resumption(nowMs),
+    rest: ({ monotonicMs }) => retryClock.shallNote(monotonicMs),
   };
 }
 
@@ -72,18 +82,24 @@ export function handlers(tables: Tables): Handlers {
   } = tables;
   return {
     append: (request, known) => log.append(request, known),
-    retain: ({ nowMs, monotonicMs }) => {
+    retain: ({ nowMs }) => {
       retention.mark(nowMs);
+      return undefined;
+    },
+    expireRejections: ({ nowMs }) => {
       rejections.expire(nowMs);
-      retryClock.note(monotonicMs);
+      return undefined;
+    },
+    rest: ({ nowMs, monotonicMs }, shallNote) => {
+      if (shallNote) retryClock.note(monotonicMs);
       tables.rest(nowMs);
       return undefined;
     },
     readLog: (request) => log.read(request),
     findInLog: (request) => search.find(request),
 
-    resumeRetries: ({ nowMs }) => {
-      retryClock.resume(nowMs);
+    resumeRetries: ({ nowMs }, resumption) => {
+      retryClock.resume(nowMs, resumption);
       return undefined;
     },
     openConsumer: (request, ahead) => consumers.open(request, ahead),

@@ -81,7 +81,8 @@ export class OpenStore {
       this.#retention = new Retention(database, options, this.#segments, this.#consumers);
       this.#background = backgroundWork(this.#segments, this.#retention, this.#consumers);
       const deliveries = new DeliveryList(database, this.#consumers);
-      this.#preparers = preparers(this.#log, this.#consumers);
+      const retryClock = new RetryClock(database, damaged);
+      this.#preparers = preparers({ log: this.#log, consumers: this.#consumers, retryClock });
       this.#handlers = handlers({
         log: this.#log,
         segments: this.#segments,
@@ -92,7 +93,7 @@ export class OpenStore {
         rejections: new Rejections(database, options, damaged),
         retention: this.#retention,
         usage: this.#usage,
-        retryClock: new RetryClock(database),
+        retryClock,
         rest: (nowMs) => this.#rest(nowMs),
       });
       this.checkpoint();
@@ -160,6 +161,7 @@ export class OpenStore {
       if (met === undefined) {
         this.#usage.flush();
         this.database.exec("COMMIT");
+        this.#retention.committed();
         this.#walBytes += bytes;
         for (const [call, refusal] of refused) answers.push({ kind: "refused", call, refusal });
         return answers;
@@ -343,7 +345,7 @@ interface DamageMet {
   readonly error: unknown;
 }
 
-/** What can be run again comes first; what retention marks in memory, and what is appended, cannot. */
+/** What can be run again comes first; what is appended cannot. What is marked stays marked only where nothing is undone after it. */
 function byTurn(a: PreparedCall, b: PreparedCall): number {
   const turnOf = ({ call: { operation } }: PreparedCall): number =>
     operation === "append" ? 2 : operation === "retain" ? 1 : 0;

@@ -39,6 +39,10 @@ export class Retention {
   readonly #pageBytes: number;
   heldBack: HeldBack | undefined;
   #hasPagesToGive = false;
+  /** Marked, but not committed yet. */
+  #marked: readonly SealedSegment[] = [];
+  /** Dropped segments whose dedupe window is over: their marks are to go. */
+  #expired: readonly SealedSegment[] = [];
   /** What the step under way works on. */
   #current = "";
   /** What met damaged data, and is left alone until the next `mark`. */
@@ -79,21 +83,27 @@ export class Retention {
     return pages * this.#pageBytes - this.#bytesFree();
   }
 
-  /** Marks what is to go now. Within a transaction. */
+  /** Marks what is to go now; it goes once that is `committed`. Within a transaction. */
   mark(nowMs: number): void {
     const { dedupeWindowMs } = this.#options;
+    this.#marked = [];
     this.#segments.sealOverdue(nowMs);
     this.#left.clear();
     const dropped = this.#chooseDropped(nowMs);
     for (const segment of dropped) this.#setState.run(SEGMENT_STATE.dropping, segment.no);
-    for (const segment of dropped) segment.state = SEGMENT_STATE.dropping;
+    this.#marked = dropped;
     const { sealed } = this.#segments;
     // The newest stays: the next offset is told by it.
-    const expired = sealed
+    this.#expired = sealed
       .slice(0, -1)
       .filter(({ state, maxMs }) => state === SEGMENT_STATE.marks && maxMs + dedupeWindowMs <= nowMs);
-    for (const segment of expired) this.#segments.dropMarks(segment);
     this.#hasPagesToGive = this.#bytesFree() > 2 * this.#options.tuning.segmentBytes;
+  }
+
+  /** After the commit of what was marked: nobody sees those messages any more. */
+  committed(): void {
+    for (const segment of this.#marked) segment.state = SEGMENT_STATE.dropping;
+    this.#marked = [];
   }
 
   /** The whole segments, from the oldest, that are past an age or too much, and that no consumer needs. */
@@ -124,7 +134,11 @@ export class Retention {
   }
 
   get hasWork(): boolean {
-    return this.#hasPagesToGive || this.#dropping !== undefined;
+    return this.#hasPagesToGive || this.#dropping !== undefined || this.#nextExpired !== undefined;
+  }
+
+  get #nextExpired(): SealedSegment | undefined {
+    return this.#expired.find(({ no }) => !this.#left.has(marksOf(no)));
   }
 
   get #dropping(): SealedSegment | undefined {
@@ -142,13 +156,22 @@ export class Retention {
   /** One step; tells about how many bytes it has written. Within a transaction. */
   workNext(): number {
     const segment = this.#dropping;
+    const expired = this.#nextExpired;
     if (segment !== undefined) this.#emptyNext(segment);
+    else if (expired !== undefined) this.#dropMarks(expired);
     else {
       this.#current = PAGES;
       this.#database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
       this.#hasPagesToGive = this.#bytesFree() > this.#options.tuning.segmentBytes;
     }
     return STEP_BYTES;
+  }
+
+  #dropMarks(segment: SealedSegment): void {
+    this.#current = marksOf(segment.no);
+    this.#segments.dropMarks(segment);
+    this.#expired = this.#expired.filter((other) => other !== segment);
+    this.#hasPagesToGive = this.#bytesFree() > 2 * this.#options.tuning.segmentBytes;
   }
 
   #emptyNext(segment: SealedSegment): void {
@@ -158,8 +181,8 @@ export class Retention {
     for (const consumer of this.#consumers.all) if (this.#dropOutcomes(consumer, end)) return;
     this.#current = rowsOf(no);
     this.#segments.sidecars.dropAllButMarks(no);
-    segment.state = SEGMENT_STATE.marks;
     this.#setState.run(SEGMENT_STATE.marks, no);
+    segment.state = SEGMENT_STATE.marks;
     this.#hasPagesToGive = this.#bytesFree() > 2 * this.#options.tuning.segmentBytes;
   }
 
@@ -185,6 +208,10 @@ export class Retention {
 type Changes = ReturnType<StatementSync["run"]>;
 
 const PAGES = "free pages";
+
+function marksOf(segmentNo: number): string {
+  return `dedupe marks of segment ${segmentNo}`;
+}
 
 function rowsOf(segmentNo: number): string {
   return `rows of segment ${segmentNo}`;

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Offset, Retry } from "../../store.js";
 import { DamagedData, isDamage, reading } from "./damage.js";
+import { type RetryUrls, readRetryUrls } from "./retry-urls.js";
 
 interface RetryRow {
   readonly offset: number;
@@ -60,10 +61,11 @@ export class RetryQueue {
   /** Until when a retry is leased, by offset. Not kept over a restart. */
   readonly #leases = new Map<number, number>();
 
-  constructor(table: RetryTable, consumerNo: number) {
+  /** A new consumer's are not counted: that is within its transaction, where nothing can be written once damage was met. */
+  constructor(table: RetryTable, consumerNo: number, { isNew }: { readonly isNew: boolean }) {
     this.#table = table;
     this.#consumerNo = consumerNo;
-    this.recount();
+    if (!isNew) this.recount();
   }
 
   /** After changes were undone. */
@@ -172,11 +174,12 @@ export class RetryQueue {
   }
 
   /** Where it cannot be read which URLs have the message, each gets it, once more maybe. */
-  #urlsOf({ urls, offset }: RetryRow): Pick<Retry, "doneUrls" | "failedUrls" | "urls"> {
+  #urlsOf({ urls, offset }: RetryRow): RetryUrls {
     try {
-      return JSON.parse(urls) as Pick<Retry, "doneUrls" | "failedUrls" | "urls">;
+      return readRetryUrls(urls, offset);
     } catch (error) {
-      this.#table.damaged(new DamagedData(`the URLs of the retry of the message ${offset}`, error));
+      if (!isDamage(error)) throw error;
+      this.#table.damaged(error);
       return { doneUrls: [] };
     }
   }
