@@ -16,15 +16,21 @@ export function failedAgain(before: LastTried, atMs: number, error: string): Las
 /** Deliveries of each state that are looked at: they are listed by their messages, and an older one may have ended later. */
 const MOST_LOOKED_AT = 20;
 
-/** What the store knows of the time before `beforeMs`: what a collector remembered ended with its process. */
+/**
+ * What the store knows of the time before a moment: what a collector remembered ended with its process. The moment is told as wall time,
+ * `ended` as the clock was set at it, by which deliveries are dated that have ended; `pending` as the clock is set now.
+ */
 export async function lastTriedBefore(
   { consumers }: Pick<Store, "consumers">,
   consumerId: string,
-  beforeMs: number,
+  beforeMs: { readonly ended: number; readonly pending: number },
 ): Promise<LastTried> {
   const lists = await Promise.all(
     (["delivered", "failed", "pending"] as const).map((state) =>
-      consumers.list({ consumerId, state, toMs: beforeMs }, { limit: MOST_LOOKED_AT }),
+      consumers.list(
+        { consumerId, state, toMs: state === "pending" ? beforeMs.pending : beforeMs.ended },
+        { limit: MOST_LOOKED_AT },
+      ),
     ),
   );
   const last = lastOf(lists.flatMap(({ items }) => items));

@@ -176,14 +176,15 @@ class DestinationDelivery {
   /** The order for which it is known who waits in the retry queue. */
   #recalledFor: Flow["order"] | undefined;
   #recalling: Promise<void> = Promise.resolve();
-  readonly #openedAtMs: number;
+  /** When it was opened, in wall time and as a monotonic reading. */
+  readonly #opened: { readonly atMs: number; readonly monotonicMs: number };
   #triedBefore: Promise<LastTried> | undefined;
 
   constructor(id: string, document: DestinationDocument, stage: Stage) {
     this.#id = id;
     this.#document = document;
     this.#stage = stage;
-    this.#openedAtMs = stage.clock.now();
+    this.#opened = { atMs: stage.clock.now(), monotonicMs: stage.clock.monotonic() };
   }
 
   /** Opens its consumer, then the destination itself. While the store fails it is tried again. */
@@ -270,8 +271,9 @@ class DestinationDelivery {
   async #judgedBy(lastTried: LastTried): Promise<LastTried> {
     if (this.#cannotOpen !== undefined) return { kind: "failed", ...this.#cannotOpen };
     if (lastTried.kind === "delivered") return lastTried;
-    const { store } = this.#stage;
-    this.#triedBefore ??= lastTriedBefore(store, this.#id, this.#openedAtMs).catch((error: unknown) => {
+    const { store, clock } = this.#stage;
+    const openedAtMs = { ended: this.#opened.atMs, pending: wallTimeAt(this.#opened.monotonicMs, clock) };
+    this.#triedBefore ??= lastTriedBefore(store, this.#id, openedAtMs).catch((error: unknown) => {
       this.#triedBefore = undefined;
       throw error;
     });

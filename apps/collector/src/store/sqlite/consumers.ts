@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/resilience";
-import { inWallTime } from "../in-wall-time.js";
+import { inWallTime, monotonicBounds } from "../in-wall-time.js";
 import { readCursor, writeCursor } from "../page-cursor.js";
 import type { Consumers, Delivery } from "../store.js";
 import type { Connection } from "./connection.js";
@@ -36,12 +36,14 @@ export function sqliteConsumers(connection: () => Connection, clock: Clock): Con
 
     async list(query, page) {
       const items: Delivery[] = [];
+      const pendingBounds = monotonicBounds(query, clock);
       let place: { position: number; tie: string } | undefined = readCursor(page.cursor);
       while (place !== undefined) {
         // One more than a page: it tells whether there is a next one.
         const limit: number = page.limit + 1 - items.length;
         const answer: DeliveryListAnswer = await connection().ask("listDeliveries", {
           query,
+          pendingBounds,
           ...place,
           limit,
         });

@@ -117,6 +117,8 @@ export interface ConsumerOperations {
 
 export interface DeliveryListRequest {
   readonly query: DeliveryQuery;
+  /** The query's bounds for pending deliveries, whose times are monotonic readings. */
+  readonly pendingBounds: Pick<DeliveryQuery, "fromMs" | "toMs">;
   /** The place that was given last. */
   readonly position: number;
   readonly tie: string;

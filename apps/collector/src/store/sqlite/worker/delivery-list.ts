@@ -17,13 +17,14 @@ export class DeliveryList {
     this.#tables = tables;
   }
 
-  list({ query, position, tie, limit }: DeliveryListRequest): DeliveryListAnswer {
+  list({ query, pendingBounds, position, tie, limit }: DeliveryListRequest): DeliveryListAnswer {
     const consumers = [...this.#tables.all]
       .filter(({ id }) => query.consumerId === undefined || query.consumerId === id)
       .sort((a, b) => (a.id < b.id ? -1 : 1));
     // Each consumer's first chunk and row are read to know whose turn it is.
     const budget = { steps: STEPS_AT_ONCE + 2 * consumers.length };
     const from = Math.min(position, Number.MAX_SAFE_INTEGER);
+    const pendingQuery = { ...query, ...pendingBounds };
     const found: Delivery[] = [];
     const streams = consumers.map((consumer) => ({
       consumer,
@@ -54,7 +55,8 @@ export class DeliveryList {
         isBegun = true;
         const delivery = this.#tables.delivery(consumer, offset);
         budget.steps -= 1;
-        if (delivery === undefined || !matches(delivery, query)) continue;
+        if (delivery === undefined) continue;
+        if (!matches(delivery, delivery.state === "pending" ? pendingQuery : query)) continue;
         found.push(delivery);
         if (found.length >= limit) return { items: found, resumeAt: done };
       }
