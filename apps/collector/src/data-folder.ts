@@ -33,7 +33,7 @@ export async function makeOwnerOnly(folder: string): Promise<string[]> {
   if (process.platform === "win32") return [];
   const mended: string[] = [];
   const visit = async (directory: string): Promise<void> => {
-    for (const name of (await readdir(directory)).sort()) {
+    for (const name of (await namesIn(directory)).sort()) {
       const path = join(directory, name);
       // Another process may remove a draft meanwhile.
       const found = await lstat(path).catch(() => undefined);
@@ -46,6 +46,18 @@ export async function makeOwnerOnly(folder: string): Promise<string[]> {
   };
   await visit(folder);
   return mended;
+}
+
+/** None where another user keeps the folder to themselves: that one decides who reads it. */
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Another process may remove it meanwhile.
+    if (code === "EACCES" || code === "EPERM" || code === "ENOENT") return [];
+    throw error;
+  }
 }
 
 /** False where the file is another user's: that one decides who reads it. */

@@ -1,6 +1,9 @@
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeDataFolder } from "../src/data-folder.js";
 
@@ -30,3 +33,25 @@ test("says that it is a file, or stands below one", async () => {
 test.runIf(process.platform === "linux")("ends where nothing can be made", async () => {
   await expect(makeDataFolder("/proc/nope")).rejects.toThrow("nothing can be made in the folder above it");
 });
+
+test.skipIf(process.platform === "win32")(
+  "leaves a folder alone that another user keeps to themselves",
+  async () => {
+    const folder = join(root, "shared");
+    await mkdir(join(folder, "exports", "other"), { recursive: true });
+    await writeFile(join(folder, "exports", "zz.jsonl"), "", { mode: 0o600 });
+    await chmod(join(folder, "exports", "other"), 0o000);
+    await Promise.all([root, folder, join(folder, "exports")].map((path) => chmod(path, 0o755)));
+    // Root may read every folder: the process becomes somebody else.
+    const program = `
+    const { makeOwnerOnly } = await import(${JSON.stringify(new URL("../src/data-folder.ts", import.meta.url).href)});
+    if (process.getuid() === 0) process.setuid(65534);
+    console.log(JSON.stringify(await makeOwnerOnly(process.argv[1])));
+  `;
+    const loader = fileURLToPath(new URL("crash/source-loader.mjs", import.meta.url));
+    const flags = ["--import", loader, "--input-type=module", "--eval", program, folder];
+    const { stdout } = await promisify(execFile)(process.execPath, flags);
+    expect(JSON.parse(stdout)).toEqual(process.getuid?.() === 0 ? [] : ["exports"]);
+  },
+  60_000,
+);
