@@ -124,18 +124,29 @@ describe("a folder whose database is empty or missing", { timeout: 120_000 }, ()
 
   it.each([
     ["empty, beside a secret key", "sluice.db is empty", "secret.key", true],
-    ["missing, beside a secret key", "sluice.db is missing", "secret.key", false],
+    ["missing, beside a secret key and a token", "sluice.db is missing", "admin-token, secret.key", false],
     ["empty, beside profiles", "sluice.db is empty", "profiles.db", true],
     ["missing, beside a write-ahead log", "sluice.db is missing", "sluice.db-wal", false],
     ["missing, beside a damaged database", "sluice.db is missing", "sluice.db.damaged-1", false],
-  ])("is not begun anew: %s", async (_case, state, sign, isThere) => {
+  ])("is not begun anew: %s", async (_case, state, signs, isThere) => {
     const directory = temporaryDirectory();
     if (isThere) writeFileSync(join(directory, "sluice.db"), "");
-    writeFileSync(join(directory, sign), "something");
+    for (const sign of signs.split(", ")) writeFileSync(join(directory, sign), "something");
     const refused = await open(directory).catch((error: Error) => error.message);
-    expect(refused).toContain(`${join(directory, state)}, but the folder had one before (it has ${sign})`);
+    expect(refused).toContain(`${join(directory, state)}, but the folder had one before (it has ${signs})`);
     expect(refused).toContain("Restore it from a backup; to begin anew instead, move the whole folder away");
-    expect(readdirSync(directory).sort()).toEqual([...(isThere ? ["sluice.db"] : []), sign].sort());
+    expect(readdirSync(directory).sort()).toEqual(
+      [...(isThere ? ["sluice.db"] : []), ...signs.split(", ")].sort(),
+    );
+  });
+
+  it("is begun where only a secret key was put into it", async () => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, "secret.key"), "something");
+    await (await open(directory)).close();
+    // From now on it is beside a database.
+    writeFileSync(join(directory, "sluice.db"), "");
+    await expect(open(directory)).rejects.toThrow("(it has secret.key)");
   });
 
   it("is begun anew where nothing shows that there was another", async () => {

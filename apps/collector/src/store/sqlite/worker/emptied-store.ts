@@ -2,15 +2,10 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_FILE } from "./database-name.js";
 
+/** An operator may put it into a new folder: alone it says something only where the database is there and empty. */
+const SECRET_KEY = "secret.key";
 /** Files that a collector makes after its database, or beside one that was damaged. */
-const SIGNS = [
-  "secret.key",
-  "profiles.db",
-  "dev.json",
-  "admin-token",
-  "listening.json",
-  "damaged-rows.jsonl",
-];
+const SIGNS = ["profiles.db", "dev.json", "admin-token", "listening.json", "damaged-rows.jsonl"];
 
 /**
  * What shows that a folder had messages although its database is missing or empty: the names of files. Empty where the
@@ -22,8 +17,19 @@ export function signsOfEmptiedStore(directory: string): string[] {
   const others = existsSync(directory) ? readdirSync(directory) : [];
   const signs = others.filter((name) => SIGNS.includes(name) || name.startsWith(`${DATABASE_FILE}.damaged`));
   if (sizeOf(`${file}-wal`) > 0) signs.push(`${DATABASE_FILE}-wal`);
-  if (others.includes("exports") && readdirSync(join(directory, "exports")).length > 0) signs.push("exports");
+  if (others.includes("exports") && hasFiles(join(directory, "exports"))) signs.push("exports");
+  if (others.includes(SECRET_KEY) && (signs.length > 0 || others.includes(DATABASE_FILE)))
+    signs.push(SECRET_KEY);
   return signs.sort();
+}
+
+/** False where it cannot be read: it is another user's. */
+function hasFiles(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function sizeOf(file: string): number {
