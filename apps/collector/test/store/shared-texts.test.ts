@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { ByteWriter } from "../../src/store/sqlite/bytes.js";
 import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
+import { STREAM } from "../../src/store/sqlite/worker/chunks.js";
 import { DATABASE_FILE } from "../../src/store/sqlite/worker/database.js";
 import { type Attempt, BEFORE_FIRST, type Offset, type Store } from "../../src/store/store.js";
 import { batchOf } from "./batches.js";
@@ -165,6 +166,16 @@ async function made(directory: string): Promise<Attempt[]> {
   return attempts;
 }
 
+/** An attempt of its chunk's first message, as an older version wrote it: the answer is a number of the table of texts. */
+function attemptWithAnswer(urlNo: number, answerNo: number): Uint8Array {
+  const data = new ByteWriter();
+  data.byte(1 << 5); // Only a response.
+  for (const number of [2, 1_000, urlNo, answerNo]) data.varint(number);
+  data.signed(0);
+  data.signed(7);
+  return data.view();
+}
+
 describe("a folder in which an older version", () => {
   it("overwrote a set of headers that many attempts share works without being repaired", async () => {
     const directory = temporaryDirectory();
@@ -191,6 +202,30 @@ describe("a folder in which an older version", () => {
     expect(store.health()).toEqual({ kind: "ready" });
   });
 
+  it("kept an answer that a late attempt refers to keeps it, though the run before it is damaged", async () => {
+    const directory = temporaryDirectory();
+    await made(directory);
+    const answer = "ann-4711 and bob";
+    onDatabase(directory, (database) => {
+      const { no: urlNo } = database.prepare("SELECT no FROM strings WHERE text LIKE 'https:%'").get() as {
+        no: number;
+      };
+      database.exec("DELETE FROM chunks");
+      database.prepare("INSERT INTO strings (no, text) VALUES (501, ?)").run(answer);
+      const put = database.prepare(
+        "INSERT INTO chunks (consumer, stream, base, min, max, mask, data) VALUES (1, ?, ?, ?, ?, 1, ?)",
+      );
+      put.run(STREAM.outcomes, 1, 1, 1, new Uint8Array(9).fill(255));
+      put.run(STREAM.attempts, 0, 0, 0, attemptWithAnswer(urlNo, 501));
+      database
+        .prepare("INSERT INTO late_attempts (consumer, offset, data) VALUES (1, 1, ?)")
+        .run(attemptWithAnswer(urlNo, 501));
+    });
+    const store = await open(directory);
+    await store.purge({ userId: "ann" });
+    expect(await store.consumers.attemptsOf("dst_1", 1 as Offset)).toMatchObject([{ response: answer }]);
+  });
+
   it("kept what receivers answered among the shared texts loses the purged user's, and no other", async () => {
     const directory = temporaryDirectory();
     await made(directory);
@@ -209,12 +244,7 @@ describe("a folder in which an older version", () => {
         [1, 502],
         [2, 502],
       ] as const) {
-        const data = new ByteWriter();
-        data.byte(1 << 5); // Only a response.
-        for (const number of [2, 1_000, url.no, answer]) data.varint(number);
-        data.signed(0);
-        data.signed(7);
-        put.run(offset, offset, offset, data.view());
+        put.run(offset, offset, offset, attemptWithAnswer(url.no, answer));
       }
     });
     const store = await open(directory);

@@ -71,7 +71,10 @@ export class Chunks {
     );
     // The index alone answers these.
     this.#after = database.prepare("SELECT no FROM chunks WHERE consumer = ? AND stream = 0 AND max > ?");
-    this.#nos = database.prepare("SELECT no FROM chunks INDEXED BY chunks_by_offset");
+    this.#nos = database.prepare(
+      `SELECT consumer, stream, max, no FROM chunks INDEXED BY chunks_by_offset
+       WHERE (consumer, stream, max, no) > (?, ?, ?, ?) ORDER BY consumer, stream, max, no LIMIT ?`,
+    );
     this.#at = database.prepare(`SELECT ${COLUMNS} FROM chunks WHERE no = ?`);
   }
 
@@ -111,9 +114,16 @@ export class Chunks {
     );
   }
 
-  /** Numbers of all chunks, in no order. */
-  nos(): number[] {
-    return this.#nos.all().map(({ no }) => no as number);
+  /** Gives the numbers of all chunks, page by page; none at the end. A chunk that grows meanwhile may be given twice. */
+  numbers(): (most: number) => number[] {
+    let place = [-1, 0, 0, 0];
+    return (most) => {
+      const rows = this.#nos
+        .all(...place, most)
+        .map(({ consumer, stream, max, no }) => [consumer, stream, max, no]);
+      place = (rows.at(-1) ?? place) as number[];
+      return rows.map(([, , , no]) => no as number);
+    };
   }
 
   at(no: number): ChunkRow | undefined {

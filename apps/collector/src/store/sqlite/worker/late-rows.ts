@@ -35,7 +35,10 @@ export class LateRows {
       "SELECT no, offset, data FROM late_attempts WHERE consumer = ? AND offset = ? ORDER BY no",
     );
     this.#attemptAt = database.prepare("SELECT no, offset, data FROM late_attempts WHERE no = ?");
-    this.#attemptNos = database.prepare("SELECT no FROM late_attempts INDEXED BY late_attempts_by_offset");
+    this.#attemptNos = database.prepare(
+      `SELECT consumer, offset, no FROM late_attempts INDEXED BY late_attempts_by_offset
+       WHERE (consumer, offset, no) > (?, ?, ?) ORDER BY consumer, offset, no LIMIT ?`,
+    );
     this.#replaceAttempt = database.prepare("UPDATE late_attempts SET data = ? WHERE no = ?");
   }
 
@@ -77,9 +80,16 @@ export class LateRows {
     return rows.flatMap((row) => this.#read(row));
   }
 
-  /** Numbers of all attempts, in no order. */
-  attemptNos(): number[] {
-    return this.#attemptNos.all().map(({ no }) => no as number);
+  /** Gives the numbers of all attempts, page by page; none at the end. */
+  attemptNumbers(): (most: number) => number[] {
+    let place = [-1, 0, 0];
+    return (most) => {
+      const rows = this.#attemptNos
+        .all(...place, most)
+        .map(({ consumer, offset, no }) => [consumer, offset, no]);
+      place = (rows.at(-1) ?? place) as number[];
+      return rows.map(([, , no]) => no as number);
+    };
   }
 
   /** Throws `DamagedData` where it cannot be read. */

@@ -7,11 +7,19 @@ import type { Strings } from "./strings.js";
 /** Rows that are read in one step: a few milliseconds' worth. */
 const ROWS_AT_ONCE = 200;
 
+interface Kind {
+  /** Gives the numbers of all, page by page. */
+  readonly numbers: (most: number) => number[];
+  readonly read: (no: number, used: Set<number>) => void;
+}
+
 interface Sweep {
   readonly released: readonly number[];
   readonly used: Set<number>;
-  readonly chunks: number[];
-  readonly lateAttempts: number[];
+  /** What is left to be read, one kind after the other. */
+  readonly kinds: Kind[];
+  /** Numbers of the first kind that are read next. */
+  waiting: number[];
 }
 
 /** Deletes the released texts that nothing refers to any more: see `Strings`. To know that, every chunk is read, in steps. */
@@ -34,8 +42,14 @@ export class TextSweep {
     this.#sweep ??= {
       released: [...this.#strings.released],
       used: new Set(),
-      chunks: this.#chunks.nos(),
-      lateAttempts: this.#late.attemptNos(),
+      kinds: [
+        { numbers: this.#chunks.numbers(), read: (no, used) => this.#readChunk(no, used) },
+        {
+          numbers: this.#late.attemptNumbers(),
+          read: (no, used) => this.#note(this.#late.attemptAt(no), used),
+        },
+      ],
+      waiting: [],
     };
     for (let left = ROWS_AT_ONCE; left > 0; left--) {
       if (this.#readNext(this.#sweep)) continue;
@@ -46,12 +60,17 @@ export class TextSweep {
   }
 
   /** False: all were read. */
-  #readNext({ chunks, lateAttempts, used }: Sweep): boolean {
-    const [chunkNo, lateNo] = [chunks.pop(), chunks.length === 0 ? lateAttempts.pop() : undefined];
-    if (chunkNo === undefined && lateNo === undefined) return false;
+  #readNext(sweep: Sweep): boolean {
+    const [kind] = sweep.kinds;
+    if (kind === undefined) return false;
+    if (sweep.waiting.length === 0) sweep.waiting = kind.numbers(ROWS_AT_ONCE);
+    const no = sweep.waiting.shift();
+    if (no === undefined) {
+      sweep.kinds.shift();
+      return true;
+    }
     try {
-      if (chunkNo !== undefined) this.#readChunk(chunkNo, used);
-      if (lateNo !== undefined) this.#note(this.#late.attemptAt(lateNo), used);
+      kind.read(no, sweep.used);
     } catch (error) {
       // What cannot be read shows nobody the texts that it refers to.
       if (!isDamage(error)) throw error;
