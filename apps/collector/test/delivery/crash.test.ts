@@ -8,6 +8,10 @@ import { type CollectorProcess, startCollectorProcess } from "./collector-proces
 import { closeReceivers, type Receiver, startReceiver } from "./receiver.js";
 
 const SECRET = "shared";
+/** Each test starts processes, which takes long on a machine that has other work. */
+const LIMIT_MS = 180_000;
+/** How long a process may take over something that it does at once on an idle machine. */
+const PATIENCE_MS = 60_000;
 const children = new Set<ChildProcess>();
 let folder: string;
 let receiver: Receiver;
@@ -48,9 +52,9 @@ const outcome = async (collector: CollectorProcess, messageId: string): Promise<
   (await collector.api<{ outcomes: Outcome[] }>("GET", `/messages/${messageId}`)).outcomes[0];
 /** Polls: the other process says nothing of its own accord. */
 const untilState = (collector: CollectorProcess, messageId: string, state: string): Promise<unknown> =>
-  vi.waitUntil(async () => (await outcome(collector, messageId))?.state === state, { timeout: 20_000 });
+  vi.waitUntil(async () => (await outcome(collector, messageId))?.state === state, { timeout: PATIENCE_MS });
 
-describe("a collector that is killed", () => {
+describe("a collector that is killed", { timeout: LIMIT_MS }, () => {
   it("delivers what it had answered 200 and not delivered, after its next start", async () => {
     receiver.answer("hang");
     const first = await start();
@@ -73,7 +77,9 @@ describe("a collector that is killed", () => {
     const { writeKey } = await connect(first);
     await first.send(writeKey, [track("m1")]);
     await untilState(first, "m1", "pending");
-    await vi.waitUntil(async () => (await outcome(first, "m1"))?.attempts.length === 1);
+    await vi.waitUntil(async () => (await outcome(first, "m1"))?.attempts.length === 1, {
+      timeout: PATIENCE_MS,
+    });
     const before = await outcome(first, "m1");
     await first.end("SIGKILL");
     const second = await start();
@@ -83,9 +89,7 @@ describe("a collector that is killed", () => {
     await second.end("SIGKILL");
   });
 
-  it("loses nothing and forges nothing over several kills in the middle of its work", {
-    timeout: 60_000,
-  }, async () => {
+  it("loses nothing and forges nothing over several kills in the middle of its work", async () => {
     receiver.answer((request: { messageId: string; attempt: number }) =>
       // A few messages are refused at first: they come back within seconds.
       /b[05]-7$/.test(request.messageId) && request.attempt === 1 ? 503 : 200,
@@ -104,7 +108,7 @@ describe("a collector that is killed", () => {
     }
     const last = await start();
     const arrived = (): Set<string> => new Set(receiver.received.map(({ messageId }) => messageId));
-    await vi.waitUntil(() => arrived().size === answered.length, { timeout: 30_000 });
+    await vi.waitUntil(() => arrived().size === answered.length, { timeout: PATIENCE_MS });
     expect(arrived()).toEqual(new Set(answered));
     for (const { body, headers, messageId } of receiver.received) {
       expect(verify(body, String(headers["x-signature"]), SECRET)).toBe(true);
@@ -115,7 +119,7 @@ describe("a collector that is killed", () => {
   });
 });
 
-describe("a collector that is stopped by SIGTERM", () => {
+describe("a collector that is stopped by SIGTERM", { timeout: LIMIT_MS }, () => {
   it("lets what is under way end, and sends it to nobody again", async () => {
     const first = await start();
     const { writeKey } = await connect(first);
