@@ -392,7 +392,7 @@ describe("a log that is repaired", () => {
     database.close();
     expect(await repairStore({ directory })).toMatchObject({
       rows: 1,
-      damaged: [{ first: 0, end: 4, messages: 4, messageIds: ["a", "b", "c", "d"] }],
+      damaged: [{ first: 0, end: 4, messages: 4, messageIds: ["a", "b", "c", "d"], isKept: true }],
     });
   });
 
@@ -408,7 +408,7 @@ describe("a log that is repaired", () => {
 
   it("changes nothing where all is well, and is refused where there is nothing or a collector runs", async () => {
     const directory = await after(() => {}, { segmentMessages: 4 });
-    expect(await repairStore({ directory })).toEqual({ rows: 12, mended: [], damaged: [] });
+    expect(await repairStore({ directory })).toEqual({ rows: 12, messages: 12, mended: [], damaged: [] });
     expect(readdirSync(directory)).toEqual(["sluice.db"]);
     await expect(repairStore({ directory: join(directory, "other") })).rejects.toMatchObject({
       code: "not_found",

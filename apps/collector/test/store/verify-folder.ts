@@ -32,7 +32,12 @@ export async function verifyRepair(directory: string): Promise<RepairReport> {
   } finally {
     await store.close();
   }
-  expect(await repairStore({ directory })).toEqual({ rows: expect.any(Number), mended: [], damaged: [] });
+  expect(await repairStore({ directory })).toEqual({
+    rows: expect.any(Number),
+    messages: expect.any(Number),
+    mended: [],
+    damaged: [],
+  });
   return report;
 }
 

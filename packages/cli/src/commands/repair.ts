@@ -36,16 +36,21 @@ async function repair(options: RepairOptions, io: Io): Promise<void> {
     if (code === "not_found") throw new CommandFailure("notFound", message);
     throw error;
   });
-  const { rows, mended, damaged, keptIn, lost = [], rebuilt = [], setAside = [] } = report;
+  const { rows, messages: read, mended, damaged, keptIn, lost = [], rebuilt = [], setAside = [] } = report;
   const messages = damaged.reduce((sum, stretch) => sum + stretch.messages, 0);
+  const isKept = damaged.some((stretch) => stretch.isKept);
   if (options.json) await io.out(`${terminalJson({ directory, ...report })}\n`);
   else {
-    await io.out(`read ${plural(rows, "row", "rows")} of ${terminalText(directory)}\n`);
+    await io.out(
+      `read ${plural(rows, "log row", "log rows")} (${plural(read, "message", "messages")}) of ${terminalText(directory)}\n`,
+    );
     for (const { first, end } of mended) {
       await io.out(`offsets ${first} to ${end - 1}: one bit was wrong and is right again, nothing is lost\n`);
     }
-    for (const { first, end, messages: lost } of damaged) {
-      await io.out(`offsets ${first} to ${end - 1}: ${plural(lost, "message", "messages")} lost\n`);
+    for (const { first, end, messages: lost, isKept } of damaged) {
+      const what = `${plural(lost, "message", "messages")} lost`;
+      const nothing = isKept ? "" : `, and nothing of ${lost === 1 ? "it" : "them"} can be read`;
+      await io.out(`offsets ${first} to ${end - 1}: ${what}${nothing}\n`);
     }
     for (const what of lost) await io.out(`lost: ${terminalText(what)}\n`);
     for (const what of rebuilt) await io.out(`rebuilt: ${terminalText(what)}\n`);
@@ -53,7 +58,7 @@ async function repair(options: RepairOptions, io: Io): Promise<void> {
     if (keptIn === undefined) {
       if (lost.length + rebuilt.length + setAside.length === 0) await io.out("nothing is damaged\n");
     } else if (damaged.length === 0) await io.out(`the bytes as they were are in ${terminalText(keptIn)}\n`);
-    else
+    else if (isKept)
       await io.out(
         `their bytes, and the ids of the lost messages that can still be read, are in ${terminalText(keptIn)}\n`,
       );
@@ -62,23 +67,23 @@ async function repair(options: RepairOptions, io: Io): Promise<void> {
     throw new CommandFailure(
       "partly",
       `no message was lost, but ${plural(lost.length, "other thing", "other things")}`,
-      "Look after the disk and its memory: the files were not written so. Then create or set again what is named above.",
+      `${CHECK_HARDWARE} Then create or set again what is named above.`,
     );
   }
   if (damaged.length > 0) {
     throw new CommandFailure(
       "partly",
       `${plural(messages, "message was", "messages were")} lost to ${plural(damaged.length, "damaged place", "damaged places")}`,
-      [
-        "Look after the disk and its memory: the log was not written so.",
-        keptIn === undefined ? "" : ` ${sendAgain(keptIn)}`,
-      ].join(""),
+      `${CHECK_HARDWARE} ${keptIn !== undefined && isKept ? sendAgain(keptIn) : NOTHING_KEPT}`,
     );
   }
 }
 
+const CHECK_HARDWARE = "Check the disk and the memory: what they hold is not what was written.";
+const NOTHING_KEPT = "Nothing can be read of these messages: restore a backup if you need them.";
+
 /** The old ids are known to dedupe, so messages of the kept requests go under new ones. */
 function sendAgain(keptIn: string): string {
   const messages = `jq -r '.text // empty' ${shellWord(keptIn)} | jq -c '(.batch? // [.])[] | del(.messageId)' > again.jsonl`;
-  return `What the requests there still say: ${messages}; look for what is not as it was, and then: npx sluice import again.jsonl`;
+  return `What can be read of the requests: ${messages}; check the file for damaged values, and then: npx sluice import again.jsonl`;
 }

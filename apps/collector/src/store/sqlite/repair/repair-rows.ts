@@ -20,11 +20,15 @@ export interface DamagedStretch extends Stretch {
   readonly messages: number;
   /** Ids of the messages that were in it, as far as its bytes still tell; one of them may be damaged itself. */
   readonly messageIds: readonly string[];
+  /** Whether `keptIn` has any byte of its requests: false where the row is missing, or holds only zeros. */
+  readonly isKept: boolean;
 }
 
 export interface RepairedRows {
   /** Rows of the log that were read. */
   readonly rows: number;
+  /** Messages in those of them that are sound or were mended. */
+  readonly messages: number;
   /** Rows of which one bit was wrong: it has been put right, and nothing of them is lost. */
   readonly mended: readonly Stretch[];
   readonly damaged: readonly DamagedStretch[];
@@ -47,15 +51,24 @@ export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuil
     retention: {},
     tuning: TUNING_DEFAULTS,
   });
-  const { rows, mended, found } = readAll(database, segments);
-  if (mended.length === 0 && found.length === 0) return { rows, mended: [], damaged: [] };
-  const damaged = found.map((stretch) => ({
-    ...stretch,
-    messageIds: readableIds(rowAt(database, stretch.first)),
-  }));
+  const { rows, messages, mended, found } = readAll(database, segments);
+  if (mended.length === 0 && found.length === 0) return { rows, messages, mended: [], damaged: [] };
+  const damaged = found.map((stretch) => {
+    const row = rowAt(database, stretch.first);
+    return {
+      ...stretch,
+      messageIds: readableIds(row),
+      isKept: row?.body.some((byte) => byte !== 0) ?? false,
+    };
+  });
   const lines = [
     ...mended.map((row) => ({ ...stretchOf(row), isMended: true, ...bytesOf(rowAt(database, row.first)) })),
-    ...damaged.map((stretch) => ({ ...stretch, ...bytesOf(rowAt(database, stretch.first), "with text") })),
+    ...damaged.map(({ first, end, messageIds }) => ({
+      first,
+      end,
+      messageIds,
+      ...bytesOf(rowAt(database, first), "with text"),
+    })),
   ];
   keep(keptIn, lines);
   database.exec("BEGIN IMMEDIATE");
@@ -69,11 +82,12 @@ export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuil
     return { ...stretch, messages: isIndexRebuilt ? end - first : forgotten };
   });
   database.exec("COMMIT");
-  return { rows, mended: mended.map(stretchOf), damaged: report, keptIn };
+  return { rows, messages, mended: mended.map(stretchOf), damaged: report, keptIn };
 }
 
 interface Findings {
   readonly rows: number;
+  readonly messages: number;
   /** As they are to be. */
   readonly mended: readonly LogRow[];
   /** What cannot be mended. */
@@ -86,6 +100,7 @@ function readAll(database: DatabaseSync, segments: Segments): Findings {
   /** Where the row begins that is damaged and whose end the next row tells. */
   let damagedFrom: number | undefined;
   let rows = 0;
+  let messages = 0;
   let end = segments.start;
   const statement = database.prepare(
     "SELECT first, meta, body FROM log_rows WHERE first >= ? ORDER BY first",
@@ -102,11 +117,17 @@ function readAll(database: DatabaseSync, segments: Segments): Findings {
       if (mendedRow !== undefined) mended.push(mendedRow);
     }
     damagedFrom = rowEnd === undefined ? row.first : undefined;
+    if (rowEnd !== undefined && !isEmpty(row)) messages += rowEnd - row.first;
     end = rowEnd ?? end;
   }
   const last = damagedFrom ?? end;
   if (last < segments.end) found.push({ first: last, end: segments.end });
-  return { rows, mended, found };
+  return { rows, messages, mended, found };
+}
+
+/** Whether an earlier repair put the row in the place of one that was lost. */
+function isEmpty({ body }: LogRow): boolean {
+  return Buffer.compare(body, NOTHING) === 0;
 }
 
 /** The offset after a row's last message; undefined where the row is damaged. */
