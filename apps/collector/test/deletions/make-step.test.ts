@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { DeletionDocument } from "../../src/deletions/deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "../../src/deletions/make-step.js";
 import type { Identity } from "../../src/messages/identity.js";
-import { idOf } from "../../src/messages/identity.js";
+import { idOf, isUserIdentity } from "../../src/messages/identity.js";
 import { idDigest } from "../../src/store/id-digest.js";
 import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
 import { purgedIdentities } from "../../src/store/purged-messages.js";
@@ -34,7 +34,7 @@ async function open(
     consumers: memory.consumers,
     compact: () => memory.compact(),
     purge: (of: Parameters<typeof memory.purge>[0]) => {
-      for (const identity of purgedIdentities(of)) onPurge(idOf(identity));
+      for (const identity of purgedIdentities(of)) if (isUserIdentity(identity)) onPurge(idOf(identity));
       return memory.purge(of);
     },
   };
