@@ -510,7 +510,8 @@ describe("a destination that cannot be opened", () => {
     await fixture.append([{ messageId: "m1" }]);
     await advanceClock(clock, 1_000);
     expect(webhooks.requests).toHaveLength(0);
-    expect(fixture.log.join("")).toContain("destination cannot be opened");
+    // The start does not wait for it to be opened, which reads a real file.
+    await expect.poll(() => fixture.log.join("")).toContain("destination cannot be opened");
     expect(await fixture.delivery.status(id)).toMatchObject({
       state: "disabled",
       health: "failing",
