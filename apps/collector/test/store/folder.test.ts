@@ -334,7 +334,8 @@ describe("a log that is repaired", () => {
     const directory = await after(damage(first), tuning);
     const report = await repairStore({ directory });
     const messageIds = damage === garble ? [`m${first}`] : [];
-    expect(report.damaged).toEqual([{ first, end: first + 1, messages: 1, messageIds }]);
+    const isKept = damage === garble;
+    expect(report.damaged).toEqual([{ first, end: first + 1, messages: 1, messageIds, isKept }]);
     expect(report.mended).toEqual([]);
     const kept = keptLines(directory);
     expect(kept).toEqual([expect.objectContaining({ first, end: first + 1, messageIds })]);
