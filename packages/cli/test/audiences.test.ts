@@ -160,7 +160,7 @@ describe("profiles and deletions", () => {
     const refused = cli(["deletions", "create", "user-pro"], { env: at.env, stdin: "n\n", canAsk: true });
     expect(await refused.code).toBe(1);
     expect(refused.err()).toMatch(
-      /user-pro +\d+[\s\S]*Remove this for good\? \[y\/N\][\s\S]*Nothing was removed/,
+      /user-pro +\d+[\s\S]*Remove this for good\? \[y\/N\] Nothing was deleted\.\n$/,
     );
     expect((await json(["deletions", "list"])).items).toEqual([]);
     const accepted = cli(["deletions", "create", "nobody", "--json"], {
@@ -176,8 +176,32 @@ describe("profiles and deletions", () => {
     await at.sluice(["profiles", "get", "user-pro"], 5);
     expect((await json(["deletions", "suppressed"])).items).toHaveLength(1);
     await at.sluice(["deletions", "lift", "user-pro"]);
-    const { out } = await at.sluice(["deletions", "create", "nobody", "--yes"]);
+    const { out, err } = await at.sluice(["deletions", "create", "nobody", "--yes"]);
+    expect(err).toContain("nothing is known of nobody");
+    expect((await at.sluice(["deletions", "create", "nobody", "--dry-run"])).out).toContain(
+      "nothing is known of nobody",
+    );
     expect(out).toMatch(/npx sluice deletions get del_\w+\n/);
     expect((await json(["deletions", "suppressed"])).items).toEqual([]);
+  });
+
+  it("tells a user's other user ids from its anonymous ids", async () => {
+    const sent = [
+      ["identify", "--user", "ada-2", "--anonymous", "dev-1"],
+      ["alias", "--user", "ada", "--previous", "ada-2"],
+    ];
+    for (const args of sent) await at.sluice(["send", ...args]);
+    const { out: profile } = await at.sluice(["profiles", "get", "ada"]);
+    expect(profile).toMatch(/also user +ada-2\n/);
+    expect(profile).toMatch(/anonymous +dev-1\n/);
+    const plan = await at.sluice(["deletions", "create", "ada", "--include-aliases", "--dry-run"]);
+    expect(plan.out).toContain("ada: other user ids of the same profile, which go too: ada-2");
+    const planned = (await json(["deletions", "create", "ada", "--include-aliases", "--dry-run"])).users[0];
+    expect(planned).toMatchObject({ anonymousIds: ["dev-1"], aliases: ["ada-2"] });
+    const { id } = await json(["deletions", "create", "ada", "--include-aliases", "--yes"]);
+    let deletion = await json(["deletions", "get", id]);
+    while (deletion.status !== "finished") deletion = await json(["deletions", "get", id]);
+    expect(deletion.receipt.users[0]).toMatchObject({ anonymousIds: 1, aliases: 1, aliasesLeft: 0 });
+    expect((await at.sluice(["deletions", "get", id])).out).toMatch(/DEVICES +ALIASES +ALIASES LEFT/);
   });
 });

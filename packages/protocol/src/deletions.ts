@@ -36,7 +36,7 @@ export interface DeletionPlan {
     readonly retries: number;
     readonly profile: boolean;
     readonly audienceMemberships: number;
-    /** Anonymous ids that are joined to the user: they go too. */
+    /** Anonymous ids that are joined to the user: they go too. An id among `aliases` is not listed again. */
     readonly anonymousIds: readonly string[];
     /** Other user ids of the same profile: they go only with `includeAliases`. */
     readonly aliases: readonly string[];
@@ -55,8 +55,10 @@ export interface DeletionReceipt {
     readonly retries: number;
     readonly profile: boolean;
     readonly audienceMemberships: number;
-    /** Anonymous ids that went with the user. */
+    /** Anonymous ids that went with the user, without those that are user ids of its profile too. */
     readonly anonymousIds: number;
+    /** Other user ids of the same profile that went with the user. Absent where none did. */
+    readonly aliases?: number;
     /** Other user ids of the same profile that stayed. */
     readonly aliasesLeft: number;
   }[];

@@ -6,6 +6,7 @@ import type { IdDigest } from "../store/id-digest.js";
 import type { NewBatch, Purging, Store } from "../store/store.js";
 import type { Suppressions } from "../store/suppressions.js";
 import { type DeletedUser, type DeletionDocument, type Step, usersOf } from "./deletion.js";
+import { devicesOf } from "./devices-of.js";
 import { messagesOf } from "./messages-of.js";
 
 /** What a deletion asks of audiences. */
@@ -107,7 +108,7 @@ async function collect(
   await profiles.counted();
   const { includeAliases = false } = deletion;
   const users: DeletedUser[] = [];
-  const found: Pick<UserReceipt, "messages" | "anonymousIds" | "aliasesLeft">[] = [];
+  const found: Pick<UserReceipt, "messages" | "anonymousIds" | "aliases" | "aliasesLeft">[] = [];
   for (const { identity } of usersOf(deletion)) {
     const { identities, aliases } = await profiles.identitiesOf(identity, includeAliases);
     const sourceIds = new Set<string>();
@@ -121,7 +122,8 @@ async function collect(
     users.push({ identity, identities, aliases, sourceIds: [...sourceIds] });
     found.push({
       messages,
-      anonymousIds: identities.filter((one) => one !== identity && !isUserIdentity(one)).length,
+      anonymousIds: devicesOf(identity, { identities, aliases }).length,
+      ...(includeAliases && aliases.length > 0 ? { aliases: aliases.length } : {}),
       aliasesLeft: includeAliases ? 0 : aliases.length,
     });
   }

@@ -1,6 +1,7 @@
 import type { DeletionPlan } from "@sluice/protocol";
 import { type Identity, idOf, isUserIdentity } from "../messages/identity.js";
 import type { Offset, Store } from "../store/store.js";
+import { devicesOf } from "./devices-of.js";
 import type { DeletionParts } from "./make-step.js";
 import { messagesOf } from "./messages-of.js";
 
@@ -30,7 +31,7 @@ export async function planDeletion(
       messagesBySource: Array.from(bySource, ([sourceId, messages]) => ({ sourceId, messages })),
       profile,
       audienceMemberships,
-      anonymousIds: found.identities.filter((one) => one !== identity && !isUserIdentity(one)).map(idOf),
+      anonymousIds: devicesOf(identity, found),
       aliases,
     });
   }

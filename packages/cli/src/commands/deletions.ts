@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
 import { confirm } from "../confirm.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
-import { CommandFailure } from "../exit-codes.js";
+import { CommandFailure, Finding } from "../exit-codes.js";
 import type { Io } from "../io.js";
 import { readInteger } from "../numbers.js";
 import { plural } from "../plural.js";
@@ -60,8 +60,8 @@ export function deletionsCommand(io: Io): Command {
         if (options.yes !== true) {
           io.err(planTable(await client.deletions.plan(input), io));
           if (!(await confirm("Remove this for good?", io)))
-            throw new CommandFailure("failed", "Nothing was removed");
-        }
+            throw new Finding("failed", "Nothing was deleted.");
+        } else if (options.json !== true) io.err(unknownNotes(await client.deletions.plan(input)));
         const deletion = await client.deletions.create(input);
         await show(io, options.json, deletion, () => {
           const next = `How far it is, and its receipt: npx sluice deletions get ${deletion.id}`;
@@ -142,9 +142,19 @@ export function deletionsCommand(io: Io): Command {
 }
 
 /** What would go, and under each user what belongs to it. */
-function planTable({ users, includeAliases }: DeletionPlan, io: Io): string {
+function planTable(plan: DeletionPlan, io: Io): string {
+  const { users, includeAliases } = plan;
   const rows = table(
-    ["USER", "MESSAGES", "ATTEMPTS", "QUEUED", "PROFILE", "AUDIENCES", "DEVICES", "ALIASES"],
+    [
+      "USER",
+      "MESSAGES",
+      "ATTEMPTS",
+      "QUEUED",
+      "PROFILE",
+      "AUDIENCES",
+      "DEVICES",
+      includeAliases ? "ALIASES" : "ALIASES LEFT",
+    ],
     users.map((user) => [
       user.userId ?? `${user.anonymousId ?? ""} (anonymous)`,
       user.messages,
@@ -167,7 +177,19 @@ function planTable({ users, includeAliases }: DeletionPlan, io: Io): string {
           `${userId}: other user ids of the same profile, which ${includeAliases ? "go too" : "stay without --include-aliases"}: ${aliases.join(", ")}`,
         ]),
   ]);
-  return rows + notes.map((note) => `${terminalText(note)}\n`).join("");
+  return rows + notes.map((note) => `${terminalText(note)}\n`).join("") + unknownNotes(plan);
+}
+
+/** A line for each id of which there is nothing to remove: most often it was mistyped. */
+function unknownNotes({ users }: DeletionPlan): string {
+  return users
+    .filter(
+      ({ messages, profile, anonymousIds, aliases }) =>
+        messages === 0 && !profile && anonymousIds.length + aliases.length === 0,
+    )
+    .map(({ userId, anonymousId = "" }) => terminalText(`nothing is known of ${userId ?? anonymousId}`))
+    .map((note) => `${note}\n`)
+    .join("");
 }
 
 function deletionsTable(deletions: readonly DeletionView[], io: Io): string {
@@ -190,6 +212,7 @@ function receiptTable({ receipt }: DeletionView, io: Io): string {
       "PROFILE",
       "AUDIENCES",
       "DEVICES",
+      "ALIASES",
       "ALIASES LEFT",
     ],
     receipt.users.map((user) => [
@@ -201,6 +224,7 @@ function receiptTable({ receipt }: DeletionView, io: Io): string {
       user.profile ? "removed" : "none",
       user.audienceMemberships,
       user.anonymousIds,
+      user.aliases ?? 0,
       user.aliasesLeft,
     ]),
     io.style.bold,

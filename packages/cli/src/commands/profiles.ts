@@ -22,14 +22,16 @@ export function profilesCommand(io: Io): Command {
             ["WHAT", "VALUE"],
             [
               ["user", profile.userId ?? `anonymous ${profile.anonymousId ?? ""}`],
+              ["also user", others(profile.identities.userIds, profile.userId)],
               [
-                "also",
-                [
-                  ...profile.identities.userIds.filter((id) => id !== profile.userId),
-                  ...profile.identities.anonymousIds.filter(
-                    (id) => profile.userId !== undefined || id !== profile.anonymousId,
+                "anonymous",
+                others(
+                  // An alias joins its previous id as both kinds.
+                  profile.identities.anonymousIds.filter(
+                    (id) => id === profile.userId || !profile.identities.userIds.includes(id),
                   ),
-                ].join(", "),
+                  profile.userId === undefined ? profile.anonymousId : undefined,
+                ),
               ],
               ["first seen", profile.firstSeenAt],
               ["last seen", profile.lastSeenAt],
@@ -55,4 +57,9 @@ export function profilesCommand(io: Io): Command {
     get: "sluice profiles get 42",
   });
   return examples(command, [["What is known of a user", "sluice profiles get user-42"]]);
+}
+
+/** Each id once, without the one that the profile is shown under. */
+function others(ids: readonly string[], shown: string | undefined): string {
+  return [...new Set(ids)].filter((id) => id !== shown).join(", ");
 }

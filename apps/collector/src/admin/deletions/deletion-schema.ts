@@ -40,6 +40,9 @@ export const DeletionSchema = Type.Object({
           profile: Type.Boolean(),
           audienceMemberships: Type.Integer(),
           anonymousIds: Type.Integer({ description: "Anonymous ids that went with the user" }),
+          aliases: Type.Optional(
+            Type.Integer({ description: "Other user ids of the same profile that went with the user" }),
+          ),
           aliasesLeft: Type.Integer({ description: "Other user ids of the same profile, which stayed" }),
         }),
       ),
