@@ -1,7 +1,7 @@
 /** How `sluice` can end; `docs/reference/cli.md` lists them from here. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: "Done" },
-  failed: { code: 1, meaning: "It failed; stderr says why" },
+  failed: { code: 1, meaning: "It failed, or the answer to a question was no; stderr says why" },
   usage: {
     code: 2,
     meaning: "The command, an option, a file or the configuration is not valid; nothing was done",

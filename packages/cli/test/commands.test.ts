@@ -371,6 +371,32 @@ describe("import and export", () => {
     expect(await json(["import", file])).toMatchObject({ accepted: 1, duplicates: 1 });
   });
 
+  it("leaves out what is kept of a suppressed user's messages, and says how many", async () => {
+    await at.sluice(["deletions", "create", "victim", "--suppress", "--yes"]);
+    const { id } = (await json(["deletions", "list"])).items[0];
+    while ((await json(["deletions", "get", id])).status !== "finished");
+    for (const userId of ["victim", "other"])
+      await at.sluice(["send", "track", "--event", "Suppressible", "--user", userId]);
+    const exported = await at.sluice(["export", "type:track", "user:victim"]);
+    expect(exported.out).toBe("");
+    expect(exported.err).toBe("1 message left out: it has no contents, its user is suppressed or deleted\n");
+    const file = join(at.directory, "all.jsonl");
+    const all = await json(["export", "-o", file]);
+    expect(all).toMatchObject({ leftOut: 1 });
+    expect(await json(["import", file])).toMatchObject({ accepted: all.exported, rejected: 0 });
+    const { out } = await at.sluice(["export", "user:victim", "--outcomes"]);
+    expect(JSON.parse(out)).toMatchObject({ message: { userId: "victim" } });
+  });
+
+  it("refuses a table without types at once", async () => {
+    const file = join(at.directory, "typeless.csv");
+    await writeFile(file, "event,userId\nA,1\nB,2\n");
+    const { err } = await at.sluice(["import", file], 2);
+    expect(err).toContain("the CSV has no `type` column; add one");
+    await expect(readFile(`${file}.rejected.jsonl`)).rejects.toThrow("ENOENT");
+    await expect(readFile(`${file}.sluice-import.json`)).rejects.toThrow("ENOENT");
+  });
+
   it("refuses a file that is not there", async () => {
     await at.sluice(["import", "nowhere.jsonl"], 2);
   });
@@ -507,7 +533,13 @@ describe("tokens and audit", () => {
     const { id, token } = await json(["tokens", "create", "wall", "--access", "read"]);
     await at.sluice(["sources", "list", "--token", token]);
     await at.sluice(["sources", "create", "x", "--token", token], 4);
-    await at.sluice(["tokens", "revoke", "wall"]);
+    const unsure = await at.sluice(["tokens", "revoke", "wall"], 2);
+    expect(unsure.err).toContain("Say --yes to do it");
+    const kept = cli(["tokens", "revoke", "wall"], { env: at.env, stdin: "n\n", canAsk: true });
+    expect(await kept.code).toBe(1);
+    expect(kept.err()).toMatch(/Revoke the token wall .*\[y\/N\] Nothing was revoked\.\n$/);
+    await at.sluice(["sources", "list", "--token", token]);
+    await at.sluice(["tokens", "revoke", "wall", "--yes"]);
     await at.sluice(["sources", "list", "--token", token], 4);
     const { items } = await json(["audit", "-n", "1"]);
     expect(items).toMatchObject([{ action: "tokens.revoke", target: id }]);

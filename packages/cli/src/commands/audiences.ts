@@ -2,8 +2,8 @@ import { allPages } from "@sluice/admin-client";
 import type { AudienceView, MemberView } from "@sluice/protocol";
 import type { Command } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
+import { confirmRemoval } from "../confirm.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
-import { CommandFailure } from "../exit-codes.js";
 import { explanationLines } from "../explanation-lines.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
@@ -173,12 +173,15 @@ export function audiencesCommand(io: Io): Command {
       .option("--yes", "do not ask")
       .action(async (wanted: string, options: Options & { yes?: boolean }) => {
         const { client, audience } = await find(wanted, options);
-        if (options.yes !== true)
-          throw new CommandFailure(
-            "usage",
-            `This deletes the audience ${audience.name} (${audience.id})`,
-            "Say --yes to do it",
-          );
+        await confirmRemoval(
+          {
+            what: `This deletes the audience ${audience.name} (${audience.id})`,
+            question: `Delete the audience ${audience.name} (${audience.id})?`,
+            declined: "Nothing was deleted.",
+            isYes: options.yes === true,
+          },
+          io,
+        );
         await client.audiences.delete(audience.id);
         await show(io, options.json, { deleted: audience.id }, () => `deleted ${audience.id}\n`);
       }),

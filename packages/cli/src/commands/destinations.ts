@@ -2,6 +2,7 @@ import { allPages } from "@sluice/admin-client";
 import type { DestinationPatch, DestinationView } from "@sluice/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
+import { confirmRemoval } from "../confirm.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { type DestinationHealth, healthWord, readHealth } from "../destination-health.js";
 import { settingsLines, webhooksOf } from "../destination-settings.js";
@@ -217,12 +218,15 @@ export function destinationsCommand(io: Io): Command {
       .option("--yes", "do not ask")
       .action(async (wanted: string, options: Options & { yes?: boolean }) => {
         const { client, destination } = await find(wanted, options);
-        if (options.yes !== true)
-          throw new CommandFailure(
-            "usage",
-            `This deletes the destination ${destination.name} (${destination.id}) with its deliveries`,
-            "Say --yes to do it",
-          );
+        await confirmRemoval(
+          {
+            what: `This deletes the destination ${destination.name} (${destination.id}) with its deliveries`,
+            question: `Delete the destination ${destination.name} (${destination.id}) with its deliveries?`,
+            declined: "Nothing was deleted.",
+            isYes: options.yes === true,
+          },
+          io,
+        );
         await client.destinations.delete(destination.id);
         await show(io, options.json, { deleted: destination.id }, () => `deleted ${destination.id}\n`);
       }),

@@ -5,13 +5,14 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type AdminClient, allPages } from "@sluice/admin-client";
-import { formatTime, type MessageSummary, parseTime, resolveTime } from "@sluice/protocol";
+import { formatTime, type MessageSummary, parseTime, resolveTime, validate } from "@sluice/protocol";
 import type { Command } from "commander";
 import { examples, newCommand } from "../command.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { FILTER_HELP, readFilterArgument } from "../filter-argument.js";
 import type { Io } from "../io.js";
-import { terminalJson } from "../terminal-text.js";
+import { plural } from "../plural.js";
+import { terminalJson, terminalText } from "../terminal-text.js";
 
 interface ExportOptions extends ConnectionOptions {
   readonly out?: string;
@@ -29,7 +30,7 @@ export function exportCommand(io: Io): Command {
     .option("--to <time>", "received before this time (ISO 8601)")
     .option(
       "--outcomes",
-      "each line {messageId, sourceId, receivedAt, message, outcomes} instead of the message alone",
+      "each line {messageId, sourceId, receivedAt, message, outcomes} instead of the message alone; also messages without contents",
     )
     .addHelpText("after", FILTER_HELP)
     .action((filter: string[], options: ExportOptions) => exportMessages(filter, options, io));
@@ -46,15 +47,21 @@ async function exportMessages(filter: string[], options: ExportOptions, io: Io):
   const q = readFilterArgument(filter);
   const client = await connect(options, io);
   let count = 0;
+  let leftOut = 0;
   async function* lines(): AsyncGenerator<string> {
     for await (const message of messages(client, { q, from: options.from, to: options.to })) {
       if (io.interrupted.aborted) return;
+      if (!options.outcomes && isWithoutContents(message)) {
+        leftOut += 1;
+        continue;
+      }
       count += 1;
       yield `${terminalJson(options.outcomes ? message : importable(message))}\n`;
     }
   }
   if (options.out === undefined) {
     for await (const line of lines()) await io.out(line);
+    sayLeftOut(leftOut, io);
     return;
   }
   const file = createWriteStream(resolve(io.cwd, options.out), { mode: 0o600 });
@@ -62,8 +69,31 @@ async function exportMessages(filter: string[], options: ExportOptions, io: Io):
   const source = Readable.from(lines());
   if (options.out.endsWith(".gz")) await pipeline(source, createGzip(), file);
   else await pipeline(source, file);
-  if (options.json) await io.out(`${terminalJson({ exported: count })}\n`);
-  else io.err(`${count} messages written to ${options.out}\n`);
+  if (options.json) await io.out(`${terminalJson({ exported: count, leftOut })}\n`);
+  else {
+    io.err(`${plural(count, "message", "messages")} written to ${terminalText(options.out)}\n`);
+    sayLeftOut(leftOut, io);
+  }
+}
+
+function sayLeftOut(count: number, io: Io): void {
+  if (count === 0) return;
+  const why =
+    count === 1
+      ? "it has no contents, its user is suppressed or deleted"
+      : "they have no contents, their users are suppressed or deleted";
+  io.err(`${plural(count, "message", "messages")} left out: ${why}\n`);
+}
+
+/** What is kept of a message whose user is suppressed. */
+const STUB_FIELDS = new Set(["type", "messageId", "userId", "anonymousId"]);
+
+/** A bare `identify` or `page` may have been sent so: only its outcomes tell that its user was suppressed. */
+function isWithoutContents({ message, outcomes }: MessageSummary): boolean {
+  return (
+    Object.keys(message).every((field) => STUB_FIELDS.has(field)) &&
+    (outcomes.some(({ state }) => state === "suppressed") || validate(message).length > 0)
+  );
 }
 
 function messages(

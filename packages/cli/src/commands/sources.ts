@@ -2,8 +2,8 @@ import { allPages } from "@sluice/admin-client";
 import type { SourceView } from "@sluice/protocol";
 import type { Command } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
+import { confirmRemoval } from "../confirm.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
-import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
 import { show } from "../show.js";
@@ -148,12 +148,15 @@ export function sourcesCommand(io: Io): Command {
       .option("--yes", "do not ask")
       .action(async (wanted: string, options: Options & { yes?: boolean }) => {
         const { client, source } = await find(wanted, options);
-        if (options.yes !== true)
-          throw new CommandFailure(
-            "usage",
-            `This deletes the source ${source.name} (${source.id})`,
-            "Say --yes to do it",
-          );
+        await confirmRemoval(
+          {
+            what: `This deletes the source ${source.name} (${source.id})`,
+            question: `Delete the source ${source.name} (${source.id})?`,
+            declined: "Nothing was deleted.",
+            isYes: options.yes === true,
+          },
+          io,
+        );
         await client.sources.delete(source.id);
         await show(io, options.json, { deleted: source.id }, () => `deleted ${source.id}\n`);
       }),

@@ -2,6 +2,7 @@ import { allPages } from "@sluice/admin-client";
 import type { TokenAccess, TokenView } from "@sluice/protocol";
 import type { Command } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
+import { confirmRemoval } from "../confirm.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
@@ -44,9 +45,19 @@ export function tokensCommand(io: Io): Command {
   command.addCommand(
     sub("revoke", "revoke an admin token: it is refused from now on")
       .argument("<token>", "its id or name")
-      .action(async (wanted: string, options: Options) => {
+      .option("--yes", "do not ask")
+      .action(async (wanted: string, options: Options & { yes?: boolean }) => {
         const client = await connect(options, io);
         const token = await findByName("token", wanted, (page) => client.tokens.list(page));
+        await confirmRemoval(
+          {
+            what: `This revokes the token ${token.name} (${token.id}): what uses it is refused at once`,
+            question: `Revoke the token ${token.name} (${token.id})? What uses it is refused at once.`,
+            declined: "Nothing was revoked.",
+            isYes: options.yes === true,
+          },
+          io,
+        );
         await client.tokens.revoke(token.id);
         await show(io, options.json, { revoked: token.id }, () => `revoked ${token.id}\n`);
       }),
@@ -54,7 +65,7 @@ export function tokensCommand(io: Io): Command {
   exampleOfEach(command, {
     list: "sluice tokens list",
     create: "sluice tokens create dashboards --access read",
-    revoke: "sluice tokens revoke dashboards",
+    revoke: "sluice tokens revoke dashboards --yes",
   });
   return examples(command, [
     ["A token for a dashboard on the wall", "sluice tokens create wall --access read"],

@@ -9,8 +9,8 @@ import {
 } from "@sluice/protocol";
 import { type Command, Option } from "commander";
 import { exampleOfEach, examples, newCommand, newGroup } from "../command.js";
+import { confirmRemoval } from "../confirm.js";
 import { type ConnectionOptions, connect, withConnection } from "../connection.js";
-import { CommandFailure } from "../exit-codes.js";
 import { findByName } from "../find-by-name.js";
 import type { Io } from "../io.js";
 import { readDuration, readInteger } from "../numbers.js";
@@ -191,12 +191,15 @@ export function traitsCommand(io: Io): Command {
       .option("--yes", "do not ask")
       .action(async (wanted: string, options: Options & { yes?: boolean }) => {
         const { client, trait } = await find(wanted, options);
-        if (options.yes !== true)
-          throw new CommandFailure(
-            "usage",
-            `This deletes the computed trait ${trait.name} (${trait.id})`,
-            "Say --yes to do it",
-          );
+        await confirmRemoval(
+          {
+            what: `This deletes the computed trait ${trait.name} (${trait.id})`,
+            question: `Delete the computed trait ${trait.name} (${trait.id})?`,
+            declined: "Nothing was deleted.",
+            isYes: options.yes === true,
+          },
+          io,
+        );
         await client.computedTraits.delete(trait.id);
         await show(io, options.json, { deleted: trait.id }, () => `deleted ${trait.id}\n`);
       }),

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { CommandFailure } from "../exit-codes.js";
 import { csvMessage } from "./csv-message.js";
 import { csvRows } from "./csv-rows.js";
 
@@ -79,6 +80,12 @@ async function* csvRecords(stream: Readable): AsyncGenerator<FileRecord> {
     if (fields.length === 1 && fields[0] === "") continue;
     if (header === undefined) {
       header = fields;
+      if (!header.some((column) => column.trim() === "type"))
+        throw new CommandFailure(
+          "usage",
+          "the CSV has no `type` column; add one, or convert the file to JSON lines with a `type` in each",
+          "Types are track, identify, page, screen, group and alias. The first line names the columns",
+        );
       continue;
     }
     if (!isWhole) yield { line, raw, value: { ok: false, reason: "a quotation mark is missing at the end" } };
