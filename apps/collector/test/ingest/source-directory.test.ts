@@ -27,11 +27,11 @@ test("finds a source by each of its keys as soon as the change resolves, and has
   const config = memoryConfigStore();
   await put(config, "shop", "wk_1");
   const directory = await openSourceDirectory(config);
-  expect(directory.find("wk_1")).toEqual({ id: "shop" });
+  expect(directory.find("wk_1")).toEqual({ id: "shop", kind: "web" });
   const { version } = directory;
   await put(config, "shop", "wk_2", "wk_3");
   expect(directory.find("wk_1")).toBeUndefined();
-  expect(directory.find("wk_3")).toEqual({ id: "shop" });
+  expect(directory.find("wk_3")).toEqual({ id: "shop", kind: "web" });
   expect(directory.version).not.toBe(version);
   await config.delete(DOCUMENT_KINDS.source, "shop");
   expect(directory.find("wk_2")).toBeUndefined();
@@ -71,7 +71,7 @@ test("a change waits for messages that are on their way to the log under what he
     happened.push(key);
   });
   const endLater = directory.begin();
-  expect(directory.find("wk_3")).toEqual({ id: "shop" });
+  expect(directory.find("wk_3")).toEqual({ id: "shop", kind: "web" });
   await turn();
   expect(happened).toEqual([]);
   endFirst();
