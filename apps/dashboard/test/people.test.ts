@@ -216,7 +216,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await dialog.getByRole("button", { name: "Show what would go" }).click();
     const plan = dialog.getByRole("region", { name: "What would go" });
     await plan.getByText(/\d+ messages \(.+\), .* the profile/).waitFor();
-    await plan.getByText(/With 2 anonymous ids: .*phone/).waitFor();
+    await plan.getByText(/With 1 anonymous id: phone/).waitFor();
     await plan.getByText("Aliases that stay: robert").waitFor();
     await dialog.getByRole("button", { name: "Delete 1 user" }).click();
     const row = page.getByRole("row", { name: /1 user/ });
