@@ -59,7 +59,7 @@ describeInBrowser("going back", () => {
     };
     // Older rows are read as one scrolls.
     await expect.poll(() => seen(250), { timeout: 20_000 }).toBe(true);
-    await expect.poll(topRow).toMatch(/^user-/);
+    await expect.poll(topRow, { timeout: 10_000 }).toMatch(/^user-/);
     const row = await topRow();
     await page.getByRole("option").filter({ hasText: row }).first().dblclick();
     await page.getByRole("heading", { level: 1 }).filter({ hasText: "Counted" }).waitFor();
@@ -71,11 +71,11 @@ describeInBrowser("going back", () => {
       })),
     );
     await page.goBack();
-    await expect.poll(topRow).toBe(row);
+    await expect.poll(topRow, { timeout: 10_000 }).toBe(row);
     // By a link it begins at the top.
     await page.getByRole("link", { name: "Overview" }).first().click();
     await page.getByRole("link", { name: "Live" }).first().click();
-    await expect.poll(topRow).toMatch(/^late-/);
+    await expect.poll(topRow, { timeout: 10_000 }).toMatch(/^late-/);
   });
 
   test("leads to the place of a long page, and a link to the top of one", async () => {
