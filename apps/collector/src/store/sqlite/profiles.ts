@@ -7,7 +7,7 @@ import type { MemberRecord, OwedMessage, ProfileCommit, ProfileRecord, ProfileSt
 import { BEFORE_FIRST, type Offset } from "../store.js";
 import { areProfilesSound, PROFILES_FILE, setProfilesAside } from "./profiles-file.js";
 import { shrinkProfile } from "./shrink-profile.js";
-import { isDamage, makeOwnerOnly } from "./worker/database.js";
+import { isDamagedFile, makeOwnerOnly } from "./worker/database.js";
 
 export interface SqliteProfileStoreOptions {
   /** The data folder. */
@@ -72,7 +72,7 @@ export function openSqliteProfileStore(options: SqliteProfileStoreOptions): Sqli
     } catch (error) {
       if (state.kind === "open") state.file.abandon();
       state = { kind: "broken" };
-      if (error instanceof DamagedProfiles || isDamage(error)) {
+      if (error instanceof DamagedProfiles || isDamagedFile(error)) {
         const keptAs = setProfilesAside(directory);
         state = { kind: "set aside", reason: `${PROFILES_FILE} was damaged and is made again from the log` };
         onSetAside?.(keptAs, "later");
@@ -126,7 +126,7 @@ function openSound(options: SqliteProfileStoreOptions): ProfileFile {
   try {
     return openFile(options);
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isDamagedFile(error)) throw error;
     const keptAs = setProfilesAside(options.directory);
     const file = openFile(options);
     options.onSetAside?.(keptAs, "opening");

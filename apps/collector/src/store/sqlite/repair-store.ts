@@ -52,7 +52,7 @@ export async function repairStore({
 }): Promise<RepairReport> {
   checkNode();
   // Not before they are needed: Node.js 22 warns of its SQLite where it is loaded.
-  const { CannotOpen, DATABASE_FILE, isDamage } = await import("./worker/database.js");
+  const { CannotOpen, DATABASE_FILE, isDamagedFile } = await import("./worker/database.js");
   const { repairProfiles } = await import("./repair/repair-profiles.js");
   const file = join(directory, DATABASE_FILE);
   if (!existsSync(file)) throw new CollectorError("not_found", `there is no data folder at ${directory}`);
@@ -66,7 +66,7 @@ export async function repairStore({
   try {
     store = await repairInPlace(directory);
   } catch (error) {
-    if (!isDamage(error))
+    if (!isDamagedFile(error))
       throw error instanceof CannotOpen ? new StorageUnavailable(error.message, error) : error;
     store = await copyAnew(directory, nowMs);
   }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { areProfilesSound, PROFILES_FILE, setProfilesAside } from "../profiles-file.js";
-import { isDamage } from "../worker/database.js";
+import { isDamagedFile } from "../worker/database.js";
 
 /** Sets the file of profiles aside where it is damaged, and tells its new name: they are derived from the log. */
 export function repairProfiles(directory: string): string | undefined {
@@ -17,7 +17,7 @@ function isSound(file: string): boolean {
     database = new DatabaseSync(file);
     return areProfilesSound(database);
   } catch (error) {
-    if (isDamage(error)) return false;
+    if (isDamagedFile(error)) return false;
     throw error;
   } finally {
     database?.close();

@@ -224,7 +224,7 @@ export function isSqliteError(error: unknown): boolean {
 }
 
 /** Whether an error says that the database's file is not as it was written. */
-export function isDamage(error: unknown): boolean {
+export function isDamagedFile(error: unknown): boolean {
   return error instanceof CannotOpen ? error.isDamage : DAMAGE.has(codeOf(error));
 }
 
