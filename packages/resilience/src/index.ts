@@ -10,3 +10,18 @@ export {
 export { backgroundClock, type CancelTimer, type Clock, systemClock, wallTimeAt } from "./clock.js";
 export { parseRetryAfter } from "./retry-after.js";
 export { type Release, type Semaphore, semaphore } from "./semaphore.js";
+export {
+  coalesced,
+  type KeyedSerialQueue,
+  keyedSerialQueue,
+  type SerialQueue,
+  serialQueue,
+} from "./serial-queue.js";
+export {
+  fullBucket,
+  msUntilTokens,
+  refill,
+  type TokenBucket,
+  type TokenBucketRate,
+  takeTokens,
+} from "./token-bucket.js";
