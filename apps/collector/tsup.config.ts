@@ -1,14 +1,20 @@
 import { cpSync, existsSync } from "node:fs";
 import { defineConfig } from "tsup";
 
-const bundled = ["@sluice/protocol", "@sluice/resilience", "@sluice/webhooks"];
+const bundled = [
+  "@sluice/audiences",
+  "@sluice/event-log",
+  "@sluice/protocol",
+  "@sluice/resilience",
+  "@sluice/webhooks",
+];
 
 export default defineConfig({
   entry: {
     index: "src/index.ts",
-    main: "src/main.ts",
-    "store-worker": "src/store/sqlite/worker/worker.ts",
-    "audience-worker": "src/audiences/engine-thread/worker.ts",
+    main: "src/process/main.ts",
+    "store-worker": "src/process/store-worker.ts",
+    "audience-worker": "src/process/audience-worker.ts",
     testing: "src/testing.ts",
   },
   format: ["esm"],
@@ -20,7 +26,7 @@ export default defineConfig({
   // tsup leaves types alone that `paths` maps to sources, so there are none for it.
   dts: {
     entry: ["src/index.ts", "src/testing.ts"],
-    resolve: [...bundled, "@sluice/resilience/testing"],
+    resolve: [...bundled, "@sluice/resilience/node", "@sluice/resilience/testing"],
     compilerOptions: { paths: {} },
   },
   // `node:sqlite` exists under that name only.

@@ -1,7 +1,7 @@
 /**
  * The engine of audiences by itself, on its SQLite file: 100 audiences of 5 conditions, and as many profiles as asked for.
  *
- *   node --import ./apps/collector/test/crash/source-loader.mjs bench/collector/audiences.bench.ts [--profiles 1000000]
+ *   node --import ./scripts/source-loader.mjs bench/collector/audiences.bench.ts [--profiles 1000000]
  *
  * Prints one line a measurement: messages/s while profiles are made, for users chosen at random among all, and for users of
  * whom a few thousand are active; then how long a new audience takes that is evaluated for everybody, how long a preview and why take,
@@ -11,11 +11,15 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 // @boundaries-ignore a bench measures the collector from within
-import { AudienceEngine, type StepResult } from "../../apps/collector/src/audiences/engine.js";
+import { AudienceEngine, type StepResult } from "../../packages/audiences/src/engine/engine.js";
+import type { StoredBatch } from "../../packages/event-log/src/message/batch.js";
 // @boundaries-ignore a bench measures the collector from within
-import { openSqliteProfileStore, PROFILES_FILE } from "../../apps/collector/src/store/sqlite/profiles.js";
+import type { Offset } from "../../packages/event-log/src/message/offset.js";
 // @boundaries-ignore a bench measures the collector from within
-import type { Offset, StoredBatch } from "../../apps/collector/src/store/store.js";
+import {
+  openSqliteProfileStore,
+  PROFILES_FILE,
+} from "../../packages/event-log/src/sqlite/profiles/profiles.js";
 import { definitions, identify, sequence, track } from "./audience-definitions.js";
 
 const profiles = Number(process.argv[process.argv.indexOf("--profiles") + 1]) || 1_000_000;

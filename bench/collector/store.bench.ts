@@ -1,7 +1,7 @@
 /**
  * The store by itself against its floor: the same batches, appended to a file with a grouped fdatasync.
  *
- *   node --import ./apps/collector/test/crash/source-loader.mjs bench/collector/store.bench.ts [--prefill 10000000] [--folder DIR [--fill-only]]
+ *   node --import ./scripts/source-loader.mjs bench/collector/store.bench.ts [--prefill 10000000] [--folder DIR [--fill-only]]
  *
  * Each load keeps `inFlight` requests waiting, as that many HTTP connections would. Prints one line a measurement: messages/s, CPU of the
  * whole process a message, p50 and p99 of an append; then what the store takes on disk, and how long it takes to open again.
@@ -13,12 +13,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "@sluice/resilience";
+import type { NewBatch } from "../../packages/event-log/src/message/batch.js";
 // @boundaries-ignore a bench measures the collector from within
-import { openSqliteStore } from "../../apps/collector/src/store/sqlite/open-sqlite-store.js";
+import { BEFORE_FIRST, offsetAt } from "../../packages/event-log/src/message/offset.js";
+import type { Settlement } from "../../packages/event-log/src/ports/consumers.js";
 // @boundaries-ignore a bench measures the collector from within
-import type { MessageQuery, NewBatch, Settlement, Store } from "../../apps/collector/src/store/store.js";
+import type { MessageQuery } from "../../packages/event-log/src/ports/event-log.js";
+import type { Store } from "../../packages/event-log/src/ports/store.js";
 // @boundaries-ignore a bench measures the collector from within
-import { BEFORE_FIRST, offsetAt } from "../../apps/collector/src/store/store.js";
+import { openSqliteStore } from "../../packages/event-log/src/sqlite/open-sqlite-store.js";
 
 const MESSAGE_BYTES = 600;
 const { values: args } = parseArgs({

@@ -1,4 +1,13 @@
 import { join } from "node:path";
+import { AUDIENCE_SOURCE_ID, AudienceEngine, startAudiences, startEngineThread } from "@sluice/audiences";
+import type { Store } from "@sluice/event-log";
+import {
+  DOCUMENT_KINDS,
+  idDigest,
+  idDigestKey,
+  memoryProfileStore,
+  openSqliteStore,
+} from "@sluice/event-log";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
 import { audienceEndpoints } from "./admin/audiences/endpoints.js";
@@ -6,20 +15,16 @@ import { collectorRates } from "./admin/collector/rates.js";
 import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
 import { findDashboard } from "./admin/dashboard/find-dashboard.js";
 import { deletionEndpoints } from "./admin/deletions/endpoints.js";
-import { newId } from "./admin/new-id.js";
+import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
 import { adminRoutes } from "./admin/routes.js";
-import { openTokens } from "./admin/tokens.js";
-import { AudienceEngine } from "./audiences/engine.js";
-import { startEngineThread } from "./audiences/engine-thread/start-engine-thread.js";
-import { AUDIENCE_SOURCE_ID } from "./audiences/owed-message.js";
-import { startAudiences } from "./audiences/start-audiences.js";
-import type { CollectorConfig } from "./config.js";
-import { makeDataFolder, makeOwnerOnly } from "./data-folder.js";
 import { startDeletions } from "./deletions/start-deletions.js";
-import { type DeliveryPolicy, startDelivery } from "./delivery/start-delivery.js";
+import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
+import { startDelivery } from "./delivery/start-delivery.js";
 import { createCatalog } from "./destinations/catalog.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
-import { type FirstRun, firstRun, firstToken } from "./first-run.js";
+import type { DestinationDocument } from "./documents/documents.js";
+import { newId } from "./documents/new-id.js";
+import { openSuppressions } from "./documents/suppressions.js";
 import { bufferBudget } from "./http/buffer-budget.js";
 import { healthRoutes, metricsRoute } from "./http/health-routes.js";
 import { checkHosts } from "./http/host-check.js";
@@ -27,23 +32,20 @@ import { HTTP_LIMITS, type HttpLimits } from "./http/limits.js";
 import { startServer } from "./http/server.js";
 import { ingestRoutes } from "./ingest/routes.js";
 import { openSourceDirectory } from "./ingest/source-directory.js";
-import { liveEvents } from "./live-events.js";
-import type { Logger } from "./logger.js";
-import { createMetrics } from "./metrics.js";
-import { startRateHistory } from "./rate-history.js";
-import { announceRetention, resolveRetention } from "./retention-defaults.js";
+import type { CollectorConfig } from "./process/config.js";
+import { makeDataFolder, makeOwnerOnly } from "./process/data-folder.js";
+import { liveEvents } from "./process/live-events.js";
+import type { Logger } from "./process/logger.js";
+import { createMetrics } from "./process/metrics.js";
+import { startRateHistory } from "./process/rate-history.js";
+import { announceRetention, resolveRetention } from "./process/retention-defaults.js";
+import { type Stages, stagesToClose } from "./process/stages.js";
+import { storeMetrics } from "./process/store-metrics.js";
+import { VERSION } from "./process/version.js";
 import type { ResolveHost } from "./sender/checked-connector.js";
 import { egressPolicy } from "./sender/egress-policy.js";
 import type { OpenEndpoint } from "./sender/endpoint.js";
-import { type Stages, stagesToClose } from "./stages.js";
-import { type DestinationDocument, DOCUMENT_KINDS } from "./store/documents.js";
-import { idDigest, idDigestKey } from "./store/id-digest.js";
-import { memoryProfileStore } from "./store/memory/profiles.js";
-import { openSqliteStore } from "./store/sqlite/open-sqlite-store.js";
-import type { Store } from "./store/store.js";
-import { openSuppressions } from "./store/suppressions.js";
-import { storeMetrics } from "./store-metrics.js";
-import { VERSION } from "./version.js";
+import { openTokens } from "./tokens/tokens.js";
 
 export interface CollectorOptions {
   /** `dev` makes a first source and an admin token, kept readable in the data folder, and allows `POST /api/v1/reset`. */

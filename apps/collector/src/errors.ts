@@ -1,3 +1,5 @@
+import { STORE_ERRORS, StoreError } from "@sluice/event-log";
+
 /** Every code the collector can answer with. `docs/reference/errors.md` has one heading per key; a test compares. */
 export const ERRORS = {
   malformed_json: { status: 400, retryable: false, message: "The request body is not valid JSON" },
@@ -21,7 +23,7 @@ export const ERRORS = {
     retryable: false,
     message: "Every URL of the destination answered 410 Gone and is disabled",
   },
-  conflict: { status: 409, retryable: false, message: "It exists already, or has changed since it was read" },
+  conflict: { status: 409, retryable: false, message: STORE_ERRORS.conflict },
   precondition_failed: {
     status: 412,
     retryable: false,
@@ -44,10 +46,10 @@ export const ERRORS = {
   not_in_force: {
     status: 500,
     retryable: false,
-    message: "The change is stored and not in force yet: the collector goes on trying",
+    message: STORE_ERRORS.not_in_force,
   },
-  data_damaged: { status: 500, retryable: false, message: "Stored data cannot be read" },
-  storage_unavailable: { status: 503, retryable: true, message: "The event log cannot be written" },
+  data_damaged: { status: 500, retryable: false, message: STORE_ERRORS.data_damaged },
+  storage_unavailable: { status: 503, retryable: true, message: STORE_ERRORS.storage_unavailable },
   overloaded: { status: 503, retryable: true, message: "The collector holds as much as it may in memory" },
 } as const;
 
@@ -75,7 +77,7 @@ function sentence(code: ErrorCode, detail: string | undefined): string {
 export class CollectorError extends Error {
   override readonly name = "CollectorError";
   readonly code: ErrorCode;
-  /** What it was made with: to be made again on the other side of a thread's boundary. */
+  /** The message without code and sentence. */
   readonly detail: string | undefined;
   /** Further fields of the answer's body. */
   readonly details: { readonly [name: string]: unknown };
@@ -83,7 +85,7 @@ export class CollectorError extends Error {
   constructor(
     code: ErrorCode,
     detail?: string,
-    options: { cause?: unknown; details?: { [name: string]: unknown } } = {},
+    options: { cause?: unknown; details?: { readonly [name: string]: unknown } } = {},
   ) {
     super(`${code}: ${sentence(code, detail)}`, {
       cause: options.cause,
@@ -94,30 +96,10 @@ export class CollectorError extends Error {
   }
 }
 
-/** The store cannot take a write now; nothing of it was kept. */
-export class StorageUnavailable extends CollectorError {
-  constructor(reason: string, cause?: unknown) {
-    super("storage_unavailable", reason, { cause });
-  }
-}
-
-/** A change of a document was stored, but what works by the document does not follow it yet. */
-export class NotInForce extends CollectorError {
-  /** The document's. */
-  readonly id: string;
-
-  constructor(id: string, reason: string, cause?: unknown) {
-    super("not_in_force", `${id}: ${reason}`, { cause, details: { id } });
-    this.id = id;
-  }
-}
-
-/** A document was changed by somebody else since it was read. */
-export class VersionConflict extends CollectorError {
-  readonly current: number;
-
-  constructor(kind: string, id: string, current: number) {
-    super("conflict", `${kind} ${id} is at version ${current}`, { details: { version: current } });
-    this.current = current;
-  }
+/** The error as the collector answers it: its own errors and the store's keep their code, everything else is `internal`. */
+export function collectorErrorOf(error: unknown): CollectorError {
+  if (error instanceof CollectorError) return error;
+  if (error instanceof StoreError)
+    return new CollectorError(error.code, error.detail, { cause: error, details: error.details });
+  return new CollectorError("internal", undefined, { cause: error });
 }

@@ -1,5 +1,7 @@
+export { type DamagedStretch, type RepairReport, repairStore } from "@sluice/event-log";
+export type { FirstRun } from "./admin/first-run.js";
 export { type Collector, type CollectorOptions, startCollector } from "./collector.js";
-export { collectorOptions } from "./collector-options.js";
+export { collectorOptions } from "./process/collector-options.js";
 export {
   type CollectorConfig,
   ConfigError,
@@ -7,8 +9,6 @@ export {
   loadConfig,
   SETTINGS,
   type Setting,
-} from "./config.js";
-export type { FirstRun } from "./first-run.js";
-export { createLogger, type Logger, type LoggerOptions } from "./logger.js";
-export { runUntilSignal } from "./run-until-signal.js";
-export { type DamagedStretch, type RepairReport, repairStore } from "./store/sqlite/repair-store.js";
+} from "./process/config.js";
+export { createLogger, type Logger, type LoggerOptions } from "./process/logger.js";
+export { runUntilSignal } from "./process/run-until-signal.js";

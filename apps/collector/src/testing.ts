@@ -15,11 +15,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Store } from "@sluice/event-log";
+import { openMemoryStore } from "@sluice/event-log";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { type CollectorOptions, startCollector } from "./collector.js";
-import { createLogger } from "./logger.js";
-import { openMemoryStore } from "./store/memory/open-memory-store.js";
-import type { Store } from "./store/store.js";
+import { createLogger } from "./process/logger.js";
 import { advanceClock } from "./testing/advance-clock.js";
 import { type ScriptedWebhooks, scriptedWebhooks } from "./testing/scripted-webhooks.js";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeDataFolder } from "../src/data-folder.js";
+import { makeDataFolder } from "../src/process/data-folder.js";
 
 let root: string;
 beforeAll(async () => {
@@ -44,11 +44,11 @@ test.skipIf(process.platform === "win32")(
     await Promise.all([root, folder, join(folder, "exports")].map((path) => chmod(path, 0o755)));
     // Root may read every folder: the process becomes somebody else.
     const program = `
-    const { makeOwnerOnly } = await import(${JSON.stringify(new URL("../src/data-folder.ts", import.meta.url).href)});
+    const { makeOwnerOnly } = await import(${JSON.stringify(new URL("../src/process/data-folder.ts", import.meta.url).href)});
     if (process.getuid() === 0) process.setuid(65534);
     console.log(JSON.stringify(await makeOwnerOnly(process.argv[1])));
   `;
-    const loader = fileURLToPath(new URL("crash/source-loader.mjs", import.meta.url));
+    const loader = fileURLToPath(new URL("../../../scripts/source-loader.mjs", import.meta.url));
     const flags = ["--import", loader, "--input-type=module", "--eval", program, folder];
     const { stdout } = await promisify(execFile)(process.execPath, flags);
     expect(JSON.parse(stdout)).toEqual(process.getuid?.() === 0 ? [] : ["exports"]);

@@ -1,11 +1,10 @@
+import type { ConfigStore } from "@sluice/event-log";
+import { openMemoryStore, StorageUnavailable } from "@sluice/event-log";
 import type { RateSpan } from "@sluice/protocol";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { StorageUnavailable } from "../src/errors.js";
-import { createMetrics, LATENCY_BUCKETS_SECONDS } from "../src/metrics.js";
-import { RATE_SPANS, type RateHistory, ratePoint, startRateHistory } from "../src/rate-history.js";
-import { openMemoryStore } from "../src/store/memory/open-memory-store.js";
-import type { ConfigStore } from "../src/store/store.js";
+import { createMetrics, LATENCY_BUCKETS_SECONDS } from "../src/process/metrics.js";
+import { RATE_SPANS, type RateHistory, ratePoint, startRateHistory } from "../src/process/rate-history.js";
 
 function collectorCounters() {
   const metrics = createMetrics();

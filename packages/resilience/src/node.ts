@@ -11,3 +11,5 @@ export {
   type Server,
   serve,
 } from "./node/port-calls.js";
+export { startThread, type ThreadOptions } from "./node/start-thread.js";
+export { type ThreadRoom, threadLimits } from "./node/thread-limits.js";

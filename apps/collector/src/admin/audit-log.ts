@@ -1,11 +1,11 @@
+import type { ConfigStore } from "@sluice/event-log";
 import type { AuditEntryView, ListAnswer } from "@sluice/protocol";
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { ConfigStore } from "../store/store.js";
-import { newId } from "./new-id.js";
+import { newId } from "../documents/new-id.js";
+import type { KnownToken } from "../tokens/tokens.js";
 import { pageOfDocuments } from "./page-documents.js";
 import { redact } from "./redact.js";
-import type { KnownToken } from "./tokens.js";
 
 /** What the audit log keeps; its newest entries. */
 const MOST_ENTRIES = 10_000;

@@ -1,8 +1,8 @@
 import { KindGuard, type TObject, type TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import type { ValueError } from "@sinclair/typebox/errors";
+import { parseJson } from "@sluice/event-log";
 import { CollectorError } from "../errors.js";
-import { parseJson } from "../messages/parse-json.js";
 
 /** Bodies of the control API are small: the greatest are destinations with filters, and conditions of audiences. */
 export const ADMIN_BODY_BYTES = 256 * 1_024;

@@ -1,12 +1,12 @@
+import type { Audiences } from "@sluice/audiences";
+import type { Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { Audiences } from "../audiences/start-audiences.js";
 import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { Catalog } from "../destinations/catalog.js";
-import type { LiveEvents } from "../live-events.js";
-import type { Store } from "../store/store.js";
+import type { LiveEvents } from "../process/live-events.js";
+import type { Tokens } from "../tokens/tokens.js";
 import type { RecentMessages } from "./live/recent-messages.js";
-import type { Tokens } from "./tokens.js";
 
 /** What the handlers of the control API work with. */
 export interface AdminContext {

@@ -1,8 +1,8 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { ErrorCode } from "../errors.js";
 import type { HttpAnswer, HttpRequest } from "../http/route.js";
+import type { KnownToken } from "../tokens/tokens.js";
 import type { AdminContext } from "./context.js";
-import type { KnownToken } from "./tokens.js";
 
 /** What a handler is asked, checked against the endpoint's schemas. */
 export interface Asked<Body, Query> {

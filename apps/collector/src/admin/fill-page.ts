@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Page, PageRequest } from "../store/store.js";
+import type { Page, PageRequest } from "@sluice/event-log";
 
 /** One request looks at so many items of the store at most; what is beyond is for the next page. */
 const MOST_LOOKED_AT = 5_000;

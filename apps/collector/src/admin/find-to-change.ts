@@ -1,4 +1,4 @@
-import type { ConfigStore, Versioned } from "../store/store.js";
+import type { ConfigStore, Versioned } from "@sluice/event-log";
 import { checkVersion } from "./check-version.js";
 
 /** What a request to change a document says beside the change. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import type { ConfigStore } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../errors.js";
-import type { ConfigStore } from "../store/store.js";
 import type { EndpointAnswer } from "./endpoint.js";
 import { type FirstPut, putBefore, putTogether } from "./keyed-config.js";
 

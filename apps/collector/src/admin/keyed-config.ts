@@ -1,5 +1,5 @@
+import type { ConfigStore, DocumentPut, Versioned } from "@sluice/event-log";
 import { CollectorError } from "../errors.js";
-import type { ConfigStore, DocumentPut, Versioned } from "../store/store.js";
 
 /** What a request with an `Idempotency-Key` put first: the one write that must not be repeated. */
 export interface FirstPut {

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
+import type { Page, PageRequest } from "@sluice/event-log";
 import { parseTime } from "@sluice/protocol";
 import { CollectorError } from "../errors.js";
-import type { Page, PageRequest } from "../store/store.js";
 
 /** Items of a page when nothing is said. */
 export const DEFAULT_LIMIT = 50;

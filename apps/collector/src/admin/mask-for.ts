@@ -1,9 +1,9 @@
 import { echoRedactor, REDACTED } from "../destinations/webhooks/redact-echo.js";
 import { isSetByCollector } from "../destinations/webhooks/request-headers.js";
 import { MASK } from "../destinations/webhooks/settings.js";
+import type { KnownToken } from "../tokens/tokens.js";
 import { maskUrls } from "./mask-urls.js";
 import { HIDDEN } from "./redact.js";
-import type { KnownToken } from "./tokens.js";
 
 /**
  * What a token may see of destinations and their attempts. One that may only read sees no value of a custom header, since only the

@@ -1,4 +1,4 @@
-import type { KnownToken } from "./tokens.js";
+import type { KnownToken } from "../tokens/tokens.js";
 
 /** A URL, also in the middle of a sentence or of a receiver's answer: its origin and what comes after that. */
 const URL_IN_TEXT = /(https?:\/\/[^\s/?#"<>\\]+)([/?#\\][^\s"<>]*)/gi;

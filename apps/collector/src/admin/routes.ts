@@ -1,10 +1,10 @@
 import type { Handler, Route } from "../http/route.js";
+import { guessLimit } from "../tokens/guess-limit.js";
 import { auditLog } from "./audit-log.js";
 import type { AdminContext } from "./context.js";
 import { docsRoutes } from "./docs-page.js";
 import type { Endpoint } from "./endpoint.js";
 import { ENDPOINTS } from "./endpoints.js";
-import { guessLimit } from "./guess-limit.js";
 import { idempotency } from "./idempotency.js";
 import { recentMessages } from "./live/recent-messages.js";
 import { openApiDocument } from "./openapi.js";

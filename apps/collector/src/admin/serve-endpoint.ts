@@ -1,15 +1,16 @@
 import { type TObject, Type } from "@sinclair/typebox";
-import { CollectorError, ERRORS, NotInForce } from "../errors.js";
+import type { ConfigStore } from "@sluice/event-log";
+import { NotInForce } from "@sluice/event-log";
+import { CollectorError, ERRORS } from "../errors.js";
 import type { Handler, HttpAnswer, HttpRequest } from "../http/route.js";
-import type { ConfigStore } from "../store/store.js";
+import { authenticate } from "../tokens/authenticate.js";
+import type { GuessLimit } from "../tokens/guess-limit.js";
+import type { KnownToken } from "../tokens/tokens.js";
 import type { AuditLog } from "./audit-log.js";
-import { authenticate } from "./authenticate.js";
 import { ADMIN_BODY_BYTES, checkAgainst, readJson, readQuery } from "./check-request.js";
 import type { AdminContext } from "./context.js";
 import type { Endpoint, EndpointAnswer } from "./endpoint.js";
-import type { GuessLimit } from "./guess-limit.js";
 import type { Idempotency } from "./idempotency.js";
-import type { KnownToken } from "./tokens.js";
 
 /** What all endpoints of one collector share. */
 export interface ServingParts {

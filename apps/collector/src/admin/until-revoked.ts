@@ -1,4 +1,4 @@
-import type { KnownToken, Tokens } from "./tokens.js";
+import type { KnownToken, Tokens } from "../tokens/tokens.js";
 
 export interface UntilRevoked {
   /** Aborts when the request's own signal does, and when its token is revoked. */

@@ -1,6 +1,6 @@
+import type { Versioned } from "@sluice/event-log";
+import { anonymousIdentity, type Identity, idOf, userIdentity } from "@sluice/event-log";
 import type { DeletionReceipt, DeletionStatus, DeletionView } from "@sluice/protocol";
-import { anonymousIdentity, type Identity, idOf, userIdentity } from "../messages/identity.js";
-import type { Versioned } from "../store/store.js";
 
 /** Kind of its documents in the config store. */
 export const DELETION = "deletion";

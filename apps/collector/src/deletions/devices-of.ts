@@ -1,4 +1,4 @@
-import { type Identity, idOf, isUserIdentity } from "../messages/identity.js";
+import { type Identity, idOf, isUserIdentity } from "@sluice/event-log";
 
 /**
  * The anonymous ids that go with an id. An alias joins its previous id as a user id and as an anonymous id: where the profile has the

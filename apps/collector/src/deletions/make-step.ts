@@ -1,10 +1,9 @@
+import type { IdDigest, NewBatch, Purging, Store } from "@sluice/event-log";
+import { DOCUMENT_KINDS, type Identity, idOf, isUserIdentity } from "@sluice/event-log";
 import { type DeletionReceipt, formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { type Identity, idOf, isUserIdentity } from "../messages/identity.js";
-import { type DestinationDocument, DOCUMENT_KINDS } from "../store/documents.js";
-import type { IdDigest } from "../store/id-digest.js";
-import type { NewBatch, Purging, Store } from "../store/store.js";
-import type { Suppressions } from "../store/suppressions.js";
+import type { DestinationDocument } from "../documents/documents.js";
+import type { Suppressions } from "../documents/suppressions.js";
 import { type DeletedUser, type DeletionDocument, type Step, usersOf } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
 import { messagesOf } from "./messages-of.js";

@@ -1,5 +1,4 @@
-import type { Identity } from "../messages/identity.js";
-import type { EventLog, StoredMessage } from "../store/store.js";
+import type { EventLog, Identity, StoredMessage } from "@sluice/event-log";
 
 const FOUND_AT_ONCE = 200;
 

@@ -1,6 +1,6 @@
+import type { Offset, Store } from "@sluice/event-log";
+import { type Identity, idOf, isUserIdentity } from "@sluice/event-log";
 import type { DeletionPlan } from "@sluice/protocol";
-import { type Identity, idOf, isUserIdentity } from "../messages/identity.js";
-import type { Offset, Store } from "../store/store.js";
 import { devicesOf } from "./devices-of.js";
 import type { DeletionParts } from "./make-step.js";
 import { messagesOf } from "./messages-of.js";

@@ -1,8 +1,6 @@
+import type { ConfigStore, IdDigest, Identity, Versioned } from "@sluice/event-log";
 import { type DeletionPlan, type DeletionReceipt, formatTime } from "@sluice/protocol";
-import type { Logger } from "../logger.js";
-import type { Identity } from "../messages/identity.js";
-import type { IdDigest } from "../store/id-digest.js";
-import type { ConfigStore, Versioned } from "../store/store.js";
+import type { Logger } from "../process/logger.js";
 import { DELETION, type DeletionDocument, type Step, stepAfter } from "./deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "./make-step.js";
 import { planDeletion } from "./plan-deletion.js";

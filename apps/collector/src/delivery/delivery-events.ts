@@ -1,8 +1,8 @@
+import type { FinalState, StoredMessage } from "@sluice/event-log";
 import type { CircuitBreaker } from "@sluice/resilience";
-import type { LiveEvents } from "../live-events.js";
-import type { Logger } from "../logger.js";
-import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../metrics.js";
-import type { FinalState, StoredMessage } from "../store/store.js";
+import type { LiveEvents } from "../process/live-events.js";
+import type { Logger } from "../process/logger.js";
+import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../process/metrics.js";
 
 /** Where delivery says what happens: counters, log lines, the live stream. Nothing depends on it. */
 export interface DeliveryEvents {

@@ -1,5 +1,5 @@
 import type { CircuitBreakerOptions } from "@sluice/resilience";
-import { RETRY_DEFAULTS, type RetryPolicy } from "./retry-schedule.js";
+import { RETRY_DEFAULTS, type RetryPolicy } from "./settling/retry-schedule.js";
 
 export interface DeliveryPolicy {
   readonly retry: RetryPolicy;

@@ -1,6 +1,6 @@
-import type { Retry, StoredMessage } from "../store/store.js";
-import type { Place } from "./cursor-tracker.js";
-import type { Match } from "./match.js";
+import type { Retry, StoredMessage } from "@sluice/event-log";
+import type { Place } from "./reading/cursor-tracker.js";
+import type { Match } from "./routing/match.js";
 
 export type Deliverable = Extract<Match, { kind: "deliver" }>;
 

@@ -1,5 +1,5 @@
 import type { OutboundKind } from "@sluice/protocol";
-import type { SourceKind } from "../store/documents.js";
+import type { SourceKind } from "../documents/documents.js";
 
 /**
  * The interface behind which every kind of destination stands. A type is what the catalog lists; a destination is one

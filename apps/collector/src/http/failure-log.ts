@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/resilience";
-import type { LogFields, Logger } from "../logger.js";
+import type { LogFields, Logger } from "../process/logger.js";
 
 /** Lines about failures in one period, at most. */
 const MOST_LINES = 20;

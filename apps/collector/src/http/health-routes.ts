@@ -1,4 +1,4 @@
-import type { Metrics } from "../metrics.js";
+import type { Metrics } from "../process/metrics.js";
 import type { BufferBudget } from "./buffer-budget.js";
 import type { Route } from "./route.js";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import type { ErrorCode } from "../errors.js";
-import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../metrics.js";
+import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../process/metrics.js";
 import type { Refusal } from "./judge.js";
 
 /** What ingestion counts. */

@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import type { NewBatch, Rejection, Store } from "@sluice/event-log";
+import { findWriteKey, type SkimmedRequest, StorageUnavailable, skimRequest } from "@sluice/event-log";
 import {
   type IngestSuccess,
   LIMITS,
@@ -7,13 +9,10 @@ import {
   regionOfWriteKey,
 } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { CollectorError, StorageUnavailable } from "../errors.js";
+import type { Suppressions } from "../documents/suppressions.js";
+import { CollectorError } from "../errors.js";
 import type { HttpRequest } from "../http/route.js";
-import type { LiveEvents } from "../live-events.js";
-import { findWriteKey } from "../messages/find-fields.js";
-import { type SkimmedRequest, skimRequest } from "../messages/skim-request.js";
-import type { NewBatch, Rejection, Store } from "../store/store.js";
-import type { Suppressions } from "../store/suppressions.js";
+import type { LiveEvents } from "../process/live-events.js";
 import { type Credentials, rememberedCredentials } from "./credentials.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { judge, type Refusal } from "./judge.js";

@@ -1,6 +1,6 @@
+import type { MessageKey } from "@sluice/event-log";
+import { wantsIp } from "@sluice/event-log";
 import { type Issue, isPlainObject, issue, LIMITS, validate } from "@sluice/protocol";
-import { wantsIp } from "../messages/fill-ip.js";
-import type { MessageKey } from "../store/store.js";
 import { MAX_NESTING, type OpenedRequest } from "./open-request.js";
 
 /** Why the collector refuses a message, beyond what the shared validator knows. */

@@ -1,12 +1,22 @@
 import { isUtf8 } from "node:buffer";
+import {
+  coerceMessages,
+  type DecodedRequest,
+  decodeUtf8,
+  findTexts,
+  inspectJson,
+  itemSpan,
+  type JsonScan,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  parseJson,
+  requestOf,
+  scanJson,
+  skipBlanks,
+  withoutItems,
+} from "@sluice/event-log";
 import { KB, LIMITS, type MessageKind } from "@sluice/protocol";
 import { CollectorError } from "../errors.js";
-import { coerceMessages, type DecodedRequest, requestOf } from "../messages/decode-batch.js";
-import { findTexts } from "../messages/find-fields.js";
-import { inspectJson } from "../messages/inspect-json.js";
-import { decodeUtf8, parseJson } from "../messages/parse-json.js";
-import { itemSpan, type JsonScan, scanJson, withoutItems } from "../messages/scan-json.js";
-import { OPEN_ARRAY, OPEN_OBJECT, skipBlanks } from "../messages/skip-json.js";
 
 /**
  * How deep a message may be nested. Jackson, on many receivers' side, reads as much by default; V8 writes some

@@ -1,9 +1,8 @@
+import type { Identity, Rejection } from "@sluice/event-log";
+import { namedUsers, usersOf } from "@sluice/event-log";
 import { isPlainObject, KB, kindOf, LIMITS, type MessageKind } from "@sluice/protocol";
+import type { Suppressions } from "../documents/suppressions.js";
 import type { CollectorError, ErrorCode } from "../errors.js";
-import type { Identity } from "../messages/identity.js";
-import { namedUsers, usersOf } from "../messages/named-users.js";
-import type { Rejection } from "../store/store.js";
-import type { Suppressions } from "../store/suppressions.js";
 import type { Refusal } from "./judge.js";
 import type { OpenedRequest } from "./open-request.js";
 

@@ -1,12 +1,12 @@
+import type { Store } from "@sluice/event-log";
 import { LIMITS, MESSAGE_KINDS, type MessageKind, type Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import type { Suppressions } from "../documents/suppressions.js";
 import { CollectorError } from "../errors.js";
 import type { Handler, HttpRequest, Route } from "../http/route.js";
-import type { LiveEvents } from "../live-events.js";
-import type { Logger } from "../logger.js";
-import type { Metrics } from "../metrics.js";
-import type { Store } from "../store/store.js";
-import type { Suppressions } from "../store/suppressions.js";
+import type { LiveEvents } from "../process/live-events.js";
+import type { Logger } from "../process/logger.js";
+import type { Metrics } from "../process/metrics.js";
 import { browserSettings } from "./browser-settings.js";
 import { createIngest } from "./ingest.js";
 import { ingestMetrics } from "./ingest-metrics.js";

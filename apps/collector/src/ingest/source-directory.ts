@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { DOCUMENT_KINDS, type SourceDocument } from "../store/documents.js";
-import { mirrorDocuments } from "../store/mirror-documents.js";
-import type { ConfigStore, Versioned } from "../store/store.js";
+import type { ConfigStore, Versioned } from "@sluice/event-log";
+import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
+import type { SourceDocument } from "../documents/documents.js";
 import { gracePeriods } from "./grace-periods.js";
 
 /** What ingestion has to know of a source. */

@@ -1,7 +1,7 @@
+import type { MessageKey } from "@sluice/event-log";
+import { anonymousIdentity, userIdentity } from "@sluice/event-log";
 import { isPlainObject } from "@sluice/protocol";
-import { anonymousIdentity, userIdentity } from "../messages/identity.js";
-import type { MessageKey } from "../store/store.js";
-import type { Suppressions } from "../store/suppressions.js";
+import type { Suppressions } from "../documents/suppressions.js";
 import type { OpenedRequest } from "./open-request.js";
 
 /** Places of messages whose users are suppressed. */

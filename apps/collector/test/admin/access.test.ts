@@ -1,8 +1,7 @@
+import { memoryConfigStore, StorageUnavailable } from "@sluice/event-log";
 import { describe, expect, it } from "vitest";
-import { waitAfter } from "../../src/admin/guess-limit.js";
-import { openTokens } from "../../src/admin/tokens.js";
-import { StorageUnavailable } from "../../src/errors.js";
-import { memoryConfigStore } from "../../src/store/memory/config-store.js";
+import { waitAfter } from "../../src/tokens/guess-limit.js";
+import { openTokens } from "../../src/tokens/tokens.js";
 import { controlApi } from "./control-api.js";
 
 describe("access to the control API", () => {

@@ -1,7 +1,7 @@
+import { openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/logger.js";
-import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
+import { createLogger } from "../../src/process/logger.js";
 
 /**
  * A collector that is killed the moment that a keyed request's write is on disk, before it can answer:

@@ -1,20 +1,20 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { NewBatch } from "@sluice/event-log";
+import { openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { type AdminRoutesOptions, API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
-import { openTokens } from "../../src/admin/tokens.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import { CollectorError } from "../../src/errors.js";
 import { errorAnswer } from "../../src/http/respond.js";
 import type { Route } from "../../src/http/route.js";
 import { createRouter } from "../../src/http/router.js";
-import { liveEvents } from "../../src/live-events.js";
-import { createLogger } from "../../src/logger.js";
-import { createMetrics } from "../../src/metrics.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import type { NewBatch } from "../../src/store/store.js";
+import { liveEvents } from "../../src/process/live-events.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics } from "../../src/process/metrics.js";
+import { openTokens } from "../../src/tokens/tokens.js";
 import { scriptedDestination } from "./scripted-destination.js";
 
 export interface ApiAnswer {

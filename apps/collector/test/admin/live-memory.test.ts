@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-const LOADER = new URL("../crash/source-loader.mjs", import.meta.url).href;
+const LOADER = new URL("../../../../scripts/source-loader.mjs", import.meta.url).href;
 const CHILD = fileURLToPath(new URL("./live-reader-child.ts", import.meta.url));
 
 let directory: string;

@@ -1,6 +1,6 @@
+import type { Offset, StoredMessage } from "@sluice/event-log";
 import type { LiveEventView } from "@sluice/protocol";
 import { describe, expect, it, vi } from "vitest";
-import type { Offset, StoredMessage } from "../../src/store/store.js";
 import { type ControlApi, controlApi } from "./control-api.js";
 
 interface Received {

@@ -3,26 +3,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
+import type { EngineThreadOptions } from "@sluice/audiences";
+import { AUDIENCE, type Audiences, startAudiences, startEngineThread, startWorker } from "@sluice/audiences";
+import type { Store } from "@sluice/event-log";
+import { DOCUMENT_KINDS, openMemoryStore, repairStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { AUDIENCE } from "../../src/audiences/definitions.js";
-import type { EngineThreadOptions } from "../../src/audiences/engine-thread/calls.js";
-import { startEngineThread, startWorker } from "../../src/audiences/engine-thread/start-engine-thread.js";
-import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
+import { audience } from "../../../../packages/audiences/test/definitions/definitions.js";
+import { batchOf } from "../../../../packages/event-log/test/batches.js";
+import { type Damage, damage } from "../../../../packages/event-log/test/sqlite/damaged-folder.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import type { DestinationType } from "../../src/destinations/destination.js";
-import { liveEvents } from "../../src/live-events.js";
-import { createLogger } from "../../src/logger.js";
-import { createMetrics } from "../../src/metrics.js";
-import { DOCUMENT_KINDS } from "../../src/store/documents.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { repairStore } from "../../src/store/sqlite/repair-store.js";
-import type { Store } from "../../src/store/store.js";
+import { liveEvents } from "../../src/process/live-events.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics } from "../../src/process/metrics.js";
 import { scriptedDestination } from "../admin/scripted-destination.js";
-import { batchOf } from "../store/batches.js";
-import { type Damage, damage } from "../store/damaged-folder.js";
-import { audience } from "./definitions.js";
 
 const USERS = 400;
 const BLOCK_BYTES = 4096;
@@ -210,7 +206,7 @@ it("destinations are told again when profiles that this process made are damaged
 });
 
 it("repair sets them aside, names them, and finds nothing more", { timeout: 300_000 }, async () => {
-  const { openSqliteStore } = await import("../../src/store/sqlite/open-sqlite-store.js");
+  const { openSqliteStore } = await import("@sluice/event-log");
   const directory = mkdtempSync(join(tmpdir(), "sluice-profiles-"));
   folders.push(directory);
   await (await openSqliteStore({ directory, clock: systemClock })).close();

@@ -2,20 +2,21 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
+import {
+  AUDIENCE,
+  AUDIENCE_SOURCE_ID,
+  type Audiences,
+  startAudiences,
+  startEngineThread,
+  startWorker,
+} from "@sluice/audiences";
+import type { Store } from "@sluice/event-log";
+import { idDigest, openMemoryStore, SUPPRESSION, userIdentity } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { AUDIENCE } from "../../src/audiences/definitions.js";
-import { startEngineThread, startWorker } from "../../src/audiences/engine-thread/start-engine-thread.js";
-import { AUDIENCE_SOURCE_ID } from "../../src/audiences/owed-message.js";
-import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
-import { createLogger } from "../../src/logger.js";
-import { userIdentity } from "../../src/messages/identity.js";
-import { createMetrics } from "../../src/metrics.js";
-import { idDigest } from "../../src/store/id-digest.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import type { Store } from "../../src/store/store.js";
-import { SUPPRESSION } from "../../src/store/suppressions.js";
-import { audience } from "./definitions.js";
+import { audience } from "../../../../packages/audiences/test/definitions/definitions.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics } from "../../src/process/metrics.js";
 
 const DIGEST_KEY = new Uint8Array(32);
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-const LOADER = new URL("../crash/source-loader.mjs", import.meta.url).href;
+const LOADER = new URL("../../../../scripts/source-loader.mjs", import.meta.url).href;
 const CHILD = fileURLToPath(new URL("./collector-child.ts", import.meta.url));
 
 interface Running {

@@ -1,18 +1,26 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+  AUDIENCE,
+  AUDIENCE_SOURCE_ID,
+  type Audiences,
+  COMPUTED_TRAIT,
+  startAudiences,
+  startEngineThread,
+  startWorker,
+} from "@sluice/audiences";
+import type { Store } from "@sluice/event-log";
+import { openMemoryStore, openSqliteProfileStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { AUDIENCE, COMPUTED_TRAIT } from "../../src/audiences/definitions.js";
-import { startEngineThread, startWorker } from "../../src/audiences/engine-thread/start-engine-thread.js";
-import { AUDIENCE_SOURCE_ID } from "../../src/audiences/owed-message.js";
-import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
-import { createLogger } from "../../src/logger.js";
-import { createMetrics } from "../../src/metrics.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { openSqliteProfileStore } from "../../src/store/sqlite/profiles.js";
-import type { Store } from "../../src/store/store.js";
-import { audience, computedTrait, removal } from "./definitions.js";
+import {
+  audience,
+  computedTrait,
+  removal,
+} from "../../../../packages/audiences/test/definitions/definitions.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics } from "../../src/process/metrics.js";
 
 const MALLORY = removal("mallory");
 
@@ -129,7 +137,9 @@ test(
   async () => {
     await audiences.close();
     metrics = createMetrics();
-    await start({ entry: new URL("./fragile-engine.ts", import.meta.url) });
+    await start({
+      entry: new URL("../../../../packages/audiences/test/engine/fragile-engine.ts", import.meta.url),
+    });
     for (let user = 0; user < 20; user++)
       await send({ type: "identify", userId: `before-${user}`, traits: { plan: "pro" } });
     await send({ type: "identify", userId: "mallory", traits: { poison: 1 } });

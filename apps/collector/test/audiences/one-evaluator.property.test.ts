@@ -1,3 +1,5 @@
+import { holds, withOccurrence } from "@sluice/audiences";
+import { parseJson } from "@sluice/event-log";
 import {
   COMPARISONS,
   type Comparison,
@@ -9,11 +11,8 @@ import {
 } from "@sluice/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { withOccurrence } from "../../src/audiences/aspect.js";
-import { holds } from "../../src/audiences/evaluate.js";
-import { applyFilters } from "../../src/delivery/apply-filters.js";
-import { parseFilters } from "../../src/delivery/parse-filters.js";
-import { parseJson } from "../../src/messages/parse-json.js";
+import { applyFilters } from "../../src/delivery/routing/apply-filters.js";
+import { parseFilters } from "../../src/delivery/routing/parse-filters.js";
 
 const SCALARS = [0, 9, 10, -1.5, "", "9", "10", "1e1", "a", "ab", true, false] as const;
 const TIMES = ["2026-01-01", "2026-01-01T01:00:00+02:00", "20260101T000000Z"] as const;

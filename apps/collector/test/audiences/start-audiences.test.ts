@@ -1,22 +1,27 @@
+import {
+  AUDIENCE,
+  AUDIENCE_SOURCE_ID,
+  AudienceEngine,
+  type Audiences,
+  startAudiences,
+} from "@sluice/audiences";
+import type { EventLog, ProfileStore, Store } from "@sluice/event-log";
+import {
+  idDigest,
+  memoryProfileStore,
+  openMemoryStore,
+  StorageUnavailable,
+  SUPPRESSION,
+  userIdentity,
+} from "@sluice/event-log";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { audience, EPOCH_MS } from "../../../../packages/audiences/test/definitions/definitions.js";
 import { audienceEndpoints } from "../../src/admin/audiences/endpoints.js";
-import { AUDIENCE } from "../../src/audiences/definitions.js";
-import { AudienceEngine } from "../../src/audiences/engine.js";
-import { AUDIENCE_SOURCE_ID } from "../../src/audiences/owed-message.js";
-import { type Audiences, startAudiences } from "../../src/audiences/start-audiences.js";
-import { CollectorError, StorageUnavailable } from "../../src/errors.js";
-import { createLogger } from "../../src/logger.js";
-import { userIdentity } from "../../src/messages/identity.js";
-import { createMetrics, type Metrics } from "../../src/metrics.js";
-import { idDigest } from "../../src/store/id-digest.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { memoryProfileStore } from "../../src/store/memory/profiles.js";
-import type { ProfileStore } from "../../src/store/profiles.js";
-import type { EventLog, Store } from "../../src/store/store.js";
-import { SUPPRESSION } from "../../src/store/suppressions.js";
+import { CollectorError } from "../../src/errors.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics, type Metrics } from "../../src/process/metrics.js";
 import { controlApi } from "../admin/control-api.js";
-import { audience, EPOCH_MS } from "./definitions.js";
 
 let clock: ManualClock;
 let store: Store;

@@ -1,14 +1,18 @@
+import {
+  BEFORE_FIRST,
+  decodeBatch,
+  inspectJson,
+  itemSpan,
+  parseJson,
+  parseKeepingDigits,
+  scanJson,
+} from "@sluice/event-log";
 import { coerce, webhookPayload } from "@sluice/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CollectorError } from "../../src/errors.js";
 import { judge } from "../../src/ingest/judge.js";
 import { openRequest } from "../../src/ingest/open-request.js";
-import { decodeBatch } from "../../src/messages/decode-batch.js";
-import { inspectJson } from "../../src/messages/inspect-json.js";
-import { parseJson, parseKeepingDigits } from "../../src/messages/parse-json.js";
-import { itemSpan, scanJson } from "../../src/messages/scan-json.js";
-import { BEFORE_FIRST } from "../../src/store/store.js";
 import { type IngestServer, startIngestServer } from "../ingest/ingest-server.js";
 
 const MAX_DEPTH = 1_000;

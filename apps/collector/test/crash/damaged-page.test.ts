@@ -1,9 +1,9 @@
+import type { Offset } from "@sluice/event-log";
+import { openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
-import type { Offset } from "../../src/store/store.js";
+import { zeroPages } from "../../../../packages/event-log/test/sqlite/zero-pages.js";
 import { type CollectorWorld, openCollector, openReceiver } from "../audiences/collector-world.js";
-import { zeroPages } from "../store/zero-pages.js";
 
 let world: CollectorWorld;
 let receiver: Awaited<ReturnType<typeof openReceiver>>;

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { afterEach, expect, it, vi } from "vitest";
+import { temporaryDirectories } from "../../../../packages/event-log/test/temporary-directory.js";
 import { type CollectorProcess, startCollectorProcess } from "../delivery/collector-process.js";
 import { closeReceivers, type Received, startReceiver } from "../delivery/receiver.js";
-import { temporaryDirectories } from "../store/temporary-directory.js";
 
 /** Crashes in a run of the suite; `SLUICE_CRASHES=300` for a long one. */
 const CRASHES = Number(process.env.SLUICE_CRASHES ?? 4);

@@ -1,10 +1,9 @@
+import { idDigest, openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
 import { type DeletionsOptions, startDeletions } from "../../src/deletions/start-deletions.js";
-import { createLogger } from "../../src/logger.js";
-import { idDigest } from "../../src/store/id-digest.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { openSuppressions } from "../../src/store/suppressions.js";
+import { openSuppressions } from "../../src/documents/suppressions.js";
+import { createLogger } from "../../src/process/logger.js";
 
 test("closing ends a purge that is under way; the next start ends the deletion", async () => {
   const clock = manualClock();

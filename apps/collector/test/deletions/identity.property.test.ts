@@ -1,18 +1,20 @@
+import type { Store } from "@sluice/event-log";
+import {
+  idDigest,
+  memoryProfileStore,
+  openMemoryStore,
+  openSqliteStore,
+  userIdentity,
+} from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 import { manualClock } from "@sluice/resilience/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { EngineWorld } from "../../../../packages/audiences/test/engine/engine-world.js";
+import { temporaryDirectories } from "../../../../packages/event-log/test/temporary-directory.js";
 import { type DeletionDocument, STEPS } from "../../src/deletions/deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "../../src/deletions/make-step.js";
-import { userIdentity } from "../../src/messages/identity.js";
-import { idDigest } from "../../src/store/id-digest.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { memoryProfileStore } from "../../src/store/memory/profiles.js";
-import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
-import type { Store } from "../../src/store/store.js";
-import { openSuppressions } from "../../src/store/suppressions.js";
-import { EngineWorld } from "../audiences/engine-world.js";
-import { temporaryDirectories } from "../store/temporary-directory.js";
+import { openSuppressions } from "../../src/documents/suppressions.js";
 
 /** Few ids, and the same texts for both kinds. */
 const IDS = ["a", "b", "c", "d"];

@@ -1,13 +1,10 @@
+import type { Identity } from "@sluice/event-log";
+import { idDigest, idOf, isUserIdentity, openMemoryStore, purgedIdentities } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
 import type { DeletionDocument } from "../../src/deletions/deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "../../src/deletions/make-step.js";
-import type { Identity } from "../../src/messages/identity.js";
-import { idOf, isUserIdentity } from "../../src/messages/identity.js";
-import { idDigest } from "../../src/store/id-digest.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { purgedIdentities } from "../../src/store/purged-messages.js";
-import { openSuppressions } from "../../src/store/suppressions.js";
+import { openSuppressions } from "../../src/documents/suppressions.js";
 
 const JUST_ASKED = { identity: "u:u1" as const, identities: [], aliases: [], sourceIds: [] };
 const digest = idDigest(new Uint8Array(32));

@@ -1,10 +1,15 @@
 import { createHmac, hash } from "node:crypto";
+import {
+  BEFORE_FIRST,
+  idDigest,
+  type MemoryStore,
+  openMemoryStore,
+  SUPPRESSION,
+  type SuppressionDocument,
+} from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { idDigest } from "../../src/store/id-digest.js";
-import { type MemoryStore, openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { BEFORE_FIRST } from "../../src/store/store.js";
-import { openSuppressions, SUPPRESSION, type SuppressionDocument } from "../../src/store/suppressions.js";
+import { openSuppressions } from "../../src/documents/suppressions.js";
 
 const KEY = new Uint8Array(32).fill(7);
 const clock = manualClock();

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-const LOADER = fileURLToPath(new URL("../crash/source-loader.mjs", import.meta.url));
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const LOADER = fileURLToPath(new URL("../../../../scripts/source-loader.mjs", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/process/main.ts", import.meta.url));
 const ADMIN_TOKEN = "an-admin-token-of-the-test";
 
 /** A collector in a process of its own, as an operator starts it, on a folder that outlives it. */

@@ -1,6 +1,6 @@
+import type { Offset, Retry } from "@sluice/event-log";
 import { describe, expect, test } from "vitest";
-import { UserOrder } from "../../src/delivery/user-order.js";
-import type { Offset, Retry } from "../../src/store/store.js";
+import { UserOrder } from "../../src/delivery/ordering/user-order.js";
 
 const at = (offset: number) => offset as Offset;
 

@@ -2,32 +2,29 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Attempt, Delivery, Offset, Store } from "@sluice/event-log";
+import { openMemoryStore } from "@sluice/event-log";
 import { type Clock, systemClock } from "@sluice/resilience";
 import type { ManualClock } from "@sluice/resilience/testing";
 import { afterEach } from "vitest";
+import { type BatchOptions, batchOf, type TestMessage } from "../../../../packages/event-log/test/batches.js";
 import {
   changeDestination,
   createDestination,
   type DestinationChange,
   type NewDestination,
-} from "../../src/delivery/connections.js";
-import {
-  type DeliveryPolicy,
-  type DeliveryRuntime,
-  startDelivery,
-} from "../../src/delivery/start-delivery.js";
+} from "../../src/delivery/control/connections.js";
+import type { DeliveryPolicy } from "../../src/delivery/delivery-policy.js";
+import { type DeliveryRuntime, startDelivery } from "../../src/delivery/start-delivery.js";
 import { type Catalog, createCatalog } from "../../src/destinations/catalog.js";
 import { secretBox } from "../../src/destinations/secret-box.js";
-import { type LiveEvent, liveEvents } from "../../src/live-events.js";
-import { createLogger } from "../../src/logger.js";
-import { createMetrics } from "../../src/metrics.js";
+import type { SourceDocument } from "../../src/documents/documents.js";
+import { type LiveEvent, liveEvents } from "../../src/process/live-events.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics } from "../../src/process/metrics.js";
 import type { ResolveHost } from "../../src/sender/checked-connector.js";
 import { egressPolicy } from "../../src/sender/egress-policy.js";
 import type { OpenEndpoint } from "../../src/sender/endpoint.js";
-import type { SourceDocument } from "../../src/store/documents.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import type { Attempt, Delivery, Offset, Store } from "../../src/store/store.js";
-import { type BatchOptions, batchOf, type TestMessage } from "../store/batches.js";
 
 export interface FixtureOptions {
   readonly clock?: Clock;

@@ -1,17 +1,19 @@
+import { BEFORE_FIRST, DOCUMENT_KINDS, openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { changeDestination, createDestination, removeDestination } from "../../src/delivery/connections.js";
+import { batchOf } from "../../../../packages/event-log/test/batches.js";
+import {
+  changeDestination,
+  createDestination,
+  removeDestination,
+} from "../../src/delivery/control/connections.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import type { Destination, DestinationType } from "../../src/destinations/destination.js";
-import { liveEvents } from "../../src/live-events.js";
-import { createLogger } from "../../src/logger.js";
-import { createMetrics } from "../../src/metrics.js";
-import { DOCUMENT_KINDS } from "../../src/store/documents.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { BEFORE_FIRST } from "../../src/store/store.js";
+import { liveEvents } from "../../src/process/live-events.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics } from "../../src/process/metrics.js";
 import { scriptedDestination } from "../admin/scripted-destination.js";
-import { batchOf } from "../store/batches.js";
 
 /** Delivery to destinations that open when the test says so: `open` is the setting that names an opening. */
 async function started({ clock = manualClock(), store = openMemoryStore({ clock }) } = {}) {

@@ -1,14 +1,14 @@
 import { Type } from "@sinclair/typebox";
+import { openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
-import { createDestination } from "../../src/delivery/connections.js";
+import { createDestination } from "../../src/delivery/control/connections.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import type { Destination, DestinationType } from "../../src/destinations/destination.js";
-import { liveEvents } from "../../src/live-events.js";
-import { createLogger } from "../../src/logger.js";
-import { createMetrics } from "../../src/metrics.js";
-import type { SourceDocument } from "../../src/store/documents.js";
-import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
+import type { SourceDocument } from "../../src/documents/documents.js";
+import { liveEvents } from "../../src/process/live-events.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics } from "../../src/process/metrics.js";
 
 /**
  * Ten destinations hang, each at another place of the log, while an eleventh delivers; then they go on. Prints how many messages were

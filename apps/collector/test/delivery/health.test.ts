@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { judgeHealth, lastOf } from "../../src/delivery/health.js";
+import { judgeHealth, lastOf } from "../../src/delivery/control/health.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 const A = "https://hooks.example/a";

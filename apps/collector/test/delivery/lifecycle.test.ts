@@ -1,17 +1,16 @@
 import { existsSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { BEFORE_FIRST, DOCUMENT_KINDS, openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
-import { removeDestination } from "../../src/delivery/connections.js";
-import { retryDelivery } from "../../src/delivery/replay.js";
-import { type DestinationDocument, DOCUMENT_KINDS } from "../../src/store/documents.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { BEFORE_FIRST } from "../../src/store/store.js";
+import { batchOf } from "../../../../packages/event-log/test/batches.js";
+import { removeDestination } from "../../src/delivery/control/connections.js";
+import { retryDelivery } from "../../src/delivery/control/replay.js";
+import type { DestinationDocument } from "../../src/documents/documents.js";
 import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
 import { fixture as pem } from "../sender/tcp-server.js";
-import { batchOf } from "../store/batches.js";
 import { closeDeliveries, type DeliveryFixture, openDelivery } from "./delivery-fixture.js";
 import { closeReceivers, startReceiver } from "./receiver.js";
 

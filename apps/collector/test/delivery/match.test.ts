@@ -1,8 +1,8 @@
+import type { Offset, StoredMessage } from "@sluice/event-log";
+import { parseJson } from "@sluice/event-log";
 import { describe, expect, it } from "vitest";
-import { type Match, match, routingOf } from "../../src/delivery/match.js";
-import { parseJson } from "../../src/messages/parse-json.js";
-import type { DestinationDocument, SourceDocument } from "../../src/store/documents.js";
-import type { Offset, StoredMessage } from "../../src/store/store.js";
+import { type Match, match, routingOf } from "../../src/delivery/routing/match.js";
+import type { DestinationDocument, SourceDocument } from "../../src/documents/documents.js";
 
 const at = (offset: number): Offset => offset as Offset;
 const RECEIVED = Date.UTC(2026, 10, 21, 9, 30);

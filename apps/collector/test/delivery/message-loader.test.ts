@@ -1,9 +1,9 @@
+import type { Offset } from "@sluice/event-log";
+import { openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
-import { messageLoader } from "../../src/delivery/message-loader.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import type { Offset } from "../../src/store/store.js";
-import { batchOf } from "../store/batches.js";
+import { batchOf } from "../../../../packages/event-log/test/batches.js";
+import { messageLoader } from "../../src/delivery/reading/message-loader.js";
 
 async function open() {
   const clock = manualClock();

@@ -1,7 +1,7 @@
+import type { EventLog } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
-import { replay } from "../../src/delivery/replay.js";
-import type { EventLog } from "../../src/store/store.js";
+import { replay } from "../../src/delivery/control/replay.js";
 import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
 import { closeDeliveries, openDelivery } from "./delivery-fixture.js";

@@ -1,3 +1,4 @@
+import type { UrlRetry } from "@sluice/event-log";
 import { describe, expect, it } from "vitest";
 import {
   type Decision,
@@ -6,9 +7,8 @@ import {
   lastCallMs,
   RETRY_DEFAULTS,
   type RoundEnd,
-} from "../../src/delivery/retry-schedule.js";
+} from "../../src/delivery/settling/retry-schedule.js";
 import type { RoundOutcome, TargetRetry } from "../../src/destinations/destination.js";
-import type { UrlRetry } from "../../src/store/store.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { ScriptedRequest } from "../../src/testing/scripted-webhooks.js";
 import {
   manualClock,
-  type ScriptedRequest,
   startTestCollector,
   type TestCollector,
   type TestCollectorOptions,

@@ -1,8 +1,8 @@
+import type { Offset, Retry } from "@sluice/event-log";
 import { describe, expect, it } from "vitest";
-import { cursorTracker } from "../../src/delivery/cursor-tracker.js";
-import { fullRateLimit, type RateLimit, takePermit } from "../../src/delivery/rate-limit.js";
-import { UserOrder } from "../../src/delivery/user-order.js";
-import type { Offset, Retry } from "../../src/store/store.js";
+import { UserOrder } from "../../src/delivery/ordering/user-order.js";
+import { cursorTracker } from "../../src/delivery/reading/cursor-tracker.js";
+import { fullRateLimit, type RateLimit, takePermit } from "../../src/delivery/sending/rate-limit.js";
 
 const at = (offset: number): Offset => offset as Offset;
 

@@ -1,6 +1,6 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
-import { createDestination } from "../../src/delivery/connections.js";
+import { createDestination } from "../../src/delivery/control/connections.js";
 import type { ResolveHost } from "../../src/sender/checked-connector.js";
 import { closeDeliveries, openDelivery } from "../delivery/delivery-fixture.js";
 import { closeReceivers, startReceiver } from "../delivery/receiver.js";

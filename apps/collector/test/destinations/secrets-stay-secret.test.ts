@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { expect, it } from "vitest";
-import { createLogger } from "../../src/logger.js";
-import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
+import { createLogger } from "../../src/process/logger.js";
 import { startTestCollector } from "../../src/testing.js";
 
 it("a shared secret and a credential header are in no answer, log line, error, metric or file", async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { ConfigError, loadConfig, SETTINGS } from "../../src/config.js";
+import { ConfigError, loadConfig, SETTINGS } from "../../src/process/config.js";
 
 const problemsOf = (inputs: Parameters<typeof loadConfig>[0]): readonly string[] => {
   try {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMetrics } from "../../src/metrics.js";
+import { createMetrics } from "../../src/process/metrics.js";
 
 test("renders what Prometheus reads", () => {
   const metrics = createMetrics();

@@ -1,8 +1,8 @@
 import { connect, type Socket } from "node:net";
+import type { NewBatch } from "@sluice/event-log";
+import { type MemoryStore, openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, test } from "vitest";
-import { type MemoryStore, openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import type { NewBatch } from "../../src/store/store.js";
 import { basic, type IngestServer, startIngestServer, WRITE_KEY } from "./ingest-server.js";
 
 /** How long something may take on a machine that is busy with other tests. */

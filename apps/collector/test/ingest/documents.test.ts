@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { openMemoryStore } from "@sluice/event-log";
 import { LIMITS } from "@sluice/protocol";
 import { systemClock } from "@sluice/resilience";
 import { expect, test } from "vitest";
@@ -7,10 +8,9 @@ import { ERRORS } from "../../src/errors.js";
 import { HTTP_LIMITS } from "../../src/http/limits.js";
 import { MAX_NESTING } from "../../src/ingest/open-request.js";
 import { ingestRoutes } from "../../src/ingest/routes.js";
-import { liveEvents } from "../../src/live-events.js";
-import { createLogger } from "../../src/logger.js";
-import { createMetrics } from "../../src/metrics.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { liveEvents } from "../../src/process/live-events.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics } from "../../src/process/metrics.js";
 
 const page = (name: string): string =>
   readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8");

@@ -1,10 +1,10 @@
+import { openMemoryStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, expect, test } from "vitest";
 import { createIngest } from "../../src/ingest/ingest.js";
 import { ingestMetrics } from "../../src/ingest/ingest-metrics.js";
-import { liveEvents } from "../../src/live-events.js";
-import { createMetrics } from "../../src/metrics.js";
-import { openMemoryStore } from "../../src/store/memory/open-memory-store.js";
+import { liveEvents } from "../../src/process/live-events.js";
+import { createMetrics } from "../../src/process/metrics.js";
 
 const store = openMemoryStore({ clock: systemClock });
 afterEach(() => store.close());

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { expect, test } from "vitest";
-import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
 import { startIngestServer } from "./ingest-server.js";
 
 /** Ids as JSON writes them. UTF-8 has no lone surrogates: through it the first three would be one id. */

@@ -1,19 +1,25 @@
+import type { Identity } from "@sluice/event-log";
+import {
+  BEFORE_FIRST,
+  DOCUMENT_KINDS,
+  decodeBatch,
+  type MemoryStore,
+  openMemoryStore,
+  type Store,
+  type StoredMessage,
+} from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
+import type { SourceDocument } from "../../src/documents/documents.js";
 import { bufferBudget } from "../../src/http/buffer-budget.js";
 import { healthRoutes, metricsRoute } from "../../src/http/health-routes.js";
 import { HTTP_LIMITS, type HttpLimits } from "../../src/http/limits.js";
 import { startServer } from "../../src/http/server.js";
 import { ingestRoutes } from "../../src/ingest/routes.js";
 import { openSourceDirectory } from "../../src/ingest/source-directory.js";
-import { type LiveEvents, liveEvents } from "../../src/live-events.js";
-import { createLogger } from "../../src/logger.js";
-import { decodeBatch } from "../../src/messages/decode-batch.js";
-import type { Identity } from "../../src/messages/identity.js";
-import { createMetrics, type Metrics } from "../../src/metrics.js";
-import { DOCUMENT_KINDS, type SourceDocument } from "../../src/store/documents.js";
-import { type MemoryStore, openMemoryStore } from "../../src/store/memory/open-memory-store.js";
-import { BEFORE_FIRST, type Store, type StoredMessage } from "../../src/store/store.js";
+import { type LiveEvents, liveEvents } from "../../src/process/live-events.js";
+import { createLogger } from "../../src/process/logger.js";
+import { createMetrics, type Metrics } from "../../src/process/metrics.js";
 
 export const WRITE_KEY = "wk_test_0123456789abcdef";
 export const SOURCE_ID = "src_test";

@@ -1,10 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { encodeAppend, KeyHasher, SourceNames, skimRequest } from "@sluice/event-log";
 import { expect, test } from "vitest";
 import { rememberedCredentials } from "../../src/ingest/credentials.js";
-import { skimRequest } from "../../src/messages/skim-request.js";
-import { encodeAppend, KeyHasher } from "../../src/store/sqlite/append-request.js";
-import { SourceNames } from "../../src/store/sqlite/source-names.js";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;

@@ -1,11 +1,10 @@
+import { findWriteKey, skimRequest } from "@sluice/event-log";
 import { MESSAGE_KINDS, type MessageKind } from "@sluice/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { judge } from "../../src/ingest/judge.js";
 import { openRequest } from "../../src/ingest/open-request.js";
 import { namedKeys } from "../../src/ingest/write-key.js";
-import { findWriteKey } from "../../src/messages/find-fields.js";
-import { skimRequest } from "../../src/messages/skim-request.js";
 
 /** What parser and validator make of a request, in the form in which skimming tells it; throws where either refuses something. */
 function judged(body: Uint8Array, kind: MessageKind | undefined) {

@@ -1,8 +1,8 @@
+import type { ConfigStore } from "@sluice/event-log";
+import { DOCUMENT_KINDS, memoryConfigStore } from "@sluice/event-log";
 import { expect, test } from "vitest";
+import type { SourceDocument } from "../../src/documents/documents.js";
 import { openSourceDirectory } from "../../src/ingest/source-directory.js";
-import { DOCUMENT_KINDS, type SourceDocument } from "../../src/store/documents.js";
-import { memoryConfigStore } from "../../src/store/memory/config-store.js";
-import type { ConfigStore } from "../../src/store/store.js";
 
 const CREATED_AT = "2026-11-21T00:00:00.000Z";
 

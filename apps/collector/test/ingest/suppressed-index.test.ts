@@ -1,10 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSqliteStore, repairStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openSqliteStore } from "../../src/store/sqlite/open-sqlite-store.js";
-import { repairStore } from "../../src/store/sqlite/repair-store.js";
 import { startIngestServer } from "./ingest-server.js";
 
 let directory: string;

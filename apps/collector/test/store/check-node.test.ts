@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
+import { checkNode, repairStore } from "@sluice/event-log";
 import { afterEach, describe, expect, test } from "vitest";
+import { temporaryDirectories } from "../../../../packages/event-log/test/temporary-directory.js";
 import { startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/logger.js";
-import { checkNode } from "../../src/store/sqlite/check-node.js";
-import { repairStore } from "../../src/store/sqlite/repair-store.js";
-import { temporaryDirectories } from "./temporary-directory.js";
+import { createLogger } from "../../src/process/logger.js";
 
 const temporaryDirectory = temporaryDirectories();
 

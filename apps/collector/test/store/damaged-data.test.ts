@@ -1,15 +1,21 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import {
+  BEFORE_FIRST,
+  DATABASE_FILE,
+  type Offset,
+  openSqliteStore,
+  type Retry,
+  type SqliteStoreOptions,
+  type Store,
+} from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { batchOf, idsBatch, RECEIVED_AT_MS } from "../../../../packages/event-log/test/batches.js";
+import { zeroPages } from "../../../../packages/event-log/test/sqlite/zero-pages.js";
+import { temporaryDirectories } from "../../../../packages/event-log/test/temporary-directory.js";
 import { startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/logger.js";
-import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/open-sqlite-store.js";
-import { DATABASE_FILE } from "../../src/store/sqlite/worker/database.js";
-import { BEFORE_FIRST, type Offset, type Retry, type Store } from "../../src/store/store.js";
-import { batchOf, idsBatch, RECEIVED_AT_MS } from "./batches.js";
-import { temporaryDirectories } from "./temporary-directory.js";
-import { zeroPages } from "./zero-pages.js";
+import { createLogger } from "../../src/process/logger.js";
 
 const temporaryDirectory = temporaryDirectories();
 const HOUR_MS = 3_600_000;

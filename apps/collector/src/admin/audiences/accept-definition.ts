@@ -1,6 +1,6 @@
-import type { DefinitionChange, DefinitionIssue, Removal } from "../../audiences/change-definitions.js";
+import type { DefinitionChange, DefinitionIssue, Removal } from "@sluice/audiences";
+import type { Versioned } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
-import type { Versioned } from "../../store/store.js";
 
 /** The definition as it is now; throws what a client has to know when it was not changed. */
 export function acceptDefinition<Document>(change: DefinitionChange<Document>): Versioned<Document> {

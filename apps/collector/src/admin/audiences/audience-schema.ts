@@ -1,9 +1,8 @@
 import { Type } from "@sinclair/typebox";
+import type { AudienceDocument, Audiences } from "@sluice/audiences";
+import type { Versioned } from "@sluice/event-log";
 import type { AudienceView, SyncView } from "@sluice/protocol";
 import { formatTime } from "@sluice/protocol";
-import type { AudienceDocument } from "../../audiences/definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
-import type { Versioned } from "../../store/store.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 /** Checked by the protocol's own validator, whose errors name the node. */

@@ -1,8 +1,8 @@
+import type { Audiences } from "@sluice/audiences";
+import { createAudience as create } from "@sluice/audiences";
 import type { AudienceInput } from "@sluice/protocol";
-import { createAudience as create } from "../../audiences/change-definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
+import { newId } from "../../documents/new-id.js";
 import { endpoint } from "../endpoint.js";
-import { newId } from "../new-id.js";
 import { acceptDefinition } from "./accept-definition.js";
 import { AudienceInputSchema, AudienceSchema, audienceView } from "./audience-schema.js";
 

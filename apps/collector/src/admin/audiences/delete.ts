@@ -1,5 +1,5 @@
-import { removeAudience } from "../../audiences/change-definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
+import { removeAudience } from "@sluice/audiences";
 import { endpoint } from "../endpoint.js";
 import { acceptRemoval } from "./accept-definition.js";
 

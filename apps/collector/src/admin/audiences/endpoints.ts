@@ -1,4 +1,4 @@
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
 import { createComputedTrait } from "../computed-traits/create.js";
 import { deleteComputedTrait } from "../computed-traits/delete.js";
 import { getComputedTrait } from "../computed-traits/get.js";

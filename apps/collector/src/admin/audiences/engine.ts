@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { Audiences } from "@sluice/audiences";
 import type { AudienceEngineView } from "@sluice/protocol";
-import type { Audiences } from "../../audiences/start-audiences.js";
 import { endpoint } from "../endpoint.js";
 import type { SameShape } from "../same-shape.js";
 

@@ -1,6 +1,6 @@
-import { AUDIENCE, type AudienceDocument } from "../../audiences/definitions.js";
+import { AUDIENCE, type AudienceDocument } from "@sluice/audiences";
+import type { ConfigStore, Versioned } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
-import type { ConfigStore, Versioned } from "../../store/store.js";
 
 /** The audience of that id; throws `not_found`. */
 export async function findAudience(

@@ -1,4 +1,4 @@
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
 import { endpoint } from "../endpoint.js";
 import { AudienceSchema, audienceView } from "./audience-schema.js";
 import { findAudience } from "./find-audience.js";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { AUDIENCE, type AudienceDocument } from "../../audiences/definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
+import { AUDIENCE, type AudienceDocument } from "@sluice/audiences";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters } from "../list-query.js";
 import { pageOfDocuments } from "../page-documents.js";

@@ -1,6 +1,6 @@
+import type { Audiences } from "@sluice/audiences";
+import { patchAudience as patch } from "@sluice/audiences";
 import type { AudiencePatch } from "@sluice/protocol";
-import { patchAudience as patch } from "../../audiences/change-definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
 import { endpoint } from "../endpoint.js";
 import { findToChange } from "../find-to-change.js";
 import { acceptDefinition } from "./accept-definition.js";

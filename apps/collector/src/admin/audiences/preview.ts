@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
+import type { Audiences } from "@sluice/audiences";
+import { conditionIssues } from "@sluice/audiences";
 import type { Condition } from "@sluice/protocol";
-import { conditionIssues } from "../../audiences/change-definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
 import { endpoint } from "../endpoint.js";
 import { invalidDefinition } from "./accept-definition.js";
 import { ConditionSchema, PreviewSchema } from "./audience-schema.js";

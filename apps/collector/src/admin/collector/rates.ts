@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { RATE_SPAN_NAMES, type RatesView } from "@sluice/protocol";
-import type { RateHistory } from "../../rate-history.js";
+import type { RateHistory } from "../../process/rate-history.js";
 import { endpoint } from "../endpoint.js";
 import type { SameShape } from "../same-shape.js";
 

@@ -1,5 +1,6 @@
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
-import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
 import { endpoint } from "../endpoint.js";
 
 export const resetCollector = endpoint({

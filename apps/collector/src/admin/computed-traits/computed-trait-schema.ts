@@ -1,8 +1,7 @@
 import { Type } from "@sinclair/typebox";
+import type { Audiences, ComputedTraitDocument } from "@sluice/audiences";
+import type { Versioned } from "@sluice/event-log";
 import { COMPUTED_TRAIT_KINDS, type ComputedTraitView } from "@sluice/protocol";
-import type { ComputedTraitDocument } from "../../audiences/definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
-import type { Versioned } from "../../store/store.js";
 import { DestinationIds, notTakenUp, SyncSchema } from "../audiences/audience-schema.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });

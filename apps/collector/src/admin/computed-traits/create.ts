@@ -1,8 +1,8 @@
-import { createComputedTrait as create } from "../../audiences/change-definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
+import { createComputedTrait as create } from "@sluice/audiences";
+import { newId } from "../../documents/new-id.js";
 import { acceptDefinition } from "../audiences/accept-definition.js";
 import { endpoint } from "../endpoint.js";
-import { newId } from "../new-id.js";
 import { ComputedTraitInputSchema, ComputedTraitSchema, computedTraitView } from "./computed-trait-schema.js";
 
 export const createComputedTrait = (audiences: Audiences) =>

@@ -1,5 +1,5 @@
-import { removeComputedTrait } from "../../audiences/change-definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
+import { removeComputedTrait } from "@sluice/audiences";
 import { acceptRemoval } from "../audiences/accept-definition.js";
 import { endpoint } from "../endpoint.js";
 

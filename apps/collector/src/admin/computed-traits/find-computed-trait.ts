@@ -1,6 +1,6 @@
-import { COMPUTED_TRAIT, type ComputedTraitDocument } from "../../audiences/definitions.js";
+import { COMPUTED_TRAIT, type ComputedTraitDocument } from "@sluice/audiences";
+import type { ConfigStore, Versioned } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
-import type { ConfigStore, Versioned } from "../../store/store.js";
 
 /** The computed trait of that id; throws `not_found`. */
 export async function findComputedTrait(

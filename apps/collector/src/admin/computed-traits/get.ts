@@ -1,4 +1,4 @@
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
 import { endpoint } from "../endpoint.js";
 import { ComputedTraitSchema, computedTraitView } from "./computed-trait-schema.js";
 import { findComputedTrait } from "./find-computed-trait.js";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { COMPUTED_TRAIT, type ComputedTraitDocument } from "../../audiences/definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
+import { COMPUTED_TRAIT, type ComputedTraitDocument } from "@sluice/audiences";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters } from "../list-query.js";
 import { pageOfDocuments } from "../page-documents.js";

@@ -1,5 +1,5 @@
-import { patchComputedTrait as patch } from "../../audiences/change-definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
+import { patchComputedTrait as patch } from "@sluice/audiences";
 import { acceptDefinition } from "../audiences/accept-definition.js";
 import { endpoint } from "../endpoint.js";
 import { findToChange } from "../find-to-change.js";

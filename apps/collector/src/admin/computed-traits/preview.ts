@@ -1,5 +1,5 @@
-import { computedIssues } from "../../audiences/change-definitions.js";
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
+import { computedIssues } from "@sluice/audiences";
 import { invalidDefinition } from "../audiences/accept-definition.js";
 import { endpoint } from "../endpoint.js";
 import { ComputedTraitDefinitionSchema, ComputedTraitPreviewSchema } from "./computed-trait-schema.js";

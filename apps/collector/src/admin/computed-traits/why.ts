@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Audiences } from "../../audiences/start-audiences.js";
+import type { Audiences } from "@sluice/audiences";
 import { CollectorError } from "../../errors.js";
 import { endpoint } from "../endpoint.js";
 import { ValueWhySchema } from "./computed-trait-schema.js";

@@ -1,7 +1,7 @@
+import { anonymousIdentity, type Identity, userIdentity } from "@sluice/event-log";
 import { deletionView } from "../../deletions/deletion.js";
 import type { Deletions } from "../../deletions/start-deletions.js";
 import { CollectorError } from "../../errors.js";
-import { anonymousIdentity, type Identity, userIdentity } from "../../messages/identity.js";
 import { endpoint } from "../endpoint.js";
 import { DeletionInputSchema, DeletionPlanSchema, DeletionSchema } from "./deletion-schema.js";
 

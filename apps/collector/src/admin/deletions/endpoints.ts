@@ -1,5 +1,5 @@
 import type { Deletions } from "../../deletions/start-deletions.js";
-import type { Suppressions } from "../../store/suppressions.js";
+import type { Suppressions } from "../../documents/suppressions.js";
 import type { Endpoint } from "../endpoint.js";
 import { liftSuppression } from "../suppressions/lift.js";
 import { listSuppressions } from "../suppressions/list.js";

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { Delivery, StoredMessage } from "@sluice/event-log";
 import { type DeliveryDetailView, type DeliveryView, formatTime } from "@sluice/protocol";
-import type { Delivery, StoredMessage } from "../../store/store.js";
 import { deliveryId } from "../messages/delivery-id.js";
 import { AttemptSchema, StateSchema } from "../messages/message-schema.js";
 import type { SameShape } from "../same-shape.js";

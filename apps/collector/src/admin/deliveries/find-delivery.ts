@@ -1,5 +1,5 @@
+import type { Delivery, Store, StoredMessage } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
-import type { Delivery, Store, StoredMessage } from "../../store/store.js";
 import { parseDeliveryId } from "../messages/delivery-id.js";
 import { outcomesOf } from "../messages/outcomes.js";
 

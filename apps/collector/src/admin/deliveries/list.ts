@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { messageLoader } from "../../delivery/message-loader.js";
+import { messageLoader } from "../../delivery/reading/message-loader.js";
 import { endpoint } from "../endpoint.js";
 import { fillPage } from "../fill-page.js";
 import { listOf, listParameters, pageRequest, timeParameters, timeSpan } from "../list-query.js";

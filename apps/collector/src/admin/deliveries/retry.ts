@@ -1,4 +1,4 @@
-import { retryDelivery as retry } from "../../delivery/replay.js";
+import { retryDelivery as retry } from "../../delivery/control/replay.js";
 import { CollectorError } from "../../errors.js";
 import { findDestination } from "../destinations/find-destination.js";
 import { requireTarget } from "../destinations/require-target.js";

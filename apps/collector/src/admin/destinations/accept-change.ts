@@ -1,7 +1,7 @@
-import type { ChangeResult } from "../../delivery/connections.js";
+import type { Versioned } from "@sluice/event-log";
+import type { ChangeResult } from "../../delivery/control/connections.js";
+import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
-import type { DestinationDocument } from "../../store/documents.js";
-import type { Versioned } from "../../store/store.js";
 
 /** The destination as it is now; throws what a client has to know when it was not changed. */
 export function acceptChange(result: ChangeResult): Versioned<DestinationDocument> {

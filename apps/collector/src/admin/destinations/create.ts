@@ -1,4 +1,4 @@
-import { createDestination as create } from "../../delivery/connections.js";
+import { createDestination as create } from "../../delivery/control/connections.js";
 import { endpoint } from "../endpoint.js";
 import { acceptChange } from "./accept-change.js";
 import { DestinationInputSchema, DestinationSchema, destinationView } from "./destination-schema.js";

@@ -1,4 +1,4 @@
-import { removeDestination } from "../../delivery/connections.js";
+import { removeDestination } from "../../delivery/control/connections.js";
 import { CollectorError } from "../../errors.js";
 import { endpoint } from "../endpoint.js";
 

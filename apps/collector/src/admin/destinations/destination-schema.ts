@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { Versioned } from "@sluice/event-log";
 import {
   COMPARISONS,
   type DestinationInput,
@@ -8,10 +9,9 @@ import {
   type FilterRuleView,
   type TestSendView,
 } from "@sluice/protocol";
-import { connectedSources } from "../../delivery/connections.js";
+import { connectedSources } from "../../delivery/control/connections.js";
 import type { Catalog } from "../../destinations/catalog.js";
-import type { DestinationDocument } from "../../store/documents.js";
-import type { Versioned } from "../../store/store.js";
+import type { DestinationDocument } from "../../documents/documents.js";
 import { AttemptSchema, StateSchema } from "../messages/message-schema.js";
 import type { SameShape } from "../same-shape.js";
 

@@ -1,6 +1,7 @@
+import type { ConfigStore, Versioned } from "@sluice/event-log";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
-import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
-import type { ConfigStore, Versioned } from "../../store/store.js";
 
 /** The destination of that id; throws `not_found`. */
 export async function findDestination(

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import type { DestinationDocument } from "../../documents/documents.js";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters } from "../list-query.js";
 import { maskFor } from "../mask-for.js";

@@ -1,4 +1,4 @@
-import { changeDestination } from "../../delivery/connections.js";
+import { changeDestination } from "../../delivery/control/connections.js";
 import { checkVersion } from "../check-version.js";
 import { endpoint } from "../endpoint.js";
 import { acceptChange } from "./accept-change.js";

@@ -1,7 +1,7 @@
+import type { Versioned } from "@sluice/event-log";
 import type { Catalog } from "../../destinations/catalog.js";
+import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
-import type { DestinationDocument } from "../../store/documents.js";
-import type { Versioned } from "../../store/store.js";
 
 /** Throws `url_disabled` for a destination to which nothing could be sent: what is tried there fails at once. */
 export function requireTarget({ id, value }: Versioned<DestinationDocument>, catalog: Catalog): void {

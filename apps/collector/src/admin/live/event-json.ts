@@ -1,5 +1,5 @@
+import type { Rejection, StoredMessage } from "@sluice/event-log";
 import { type FilterSubject, formatTime, isPlainObject, type LiveEventView } from "@sluice/protocol";
-import type { Rejection, StoredMessage } from "../../store/store.js";
 import { rejectedView } from "../messages/message-schema.js";
 import type { OutcomeEvent } from "./missed-outcomes.js";
 

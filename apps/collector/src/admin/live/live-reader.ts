@@ -1,3 +1,4 @@
+import type { Offset, Store, StoredMessage } from "@sluice/event-log";
 import {
   asksOutcomes,
   compileFilter,
@@ -6,10 +7,9 @@ import {
   outcomeTerms,
 } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { LiveEvent, LiveEvents } from "../../live-events.js";
-import type { Offset, Store, StoredMessage } from "../../store/store.js";
+import type { LiveEvent, LiveEvents } from "../../process/live-events.js";
+import type { KnownToken } from "../../tokens/tokens.js";
 import { maskUrls } from "../mask-urls.js";
-import type { KnownToken } from "../tokens.js";
 import { bell } from "./bell.js";
 import { droppedJson, outcomeJson, rejectedJson, rejectedSubject } from "./event-json.js";
 import { missedOutcomes, type OutcomeEvent } from "./missed-outcomes.js";

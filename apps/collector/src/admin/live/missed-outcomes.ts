@@ -1,5 +1,5 @@
-import type { LiveEvent } from "../../live-events.js";
-import type { Delivery, FinalState, Store, StoredMessage } from "../../store/store.js";
+import type { Delivery, FinalState, Store, StoredMessage } from "@sluice/event-log";
+import type { LiveEvent } from "../../process/live-events.js";
 
 export type OutcomeEvent = Extract<LiveEvent, { readonly kind: "outcome" }>;
 

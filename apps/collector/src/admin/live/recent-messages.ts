@@ -1,13 +1,13 @@
-import type { Clock } from "@sluice/resilience";
-import { decodeBatch } from "../../messages/decode-batch.js";
-import { lastMessageIndex } from "../../store/last-message.js";
 import {
+  decodeBatch,
   type EventLog,
+  lastMessageIndex,
   type Offset,
   offsetAt,
   type StoredBatch,
   type StoredMessage,
-} from "../../store/store.js";
+} from "@sluice/event-log";
+import type { Clock } from "@sluice/resilience";
 import { messageJson } from "./event-json.js";
 
 /** A message that is decoded once, and written as JSON once, for all readers of the stream who are at the same place. */

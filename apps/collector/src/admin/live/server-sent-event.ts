@@ -1,5 +1,5 @@
+import { BEFORE_FIRST, type Offset } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
-import { BEFORE_FIRST, type Offset } from "../../store/store.js";
 
 /** Where a stream stood: everything up to `offset` had been sent at `atMs`. */
 export interface StreamPosition {

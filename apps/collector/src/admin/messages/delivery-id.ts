@@ -1,5 +1,5 @@
+import type { Offset } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
-import type { Offset } from "../../store/store.js";
 
 /** A delivery is a message at a destination: `dst_4kZ….1042`. */
 export function deliveryId(destinationId: string, offset: Offset): string {

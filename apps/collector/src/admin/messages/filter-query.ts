@@ -1,6 +1,6 @@
+import type { FinalState, MessageQuery } from "@sluice/event-log";
 import { EMPTY_FILTER, type FilterField, type MessageFilter, parseFilter } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
-import type { FinalState, MessageQuery } from "../../store/store.js";
 
 /** Reads a filter of the debugger's grammar; throws `invalid_request` that says where it goes wrong. */
 export function readFilter(text: string | undefined): MessageFilter {

@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
+import type { Audiences } from "@sluice/audiences";
+import type { Store } from "@sluice/event-log";
 import { formatTime, type MessageView, remarks } from "@sluice/protocol";
-import type { Audiences } from "../../audiences/start-audiences.js";
 import { CollectorError } from "../../errors.js";
-import type { Store } from "../../store/store.js";
+import type { KnownToken } from "../../tokens/tokens.js";
 import { endpoint } from "../endpoint.js";
 import { maskFor } from "../mask-for.js";
-import type { KnownToken } from "../tokens.js";
 import { joinIssues } from "./join-issues.js";
 import { RejectedMessageSchema, rejectedView, StoredMessageSchema } from "./message-schema.js";
 import { outcomesWithAttempts } from "./outcomes.js";

@@ -1,5 +1,5 @@
+import type { RefusedJoin } from "@sluice/audiences";
 import type { StoredMessageView } from "@sluice/protocol";
-import type { RefusedJoin } from "../../audiences/refused-joins.js";
 
 type JoinIssue = NonNullable<StoredMessageView["issues"]>[number];
 

@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
+import type { StoredMessage } from "@sluice/event-log";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
 import { compileFilter, formatTime, type MessageSummary } from "@sluice/protocol";
-import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
-import type { StoredMessage } from "../../store/store.js";
+import type { DestinationDocument } from "../../documents/documents.js";
 import { endpoint } from "../endpoint.js";
 import { fillPage } from "../fill-page.js";
 import { listOf, listParameters, pageRequest, timeParameters, timeSpan } from "../list-query.js";

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { Rejection } from "@sluice/event-log";
 import {
   type AttemptView,
   formatTime,
@@ -8,7 +9,6 @@ import {
   type RejectedMessageView,
   type StoredMessageView,
 } from "@sluice/protocol";
-import type { Rejection } from "../../store/store.js";
 import type { SameShape } from "../same-shape.js";
 
 const FINAL_STATES = ["delivered", "failed", "filtered", "skipped", "suppressed"] as const;

@@ -1,8 +1,9 @@
+import type { Attempt, Delivery, Store, StoredMessage, Versioned } from "@sluice/event-log";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
 import { type AttemptView, formatTime, type OutcomeSummary, type OutcomeView } from "@sluice/protocol";
-import { WAS_DISABLED, wasDisabledAt } from "../../delivery/match.js";
+import { WAS_DISABLED, wasDisabledAt } from "../../delivery/routing/match.js";
 import { shownHeaders } from "../../destinations/webhooks/request-headers.js";
-import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
-import type { Attempt, Delivery, Store, StoredMessage, Versioned } from "../../store/store.js";
+import type { DestinationDocument } from "../../documents/documents.js";
 import { deliveryId } from "./delivery-id.js";
 
 /**

@@ -1,12 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { ReplayInput, ReplayView } from "@sluice/protocol";
-import { replay } from "../../delivery/replay.js";
+import { replay } from "../../delivery/control/replay.js";
+import { newId } from "../../documents/new-id.js";
 import { findDestination } from "../destinations/find-destination.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { endpoint } from "../endpoint.js";
 import { timeParameters, timeSpan } from "../list-query.js";
 import { FinalStateSchema } from "../messages/message-schema.js";
-import { newId } from "../new-id.js";
 import type { SameShape } from "../same-shape.js";
 
 const ReplayInputSchema = Type.Object(

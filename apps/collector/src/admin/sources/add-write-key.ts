@@ -1,8 +1,9 @@
+import { DOCUMENT_KINDS } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
+import type { SourceDocument } from "../../documents/documents.js";
+import { newWriteKey } from "../../documents/new-id.js";
 import { CollectorError } from "../../errors.js";
-import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
 import { endpoint } from "../endpoint.js";
-import { newWriteKey } from "../new-id.js";
 import { findSource } from "./find-source.js";
 import { SourceSchema, sourceView } from "./source-schema.js";
 

@@ -1,8 +1,9 @@
+import type { ConfigStore, Versioned } from "@sluice/event-log";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
 import { formatTime, type Region, type SourceInput } from "@sluice/protocol";
-import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
-import type { ConfigStore, Versioned } from "../../store/store.js";
+import type { SourceDocument } from "../../documents/documents.js";
+import { newId, newWriteKey } from "../../documents/new-id.js";
 import { endpoint } from "../endpoint.js";
-import { newId, newWriteKey } from "../new-id.js";
 import { SourceInputSchema, SourceSchema, sourceView } from "./source-schema.js";
 
 export const createSource = endpoint({

@@ -1,5 +1,6 @@
-import { changeDestination, connectedSources } from "../../delivery/connections.js";
-import { type DestinationDocument, DOCUMENT_KINDS } from "../../store/documents.js";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import { changeDestination, connectedSources } from "../../delivery/control/connections.js";
+import type { DestinationDocument } from "../../documents/documents.js";
 import { endpoint } from "../endpoint.js";
 import { findSource } from "./find-source.js";
 

@@ -1,6 +1,7 @@
+import type { ConfigStore, Versioned } from "@sluice/event-log";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import type { SourceDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
-import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
-import type { ConfigStore, Versioned } from "../../store/store.js";
 
 /** The source of that id; throws `not_found`. */
 export async function findSource(

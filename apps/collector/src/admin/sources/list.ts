@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import type { SourceDocument } from "../../documents/documents.js";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters } from "../list-query.js";
 import { pageOfDocuments } from "../page-documents.js";

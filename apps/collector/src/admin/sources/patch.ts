@@ -1,4 +1,5 @@
-import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import type { SourceDocument } from "../../documents/documents.js";
 import { endpoint } from "../endpoint.js";
 import { findToChange } from "../find-to-change.js";
 import { findSource } from "./find-source.js";

@@ -1,5 +1,6 @@
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import type { SourceDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
-import { DOCUMENT_KINDS, type SourceDocument } from "../../store/documents.js";
 import { endpoint } from "../endpoint.js";
 import { findSource } from "./find-source.js";
 

@@ -1,4 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { identityPolicyOf } from "@sluice/audiences";
+import type { Versioned } from "@sluice/event-log";
 import {
   REGIONS,
   type Region,
@@ -7,11 +9,9 @@ import {
   type SourceView,
   type WriteKeyView,
 } from "@sluice/protocol";
-import type { SourceDocument } from "../../store/documents.js";
-import { identityPolicyOf } from "../../store/identity-policy.js";
-import type { Versioned } from "../../store/store.js";
+import type { SourceDocument } from "../../documents/documents.js";
+import type { KnownToken } from "../../tokens/tokens.js";
 import type { SameShape } from "../same-shape.js";
-import type { KnownToken } from "../tokens.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const Kind = Type.Union([Type.Literal("web"), Type.Literal("mobile"), Type.Literal("server")]);

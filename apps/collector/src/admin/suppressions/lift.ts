@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
+import { anonymousIdentity, userIdentity } from "@sluice/event-log";
+import type { Suppressions } from "../../documents/suppressions.js";
 import { CollectorError } from "../../errors.js";
-import { anonymousIdentity, userIdentity } from "../../messages/identity.js";
-import type { Suppressions } from "../../store/suppressions.js";
 import { endpoint } from "../endpoint.js";
 
 export const liftSuppression = (suppressions: Suppressions) =>

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Suppressions } from "../../store/suppressions.js";
+import type { Suppressions } from "../../documents/suppressions.js";
 import { SuppressionSchema } from "../deletions/deletion-schema.js";
 import { endpoint } from "../endpoint.js";
 import { listOf, listParameters } from "../list-query.js";

@@ -1,0 +1,237 @@
+import { randomUUID } from "node:crypto";
+import type { Offset, Store, Versioned } from "@sluice/event-log";
+import { DOCUMENT_KINDS, VersionConflict } from "@sluice/event-log";
+import type { Clock } from "@sluice/resilience";
+import type { Catalog } from "../../destinations/catalog.js";
+import type { SettingsIssue } from "../../destinations/destination.js";
+import type {
+  CatchUpDocument,
+  Connection,
+  DestinationDocument,
+  DisabledSpan,
+  SourceDocument,
+} from "../../documents/documents.js";
+import { parseFilters } from "../routing/parse-filters.js";
+
+/**
+ * Changes to destinations that are right with respect to the log: what a destination gets is decided by offsets (connected
+ * after here, disabled between here and there), so that every message has one answer, whenever it is asked.
+ */
+export interface ConnectionDeps {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+}
+
+export interface NewDestination {
+  readonly type: string;
+  /** Default: the catalog's name. */
+  readonly name?: string;
+  readonly sourceIds?: readonly string[];
+  readonly settings?: unknown;
+  /** Default: true. */
+  readonly enabled?: boolean;
+  readonly filters?: unknown;
+}
+
+export interface DestinationChange {
+  readonly name?: string;
+  /** The sources it is connected to from now on. */
+  readonly sourceIds?: readonly string[];
+  /** Laid over those kept; null takes a key out. */
+  readonly settings?: unknown;
+  readonly enabled?: boolean;
+  readonly filters?: unknown;
+  /** Only when this is the version now. */
+  readonly version?: number;
+}
+
+export type ChangeResult =
+  | { readonly kind: "changed"; readonly destination: Versioned<DestinationDocument> }
+  | { readonly kind: "invalid"; readonly issues: readonly SettingsIssue[] }
+  | { readonly kind: "not_found" };
+
+/** Creates a destination that gets its sources' messages from now on. */
+export async function createDestination(deps: ConnectionDeps, input: NewDestination): Promise<ChangeResult> {
+  const { store, catalog, clock } = deps;
+  const type = catalog.get(input.type);
+  if (type === undefined) {
+    const known = catalog.types.map((entry) => entry.type).join(", ");
+    return invalid({
+      path: "type",
+      code: "unknown_type",
+      message: `There is no destination type ${input.type}; there are ${known}`,
+    });
+  }
+  const sourceIds = [...new Set(input.sourceIds ?? [])];
+  const issues = await unknownSources(store, sourceIds);
+  const settings = await type.parseSettings(input.settings ?? {}, undefined);
+  if (!settings.ok) issues.push(...settings.issues);
+  const filters = parseFilters(input.filters ?? []);
+  if (!filters.ok) issues.push(...filters.issues);
+  if (!settings.ok || !filters.ok || issues.length > 0) return { kind: "invalid", issues };
+
+  const head = store.log.head();
+  const enabled = input.enabled ?? true;
+  const destination = await store.config.put<DestinationDocument>(
+    DOCUMENT_KINDS.destination,
+    `dst_${randomUUID().replaceAll("-", "")}`,
+    {
+      type: type.type,
+      name: input.name ?? type.name,
+      enabled,
+      createdAt: new Date(clock.now()).toISOString(),
+      connections: sourceIds.map((sourceId) => ({ sourceId, since: head })),
+      disabledSpans: enabled ? [] : [{ after: head }],
+      filters: filters.rules,
+      settings: settings.settings,
+    },
+    0,
+  );
+  return { kind: "changed", destination };
+}
+
+/** Changes a destination; of messages queued by now none is lost by it. */
+export async function changeDestination(
+  deps: ConnectionDeps,
+  id: string,
+  change: DestinationChange,
+): Promise<ChangeResult> {
+  const { store, catalog } = deps;
+  for (;;) {
+    const before = await store.config.get<DestinationDocument>(DOCUMENT_KINDS.destination, id);
+    if (before === undefined) return { kind: "not_found" };
+    if (change.version !== undefined && change.version !== before.version) {
+      throw new VersionConflict(DOCUMENT_KINDS.destination, id, before.version);
+    }
+    const after = await changed(deps, before.value, change, catalog);
+    if ("issues" in after) return { kind: "invalid", issues: after.issues };
+    // Before the change itself: a collector that is killed between them and what follows finds it at its next start.
+    for (const { sourceId, since } of addedConnections(before.value, after)) {
+      await store.config.put<CatchUpDocument>(DOCUMENT_KINDS.catchUp, `${id}/${sourceId}`, {
+        destinationId: id,
+        sourceId,
+        since,
+      });
+    }
+    try {
+      const destination = await store.config.put(DOCUMENT_KINDS.destination, id, after, before.version);
+      return { kind: "changed", destination };
+    } catch (error) {
+      // Somebody else's change came between (a URL that answered 410, say): ours is laid over that one.
+      if (!(error instanceof VersionConflict) || change.version !== undefined) throw error;
+    }
+  }
+}
+
+/** Deletes a destination; what it has stored about its deliveries goes with it. False: there was none. */
+export async function removeDestination(store: Store, id: string): Promise<boolean> {
+  const existed = await store.config.delete(DOCUMENT_KINDS.destination, id);
+  if (existed) await store.consumers.remove(id);
+  for (const mark of await store.config.list<CatchUpDocument>(DOCUMENT_KINDS.catchUp)) {
+    if (mark.value.destinationId === id) await store.config.delete(DOCUMENT_KINDS.catchUp, mark.id);
+  }
+  return existed;
+}
+
+/** The sources that a destination is connected to now. */
+export function connectedSources(destination: DestinationDocument): string[] {
+  return destination.connections.filter(({ upTo }) => upTo === undefined).map(({ sourceId }) => sourceId);
+}
+
+async function changed(
+  { store }: ConnectionDeps,
+  before: DestinationDocument,
+  change: DestinationChange,
+  catalog: Catalog,
+): Promise<DestinationDocument | { readonly issues: readonly SettingsIssue[] }> {
+  const issues: SettingsIssue[] = [];
+  let after = before;
+  if (change.settings !== undefined) {
+    const type = catalog.get(before.type);
+    const settings = await type?.parseSettings(change.settings, before.settings);
+    if (settings === undefined) {
+      issues.push({
+        path: "type",
+        code: "unknown_type",
+        message: `This collector has no destination type ${before.type}`,
+      });
+    } else if (settings.ok) after = { ...after, settings: settings.settings };
+    else issues.push(...settings.issues);
+  }
+  if (change.filters !== undefined) {
+    const filters = parseFilters(change.filters);
+    if (filters.ok) after = { ...after, filters: filters.rules };
+    else issues.push(...filters.issues);
+  }
+  const head = store.log.head();
+  if (change.sourceIds !== undefined) {
+    const added = change.sourceIds.filter((sourceId) => !connectedSources(before).includes(sourceId));
+    issues.push(...(await unknownSources(store, added)));
+    after = { ...after, connections: reconnect(before.connections, change.sourceIds, head) };
+  }
+  if (change.enabled !== undefined && change.enabled !== before.enabled) {
+    after = {
+      ...after,
+      enabled: change.enabled,
+      disabledSpans: switchSpans(before.disabledSpans, change.enabled, head),
+    };
+  }
+  if (change.name !== undefined) after = { ...after, name: change.name };
+  return issues.length > 0 ? { issues } : after;
+}
+
+/** Connections when, from `head` on, these sources are connected and no others. */
+export function reconnect(
+  connections: readonly Connection[],
+  sourceIds: readonly string[],
+  head: Offset,
+): Connection[] {
+  const wanted = new Set(sourceIds);
+  const kept = connections.map((connection) => {
+    if (connection.upTo !== undefined) return connection;
+    return wanted.delete(connection.sourceId) ? connection : { ...connection, upTo: head };
+  });
+  return [
+    ...kept.filter(({ since, upTo }) => upTo === undefined || upTo > since),
+    ...[...wanted].map((sourceId) => ({ sourceId, since: head })),
+  ];
+}
+
+/** Connections that were not there before. */
+export function addedConnections(
+  before: Pick<DestinationDocument, "connections">,
+  after: Pick<DestinationDocument, "connections">,
+): Connection[] {
+  return after.connections.filter(
+    ({ sourceId, since, upTo }) =>
+      upTo === undefined &&
+      !before.connections.some((known) => known.sourceId === sourceId && known.since === since),
+  );
+}
+
+/** Disabled spans when, from `head` on, the destination is enabled or disabled. */
+export function switchSpans(spans: readonly DisabledSpan[], enabled: boolean, head: Offset): DisabledSpan[] {
+  const ended = spans
+    .map(({ after, upTo = head }) => ({ after, upTo }))
+    .filter(({ after, upTo }) => upTo > after);
+  return enabled ? ended : [...ended, { after: head }];
+}
+
+async function unknownSources(store: Store, sourceIds: readonly string[]): Promise<SettingsIssue[]> {
+  const issues: SettingsIssue[] = [];
+  for (const [index, sourceId] of sourceIds.entries()) {
+    if ((await store.config.get<SourceDocument>(DOCUMENT_KINDS.source, sourceId)) === undefined) {
+      issues.push({
+        path: `sourceIds[${index}]`,
+        code: "unknown_source",
+        message: `There is no source ${sourceId}`,
+      });
+    }
+  }
+  return issues;
+}
+
+function invalid(...issues: SettingsIssue[]): ChangeResult {
+  return { kind: "invalid", issues };
+}

@@ -1,0 +1,113 @@
+import {
+  decodeBatch,
+  type EventLog,
+  lastMessageIndex,
+  type Offset,
+  offsetAt,
+  type StoredBatch,
+  type StoredMessage,
+} from "@sluice/event-log";
+
+/** A batch of the log whose messages are decoded when first asked for, once for all destinations. */
+export interface ReadBatch {
+  readonly sourceId: string;
+  readonly onlyDestinations?: readonly string[];
+  /** The offset of its last message. */
+  readonly last: Offset;
+  messages(): readonly StoredMessage[];
+}
+
+/** Reads the log for many consumers that mostly are at the same place: its end. */
+export interface SharedReader {
+  /** The batches after an offset, as many as one reading gives; none at the log's end. */
+  read(after: Offset): Promise<readonly ReadBatch[]>;
+}
+
+/** One reading: enough to keep a destination busy while the next is under way, little enough to hold for each. */
+const READ_LIMITS = { messages: 500, bytes: 512 * 1_024 } as const;
+/** Readings kept for the next consumer that comes by; consumers at the log's end come within a commit of each other. */
+const KEPT_READINGS = 8;
+/** Bytes of batches whose messages are kept decoded: those may be twenty times as large. */
+const KEPT_DECODED_BYTES = 1_024 * 1_024;
+
+export function sharedReader(log: Pick<EventLog, "read">): SharedReader {
+  const readings = new Map<Offset, Promise<readonly ReadBatch[]>>();
+  /** Oldest first. */
+  const decoded: DecodedBatch[] = [];
+  let decodedBytes = 0;
+  const keepDecoded = (batch: DecodedBatch): void => {
+    decoded.push(batch);
+    decodedBytes += batch.bytes;
+    while (decodedBytes > KEPT_DECODED_BYTES && decoded.length > 1) {
+      const oldest = decoded.shift();
+      oldest?.forget();
+      decodedBytes -= oldest?.bytes ?? 0;
+    }
+  };
+  return {
+    read(after) {
+      const kept = readings.get(after);
+      if (kept !== undefined) return kept;
+      const reading = log
+        .read(after, READ_LIMITS)
+        .then((batches) => batches.map((batch) => readBatch(batch, keepDecoded)));
+      readings.set(after, reading);
+      // The log's end is another place a moment later, and a failed reading may go well then.
+      reading.then(
+        (batches) => batches.length === 0 && readings.delete(after),
+        () => readings.delete(after),
+      );
+      for (const oldest of readings.keys()) {
+        if (readings.size <= KEPT_READINGS) break;
+        readings.delete(oldest);
+      }
+      return reading;
+    },
+  };
+}
+
+/** A source's messages of a span of the log. */
+export async function* messagesOf(
+  reader: SharedReader,
+  sourceId: string,
+  after: Offset,
+  upTo: Offset,
+): AsyncGenerator<StoredMessage> {
+  for (let at = after; at < upTo; ) {
+    const batches = await reader.read(at);
+    if (batches.length === 0) return;
+    for (const batch of batches) {
+      at = batch.last;
+      if (batch.sourceId !== sourceId || batch.onlyDestinations !== undefined) continue;
+      for (const stored of batch.messages()) if (stored.offset > after && stored.offset <= upTo) yield stored;
+    }
+  }
+}
+
+/** A batch whose messages are kept decoded. */
+interface DecodedBatch {
+  readonly bytes: number;
+  /** They are decoded anew when they are asked for again. */
+  forget(): void;
+}
+
+function readBatch(batch: StoredBatch, keepDecoded: (batch: DecodedBatch) => void): ReadBatch {
+  let decoded: readonly StoredMessage[] | undefined;
+  return {
+    sourceId: batch.sourceId,
+    ...(batch.onlyDestinations === undefined ? {} : { onlyDestinations: batch.onlyDestinations }),
+    last: offsetAt(batch.first, lastMessageIndex(batch)),
+    messages() {
+      if (decoded !== undefined) return decoded;
+      const messages = decodeBatch(batch);
+      decoded = messages;
+      keepDecoded({
+        bytes: batch.body.byteLength,
+        forget: () => {
+          decoded = undefined;
+        },
+      });
+      return messages;
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import type { Offset, StoredMessage } from "@sluice/event-log";
+import { identityOf } from "@sluice/event-log";
+import { isMessageKind, type JsonObject, resolveTime } from "@sluice/protocol";
+import type { DestinationType } from "../../destinations/destination.js";
+import type { Connection, DestinationDocument, SourceDocument } from "../../documents/documents.js";
+import type { Suppressions } from "../../documents/suppressions.js";
+import { applyFilters } from "./apply-filters.js";
+import { disabledByIntegrations } from "./integrations.js";
+
+/** All that decides which messages a destination gets; made anew when its document changes. */
+export interface Routing {
+  readonly destinationId: string;
+  readonly document: DestinationDocument;
+  readonly type: Pick<DestinationType, "name" | "sources" | "historical">;
+  readonly connections: ReadonlyMap<string, readonly Connection[]>;
+  /** The sources as they are now. */
+  readonly sources: { get(id: string): SourceDocument | undefined };
+  /** Whether a user's message at an offset came while the user was suppressed. Default: nobody is. */
+  readonly isSuppressed?: Suppressions["covers"];
+}
+
+export type Match =
+  | { readonly kind: "deliver"; readonly message: JsonObject; readonly timeMs: number }
+  /** It was not meant to go there; the reason says by what. */
+  | { readonly kind: "filtered"; readonly reason: string }
+  /** The destination was disabled when it came. */
+  | { readonly kind: "skipped"; readonly reason: string }
+  /** It came while its user was suppressed: no replay brings it back. */
+  | { readonly kind: "suppressed"; readonly reason: string }
+  /** The source is not connected: the destination has nothing to do with it. */
+  | { readonly kind: "unconnected" };
+
+export function routingOf(
+  destinationId: string,
+  document: DestinationDocument,
+  type: Routing["type"],
+  sources: Routing["sources"],
+  isSuppressed?: Suppressions["covers"],
+): Routing {
+  const connections = new Map<string, Connection[]>();
+  for (const connection of document.connections) {
+    const others = connections.get(connection.sourceId);
+    if (others === undefined) connections.set(connection.sourceId, [connection]);
+    else others.push(connection);
+  }
+  return {
+    destinationId,
+    document,
+    type,
+    connections,
+    sources,
+    ...(isSuppressed === undefined ? {} : { isSuppressed }),
+  };
+}
+
+/**
+ * Whether a destination gets a message. `replay`: a person asked for it, so it does not matter that the destination was
+ * disabled, or connected only later, when the message came.
+ */
+export function match(stored: StoredMessage, routing: Routing, replay: boolean): Match {
+  const { destinationId, document, type } = routing;
+  const { message, receivedAtMs } = stored;
+  const timeMs = resolveTime(message, receivedAtMs);
+  if (stored.onlyDestinations !== undefined) {
+    if (!stored.onlyDestinations.includes(destinationId)) return { kind: "unconnected" };
+    return skipped(stored, routing, replay) ?? { kind: "deliver", message, timeMs };
+  }
+  if (!isConnected(stored, routing, replay)) return { kind: "unconnected" };
+  if (routing.isSuppressed?.(identityOf(message), stored.offset)) {
+    return { kind: "suppressed", reason: "the user is suppressed" };
+  }
+  const whileDisabled = skipped(stored, routing, replay);
+  if (whileDisabled !== undefined) return whileDisabled;
+
+  const source = routing.sources.get(stored.sourceId);
+  if (source !== undefined && !type.sources.includes(source.kind)) {
+    return { kind: "filtered", reason: `source kind: ${type.name} does not work for ${source.kind} sources` };
+  }
+  if (message.type === "track" && source?.blockedEvents.includes(message.event as string)) {
+    return { kind: "filtered", reason: "blocked event: the source blocks it" };
+  }
+  const off = disabledByIntegrations(message.integrations, document.name, type.name);
+  if (off !== undefined) return { kind: "filtered", reason: off };
+  if (!type.historical.accepted && receivedAtMs - timeMs > type.historical.limitMs) {
+    return { kind: "filtered", reason: "historical" };
+  }
+  const filtered = applyFilters(document.filters, message, stored.messageId);
+  return filtered.kind === "filtered" ? filtered : { kind: "deliver", message: filtered.message, timeMs };
+}
+
+function isConnected({ sourceId, offset }: StoredMessage, routing: Routing, replay: boolean): boolean {
+  const connections = routing.connections.get(sourceId);
+  if (connections === undefined) return false;
+  return (
+    replay || connections.some(({ since, upTo }) => offset > since && (upTo === undefined || offset <= upTo))
+  );
+}
+
+function skipped({ offset }: StoredMessage, { document }: Routing, replay: boolean): Match | undefined {
+  return !replay && wasDisabledAt(document, offset) ? { kind: "skipped", reason: WAS_DISABLED } : undefined;
+}
+
+export const WAS_DISABLED = "the destination was disabled";
+
+/** Whether a message came while the destination was disabled: it will be skipped, though nothing says so yet. */
+export function wasDisabledAt({ disabledSpans }: DestinationDocument, offset: Offset): boolean {
+  return disabledSpans.some(({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo));
+}
+
+/** Whether what was matched has a kind that destinations know. The log holds no others but by a mistake. */
+export function isOutbound(message: JsonObject): message is JsonObject & { type: "delete" } {
+  return message.type === "delete" || isMessageKind(message.type);
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import type { Store } from "@sluice/event-log";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import { formatTime } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import type { Catalog } from "../../destinations/catalog.js";
+import type { RoundAttempt } from "../../destinations/destination.js";
+import type { DestinationDocument } from "../../documents/documents.js";
+import { CollectorError } from "../../errors.js";
+import { disableTarget } from "../control/disable-target.js";
+
+/** What a test message came to. */
+export interface TestSend {
+  readonly messageId: string;
+  /** `pending`: it would be tried again. */
+  readonly state: "delivered" | "failed" | "pending";
+  readonly reason: string;
+  readonly attempts: readonly (RoundAttempt & { readonly attempt: number })[];
+}
+
+/**
+ * Sends one track message, `Test Event`, the way every message goes: same settings, signature, address rules and deadline.
+ * It is in no log and is tried once. Works for disabled destinations too. Undefined: there is no such destination.
+ */
+export async function testSend(
+  { store, catalog, clock }: { readonly store: Store; readonly catalog: Catalog; readonly clock: Clock },
+  destinationId: string,
+): Promise<TestSend | undefined> {
+  const document = await store.config.get<DestinationDocument>(DOCUMENT_KINDS.destination, destinationId);
+  const type = document && catalog.get(document.value.type);
+  if (document === undefined || type === undefined) return undefined;
+  const messageId = `test-${randomUUID()}`;
+  const destination = await type.open(document.value.settings).catch((cause: unknown) => {
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    throw new CollectorError("invalid_request", `the destination cannot be opened: ${detail}`, { cause });
+  });
+  try {
+    const attempts: (RoundAttempt & { attempt: number })[] = [];
+    const goneUrls: string[] = [];
+    const outcome = await destination.deliver(
+      {
+        messageId,
+        sourceId: document.value.connections[0]?.sourceId ?? "test",
+        timestamp: formatTime(clock.now()),
+        message: {
+          type: "track",
+          messageId,
+          userId: "test-user",
+          event: "Test Event",
+          properties: { test: true },
+        },
+      },
+      {
+        number: 1,
+        numberAt: () => 1,
+        isLast: true,
+        waitingUrls: [],
+        doneUrls: [],
+        failedUrls: [],
+        gone: (url) => void goneUrls.push(url),
+        record: (attempt) => attempts.push({ ...attempt, attempt: 1 }),
+      },
+    );
+    for (const url of goneUrls) await disableTarget({ store, catalog, clock }, destinationId, url);
+    const state = outcome.kind === "retry" || outcome.kind === "aborted" ? "pending" : outcome.kind;
+    return { messageId, state, reason: "reason" in outcome ? outcome.reason : "aborted", attempts };
+  } finally {
+    await destination.close();
+  }
+}

@@ -1,0 +1,2 @@
+// The entry of a thread: the build makes a file of it beside the collector's.
+import "@sluice/audiences/worker";

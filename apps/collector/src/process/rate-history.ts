@@ -1,0 +1,193 @@
+import type { ConfigStore } from "@sluice/event-log";
+import type { RatePointView, RateSpan, RatesView } from "@sluice/protocol";
+import { formatTime } from "@sluice/protocol";
+import type { CancelTimer, Clock } from "@sluice/resilience";
+import type { Metrics, Sample } from "./metrics.js";
+
+/** How finely and how far back each span is kept: 618 points in all. */
+export const RATE_SPANS: Readonly<Record<RateSpan, { readonly everyMs: number; readonly points: number }>> = {
+  "5m": { everyMs: 2_000, points: 150 },
+  "1h": { everyMs: 20_000, points: 180 },
+  "24h": { everyMs: 300_000, points: 288 },
+};
+/** The counters are read this often: the finest of the spans. */
+const READ_EVERY_MS = RATE_SPANS["5m"].everyMs;
+/** And written this often while anything happens, as one document of at most 100 KB: a kill takes no more of the charts. */
+const STORE_EVERY_MS = 60_000;
+const KIND = "rates";
+const ID = "collector";
+
+/** What the collector did over the last minutes, hours and day, for whoever comes to look later. */
+export interface RateHistory {
+  read(span: RateSpan): RatesView;
+  /** Resolves when it is stored for the next start. */
+  close(): Promise<void>;
+}
+
+type KeptPoints = { readonly [span in RateSpan]: readonly RatePointView[] };
+
+/** Goes on where an earlier collector on the same data stopped, reads the counters at once, and then until it is closed. */
+export async function startRateHistory(
+  metrics: Pick<Metrics, "read">,
+  clock: Clock,
+  config: Pick<ConfigStore, "get" | "put">,
+): Promise<RateHistory> {
+  const kept = (await config.get<KeptPoints>(KIND, ID))?.value;
+  const first = readCounters(metrics, clock);
+  const begin = (span: RateSpan): Series => newSeries(first, RATE_SPANS[span], kept?.[span] ?? []);
+  const series = { "5m": begin("5m"), "1h": begin("1h"), "24h": begin("24h") };
+  let stored = first;
+  let writing: Promise<void> = Promise.resolve();
+  const store = async (counters: Counters): Promise<void> => {
+    const points: KeptPoints = {
+      "5m": series["5m"].pointsWith(counters),
+      "1h": series["1h"].pointsWith(counters),
+      "24h": series["24h"].pointsWith(counters),
+    };
+    // That the store takes no writes is told elsewhere; the next one has these points as well.
+    await config.put(KIND, ID, points).catch(() => {});
+  };
+  let cancel: CancelTimer = clock.after(READ_EVERY_MS, tick);
+  function tick(): void {
+    const counters = readCounters(metrics, clock);
+    for (const one of Object.values(series)) one.take(counters);
+    if (counters.monotonicMs - stored.monotonicMs >= STORE_EVERY_MS && !isSilent(stored, counters)) {
+      stored = counters;
+      writing = store(counters);
+    }
+    cancel = clock.after(READ_EVERY_MS, tick);
+  }
+  return {
+    read: (span) => ({ everyMs: RATE_SPANS[span].everyMs, points: series[span].points() }),
+    async close() {
+      cancel();
+      await writing;
+      await store(readCounters(metrics, clock));
+    },
+  };
+}
+
+/** Nothing happened between two readings. */
+function isSilent(before: Counters, after: Counters): boolean {
+  return (["accepted", "rejected", "delivered", "failed", "retried"] as const).every(
+    (count) => before[count] === after[count],
+  );
+}
+
+/** What is read of the counters at one moment; all count since the collector's start. */
+export interface Counters {
+  /** Wall time, to be shown. */
+  readonly atMs: number;
+  /** What durations are measured by. */
+  readonly monotonicMs: number;
+  readonly accepted: number;
+  readonly rejected: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly retried: number;
+  /** From receipt to delivery: how many took at most so many seconds, by ascending bound; the last is +Infinity. */
+  readonly latency: readonly (readonly [upToSeconds: number, count: number])[];
+}
+
+interface Series {
+  take(counters: Counters): void;
+  points(): readonly RatePointView[];
+  /** The same with the one that is not closed yet, as it is now. */
+  pointsWith(counters: Counters): readonly RatePointView[];
+}
+
+/** A point is closed by the first reading that is due after it: a late one makes a longer point, not a gap. */
+function newSeries(
+  first: Counters,
+  { everyMs, points: most }: { readonly everyMs: number; readonly points: number },
+  kept: readonly RatePointView[],
+): Series {
+  // Of a clock that was set back meanwhile there may be some of the future; of many starts, many that are short.
+  const closed = kept
+    .map((point) => ({ point, closedMs: first.monotonicMs + Date.parse(point.at) - first.atMs }))
+    .filter(({ closedMs }) => closedMs > first.monotonicMs - everyMs * most && closedMs <= first.monotonicMs)
+    .slice(-most);
+  const points = (): RatePointView[] => closed.map(({ point }) => point);
+  let last = first;
+  return {
+    take(counters) {
+      const { monotonicMs } = counters;
+      if (monotonicMs - last.monotonicMs < everyMs) return;
+      closed.push({ point: ratePoint(last, counters), closedMs: monotonicMs });
+      while (
+        closed[0] !== undefined &&
+        (closed.length > most || closed[0].closedMs <= monotonicMs - everyMs * most)
+      )
+        closed.shift();
+      last = counters;
+    },
+    points,
+    pointsWith: (counters) =>
+      counters.monotonicMs > last.monotonicMs ? [...points(), ratePoint(last, counters)] : points(),
+  };
+}
+
+/** What happened between two readings. */
+export function ratePoint(before: Counters, after: Counters): RatePointView {
+  const p50Ms = latencyQuantileMs(before, after, 0.5);
+  const p99Ms = latencyQuantileMs(before, after, 0.99);
+  return {
+    at: formatTime(after.atMs),
+    overMs: after.monotonicMs - before.monotonicMs,
+    accepted: after.accepted - before.accepted,
+    rejected: after.rejected - before.rejected,
+    delivered: after.delivered - before.delivered,
+    failed: after.failed - before.failed,
+    retried: after.retried - before.retried,
+    ...(p50Ms === undefined ? {} : { latencyP50Ms: p50Ms }),
+    ...(p99Ms === undefined ? {} : { latencyP99Ms: p99Ms }),
+  };
+}
+
+/** The latency that `share` of what was delivered between stayed within, interpolated in its bucket; undefined when nothing was. */
+function latencyQuantileMs(before: Counters, after: Counters, share: number): number | undefined {
+  const growth = after.latency.map(
+    ([bound, count], index) => [bound, count - (before.latency[index]?.[1] ?? 0)] as const,
+  );
+  const total = growth.at(-1)?.[1] ?? 0;
+  if (total <= 0) return undefined;
+  const wanted = share * total;
+  let [lowerBound, lowerCount] = [0, 0];
+  for (const [bound, count] of growth) {
+    if (count >= wanted) {
+      // Nothing is known above the greatest bound: it is at least that.
+      if (bound === Number.POSITIVE_INFINITY) return lowerBound * 1_000;
+      const within = count === lowerCount ? 1 : (wanted - lowerCount) / (count - lowerCount);
+      return (lowerBound + (bound - lowerBound) * within) * 1_000;
+    }
+    [lowerBound, lowerCount] = [bound, count];
+  }
+  return lowerBound * 1_000;
+}
+
+function readCounters(metrics: Pick<Metrics, "read">, clock: Clock): Counters {
+  const sum = (name: string, isMeant: (labels: Sample["labels"]) => boolean = () => true): number =>
+    metrics
+      .read(name)
+      .filter(({ labels }) => isMeant(labels))
+      .reduce((total, { value }) => total + value, 0);
+  const ingested = (result: string) =>
+    sum("sluice_ingest_messages_total", (labels) => labels.result === result);
+  const ended = (state: string) => sum("sluice_deliveries_total", (labels) => labels.state === state);
+  return {
+    atMs: clock.now(),
+    monotonicMs: clock.monotonic(),
+    accepted: ingested("accepted"),
+    rejected: ingested("rejected"),
+    delivered: ended("delivered"),
+    failed: ended("failed"),
+    retried: sum("sluice_delivery_retries_total"),
+    latency: metrics
+      .read("sluice_delivery_latency_seconds")
+      .filter(({ name }) => name.endsWith("_bucket"))
+      .map(({ labels, value }) => [
+        labels.le === "+Inf" ? Number.POSITIVE_INFINITY : Number(labels.le),
+        value,
+      ]),
+  };
+}

@@ -1,0 +1,128 @@
+import { createHash } from "node:crypto";
+import type { ConfigStore, Versioned } from "@sluice/event-log";
+import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
+import type { TokenAccess, TokenView } from "@sluice/protocol";
+import { backgroundClock, type Clock } from "@sluice/resilience";
+import { newId, randomText } from "../documents/new-id.js";
+
+/** Kind `token`: a token's SHA-256 stands in for it. A token has 230 random bits, so no slow hash is needed. */
+export interface TokenDocument {
+  readonly name: string;
+  readonly access: TokenAccess;
+  readonly hash: string;
+  readonly createdAt: string;
+}
+
+/** A token that was presented and is known. */
+export type KnownToken = TokenView;
+
+/** `configured`: the operator's token, which only the configuration can take away. */
+export type Revocation = "revoked" | "unknown" | "configured";
+
+export interface Tokens {
+  /** The token's description; undefined when it is none of ours. */
+  verify(token: string): KnownToken | undefined;
+  /**
+   * Resolves when it is stored. The token itself is in this answer and nowhere else.
+   * `into`: the store to put it in, where a request has its own view of it. Default: the one that was opened.
+   */
+  create(
+    name: string,
+    access: TokenAccess,
+    into?: Pick<ConfigStore, "put">,
+  ): Promise<{ readonly view: TokenView; readonly token: string }>;
+  /** Deletes the token; from then on it is refused, and what `onRevoked` was given is called. Rejects, and changes nothing, where the store fails. */
+  revoke(id: string): Promise<Revocation>;
+  /** Calls `listener` once when the token is revoked; at once where it is already. Returns an unsubscribe function. */
+  onRevoked(id: string, listener: () => void): () => void;
+  list(): readonly TokenView[];
+  /** Stops watching the store. */
+  close(): void;
+}
+
+export interface TokensOptions {
+  readonly config: ConfigStore;
+  readonly clock?: Clock;
+  /** A token that the operator set (environment, configuration): valid while this process runs, never stored. */
+  readonly configured?: string;
+}
+
+const PREFIX = "slt_";
+
+function hashToken(token: string): string {
+  return createHash("sha256").update(token, "utf8").digest("hex");
+}
+
+/** The admin tokens, held in memory by their hash: a look-up reveals nothing about a token by its time. */
+export async function openTokens({
+  config,
+  clock = backgroundClock,
+  configured,
+}: TokensOptions): Promise<Tokens> {
+  const byHash = new Map<string, KnownToken>();
+  const listeners = new Map<string, Set<() => void>>();
+
+  const isKnown = (id: string): boolean => {
+    for (const token of byHash.values()) if (token.id === id) return true;
+    return false;
+  };
+  const forget = (id: string): void => {
+    for (const [hash, token] of byHash) if (token.id === id) byHash.delete(hash);
+  };
+  const notifyRevoked = (id: string): void => {
+    const calls = listeners.get(id);
+    listeners.delete(id);
+    for (const call of calls ?? []) call();
+  };
+  const mirror = await mirrorDocuments<TokenDocument>(config, DOCUMENT_KINDS.token, (id, document) => {
+    forget(id);
+    if (document !== undefined) byHash.set(document.value.hash, viewOf(document));
+    else notifyRevoked(id);
+  });
+  if (configured !== undefined) byHash.set(hashToken(configured), CONFIGURED);
+
+  return {
+    verify: (token) => byHash.get(hashToken(token)),
+    async create(name, access, into = config) {
+      const token = `${PREFIX}${randomText(39)}`;
+      const value: TokenDocument = {
+        name,
+        access,
+        hash: hashToken(token),
+        createdAt: new Date(clock.now()).toISOString(),
+      };
+      const document = await into.put(DOCUMENT_KINDS.token, newId("tok"), value, 0);
+      return { view: viewOf(document), token };
+    },
+    async revoke(id) {
+      if (id === CONFIGURED.id && configured !== undefined) return "configured";
+      return (await config.delete(DOCUMENT_KINDS.token, id)) ? "revoked" : "unknown";
+    },
+    onRevoked(id, listener) {
+      if (!isKnown(id)) {
+        listener();
+        return () => {};
+      }
+      const calls = listeners.get(id) ?? new Set();
+      listeners.set(id, calls);
+      calls.add(listener);
+      return () => {
+        calls.delete(listener);
+        if (calls.size === 0 && listeners.get(id) === calls) listeners.delete(id);
+      };
+    },
+    list: () => [...byHash.values()],
+    close: () => mirror.close(),
+  };
+}
+
+const CONFIGURED: KnownToken = {
+  id: "configured",
+  name: "set by the operator",
+  access: "full",
+  createdAt: new Date(0).toISOString(),
+};
+
+function viewOf({ id, value }: Versioned<TokenDocument>): TokenView {
+  return { id, name: value.name, access: value.access, createdAt: value.createdAt };
+}

@@ -1,0 +1,35 @@
+import { lastMessageIndex, offsetAt, type StoredBatch } from "@sluice/event-log";
+import { formatTime, type SetAsideView } from "@sluice/protocol";
+import type { Span } from "./attempt.js";
+
+/** What is not counted because the engine failed over it again and again: a message, or a request that could not be read. */
+export interface SetAside extends Span {
+  readonly kind: "message" | "request";
+  readonly sourceId: string;
+  readonly receivedAtMs: number;
+  /** Of a message. */
+  readonly messageId?: string;
+}
+
+/** So many are remembered, the latest. */
+export const MOST_SET_ASIDE = 1_000;
+
+export function setAsideView({ from, to, sourceId, receivedAtMs, messageId }: SetAside): SetAsideView {
+  return {
+    sourceId,
+    receivedAt: formatTime(receivedAtMs),
+    messages: to - from + 1,
+    ...(messageId === undefined ? {} : { messageId }),
+  };
+}
+
+export function isSetAside(all: readonly SetAside[], offset: number): boolean {
+  return all.some(({ from, to }) => offset >= from && offset <= to);
+}
+
+/** Batches without those of which a part could not be read. */
+export function readable(batches: readonly StoredBatch[], all: readonly SetAside[]): readonly StoredBatch[] {
+  const unread = all.filter(({ kind }) => kind === "request");
+  if (unread.length === 0) return batches;
+  return batches.filter((batch) => !isSetAside(unread, offsetAt(batch.first, lastMessageIndex(batch))));
+}

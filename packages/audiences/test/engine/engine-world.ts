@@ -1,0 +1,145 @@
+import type { OwedMessage, ProfileStore } from "@sluice/event-log";
+import { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt, type StoredBatch } from "@sluice/event-log";
+import type { UncheckedMessage } from "@sluice/protocol";
+import type { Definition } from "../../src/definitions/definitions.js";
+import { AudienceEngine, type StepResult } from "../../src/engine/engine.js";
+import type { IdentityPolicy } from "../../src/profiles/identity-policy.js";
+import { EPOCH_MS } from "../definitions/definitions.js";
+
+/** One thing that destinations were told. */
+export interface Heard {
+  readonly id: string;
+  readonly message: UncheckedMessage;
+  readonly destinationIds: readonly string[];
+}
+
+/** An engine with a log of plain batches and a time that the test moves: what `audiences.ts` is around the engine, one step at a time. */
+export class EngineWorld {
+  nowMs = EPOCH_MS;
+  engine: AudienceEngine;
+  /** Everything that was owed, in order. */
+  readonly heard: Heard[] = [];
+  readonly batches: StoredBatch[] = [];
+  status: StepResult["status"] = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
+  readonly #store: ProfileStore;
+  readonly #policies: readonly (readonly [sourceId: string, policy: IdentityPolicy])[];
+  #definitions: readonly Definition[] = [];
+  #nextOffset = 0;
+
+  constructor(store: ProfileStore, policies: Readonly<Record<string, IdentityPolicy>> = { src: "full" }) {
+    this.#store = store;
+    this.#policies = Object.entries(policies);
+    this.engine = this.#newEngine();
+  }
+
+  #newEngine(): AudienceEngine {
+    const engine = new AudienceEngine(this.#store, { rememberedProfiles: 3, newNonce: () => "test" });
+    engine.allowJoins(this.#policies);
+    return engine;
+  }
+
+  /** The engine's memory is gone; what it committed is not. */
+  async restart(): Promise<void> {
+    this.engine = this.#newEngine();
+    await this.define(this.#definitions);
+  }
+
+  async define(definitions: readonly Definition[]): Promise<void> {
+    this.#definitions = definitions;
+    this.#take(await this.engine.define(definitions, this.nowMs));
+  }
+
+  /** Messages that arrive now, in one request; `null` is an item that was refused. */
+  append(...messages: (UncheckedMessage | null)[]): void {
+    this.appendOf("src", ...messages);
+  }
+
+  /** The same from another source. */
+  appendOf(sourceId: string, ...messages: (UncheckedMessage | null)[]): void {
+    const first = this.#nextOffset as Offset;
+    const batch = messages.map((message, index) => message && { messageId: `m${first + index}`, ...message });
+    const stored: StoredBatch = {
+      sourceId,
+      receivedAtMs: this.nowMs,
+      body: Buffer.from(JSON.stringify({ batch })),
+      itemCount: messages.length,
+      skipped: messages.flatMap((message, index) => (message === null ? [index] : [])),
+      madeIds: [],
+      first,
+    };
+    this.batches.push(stored);
+    // As in the log: the next batch begins right after the last message.
+    this.#nextOffset += lastMessageIndex(stored) + 1;
+  }
+
+  after(offset: Offset, limit: number): StoredBatch[] {
+    return this.batches
+      .filter((batch) => offsetAt(batch.first, lastMessageIndex(batch)) > offset)
+      .slice(0, limit);
+  }
+
+  async consume(): Promise<void> {
+    for (
+      let next = this.after(this.status.cursor, 2);
+      next.length > 0;
+      next = this.after(this.status.cursor, 2)
+    )
+      this.#take(await this.engine.consume(next, this.nowMs));
+    // Messages are evaluated at their receipt: what has changed by time since then is looked at now.
+    while (this.status.wakeAtMs !== undefined && this.status.wakeAtMs <= this.nowMs)
+      this.#take(await this.engine.tick(this.nowMs));
+  }
+
+  /** One step of what is to be done beside the log; false when there was nothing. */
+  async workOnce(): Promise<boolean> {
+    const { historyAfter, hasWork } = this.status;
+    if (historyAfter !== undefined)
+      this.#take(await this.engine.readHistory(this.after(historyAfter, 2), this.nowMs));
+    else if (hasWork) this.#take(await this.engine.work(this.nowMs));
+    else return false;
+    return true;
+  }
+
+  async settle(): Promise<void> {
+    await this.consume();
+    while (await this.workOnce()) {
+      // Until there is nothing left to do.
+    }
+  }
+
+  /** Time passes; whatever falls due is done at its time. */
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.nowMs + ms;
+    for (;;) {
+      const { wakeAtMs } = this.status;
+      if (wakeAtMs === undefined || wakeAtMs > untilMs) break;
+      this.nowMs = Math.max(this.nowMs, wakeAtMs);
+      this.#take(await this.engine.tick(this.nowMs));
+      if (this.status.hasWork) this.#take(await this.engine.work(this.nowMs));
+    }
+    this.nowMs = untilMs;
+    if (this.status.hasWork) this.#take(await this.engine.work(this.nowMs));
+  }
+
+  /** What was heard of one trait, in order: `u1:true`. */
+  told(key: string): string[] {
+    return this.heard.flatMap(({ id, message }) => {
+      const traits = message.traits as Record<string, unknown> | undefined;
+      return traits !== undefined && Object.hasOwn(traits, key)
+        ? [`${id}:${JSON.stringify(traits[key])}`]
+        : [];
+    });
+  }
+
+  #take({ owed, status }: StepResult): void {
+    this.status = status;
+    for (const one of owed) this.heard.push(asHeard(one));
+    const last = owed.at(-1);
+    if (last !== undefined) this.engine.paid(last.seq);
+  }
+}
+
+function asHeard({ message: json, destinationIds }: OwedMessage): Heard {
+  const message = JSON.parse(json) as UncheckedMessage;
+  return { id: String(message.userId ?? `anonymous ${message.anonymousId}`), message, destinationIds };
+}

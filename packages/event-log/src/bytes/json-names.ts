@@ -1,0 +1,26 @@
+import { standsAt } from "./scan-values.js";
+
+/** Names by their lengths, to be recognised in the bytes. */
+export class JsonNames<T> {
+  readonly #byLength: { readonly name: Uint8Array; readonly value: T }[][] = [];
+
+  constructor(values: { readonly [name: string]: T }) {
+    for (const [text, value] of Object.entries(values)) {
+      const name = Buffer.from(text);
+      while (this.#byLength.length <= name.length) this.#byLength.push([]);
+      this.#byLength[name.length]?.push({ name, value });
+    }
+  }
+
+  /** What the string from quote to quote means; undefined when it is no such name. */
+  find(body: Uint8Array, at: number, end: number): T | undefined {
+    const length = end - at - 2;
+    const candidates = length < this.#byLength.length ? this.#byLength[length] : undefined;
+    if (candidates === undefined) return undefined;
+    for (let i = 0; i < candidates.length; i++) {
+      const candidate = candidates[i];
+      if (candidate !== undefined && standsAt(body, at + 1, candidate.name)) return candidate.value;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,97 @@
+export { findTexts, findWriteKey } from "./bytes/find-fields.js";
+export { inspectJson } from "./bytes/inspect-json.js";
+export { JsonNames } from "./bytes/json-names.js";
+export { decodeUtf8, parseJson, parseKeepingDigits } from "./bytes/parse-json.js";
+export { itemSpan, type JsonScan, scanJson, withoutItems } from "./bytes/scan-json.js";
+export {
+  MOST_LEVELS,
+  NULL,
+  ODD,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  skipBlanks,
+  skipFields,
+  skipItems,
+  skipPlainString,
+  skipValue,
+  standsAt,
+} from "./bytes/scan-values.js";
+export { memoryConfigStore } from "./memory/config-store.js";
+export { type MemoryStore, openMemoryStore } from "./memory/open-memory-store.js";
+export { memoryProfileStore } from "./memory/profiles.js";
+export type { MessageKey, NewBatch, StoredBatch, StoredMessage } from "./message/batch.js";
+export { coerceMessages, type DecodedRequest, decodeBatch, requestOf } from "./message/decode-batch.js";
+export { wantsIp } from "./message/fill-ip.js";
+export { type IdDigest, idDigest, idDigestKey } from "./message/id-digest.js";
+export {
+  anonymousIdentity,
+  type Identity,
+  identityOf,
+  idOf,
+  isUserIdentity,
+  userIdentity,
+} from "./message/identity.js";
+export { lastMessageIndex } from "./message/last-message.js";
+export { namedUsers, usersOf } from "./message/named-users.js";
+export { BEFORE_FIRST, type Offset, offsetAt } from "./message/offset.js";
+export { type SkimmedRequest, skimRequest } from "./message/scan-request.js";
+export type {
+  Attempt,
+  ConsumerState,
+  Consumers,
+  Delivery,
+  FinalState,
+  Outcome,
+  Retry,
+  Settlement,
+  UrlRetry,
+} from "./ports/consumers.js";
+export { DOCUMENT_KINDS } from "./ports/document-kinds.js";
+export type { ConfigStore, DocumentPut, Versioned } from "./ports/documents.js";
+export {
+  NotInForce,
+  STORE_ERRORS,
+  StorageUnavailable,
+  StoreError,
+  type StoreErrorCode,
+  VersionConflict,
+} from "./ports/errors.js";
+export type { EventLog, MessageQuery } from "./ports/event-log.js";
+export type { Page, PageRequest } from "./ports/page.js";
+export {
+  type OwedMessage,
+  PROFILE_LIMITS,
+  type ProfileCommit,
+  type ProfileRecord,
+  type ProfileStore,
+  type Seen,
+} from "./ports/profiles.js";
+export type { Purging } from "./ports/purging.js";
+export type { Rejection } from "./ports/rejections.js";
+export type { Store } from "./ports/store.js";
+export { followInTime } from "./rules/follow-in-time.js";
+export { mirrorDocuments } from "./rules/mirror-documents.js";
+export { readPosition, writePosition } from "./rules/page-cursor.js";
+export { purgedIdentities } from "./rules/purged-messages.js";
+export {
+  covers,
+  type SpanIndex,
+  SUPPRESSION,
+  type SuppressedId,
+  type SuppressedKind,
+  type SuppressionDocument,
+  spanIndex,
+  suppressedId,
+} from "./rules/suppressed-spans.js";
+export { encodeAppend, KeyHasher } from "./sqlite/calls/append-request.js";
+export type { RetentionOptions } from "./sqlite/calls/retention-options.js";
+export { SourceNames } from "./sqlite/client/source-names.js";
+export { checkNode } from "./sqlite/database/check-node.js";
+export { DATABASE_FILE } from "./sqlite/database/database-name.js";
+export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open-sqlite-store.js";
+export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";
+export { PROFILES_FILE } from "./sqlite/profiles/profiles-file.js";
+export type { DamagedStretch } from "./sqlite/repair/repair-rows.js";
+export { type RepairReport, repairStore } from "./sqlite/repair/repair-store.js";
+export type { Prepared } from "./sqlite/thread/handlers.js";

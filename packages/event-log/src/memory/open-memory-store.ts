@@ -1,0 +1,117 @@
+import type { Clock } from "@sluice/resilience";
+import type { Offset } from "../message/offset.js";
+import { StorageUnavailable } from "../ports/errors.js";
+import type { Store, StoreHealth } from "../ports/store.js";
+import { writePosition } from "../rules/page-cursor.js";
+import { purgedIdentities, purgedMessages, soughtIdentities } from "../rules/purged-messages.js";
+import { memoryConfigStore } from "./config-store.js";
+import { memoryConsumers } from "./consumers.js";
+import { memoryEventLog } from "./event-log.js";
+import { memoryRejectionLog } from "./rejection-log.js";
+import { memoryUsageCounters } from "./usage-counters.js";
+
+export interface MemoryStoreOptions {
+  readonly clock: Clock;
+  /** How long a (source, messageId) is remembered, in milliseconds. Default: 86_400_000 (24 h). */
+  readonly dedupeWindowMs?: number;
+  /** How many refused messages are kept. Default: 10_000. */
+  readonly rejectionsKept?: number;
+}
+
+/** The test double of the embedded store, with one thing more: it can be made to fail. */
+export interface MemoryStore extends Store {
+  /** From now on every write rejects with `StorageUnavailable`, until `repair()`. */
+  breakDown(reason: string): void;
+  repair(): void;
+}
+
+/** A store that forgets everything with the process; it keeps the same contracts as the others. */
+export function openMemoryStore({
+  clock,
+  dedupeWindowMs = 86_400_000,
+  rejectionsKept = 10_000,
+}: MemoryStoreOptions): MemoryStore {
+  const usage = memoryUsageCounters();
+  const log = memoryEventLog({
+    clock,
+    dedupeWindowMs,
+    usage,
+    isSettledAs: (offset, state) => consumers.isSettledAs(offset, state),
+  });
+  const consumers = memoryConsumers({ clock, log, usage });
+  const config = memoryConfigStore();
+  const rejections = memoryRejectionLog(rejectionsKept);
+  let health: StoreHealth = { kind: "ready" };
+  let closed = false;
+
+  const mayRead = (): void => {
+    if (closed) throw new StorageUnavailable("the store is closed");
+  };
+  const mayWrite = (): void => {
+    mayRead();
+    if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
+  };
+
+  return {
+    log: guarded(log, mayRead, mayWrite, ["append"]),
+    consumers: guarded(consumers, mayRead, mayWrite, ["open", "settle", "requeue", "remove"]),
+    config: guarded(config, mayRead, mayWrite, ["put", "putAll", "delete"]),
+    rejections: guarded(rejections, mayRead, mayWrite, []),
+    usage: guarded(usage, mayRead, mayWrite, []),
+    async purge(query, signal) {
+      mayWrite();
+      signal?.throwIfAborted();
+      const cursor = writePosition(log.head() + 1);
+      const offsets: Offset[] = [];
+      for (const wanted of purgedMessages(query)) {
+        const { items } = await log.find(wanted, { limit: Number.MAX_SAFE_INTEGER, cursor });
+        offsets.push(...items.map((item) => item.offset));
+      }
+      log.overwrite(offsets);
+      rejections.purge(purgedIdentities(query), soughtIdentities(query));
+      return { messages: offsets.length, ...consumers.purge(offsets) };
+    },
+    compact: async () => {},
+    async clear() {
+      mayWrite();
+      for (const part of [log, consumers, rejections, usage]) part.clear();
+    },
+    health: () => (closed ? { kind: "unavailable", reason: "closed", sinceMs: clock.now() } : health),
+    stats() {
+      const { messages, bytes } = log.size();
+      return { messages, bytes };
+    },
+    async close() {
+      closed = true;
+    },
+    breakDown(reason) {
+      health = { kind: "unavailable", reason, sinceMs: clock.now() };
+    },
+    repair() {
+      health = { kind: "ready" };
+    },
+  };
+}
+
+/** What answers at once, whatever state the store is in. */
+const SYNCHRONOUS: ReadonlySet<PropertyKey> = new Set(["head", "onAppend", "watch", "add"]);
+
+/** The port, with its asynchronous methods rejecting while they may not be used. */
+function guarded<T extends object>(
+  port: T,
+  mayRead: () => void,
+  mayWrite: () => void,
+  writes: readonly (keyof T)[],
+): T {
+  return new Proxy(port, {
+    get(target, name, receiver) {
+      const member = Reflect.get(target, name, receiver);
+      if (typeof member !== "function" || SYNCHRONOUS.has(name)) return member;
+      return async (...args: unknown[]) => {
+        if (writes.includes(name as keyof T)) mayWrite();
+        else mayRead();
+        return member.apply(target, args);
+      };
+    },
+  });
+}

@@ -1,0 +1,74 @@
+import { coerce, isPlainObject, type MessageKind, type UncheckedMessage } from "@sluice/protocol";
+import { decodeUtf8, parseJson } from "../bytes/parse-json.js";
+import type { BatchContent, StoredBatch, StoredMessage } from "./batch.js";
+import { fillIp } from "./fill-ip.js";
+import { offsetAt } from "./offset.js";
+
+/** A request's JSON, and which part of it are its messages. */
+export interface DecodedRequest {
+  /** The messages; an item that is no object is kept as it is. */
+  readonly items: unknown[];
+  /** What stands around them: the envelope, or the single message itself. Undefined where the body is no object. */
+  readonly root: { readonly [key: string]: unknown } | undefined;
+  readonly isBatch: boolean;
+}
+
+/** Finds the messages in a request's parsed JSON. */
+export function requestOf(parsed: unknown, kind: MessageKind | undefined): DecodedRequest {
+  const root = isPlainObject(parsed) ? parsed : undefined;
+  const batch = kind === undefined && Array.isArray(root?.batch) ? root.batch : undefined;
+  return { items: batch ?? [parsed], root, isBatch: batch !== undefined };
+}
+
+/**
+ * Brings a request's messages into the one form that everything after it knows. What was judged at the door and what is
+ * sent out later have both been through here.
+ */
+export function coerceMessages(
+  { items, root, isBatch }: DecodedRequest,
+  { kind, ip }: Pick<BatchContent, "kind" | "ip">,
+): void {
+  const around = {
+    ...(kind === undefined ? {} : { kind }),
+    ...(isBatch ? { context: root?.context, integrations: root?.integrations, sentAt: root?.sentAt } : {}),
+  };
+  for (const item of items) {
+    if (!isPlainObject(item)) continue;
+    coerce(item, around);
+    if (ip !== undefined) fillIp(item, ip);
+  }
+}
+
+function decodeRequest(content: Pick<BatchContent, "body" | "kind" | "ip">): DecodedRequest {
+  const text = decodeUtf8(content.body);
+  if (text === undefined) throw new SyntaxError("The body is not valid UTF-8");
+  const request = requestOf(parseJson(text), content.kind);
+  coerceMessages(request, content);
+  return request;
+}
+
+/** The messages of a stored batch, in order, without those that were skipped. */
+export function decodeBatch(batch: StoredBatch): StoredMessage[] {
+  const { items } = decodeRequest(batch);
+  const madeIds = new Map(batch.madeIds);
+  const skipped = new Set(batch.skipped);
+  const messages: StoredMessage[] = [];
+  items.forEach((item, index) => {
+    // What is no object was purged: see `overwrite-messages.ts`.
+    if (skipped.has(index) || !isPlainObject(item)) return;
+    const message: UncheckedMessage = item;
+    const made = madeIds.get(index);
+    if (made !== undefined) message.messageId = made;
+    // The key is the source's secret: nobody downstream has a use for it.
+    if (message.writeKey !== undefined) delete message.writeKey;
+    messages.push({
+      offset: offsetAt(batch.first, index),
+      sourceId: batch.sourceId,
+      receivedAtMs: batch.receivedAtMs,
+      messageId: message.messageId as string,
+      message,
+      ...(batch.onlyDestinations === undefined ? {} : { onlyDestinations: batch.onlyDestinations }),
+    });
+  });
+  return messages;
+}

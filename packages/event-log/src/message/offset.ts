@@ -1,0 +1,12 @@
+declare const offsetBrand: unique symbol;
+
+/** A message's place in the log. Later messages have greater offsets; there may be gaps; it means nothing else. */
+export type Offset = number & { readonly [offsetBrand]: true };
+
+/** Before the first message of any log. */
+export const BEFORE_FIRST = -1 as Offset;
+
+/** The offset of the item at `index` of a batch whose first item has `first`. */
+export function offsetAt(first: Offset, index: number): Offset {
+  return (first + index) as Offset;
+}

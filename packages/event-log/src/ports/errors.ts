@@ -1,0 +1,71 @@
+/** Every code that a call of the store can fail with. The store knows nothing of HTTP: its callers map these codes to theirs. */
+export const STORE_ERRORS = {
+  invalid_request: "The request is not valid",
+  not_found: "There is no such thing",
+  payload_too_large: "The batch is over the limit",
+  conflict: "It exists already, or has changed since it was read",
+  not_in_force: "The change is stored and not in force yet: the collector goes on trying",
+  data_damaged: "Stored data cannot be read",
+  storage_unavailable: "The event log cannot be written",
+  internal: "The event log failed",
+} as const;
+
+export type StoreErrorCode = keyof typeof STORE_ERRORS;
+
+/** The detail of these codes says everything; the sentence above would only repeat it in general terms. */
+const DETAIL_ALONE: ReadonlySet<StoreErrorCode> = new Set(["invalid_request", "not_found", "conflict"]);
+
+/** A failed call of the store. The message starts with the code. */
+export class StoreError extends Error {
+  override readonly name: string = "StoreError";
+  readonly code: StoreErrorCode;
+  /** The message without code and sentence: enough to make the error again on the other side of a thread's boundary. */
+  readonly detail: string | undefined;
+  /** Facts for the caller, such as the version that a document has now. */
+  readonly details: { readonly [name: string]: unknown };
+
+  constructor(
+    code: StoreErrorCode,
+    detail?: string,
+    options: { cause?: unknown; details?: { [name: string]: unknown } } = {},
+  ) {
+    super(`${code}: ${sentence(code, detail)}`, { cause: options.cause });
+    this.code = code;
+    this.detail = detail;
+    this.details = options.details ?? {};
+  }
+}
+
+function sentence(code: StoreErrorCode, detail: string | undefined): string {
+  if (detail === undefined) return STORE_ERRORS[code];
+  return DETAIL_ALONE.has(code) ? detail : `${STORE_ERRORS[code]}: ${detail}`;
+}
+
+/** The store cannot take a write now. Nothing of the call was kept. */
+export class StorageUnavailable extends StoreError {
+  constructor(reason: string, cause?: unknown) {
+    super("storage_unavailable", reason, { cause });
+  }
+}
+
+/** A change of a document was stored, but a part that works by the document does not follow it yet. */
+export class NotInForce extends StoreError {
+  /** The document's id. */
+  readonly id: string;
+
+  constructor(id: string, reason: string, cause?: unknown) {
+    super("not_in_force", `${id}: ${reason}`, { cause, details: { id } });
+    this.id = id;
+  }
+}
+
+/** The document changed since the caller read it. */
+export class VersionConflict extends StoreError {
+  /** The version that it has now. */
+  readonly current: number;
+
+  constructor(kind: string, id: string, current: number) {
+    super("conflict", `${kind} ${id} is at version ${current}`, { details: { version: current } });
+    this.current = current;
+  }
+}

@@ -1,0 +1,32 @@
+import type { UncheckedMessage } from "@sluice/protocol";
+import type { StoredMessage } from "../message/batch.js";
+import { identityOf } from "../message/identity.js";
+import type { MessageQuery } from "../ports/event-log.js";
+
+/**
+ * Whether a message is one that the query asks for, but for its outcomes. Every store asks this last, whatever indexes it has
+ * asked before.
+ */
+export function matchesQuery(stored: StoredMessage, query: MessageQuery): boolean {
+  const { message } = stored;
+  if (query.messageId !== undefined && stored.messageId !== query.messageId) return false;
+  if (query.sourceId !== undefined && stored.sourceId !== query.sourceId) return false;
+  if (query.fromMs !== undefined && stored.receivedAtMs < query.fromMs) return false;
+  if (query.toMs !== undefined && stored.receivedAtMs >= query.toMs) return false;
+  if (query.type !== undefined && message.type !== query.type) return false;
+  if (query.event !== undefined && (message.type !== "track" || message.event !== query.event)) return false;
+  if (query.userId !== undefined && userOf(message) !== query.userId) return false;
+  if (query.identity !== undefined && identityOf(message) !== query.identity) return false;
+  if (query.text !== undefined) {
+    return JSON.stringify(message).toLowerCase().includes(query.text.toLowerCase());
+  }
+  return true;
+}
+
+/** Whom a message is about: its `userId`, else its `anonymousId`. */
+export function userOf(message: UncheckedMessage): string | undefined {
+  for (const id of [message.userId, message.anonymousId]) {
+    if (typeof id === "string" && id !== "") return id;
+  }
+  return undefined;
+}

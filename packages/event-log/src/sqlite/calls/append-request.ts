@@ -1,0 +1,163 @@
+import type { NewBatch } from "../../message/batch.js";
+import { ByteWriter } from "./bytes.js";
+import { ClassCodes, type HashPrefix, hashKey, hashPrefix, type KeyHashes, USER_PREFIX } from "./key-hash.js";
+import { writeExtras } from "./log-row.js";
+
+/**
+ * Batches on their way to the worker: numbers and bytes in a few arrays. All are views of one buffer, which is handed over, not
+ * copied: each buffer that is handed over has its price. The shape is struct-like; `BATCH` and `KEY` name the fields of one record.
+ */
+export interface AppendRequest {
+  /** `BATCH.size` numbers a batch. */
+  readonly batches: Float64Array<ArrayBuffer>;
+  /** `KEY.size` words a message. */
+  readonly keys: Uint32Array<ArrayBuffer>;
+  /** The skipped places of all batches. */
+  readonly skipped: Uint32Array<ArrayBuffer>;
+  readonly extras: Uint8Array<ArrayBuffer>;
+  readonly bodies: Uint8Array<ArrayBuffer>;
+  /** Sources that the worker has not heard of. */
+  readonly newSources: readonly (readonly [sourceNo: number, sourceId: string])[];
+}
+
+export const BATCH = {
+  sourceNo: 0,
+  receivedAtMs: 1,
+  flags: 2,
+  itemCount: 3,
+  bodyBytes: 4,
+  keyCount: 5,
+  skippedCount: 6,
+  extrasBytes: 7,
+  size: 8,
+} as const;
+
+export const KEY = {
+  index: 0,
+  idHi: 1,
+  idLo: 2,
+  idCheck: 3,
+  userHi: 4,
+  userLo: 5,
+  class: 6,
+  size: 7,
+} as const;
+
+/** Numbers for source ids, the same for as long as the store lives. */
+export interface SourceNumbers {
+  /** The source's number; a new source's is added to `newSources`. */
+  numberOf(sourceId: string, newSources: [number, string][]): number;
+}
+
+/** Hashes the keys of one store's messages. */
+export class KeyHasher {
+  readonly #seed: number;
+  readonly #users: HashPrefix;
+  readonly #sources = new Map<string, HashPrefix>();
+  readonly classes: ClassCodes;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+    this.#users = hashPrefix(seed, USER_PREFIX);
+    this.classes = new ClassCodes(seed);
+  }
+
+  /** What ids of a source are hashed after. */
+  prefixOf(sourceId: string): HashPrefix {
+    const known = this.#sources.get(sourceId);
+    if (known !== undefined) return known;
+    const prefix = { ...hashPrefix(this.#seed, sourceId) };
+    this.#sources.set(sourceId, prefix);
+    return prefix;
+  }
+
+  get users(): HashPrefix {
+    return this.#users;
+  }
+}
+
+const hashes: KeyHashes = { hi: 0, lo: 0, check: 0 };
+
+export function encodeAppend(
+  batches: readonly NewBatch[],
+  hasher: KeyHasher,
+  sources: SourceNumbers,
+): AppendRequest {
+  let keyCount = 0;
+  let skippedCount = 0;
+  let bodyBytes = 0;
+  const written = new ByteWriter(64);
+  const flags: number[] = [];
+  const extrasEnds: number[] = [];
+  for (const batch of batches) {
+    keyCount += batch.keys.length;
+    skippedCount += batch.skipped.length;
+    bodyBytes += batch.body.byteLength;
+    flags.push(writeExtras(batch, written));
+    extrasEnds.push(written.length);
+  }
+  const { records, keys, skipped, bodies, extras } = viewsOf({
+    records: batches.length * BATCH.size,
+    keys: keyCount * KEY.size,
+    skipped: skippedCount,
+    bodies: bodyBytes,
+    extras: written.length,
+  });
+  extras.set(written.view());
+  const newSources: [number, string][] = [];
+
+  let record = 0;
+  let key = 0;
+  let skippedAt = 0;
+  let bodyAt = 0;
+  for (const [i, batch] of batches.entries()) {
+    records[record + BATCH.sourceNo] = sources.numberOf(batch.sourceId, newSources);
+    records[record + BATCH.receivedAtMs] = Math.round(batch.receivedAtMs);
+    records[record + BATCH.flags] = flags[i] ?? 0;
+    records[record + BATCH.itemCount] = batch.itemCount;
+    records[record + BATCH.bodyBytes] = batch.body.byteLength;
+    records[record + BATCH.keyCount] = batch.keys.length;
+    records[record + BATCH.skippedCount] = batch.skipped.length;
+    records[record + BATCH.extrasBytes] = (extrasEnds[i] ?? 0) - (extrasEnds[i - 1] ?? 0);
+    record += BATCH.size;
+    skipped.set(batch.skipped, skippedAt);
+    skippedAt += batch.skipped.length;
+    bodies.set(batch.body, bodyAt);
+    bodyAt += batch.body.byteLength;
+    const ids = hasher.prefixOf(batch.sourceId);
+    for (const { index, messageId, userId, type, event } of batch.keys) {
+      keys[key + KEY.index] = index;
+      hashKey(ids, messageId, hashes);
+      keys[key + KEY.idHi] = hashes.hi;
+      keys[key + KEY.idLo] = hashes.lo;
+      keys[key + KEY.idCheck] = hashes.check;
+      hashKey(hasher.users, userId, hashes);
+      keys[key + KEY.userHi] = hashes.hi;
+      keys[key + KEY.userLo] = hashes.lo;
+      keys[key + KEY.class] = hasher.classes.classOf(type, event);
+      key += KEY.size;
+    }
+  }
+  return { batches: records, keys, skipped, extras, bodies, newSources };
+}
+
+/** Arrays of these lengths in one buffer: unpooled, because it is handed over; unfilled, because every byte is written. */
+function viewsOf(lengths: Readonly<Record<"records" | "keys" | "skipped" | "bodies" | "extras", number>>) {
+  const keysAt = lengths.records * Float64Array.BYTES_PER_ELEMENT;
+  const skippedAt = keysAt + lengths.keys * Uint32Array.BYTES_PER_ELEMENT;
+  const bodiesAt = skippedAt + lengths.skipped * Uint32Array.BYTES_PER_ELEMENT;
+  const extrasAt = bodiesAt + lengths.bodies;
+  const { buffer } = Buffer.allocUnsafeSlow(extrasAt + lengths.extras);
+  return {
+    records: new Float64Array(buffer, 0, lengths.records),
+    keys: new Uint32Array(buffer, keysAt, lengths.keys),
+    skipped: new Uint32Array(buffer, skippedAt, lengths.skipped),
+    bodies: new Uint8Array(buffer, bodiesAt, lengths.bodies),
+    extras: new Uint8Array(buffer, extrasAt, lengths.extras),
+  };
+}
+
+/** The buffers of a request, which are handed over with it. */
+export function buffersOf(request: AppendRequest): ArrayBuffer[] {
+  return [request.batches.buffer];
+}

@@ -1,0 +1,84 @@
+import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../../ports/documents.js";
+import { StoreError, VersionConflict } from "../../ports/errors.js";
+import { configWatchers } from "../../rules/config-watchers.js";
+import type { StoredDocument } from "../calls/operations.js";
+import type { Connection } from "./connection.js";
+
+/** The main thread's side of the documents. One process has the folder, so its own changes are all there are to watch. */
+export function sqliteConfigStore(connection: () => Connection): ConfigStore {
+  const watchers = configWatchers();
+  /**
+   * Tells of what was asked for once it is answered. The store's thread answers in the order of asking, and every change comes
+   * through here: so changes are told of in their order.
+   */
+  const follow = async <T>(asked: Promise<T>, changesOf: (answer: T) => ConfigChange[]): Promise<T> => {
+    const answer = await asked;
+    await watchers.tell(changesOf(answer));
+    return answer;
+  };
+  const putDocuments = async (puts: readonly DocumentPut[]): Promise<number[]> => {
+    const request = puts.map(({ kind, id, value, expected }) => ({
+      kind,
+      id,
+      json: JSON.stringify(value),
+      expected,
+    }));
+    const answers = await follow(connection().ask("putDocuments", { puts: request }), (versions) =>
+      request.map(({ kind, id, json }, index) => ({
+        kind,
+        id,
+        document: parsed(kind, { id, json, version: versions[index]?.version ?? 1 }),
+      })),
+    ).catch((error: unknown) => {
+      throw conflictOf(error, puts) ?? error;
+    });
+    return answers.map(({ version }) => version);
+  };
+
+  return {
+    async get<T>(kind: string, id: string) {
+      const document = await connection().ask("getDocument", { kind, id });
+      return document && parsed<T>(kind, document);
+    },
+    async list<T>(kind: string) {
+      return (await connection().ask("listDocuments", { kind })).map((document) => parsed<T>(kind, document));
+    },
+    async put<T>(kind: string, id: string, value: T, expected?: number) {
+      const [version] = await putDocuments([
+        { kind, id, value, ...(expected === undefined ? {} : { expected }) },
+      ]);
+      return { id, version: version ?? 1, value };
+    },
+    async putAll(puts) {
+      const versions = await putDocuments(puts);
+      return puts.map(({ id, value }, index) => ({ id, version: versions[index] ?? 1, value }));
+    },
+    async delete(kind, id) {
+      return follow(connection().ask("deleteDocument", { kind, id }), (existed) =>
+        existed ? [{ kind, id }] : [],
+      );
+    },
+    watch: (listener) => watchers.watch(listener),
+  };
+}
+
+/** The conflict that the worker named, with the document that was in the way. */
+function conflictOf(error: unknown, puts: readonly DocumentPut[]): VersionConflict | undefined {
+  if (!(error instanceof StoreError)) return undefined;
+  const { version } = error.details;
+  if (typeof version !== "number") return undefined;
+  const inTheWay = puts.find(({ kind, id }) => error.message.includes(`${kind} ${id} is at version`));
+  return inTheWay && new VersionConflict(inTheWay.kind, inTheWay.id, version);
+}
+
+function parsed<T>(kind: string, { id, version, json }: StoredDocument): Versioned<T> {
+  try {
+    return { id, version, value: JSON.parse(json) as T };
+  } catch (cause) {
+    throw new StoreError(
+      "data_damaged",
+      `the ${kind} ${id} is damaged: stop the collector and run \`sluice repair\``,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,67 @@
+import type { Clock } from "@sluice/resilience";
+import type { Consumers, Delivery } from "../../ports/consumers.js";
+import { inWallTime, monotonicBounds } from "../../rules/in-wall-time.js";
+import { readCursor, writeCursor } from "../../rules/page-cursor.js";
+import type { DeliveryListAnswer } from "../calls/operations.js";
+import { encodeSettlement } from "../calls/settle-request.js";
+import type { Connection } from "./connection.js";
+
+/** The main thread's side of the consumers. */
+export function sqliteConsumers(connection: () => Connection, clock: Clock): Consumers {
+  return {
+    async resumeRetries(nowMs) {
+      await connection().ask("resumeRetries", { nowMs });
+    },
+
+    open: async (consumerId, startAfter) => connection().ask("openConsumer", { consumerId, startAfter }),
+
+    async settle(consumerId, settlement) {
+      const request = encodeSettlement(consumerId, settlement, clock.monotonic());
+      await connection().ask("settle", request, [request.outcomes.buffer, request.attempts.buffer]);
+    },
+
+    lease: async (consumerId, nowMs, untilMs, limit) =>
+      connection().ask("lease", { consumerId, nowMs, untilMs, limit }),
+
+    nextDueMs: async (consumerId) => connection().ask("nextDue", { consumerId, nowMs: clock.monotonic() }),
+
+    async requeue(consumerId, retries) {
+      await connection().ask("requeue", { consumerId, retries, nowMs: clock.monotonic() });
+    },
+
+    outcomesOf: async (offset) =>
+      (await connection().ask("outcomesOf", { offset })).map((delivery) => inWallTime(delivery, clock)),
+
+    attemptsOf: async (consumerId, offset) => connection().ask("attemptsOf", { consumerId, offset }),
+
+    async list(query, page) {
+      const items: Delivery[] = [];
+      const pendingBounds = monotonicBounds(query, clock);
+      let place: { position: number; tie: string } | undefined = readCursor(page.cursor);
+      while (place !== undefined) {
+        // One more than a page: it tells whether there is a next one.
+        const limit: number = page.limit + 1 - items.length;
+        const answer: DeliveryListAnswer = await connection().ask("listDeliveries", {
+          query,
+          pendingBounds,
+          ...place,
+          limit,
+        });
+        items.push(...answer.items.map((delivery) => inWallTime(delivery, clock)));
+        if (items.length > page.limit) break;
+        place = answer.resumeAt;
+      }
+      const given = items.slice(0, page.limit);
+      const last = given.at(-1);
+      if (items.length <= given.length || last === undefined) return { items: given };
+      return { items: given, nextCursor: writeCursor({ position: last.offset, tie: last.consumerId }) };
+    },
+
+    backlog: async (consumerId, after) =>
+      connection().ask("backlog", { consumerId, ...(after === undefined ? {} : { after }) }),
+
+    async remove(consumerId) {
+      await connection().ask("removeConsumer", { consumerId });
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import type { NewBatch, StoredBatch, StoredMessage } from "../../message/batch.js";
+import { decodeBatch } from "../../message/decode-batch.js";
+import { lastMessageIndex } from "../../message/last-message.js";
+import { BEFORE_FIRST, type Offset, offsetAt } from "../../message/offset.js";
+import type { AppendResult, EventLog } from "../../ports/event-log.js";
+import { matchesQuery } from "../../rules/matches-query.js";
+import { readPosition, writePosition } from "../../rules/page-cursor.js";
+import { buffersOf, encodeAppend, KeyHasher } from "../calls/append-request.js";
+import { decodeRow, type LogRow } from "../calls/log-row.js";
+import type { Figures, FindAnswer, Snapshot } from "../calls/operations.js";
+import type { Connection } from "./connection.js";
+import { SourceNames } from "./source-names.js";
+
+interface PendingAppend {
+  readonly batch: NewBatch;
+  resolve(result: AppendResult): void;
+  reject(error: unknown): void;
+}
+
+/** How much of the log is read and decoded for one page of a search by text, time or source. */
+const READ_FOR_A_PAGE_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Requests that the worker has at most: one that it commits, and some that wait and make the next commit, so that it has no pause and
+ * this thread goes on reading meanwhile. What comes in when they are there is one request later: handing many small ones over would
+ * cost both threads more than what is in them. With two, batches of 100 come in a tenth slower than with four; more gain nothing.
+ */
+const MOST_REQUESTS = 4;
+/** A request takes no more batches when it has this much, so that no commit is long. */
+const REQUEST_BYTES = 1024 * 1024;
+
+const NO_DUPLICATES: AppendResult = { duplicates: [] };
+
+/** The main thread's side of the event log. */
+export class SqliteEventLog implements EventLog {
+  readonly #connection: () => Connection;
+  readonly #trustedNow: () => number;
+  readonly #sources = new SourceNames();
+  readonly #listeners = new Set<() => void>();
+  #pending: PendingAppend[] = [];
+  /** Requests that the worker has not answered. */
+  #requests = 0;
+  #hasher = new KeyHasher(0);
+  #head: Offset = BEFORE_FIRST;
+
+  /** `trustedNow`: see `TrustedTime`. */
+  constructor(connection: () => Connection, trustedNow: () => number) {
+    this.#connection = connection;
+    this.#trustedNow = trustedNow;
+  }
+
+  opened({ seed, sources, figures }: Snapshot): void {
+    this.#hasher = new KeyHasher(seed);
+    this.#sources.reset(sources);
+    this.#head = figures.head as Offset;
+  }
+
+  committed({ head }: Figures): void {
+    if (head <= this.#head) return;
+    this.#head = head as Offset;
+    for (const listener of this.#listeners) listener();
+  }
+
+  async append(batch: NewBatch): Promise<AppendResult> {
+    const connection = this.#connection();
+    connection.check();
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ batch, resolve, reject });
+      connection.schedule();
+    });
+  }
+
+  /** Hands over what was appended since the last time, as far as the worker has room for it; at the end of its life all. */
+  send(isLast: boolean): void {
+    while (this.#pending.length > 0 && (isLast || this.#requests < MOST_REQUESTS)) {
+      const group = this.#nextGroup();
+      this.#requests += 1;
+      this.#append(group)
+        .catch((error: unknown) => {
+          for (const { reject } of group) reject(error);
+        })
+        .finally(() => {
+          this.#requests -= 1;
+          if (this.#pending.length > 0) this.#connection().schedule();
+        });
+    }
+  }
+
+  #nextGroup(): PendingAppend[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { batch } of this.#pending) {
+      if (bytes >= REQUEST_BYTES) break;
+      bytes += batch.body.byteLength;
+      count += 1;
+    }
+    return this.#pending.splice(0, count);
+  }
+
+  async #append(pending: readonly PendingAppend[]): Promise<void> {
+    const request = encodeAppend(
+      pending.map(({ batch }) => batch),
+      this.#hasher,
+      this.#sources,
+    );
+    const { duplicates } = await this.#connection().ask(
+      "append",
+      { ...request, trustedMs: this.#trustedNow() },
+      buffersOf(request),
+    );
+    if (duplicates === undefined) {
+      for (const { resolve } of pending) resolve(NO_DUPLICATES);
+      return;
+    }
+    const byBatch = pending.map((): number[] => []);
+    for (let i = 0; i < duplicates.length; i += 2) byBatch[duplicates[i] ?? 0]?.push(duplicates[i + 1] ?? 0);
+    pending.forEach(({ resolve }, i) => {
+      resolve({ duplicates: byBatch[i] ?? [] });
+    });
+  }
+
+  #batchesOf(row: LogRow): StoredBatch[] {
+    return decodeRow(row).map(({ sourceNo, ...batch }) => ({
+      ...batch,
+      sourceId: this.#sources.nameOf(sourceNo),
+    }));
+  }
+
+  async read(
+    after: Offset,
+    max: { readonly messages: number; readonly bytes: number },
+  ): Promise<readonly StoredBatch[]> {
+    if (after >= this.#head) {
+      this.#connection().check();
+      return [];
+    }
+    const { rows } = await this.#connection().ask("readLog", { after, ...max });
+    const batches: StoredBatch[] = [];
+    let messages = 0;
+    let bytes = 0;
+    for (const batch of rows.flatMap((row) => this.#batchesOf(row))) {
+      if (offsetAt(batch.first, lastMessageIndex(batch)) <= after) continue;
+      messages += batch.itemCount - batch.skipped.length;
+      bytes += batch.body.byteLength;
+      if (batches.length > 0 && (messages > max.messages || bytes > max.bytes)) break;
+      batches.push(batch);
+    }
+    return batches;
+  }
+
+  head(): Offset {
+    return this.#head;
+  }
+
+  onAppend(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async find(...[query, page]: Parameters<EventLog["find"]>): ReturnType<EventLog["find"]> {
+    const items: StoredMessage[] = [];
+    let before: number | undefined = Math.min(
+      readPosition(page.cursor) ?? Number.POSITIVE_INFINITY,
+      this.#head + 1,
+    );
+    let readBytes = 0;
+    while (before !== undefined) {
+      // Where no index helps, a page is cut short rather than made by reading the whole log at once.
+      if (readBytes >= READ_FOR_A_PAGE_BYTES) {
+        return { items, nextCursor: writePosition(before) };
+      }
+      // One more than a page: it tells whether there is a next one.
+      const limit = page.limit + 1 - items.length;
+      const answer: FindAnswer = await this.#connection().ask("findInLog", { query, before, limit });
+      for (const message of this.#messagesDown(answer.rows, answer.offsets)) {
+        if (message.offset >= before || !matchesQuery(message, query)) continue;
+        const last = items.at(-1);
+        if (items.length === page.limit && last !== undefined) {
+          return { items, nextCursor: writePosition(last.offset) };
+        }
+        items.push(message);
+      }
+      // Found by an outcome, messages may still be none of those that are asked for.
+      if (answer.offsets === undefined || query.outcome !== undefined) {
+        for (const { body } of answer.rows) readBytes += body.byteLength;
+      }
+      before = answer.before;
+    }
+    return { items };
+  }
+
+  /** The messages of rows that come from the newest down, or those at `offsets` of them. Decodes a batch only when it is come to. */
+  *#messagesDown(rows: readonly LogRow[], offsets: readonly number[] | undefined): Generator<StoredMessage> {
+    const wanted = offsets && new Set(offsets);
+    for (const row of rows) {
+      for (const batch of this.#batchesOf(row).reverse()) {
+        if (wanted !== undefined && !spans(batch, offsets ?? [])) continue;
+        for (const message of decodeBatch(batch).reverse()) {
+          if (wanted === undefined || wanted.has(message.offset)) yield message;
+        }
+      }
+    }
+  }
+
+  async get(offset: Offset): Promise<StoredMessage | undefined> {
+    const [batch] = await this.read((offset - 1) as Offset, { messages: 1, bytes: 1 });
+    return batch && decodeBatch(batch).find((message) => message.offset === offset);
+  }
+}
+
+function spans(batch: StoredBatch, offsets: readonly number[]): boolean {
+  const end = batch.first + batch.itemCount;
+  return offsets.some((offset) => offset >= batch.first && offset < end);
+}

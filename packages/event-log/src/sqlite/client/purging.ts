@@ -1,0 +1,72 @@
+import type { StoredMessage } from "../../message/batch.js";
+import type { Offset } from "../../message/offset.js";
+import type { EventLog, MessageQuery } from "../../ports/event-log.js";
+import type { Page } from "../../ports/page.js";
+import type { Purged, PurgeQuery, Purging } from "../../ports/purging.js";
+import { writePosition } from "../../rules/page-cursor.js";
+import { purgedIdentities, purgedMessages, soughtIdentities } from "../../rules/purged-messages.js";
+import type { RejectionsLeft } from "../calls/operations.js";
+import type { Connection } from "./connection.js";
+
+/** Messages that are overwritten in one commit. */
+const AT_ONCE = 100;
+
+/** Ids that are looked for in refused messages in one pass. */
+const IDS_AT_ONCE = 1_000;
+
+/** The main thread's side of purging: it finds the messages, the worker overwrites them. */
+export function sqlitePurging(log: Pick<EventLog, "find" | "head">, connection: () => Connection): Purging {
+  const purgeMessages = async (query: MessageQuery, upTo: Offset, signal?: AbortSignal): Promise<Purged> => {
+    const purged = { messages: 0, attempts: 0, retries: 0 };
+    // From the newest down, so that what comes in meanwhile does not make it longer.
+    let cursor: string | undefined = writePosition(upTo + 1);
+    while (cursor !== undefined) {
+      signal?.throwIfAborted();
+      const page: Page<StoredMessage> = await log.find(query, { limit: AT_ONCE, cursor });
+      cursor = page.nextCursor;
+      if (page.items.length === 0) continue;
+      const { attempts, retries } = await connection().ask("purgeMessages", {
+        offsets: page.items.map((item) => item.offset),
+      });
+      purged.messages += page.items.length;
+      purged.attempts += attempts;
+      purged.retries += retries;
+    }
+    return purged;
+  };
+  const dropUnusedTexts = async (): Promise<void> => {
+    for (let isDone = false; !isDone; ) ({ isDone } = await connection().ask("dropUnusedTexts", {}));
+  };
+  const purgeRejections = async (query: PurgeQuery, signal?: AbortSignal): Promise<void> => {
+    const identities = purgedIdentities(query);
+    const all = new Set(soughtIdentities(query));
+    for (let from = 0; from < identities.length; from += IDS_AT_ONCE) {
+      const some = identities.slice(from, from + IDS_AT_ONCE);
+      const sought = some.filter((identity) => all.has(identity));
+      // Each step shares a commit with whatever else has arrived.
+      let left: RejectionsLeft | undefined = { after: 0 };
+      while (left !== undefined) {
+        signal?.throwIfAborted();
+        left = await connection().ask("purgeRejections", { identities: some, sought, ...left });
+      }
+    }
+  };
+  return {
+    async purge(query, signal) {
+      const upTo = log.head();
+      const purged = { messages: 0, attempts: 0, retries: 0 };
+      for (const wanted of purgedMessages(query)) {
+        const { messages, attempts, retries } = await purgeMessages(wanted, upTo, signal);
+        purged.messages += messages;
+        purged.attempts += attempts;
+        purged.retries += retries;
+      }
+      await dropUnusedTexts();
+      await purgeRejections(query, signal);
+      return purged;
+    },
+    async compact() {
+      await connection().ask("compact", {});
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { RejectionLog } from "../../ports/rejections.js";
+import { readPosition, writePosition } from "../../rules/page-cursor.js";
+import type { Connection } from "./connection.js";
+
+/** Refused messages on their way to the disk, at most: they share its commits with the good ones, and cost more. */
+const MOST_UNDER_WAY = 500;
+
+/** The main thread's side of the refused messages. */
+export function sqliteRejectionLog(connection: () => Connection): RejectionLog {
+  let underWay = 0;
+  return {
+    add(rejections) {
+      const { length } = rejections;
+      // The debugger's copy of a refused message may be missing: its sender was told.
+      if (length === 0 || (underWay > 0 && underWay + length > MOST_UNDER_WAY)) return;
+      underWay += length;
+      connection()
+        .ask("reject", { rejections })
+        .catch(() => {})
+        .finally(() => {
+          underWay -= length;
+        });
+    },
+    async find(query, page) {
+      const before = readPosition(page.cursor) ?? Number.POSITIVE_INFINITY;
+      const found = await connection().ask("findRejections", { query, before, limit: page.limit + 1 });
+      const given = found.slice(0, page.limit);
+      const last = given.at(-1);
+      const items = given.map(({ rejection }) => rejection);
+      if (found.length <= given.length || last === undefined) return { items };
+      return { items, nextCursor: writePosition(last.no) };
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { SourceNumbers } from "../calls/append-request.js";
+
+/** The numbers that stand for source ids in the log. The main thread gives them out; the worker stores them with the first batch. */
+export class SourceNames implements SourceNumbers {
+  #numbers = new Map<string, number>();
+  #names = new Map<number, string>();
+  #next = 1;
+
+  /** Takes over what is stored: numbers given out since then were never committed. */
+  reset(sources: readonly (readonly [sourceNo: number, sourceId: string])[]): void {
+    this.#numbers = new Map(sources.map(([no, id]) => [id, no]));
+    this.#names = new Map(sources);
+    this.#next = 1 + sources.reduce((most, [no]) => Math.max(most, no), 0);
+  }
+
+  numberOf(sourceId: string, newSources: [number, string][]): number {
+    const known = this.#numbers.get(sourceId);
+    if (known !== undefined) return known;
+    const no = this.#next;
+    this.#next += 1;
+    this.#numbers.set(sourceId, no);
+    this.#names.set(no, sourceId);
+    newSources.push([no, sourceId]);
+    return no;
+  }
+
+  nameOf(sourceNo: number): string {
+    return this.#names.get(sourceNo) ?? "";
+  }
+}

@@ -1,0 +1,171 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import { DamagedData, reading } from "../database/damage.js";
+import { readStoredAttempts, type StoredAttempt } from "./attempt-codec.js";
+import { type OutcomeEntry, readOutcomes } from "./outcome-codec.js";
+import type { Strings } from "./strings.js";
+
+/**
+ * Outcomes and attempts of one consumer, one after the other, each told by how it differs from the one before: three bytes
+ * for a delivered message's outcome, about seven for its attempt. The newest chunk of each is in memory and is written again with each
+ * commit that adds to it, until it is full; so the healthy path writes a row for every thousand messages or so.
+ */
+export const STREAM = { outcomes: 0, attempts: 1 } as const;
+export type Stream = (typeof STREAM)[keyof typeof STREAM];
+
+/** Two chunks and their row headers fill a page. */
+export const FULL_BYTES = 3600;
+/** How far from its base a chunk's messages may be: a look-up has to ask only chunks that end this near. */
+export const REACH = 65_536;
+
+/** A chunk to be written. `no` is set when it was, and `isChanged` is false then. */
+export interface ChunkContent {
+  no: number | undefined;
+  isChanged: boolean;
+  readonly stream: Stream;
+  readonly base: number;
+  readonly min: number;
+  readonly max: number;
+  readonly mask: number;
+  readonly data: Uint8Array;
+}
+
+export interface ChunkRow {
+  readonly no: number;
+  readonly stream: Stream;
+  readonly base: number;
+  readonly min: number;
+  readonly max: number;
+  readonly data: Uint8Array;
+  /** Of the data, a CRC-32; null in rows of older versions. */
+  readonly checksum: number | null;
+}
+
+const COLUMNS = "no, stream, base, min, max, data, checksum";
+
+/** The table of chunks. What reads a row's data throws `DamagedData` where it is not as it was written. */
+export class Chunks {
+  readonly #insert: StatementSync;
+  readonly #update: StatementSync;
+  readonly #covering: StatementSync;
+  readonly #after: StatementSync;
+  readonly #at: StatementSync;
+  readonly #nos: StatementSync;
+  readonly #replace: StatementSync;
+  readonly #database: DatabaseSync;
+  readonly #strings: Strings;
+
+  constructor(database: DatabaseSync, strings: Strings) {
+    this.#database = database;
+    this.#strings = strings;
+    this.#replace = database.prepare("UPDATE chunks SET data = ?, checksum = ? WHERE no = ?");
+    this.#insert = database.prepare(
+      "INSERT INTO chunks (consumer, stream, base, min, max, mask, data, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#update = database.prepare(
+      "UPDATE chunks SET min = ?, max = ?, mask = ?, data = ?, checksum = ? WHERE no = ?",
+    );
+    this.#covering = database.prepare(
+      `SELECT ${COLUMNS} FROM chunks
+       WHERE consumer = ? AND stream = ? AND max >= ? AND max < ? AND min <= ? ORDER BY no`,
+    );
+    // The index alone answers these.
+    this.#after = database.prepare("SELECT no FROM chunks WHERE consumer = ? AND stream = 0 AND max > ?");
+    this.#nos = database.prepare(
+      `SELECT consumer, stream, max, no FROM chunks INDEXED BY chunks_by_offset
+       WHERE (consumer, stream, max, no) > (?, ?, ?, ?) ORDER BY consumer, stream, max, no LIMIT ?`,
+    );
+    this.#at = database.prepare(`SELECT ${COLUMNS} FROM chunks WHERE no = ?`);
+  }
+
+  /** Within a transaction. */
+  write(consumerNo: number, chunk: ChunkContent): void {
+    const { base, min, max, mask, data, stream } = chunk;
+    const checksum = crc32(data);
+    if (chunk.no === undefined) {
+      chunk.no = Number(
+        this.#insert.run(consumerNo, stream, base, min, max, mask, data, checksum).lastInsertRowid,
+      );
+    } else {
+      this.#update.run(min, max, mask, data, checksum, chunk.no);
+    }
+    chunk.isChanged = false;
+  }
+
+  /** The chunks that may hold something of an offset, oldest first. */
+  covering(consumerNo: number, stream: Stream, offset: number): ChunkRow[] {
+    const values = [consumerNo, stream, offset, offset + 2 * REACH, offset];
+    return reading(
+      () => `${streamName(stream)} of messages near ${offset}`,
+      () => this.#covering.all(...values) as unknown as ChunkRow[],
+    );
+  }
+
+  /** Puts other data in a chunk's place, of the same offsets. Within a transaction. */
+  replace(no: number, data: Uint8Array): void {
+    this.#replace.run(data, crc32(data), no);
+  }
+
+  /** Numbers of the chunks that hold outcomes beyond an offset. */
+  after(consumerNo: number, offset: number): number[] {
+    return reading(
+      () => `outcomes of the messages after ${offset}`,
+      () => this.#after.all(consumerNo, offset).map(({ no }) => no as number),
+    );
+  }
+
+  /** Gives the numbers of all chunks, page by page; none at the end. A chunk that grows meanwhile may be given twice. */
+  numbers(): (most: number) => number[] {
+    let place = [-1, 0, 0, 0];
+    return (most) => {
+      const rows = this.#nos
+        .all(...place, most)
+        .map(({ consumer, stream, max, no }) => [consumer, stream, max, no]);
+      place = (rows.at(-1) ?? place) as number[];
+      return rows.map(([, , , no]) => no as number);
+    };
+  }
+
+  at(no: number): ChunkRow | undefined {
+    return reading(
+      () => `outcomes or attempts of run ${no}`,
+      () => this.#at.get(no) as unknown as ChunkRow | undefined,
+    );
+  }
+
+  /** Chunks that hold outcomes of the states in `mask` at or before an offset, by their last message, downwards. */
+  down(consumerNo: number, offset: number, mask: number): IterableIterator<ChunkRow> {
+    // A statement of its own each time: several searches go on side by side.
+    return this.#database
+      .prepare(
+        `SELECT ${COLUMNS} FROM chunks
+         WHERE consumer = ? AND stream = 0 AND max < ? AND min <= ? AND (mask & ?) != 0 ORDER BY max DESC`,
+      )
+      .iterate(consumerNo, offset + 2 * REACH, offset, mask) as unknown as IterableIterator<ChunkRow>;
+  }
+
+  /** `onText` is told the numbers of the shared texts. */
+  outcomesIn(row: ChunkRow, onText?: (no: number) => void): OutcomeEntry[] {
+    return read(row, () => readOutcomes(row.data, row.base, this.#strings, onText));
+  }
+
+  attemptsIn(row: ChunkRow): StoredAttempt[] {
+    return read(row, () => readStoredAttempts(row.data, row.base, this.#strings));
+  }
+}
+
+function streamName(stream: Stream): string {
+  return stream === STREAM.outcomes ? "outcomes" : "attempts";
+}
+
+function read<T>(row: ChunkRow, decode: () => T): T {
+  const { data, checksum, stream, min, max } = row;
+  const what = `${streamName(stream)} of the messages ${min} to ${max}`;
+  if (!(data instanceof Uint8Array)) throw new DamagedData(what);
+  if (checksum !== null && crc32(data) !== checksum) throw new DamagedData(what);
+  try {
+    return decode();
+  } catch (error) {
+    throw new DamagedData(what, error);
+  }
+}

@@ -1,0 +1,396 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Offset } from "../../message/offset.js";
+import type { Attempt, ConsumerState, Delivery, FinalState } from "../../ports/consumers.js";
+import { ByteWriter } from "../calls/bytes.js";
+import type { ConsumerOperations } from "../calls/operations.js";
+import { Refusal } from "../calls/refusal.js";
+import { ATTEMPT, FINAL_STATES, OUTCOME, type SettleRequest } from "../calls/settle-request.js";
+import { type DamageListener, isDamage } from "../database/damage.js";
+import type { Log } from "../log/log.js";
+import type { Usage } from "../log/usage.js";
+import { AttemptEncoder, type StoredAttempt, writeAttempts } from "./attempt-codec.js";
+import { ChunkWriter } from "./chunk-writer.js";
+import { type ChunkRow, Chunks, REACH, STREAM } from "./chunks.js";
+import { LateRows } from "./late-rows.js";
+import { RetryQueue, RetryTable } from "./retries.js";
+import { Strings } from "./strings.js";
+import { TextSweep } from "./text-sweep.js";
+
+export interface Consumer {
+  readonly no: number;
+  readonly id: string;
+  cursor: number;
+  readonly retries: RetryQueue;
+  readonly outcomes: ChunkWriter;
+  readonly attempts: ChunkWriter;
+}
+
+/** Before the id of a consumer that was removed and whose rows are still being deleted. No consumer's id begins so. */
+export const REMOVED = "\0removed ";
+/** What stands in the place of what was said about a purged message. */
+const REMOVED_TEXT = "(removed)";
+/** Rows that are deleted in one step. */
+const DELETED_AT_ONCE = 500;
+/** About what a step writes: the pages of deleted rows are overwritten. */
+const DELETED_BYTES = 1024 * 1024;
+
+/** Cursors, retries, outcomes and attempts. */
+export class ConsumerTables {
+  readonly strings: Strings;
+  readonly chunks: Chunks;
+  readonly sweep: TextSweep;
+  readonly #database: DatabaseSync;
+  readonly #log: Log;
+  readonly #usage: Usage;
+  readonly #consumers = new Map<string, Consumer>();
+  readonly #removed: number[] = [];
+  /** Messages purged since the start: what is still under way about them must not bring back what was taken out. */
+  readonly #purged = new Set<number>();
+  readonly #insert: StatementSync;
+  readonly #moveCursor: StatementSync;
+  readonly #retries: RetryTable;
+  readonly #late: LateRows;
+  readonly #damaged: DamageListener;
+
+  constructor(database: DatabaseSync, log: Log, usage: Usage, damaged: DamageListener = () => {}) {
+    this.#database = database;
+    this.#log = log;
+    this.#usage = usage;
+    this.#damaged = damaged;
+    this.strings = new Strings(database);
+    this.chunks = new Chunks(database, this.strings);
+    this.#late = new LateRows(database, this.strings);
+    this.sweep = new TextSweep(this.strings, this.chunks, this.#late);
+    this.#insert = database.prepare("INSERT INTO consumers (id, cursor) VALUES (?, ?)");
+    this.#moveCursor = database.prepare("UPDATE consumers SET cursor = ? WHERE no = ?");
+    this.#retries = new RetryTable(database, damaged);
+    this.#load();
+  }
+
+  #load(): void {
+    const known = new Map([...this.#consumers.values()].map((consumer) => [consumer.no, consumer]));
+    this.#consumers.clear();
+    this.#removed.length = 0;
+    for (const row of this.#database.prepare("SELECT no, id, cursor FROM consumers ORDER BY no").all()) {
+      const { no, id, cursor } = row as unknown as { no: number; id: string; cursor: number };
+      const consumer = known.get(no);
+      if (id.startsWith(REMOVED)) this.#removed.push(no);
+      else if (consumer === undefined) this.#add(no, id, cursor);
+      else {
+        consumer.cursor = cursor;
+        consumer.retries.recount();
+        consumer.outcomes.end();
+        consumer.attempts.end();
+        this.#consumers.set(id, consumer);
+      }
+    }
+  }
+
+  /** Brings what is in memory back to what the tables have, after changes were undone. */
+  reload(): void {
+    this.strings.reload();
+    this.#load();
+  }
+
+  #add(no: number, id: string, cursor: number, { isNew = false } = {}): Consumer {
+    const consumer: Consumer = {
+      no,
+      id,
+      cursor,
+      retries: new RetryQueue(this.#retries, no, { isNew }),
+      outcomes: new ChunkWriter(STREAM.outcomes, this.strings),
+      attempts: new ChunkWriter(STREAM.attempts, this.strings),
+    };
+    this.#consumers.set(id, consumer);
+    return consumer;
+  }
+
+  get all(): Iterable<Consumer> {
+    return this.#consumers.values();
+  }
+
+  find(id: string): Consumer | undefined {
+    return this.#consumers.get(id);
+  }
+
+  get(id: string): Consumer {
+    const consumer = this.#consumers.get(id);
+    if (consumer === undefined) throw new Refusal("not_found", `consumer ${id}`);
+    return consumer;
+  }
+
+  /** `ahead`: what `settledAhead` has told of it. Within a transaction. */
+  open(
+    { consumerId, startAfter }: ConsumerOperations["openConsumer"]["request"],
+    ahead: readonly number[],
+  ): ConsumerState {
+    let consumer = this.#consumers.get(consumerId);
+    if (consumer === undefined) {
+      const no = Number(this.#insert.run(consumerId, startAfter).lastInsertRowid);
+      consumer = this.#add(no, consumerId, startAfter, { isNew: true });
+    }
+    const { cursor, retries } = consumer;
+    return { cursor: cursor as Offset, settledAhead: ahead as readonly Offset[], retries: retries.count };
+  }
+
+  /** Messages beyond a consumer's cursor that have an outcome or a retry. Those of which that cannot be read are left out, and sent once more. */
+  settledAhead(consumerId: string): readonly number[] {
+    const consumer = this.#consumers.get(consumerId);
+    if (consumer === undefined) return [];
+    const { no, cursor } = consumer;
+    const ahead = new Set<number>();
+    for (const chunkNo of this.#tolerant([], () => this.chunks.after(no, cursor))) {
+      const row = this.#tolerant(undefined, () => this.chunks.at(chunkNo));
+      const outcomes = row === undefined ? [] : this.#tolerant([], () => this.chunks.outcomesIn(row));
+      for (const { offset } of outcomes) if (offset > cursor) ahead.add(offset);
+    }
+    for (const table of ["retries", "late_outcomes"]) {
+      const rows = this.#database.prepare(`SELECT offset FROM ${table} WHERE consumer = ? AND offset > ?`);
+      for (const { offset } of this.#tolerant([], () => rows.all(no, cursor))) ahead.add(offset as number);
+    }
+    return [...ahead].sort((a, b) => a - b);
+  }
+
+  /** What `read` gives, or `without` where the data is damaged. */
+  #tolerant<T>(without: T, read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#damaged(error);
+      return without;
+    }
+  }
+
+  /** The source of each outcome's message; undefined where it is no longer stored, or cannot be read. */
+  sourcesOf({ outcomes }: SettleRequest): (number | undefined)[] {
+    const sources: (number | undefined)[] = [];
+    for (let at = 0; at < outcomes.length; at += OUTCOME.size) {
+      const offset = outcomes[at + OUTCOME.offset] ?? 0;
+      sources.push(this.#tolerant(undefined, () => this.#log.sourceAt(offset)));
+    }
+    return sources;
+  }
+
+  /** `sources`: what `sourcesOf` has told of it. Within a transaction. */
+  settle(request: SettleRequest, sources: readonly (number | undefined)[]): void {
+    const consumer = this.get(request.consumerId);
+    if (request.cursor > consumer.cursor) {
+      consumer.cursor = request.cursor;
+      this.#moveCursor.run(request.cursor, consumer.no);
+    }
+    this.#addAttempts(consumer, request);
+    this.#addOutcomes(consumer, request);
+    for (const retry of request.retries) {
+      if (!this.#purged.has(retry.offset)) consumer.retries.put(retry, request.nowMs);
+    }
+    for (const chunk of [consumer.outcomes, consumer.attempts]) {
+      if (chunk.isChanged) this.chunks.write(consumer.no, chunk);
+    }
+    this.#count(request, sources);
+  }
+
+  /** Messages this far behind the cursor are settled by rows of their own. */
+  #isLate(consumer: Consumer, offset: number): boolean {
+    return offset < consumer.cursor - REACH;
+  }
+
+  #makeRoom(consumer: Consumer, chunk: ChunkWriter, offset: number): void {
+    if (chunk.takes(offset)) return;
+    if (chunk.isChanged) this.chunks.write(consumer.no, chunk);
+    chunk.begin(offset);
+  }
+
+  #addOutcomes(consumer: Consumer, { outcomes, strings }: SettleRequest): void {
+    for (let at = 0; at < outcomes.length; at += OUTCOME.size) {
+      const offset = outcomes[at + OUTCOME.offset] ?? 0;
+      const state = FINAL_STATES[outcomes[at + OUTCOME.state] ?? 0] ?? "failed";
+      const reason = strings[outcomes[at + OUTCOME.reason] ?? 0] ?? "";
+      const atMs = outcomes[at + OUTCOME.atMs] ?? 0;
+      if (this.#isLate(consumer, offset)) {
+        this.#late.putOutcome(consumer.no, offset, state, reason, atMs);
+      } else {
+        this.#makeRoom(consumer, consumer.outcomes, offset);
+        consumer.outcomes.addOutcome({ offset, state, reason, atMs });
+      }
+      consumer.retries.drop(offset);
+    }
+  }
+
+  #count({ outcomes }: SettleRequest, sources: readonly (number | undefined)[]): void {
+    sources.forEach((sourceNo, i) => {
+      const at = i * OUTCOME.size;
+      const state = FINAL_STATES[outcomes[at + OUTCOME.state] ?? 0] ?? "failed";
+      if (sourceNo !== undefined) this.#usage.settled(sourceNo, outcomes[at + OUTCOME.atMs] ?? 0, state);
+    });
+  }
+
+  #addAttempts(consumer: Consumer, { attempts, strings }: SettleRequest): void {
+    for (let at = 0; at < attempts.length; at += ATTEMPT.size) {
+      const record = attempts.subarray(at, at + ATTEMPT.size);
+      const offset = record[ATTEMPT.offset] ?? 0;
+      if (this.#purged.has(offset)) continue;
+      if (this.#isLate(consumer, offset)) {
+        const data = new ByteWriter();
+        new AttemptEncoder(this.strings, offset).write(record, strings, data);
+        this.#late.putAttempt(consumer.no, offset, data.view());
+      } else {
+        this.#makeRoom(consumer, consumer.attempts, offset);
+        consumer.attempts.addAttempt(record, strings);
+      }
+    }
+  }
+
+  /** Where a message stands at a consumer now; undefined where it has not come to it. */
+  delivery(consumer: Consumer, offset: number): Delivery | undefined {
+    const waiting = consumer.retries.at(offset);
+    if (waiting !== undefined) {
+      const { retry, putAtMs } = waiting;
+      return {
+        consumerId: consumer.id,
+        offset: retry.offset,
+        state: "pending",
+        reason: retry.reason,
+        atMs: putAtMs,
+        rounds: retry.rounds,
+        nextAttemptAtMs: retry.dueAtMs,
+        retry,
+      };
+    }
+    const outcome = this.#outcome(consumer, offset);
+    if (outcome === undefined) return undefined;
+    const rounds = this.attempts(consumer, offset).reduce((most, { attempt }) => Math.max(most, attempt), 0);
+    return { consumerId: consumer.id, offset: offset as Offset, ...outcome, rounds };
+  }
+
+  /** Whether a message stands so at a consumer, or at any. */
+  isSettledAs(offset: number, state: FinalState): boolean {
+    return [...this.#consumers.values()].some(
+      (consumer) =>
+        consumer.retries.at(offset) === undefined && this.#outcome(consumer, offset)?.state === state,
+    );
+  }
+
+  #outcome(
+    consumer: Consumer,
+    offset: number,
+  ): { state: FinalState; reason: string; atMs: number } | undefined {
+    const late = this.#late.outcomeAt(consumer.no, offset);
+    if (late !== undefined) return late;
+    for (const row of this.chunks.covering(consumer.no, STREAM.outcomes, offset).reverse()) {
+      const found = this.chunks.outcomesIn(row).findLast((entry) => entry.offset === offset);
+      if (found !== undefined) return { state: found.state, reason: found.reason, atMs: found.atMs };
+    }
+    return undefined;
+  }
+
+  attempts(consumer: Consumer, offset: number): Attempt[] {
+    return [
+      ...this.chunks
+        .covering(consumer.no, STREAM.attempts, offset)
+        .flatMap((row) => this.chunks.attemptsIn(row))
+        .filter(({ attempt }) => attempt.offset === offset),
+      ...this.#late.attemptsOf(consumer.no, offset),
+    ].map(({ attempt }) => attempt);
+  }
+
+  /**
+   * Removes what these messages left behind: retries, and of attempts the contents, since answers may repeat what was sent. What other
+   * messages' attempts say stays as it is. Where an attempt cannot be read nothing is removed. Within a transaction.
+   */
+  purge(offsets: readonly number[]): { attempts: number; retries: number } {
+    const purged = new Set(offsets);
+    const removed = { attempts: 0, retries: 0 };
+    for (const consumer of this.#consumers.values()) {
+      const chunks = new Map<number, ChunkRow>();
+      for (const offset of offsets) {
+        if (consumer.retries.drop(offset)) removed.retries += 1;
+        for (const stored of this.#late.attemptsOf(consumer.no, offset)) {
+          removed.attempts += 1;
+          this.#late.replaceAttempt(
+            stored.no,
+            writeAttempts([this.#withoutContents(stored)], offset, this.strings),
+          );
+        }
+        for (const chunk of this.chunks.covering(consumer.no, STREAM.attempts, offset))
+          chunks.set(chunk.no, chunk);
+      }
+      for (const chunk of chunks.values()) removed.attempts += this.#purgeChunk(consumer, chunk, purged);
+    }
+    // Only now: where something above met damage the messages stay, and what is still under way about them is stored.
+    for (const offset of offsets) this.#purged.add(offset);
+    return removed;
+  }
+
+  /** Tells how many attempts it has changed. */
+  #purgeChunk(consumer: Consumer, chunk: ChunkRow, purged: ReadonlySet<number>): number {
+    const stored = this.chunks.attemptsIn(chunk);
+    const count = stored.filter(({ attempt }) => purged.has(attempt.offset)).length;
+    if (count === 0) return 0;
+    const attempts = stored.map((one) =>
+      purged.has(one.attempt.offset) ? this.#withoutContents(one) : one.attempt,
+    );
+    this.chunks.replace(chunk.no, writeAttempts(attempts, chunk.base, this.strings));
+    if (consumer.attempts.no === chunk.no) consumer.attempts.end();
+    return count;
+  }
+
+  #withoutContents({ attempt, contents }: StoredAttempt): Attempt {
+    for (const no of contents) this.strings.release(no);
+    const { response: _response, requestHeaders: _headers, error, ...rest } = attempt;
+    return {
+      ...rest,
+      ...(error === undefined ? {} : { error: { code: error.code, message: REMOVED_TEXT } }),
+    };
+  }
+
+  remove(consumerId: string): void {
+    const consumer = this.#consumers.get(consumerId);
+    if (consumer === undefined) return;
+    this.#database
+      .prepare("UPDATE consumers SET id = ? WHERE no = ?")
+      .run(`${REMOVED}${consumer.no}`, consumer.no);
+    this.#consumers.delete(consumerId);
+    this.#removed.push(consumer.no);
+  }
+
+  /** The offset of the oldest message that a consumer has not done with. */
+  oldestNeeded(consumer: Consumer): number {
+    return Math.min(consumer.cursor + 1, consumer.retries.oldestOffset ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Chunks that end before an offset are gone: the ones being written are begun anew if they were among them. */
+  chunksWereDropped(consumer: Consumer, end: number): void {
+    for (const chunk of [consumer.outcomes, consumer.attempts]) {
+      if (chunk.no !== undefined && chunk.max < end) chunk.end();
+    }
+  }
+
+  /** Whether rows of removed consumers are left. */
+  get hasWork(): boolean {
+    return this.#removed.length > 0;
+  }
+
+  /** Deletes some rows of a removed consumer; tells about how many bytes that writes. Within a transaction. */
+  deleteNext(): number {
+    const no = this.#removed[0];
+    if (no === undefined) return 0;
+    for (const [table, key] of [
+      ["chunks", "no"],
+      ["late_attempts", "no"],
+      ["late_outcomes", "offset"],
+      ["retries", "offset"],
+    ]) {
+      const { changes } = this.#database
+        .prepare(
+          `DELETE FROM ${table} WHERE consumer = ? AND ${key} IN
+           (SELECT ${key} FROM ${table} WHERE consumer = ? LIMIT ${DELETED_AT_ONCE})`,
+        )
+        .run(no, no);
+      if (Number(changes) > 0) return DELETED_BYTES;
+    }
+    this.#database.prepare("DELETE FROM consumers WHERE no = ?").run(no);
+    this.#removed.shift();
+    return DELETED_BYTES;
+  }
+}

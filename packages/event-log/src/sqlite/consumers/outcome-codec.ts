@@ -1,0 +1,62 @@
+import type { FinalState } from "../../ports/consumers.js";
+import { ByteReader, type ByteWriter } from "../calls/bytes.js";
+import { FINAL_STATES } from "../calls/settle-request.js";
+import type { Strings } from "./strings.js";
+
+export interface OutcomeEntry {
+  readonly offset: number;
+  readonly state: FinalState;
+  readonly reason: string;
+  readonly atMs: number;
+}
+
+const SAME_REASON = 1 << 3;
+const STATE_BITS = 0b111;
+
+/** Writes outcomes one after the other, each told by how it differs from the one before. */
+export class OutcomeEncoder {
+  readonly #strings: Strings;
+  #lastOffset: number;
+  #lastAtMs = 0;
+  #lastReason: string | undefined;
+
+  constructor(strings: Strings, base: number) {
+    this.#strings = strings;
+    this.#lastOffset = base;
+  }
+
+  write({ offset, state, reason, atMs }: OutcomeEntry, to: ByteWriter): void {
+    const isSame = this.#lastReason === reason;
+    to.byte(FINAL_STATES.indexOf(state) | (isSame ? SAME_REASON : 0));
+    to.signed(offset - this.#lastOffset);
+    to.signed(atMs - this.#lastAtMs);
+    if (!isSame) this.#strings.write(reason, to);
+    this.#lastOffset = offset;
+    this.#lastAtMs = atMs;
+    this.#lastReason = reason;
+  }
+}
+
+/** Throws a `RangeError` where the bytes are no outcomes. `onText` is told the number of each shared text. */
+export function readOutcomes(
+  data: Uint8Array,
+  base: number,
+  strings: Strings,
+  onText?: (no: number) => void,
+): OutcomeEntry[] {
+  const reader = new ByteReader(data);
+  const outcomes: OutcomeEntry[] = [];
+  let offset = base;
+  let atMs = 0;
+  let reason = "";
+  while (!reader.done) {
+    const head = reader.byte();
+    offset += reader.signed();
+    atMs += reader.signed();
+    if (!(head & SAME_REASON)) reason = strings.read(reader, onText);
+    const state = FINAL_STATES[head & STATE_BITS];
+    if (state === undefined) throw new RangeError("there is no such state");
+    outcomes.push({ offset, state, reason, atMs });
+  }
+  return outcomes;
+}

@@ -1,0 +1,187 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Offset } from "../../message/offset.js";
+import type { Retry } from "../../ports/consumers.js";
+import { DamagedData, isDamage, reading } from "../database/damage.js";
+import { type RetryUrls, readRetryUrls } from "./retry-urls.js";
+
+interface RetryRow {
+  readonly offset: number;
+  readonly due_ms: number;
+  readonly put_ms: number;
+  readonly rounds: number;
+  readonly first_ms: number;
+  readonly reason: string;
+  /** `doneUrls`, with `failedUrls` and `urls` where there are such. */
+  readonly urls: string;
+  readonly replay: number;
+}
+
+/** The statements that all consumers' retries share. */
+export class RetryTable {
+  readonly put: StatementSync;
+  readonly drop: StatementSync;
+  readonly at: StatementSync;
+  readonly oldest: StatementSync;
+  readonly due: StatementSync;
+  readonly count: StatementSync;
+
+  /** Is told of damaged data that was gone around. */
+  readonly damaged: (error: unknown) => void;
+
+  constructor(database: DatabaseSync, damaged: (error: unknown) => void) {
+    this.damaged = damaged;
+    this.put = database.prepare(
+      `INSERT INTO retries (consumer, offset, due_ms, put_ms, rounds, first_ms, reason, urls, replay)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (consumer, offset) DO UPDATE SET
+       due_ms = excluded.due_ms, put_ms = excluded.put_ms, rounds = excluded.rounds, first_ms = excluded.first_ms,
+       reason = excluded.reason, urls = excluded.urls, replay = excluded.replay`,
+    );
+    this.drop = database.prepare("DELETE FROM retries WHERE consumer = ? AND offset = ?");
+    this.at = database.prepare("SELECT * FROM retries WHERE consumer = ? AND offset = ?");
+    this.oldest = database.prepare("SELECT min(offset) AS oldest FROM retries WHERE consumer = ?");
+    this.due = database.prepare(
+      "SELECT * FROM retries WHERE consumer = ? AND due_ms <= ? ORDER BY due_ms, offset",
+    );
+    this.count = database.prepare("SELECT count(*) AS count FROM retries WHERE consumer = ?");
+  }
+}
+
+/** A retry, and when it was put. */
+export interface WaitingRetry {
+  readonly retry: Retry;
+  readonly putAtMs: number;
+}
+
+/** One consumer's retries. Their number is in memory, so that a consumer without any asks the table nothing. */
+export class RetryQueue {
+  readonly #table: RetryTable;
+  readonly #consumerNo: number;
+  #count = 0;
+  /** False where the table is damaged: there may be more than the count says. */
+  #isCounted = true;
+  /** Until when a retry is leased, by offset. Not kept over a restart. */
+  readonly #leases = new Map<number, number>();
+
+  /** A new consumer's are not counted: that is within its transaction, where nothing can be written once damage was met. */
+  constructor(table: RetryTable, consumerNo: number, { isNew }: { readonly isNew: boolean }) {
+    this.#table = table;
+    this.#consumerNo = consumerNo;
+    if (!isNew) this.recount();
+  }
+
+  /** After changes were undone. */
+  recount(): void {
+    try {
+      this.#count = (this.#table.count.get(this.#consumerNo) as { count: number }).count;
+      this.#isCounted = true;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#isCounted = false;
+      this.#table.damaged(new DamagedData("retries", error));
+    }
+  }
+
+  /** Whether the table is to be asked. */
+  get #mayHaveAny(): boolean {
+    return this.#count > 0 || !this.#isCounted;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Within a transaction. */
+  put(retry: Retry, nowMs: number): void {
+    const { offset, dueAtMs, rounds, firstAttemptAtMs, reason, doneUrls, failedUrls, urls, replay } = retry;
+    if (this.#table.at.get(this.#consumerNo, offset) === undefined) this.#count += 1;
+    this.#table.put.run(
+      this.#consumerNo,
+      offset,
+      Math.round(dueAtMs),
+      nowMs,
+      rounds,
+      Math.round(firstAttemptAtMs),
+      reason,
+      JSON.stringify({ doneUrls, failedUrls, urls }),
+      Number(replay),
+    );
+    this.#leases.delete(offset);
+  }
+
+  /** Ends the retry of a message; false where there was none. Within a transaction. */
+  drop(offset: number): boolean {
+    if (!this.#mayHaveAny || this.#table.drop.run(this.#consumerNo, offset).changes === 0) return false;
+    this.#count = Math.max(0, this.#count - 1);
+    this.#leases.delete(offset);
+    return true;
+  }
+
+  at(offset: number): WaitingRetry | undefined {
+    if (!this.#mayHaveAny) return undefined;
+    const row = reading(
+      () => `retries near the message ${offset}`,
+      () => this.#table.at.get(this.#consumerNo, offset) as unknown as RetryRow | undefined,
+    );
+    return row && { retry: this.#retryOf(row), putAtMs: row.put_ms };
+  }
+
+  /** The message that has waited longest in the log. */
+  get oldestOffset(): number | undefined {
+    if (!this.#mayHaveAny) return undefined;
+    return (this.#table.oldest.get(this.#consumerNo) as { oldest: number | null }).oldest ?? undefined;
+  }
+
+  lease(nowMs: number, untilMs: number, limit: number): Retry[] {
+    const leased: Retry[] = [];
+    if (!this.#mayHaveAny || limit <= 0) return leased;
+    try {
+      for (const row of this.#unleased(nowMs, nowMs)) {
+        leased.push(this.#retryOf(row));
+        if (leased.length >= limit) break;
+      }
+    } catch (error) {
+      // What comes before a damaged row goes out; the next call, which begins with it, says that it is damaged.
+      if (!isDamage(error) || leased.length === 0) throw error;
+    }
+    for (const { offset } of leased) this.#leases.set(offset, untilMs);
+    return leased;
+  }
+
+  /** When the first retry is due that is not leased now. */
+  nextDueMs(nowMs: number): number | undefined {
+    if (!this.#mayHaveAny) return undefined;
+    const [first] = this.#unleased(Number.MAX_SAFE_INTEGER, nowMs);
+    return first?.due_ms;
+  }
+
+  /** Those due until then that are not leased now, the oldest due first. */
+  *#unleased(dueMs: number, nowMs: number): Generator<RetryRow> {
+    for (const raw of this.#table.due.iterate(this.#consumerNo, dueMs)) {
+      const row = raw as unknown as RetryRow;
+      if ((this.#leases.get(row.offset) ?? 0) <= nowMs) yield row;
+    }
+  }
+
+  #retryOf(row: RetryRow): Retry {
+    return {
+      offset: row.offset as Offset,
+      rounds: row.rounds,
+      firstAttemptAtMs: row.first_ms,
+      dueAtMs: row.due_ms,
+      reason: row.reason,
+      ...this.#urlsOf(row),
+      replay: row.replay === 1,
+    };
+  }
+
+  /** Where it cannot be read which URLs have the message, each gets it, once more maybe. */
+  #urlsOf({ urls, offset }: RetryRow): RetryUrls {
+    try {
+      return readRetryUrls(urls, offset);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#table.damaged(error);
+      return { doneUrls: [] };
+    }
+  }
+}

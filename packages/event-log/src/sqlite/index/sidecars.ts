@@ -1,0 +1,256 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { DamagedData, reading } from "../database/damage.js";
+import { IdFilter } from "./id-filter.js";
+import { type HashColumn, type OpenSegment, POSITION_BITS, POSITION_MASK } from "./open-segment.js";
+
+/**
+ * A sealed segment's indexes, written once. Entries of 64 bits, sorted: the upper 47 are a hash, the lower 17 the message's
+ * position in the segment. Split by the hash's first six bits into 64 parts, so that a look-up reads one row of about 16 KB.
+ *
+ *   part 0–63    ids            part 64–127  users
+ *   part 128–191 the third word of each id's hash, 2,048 positions a part: with it 79 bits decide that an id is the same
+ *   part 192     type and event of each position (16 bits, 0: no message)
+ *   part 193     the filter over the ids
+ */
+const SPLIT_BITS = 6;
+const IDS = 0;
+const USERS = 64;
+const CHECKS = 128;
+const CLASSES = 192;
+const FILTER = 193;
+const PARTS_A_SEGMENT = 256;
+const CHECKS_A_PART = 2048;
+/** Parts that are sorted and written in one step. */
+const PARTS_AT_ONCE = 8;
+const POSITIONS_AT_ONCE = 16_384;
+
+export class Sidecars {
+  readonly #put: StatementSync;
+  readonly #get: StatementSync;
+  readonly #drop: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#put = database.prepare("INSERT OR REPLACE INTO sidecars (key, data) VALUES (?, ?)");
+    this.#get = database.prepare("SELECT data FROM sidecars WHERE key = ?");
+    this.#drop = database.prepare("DELETE FROM sidecars WHERE key BETWEEN ? AND ?");
+  }
+
+  /** Tells how many bytes it has written. */
+  #write(segment: number, part: number, data: Uint8Array): number {
+    this.#put.run(segment * PARTS_A_SEGMENT + part, data);
+    return data.length;
+  }
+
+  #read(segment: number, part: number): Uint8Array | undefined {
+    const row = reading(
+      () => `indexes of the log's segment ${segment}`,
+      () => this.#get.get(segment * PARTS_A_SEGMENT + part) as { data: Uint8Array } | undefined,
+    );
+    if (row !== undefined && !(row.data instanceof Uint8Array))
+      throw new DamagedData(`indexes of the log's segment ${segment}`);
+    return row?.data;
+  }
+
+  /** Writes all of a segment's parts in steps of about a millisecond, each of which tells how many bytes it has written. */
+  *write(segment: OpenSegment): Generator<number, IdFilter> {
+    yield* this.#writeSorted(segment.no, IDS, segment.ids);
+    yield* this.#writeSorted(segment.no, USERS, segment.users);
+    yield* this.#writeChecks(segment);
+    yield this.#write(segment.no, CLASSES, bytesOf(segment.classes));
+    const filter = IdFilter.forKeys(segment.messages);
+    yield* inSteps(segment.ids, (position) => {
+      filter.add(segment.ids.hi[position] ?? 0, segment.ids.lo[position] ?? 0);
+    });
+    yield this.#write(segment.no, FILTER, filter.bytes);
+    return filter;
+  }
+
+  *#writeSorted(segment: number, firstPart: number, column: HashColumn): Generator<number, void> {
+    const ends = new Uint32Array(1 << SPLIT_BITS);
+    yield* inSteps(column, (position) => {
+      const part = (column.hi[position] ?? 0) >>> (32 - SPLIT_BITS);
+      ends[part] = (ends[part] ?? 0) + 1;
+    });
+    for (let part = 1; part < ends.length; part++) ends[part] = (ends[part] ?? 0) + (ends[part - 1] ?? 0);
+    const next = Uint32Array.from(ends, (_, part) => ends[part - 1] ?? 0);
+    // Pairs of words, the low one first: a little-endian 64-bit number each.
+    const words = new Uint32Array((ends.at(-1) ?? 0) * 2);
+    yield* inSteps(column, (position) => {
+      const hi = column.hi[position] ?? 0;
+      const entry = next[hi >>> (32 - SPLIT_BITS)] ?? 0;
+      next[hi >>> (32 - SPLIT_BITS)] = entry + 1;
+      words[entry * 2] = ((column.lo[position] ?? 0) & ~POSITION_MASK) | position;
+      words[entry * 2 + 1] = hi;
+    });
+    const entries = new BigUint64Array(words.buffer);
+    let written = 0;
+    for (const [part, end] of ends.entries()) {
+      const ofPart = entries.subarray(ends[part - 1] ?? 0, end);
+      if (ofPart.length > 0) written += this.#write(segment, firstPart + part, bytesOf(ofPart.sort()));
+      if (part % PARTS_AT_ONCE !== PARTS_AT_ONCE - 1) continue;
+      yield written;
+      written = 0;
+    }
+  }
+
+  *#writeChecks({ no, checks }: OpenSegment): Generator<number, void> {
+    let written = 0;
+    for (let part = 0; part * CHECKS_A_PART < checks.length; part++) {
+      const from = part * CHECKS_A_PART;
+      written += this.#write(no, CHECKS + part, bytesOf(checks.subarray(from, from + CHECKS_A_PART)));
+    }
+    yield written;
+  }
+
+  writeClasses(segment: number, classes: Uint16Array): void {
+    this.#write(segment, CLASSES, bytesOf(classes));
+  }
+
+  filter(segment: number): IdFilter | undefined {
+    const bytes = this.#read(segment, FILTER);
+    return bytes && IdFilter.from(bytes);
+  }
+
+  classes(segment: number): Uint16Array {
+    const bytes = this.#read(segment, CLASSES);
+    if (bytes === undefined) return new Uint16Array(0);
+    if (bytes.length % 2 !== 0) throw new DamagedData(`indexes of the log's segment ${segment}`);
+    return new Uint16Array(bytes.slice().buffer);
+  }
+
+  /** Positions whose id has this hash, newest first. */
+  positionsOfId(segment: number, hi: number, lo: number, check: number): number[] {
+    return this.#positions(segment, IDS, hi, lo).filter((position) => {
+      const part = this.#read(segment, CHECKS + Math.floor(position / CHECKS_A_PART));
+      const at = (position % CHECKS_A_PART) * 4;
+      if (part === undefined) return false;
+      if (at + 4 > part.length) throw new DamagedData(`indexes of the log's segment ${segment}`);
+      return viewOf(part).getUint32(at, true) === check;
+    });
+  }
+
+  /** Positions whose user has this hash, newest first. */
+  positionsOfUser(segment: number, hi: number, lo: number): number[] {
+    return this.#positions(segment, USERS, hi, lo);
+  }
+
+  #positions(segment: number, firstPart: number, hi: number, lo: number): number[] {
+    const bytes = this.#read(segment, firstPart + (hi >>> (32 - SPLIT_BITS)));
+    if (bytes === undefined) return [];
+    const view = viewOf(bytes);
+    const count = Math.floor(bytes.length / 8);
+    const wantedLo = lo >>> POSITION_BITS;
+    /** Whether entry `i` comes before all those of the wanted hash. */
+    const isBefore = (i: number): boolean => {
+      const entryHi = view.getUint32(i * 8 + 4, true);
+      return entryHi !== hi ? entryHi < hi : view.getUint32(i * 8, true) >>> POSITION_BITS < wantedLo;
+    };
+    let low = 0;
+    let high = count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (isBefore(middle)) low = middle + 1;
+      else high = middle;
+    }
+    const positions: number[] = [];
+    for (let i = low; i < count && view.getUint32(i * 8 + 4, true) === hi; i++) {
+      const entryLo = view.getUint32(i * 8, true);
+      if (entryLo >>> POSITION_BITS !== wantedLo) break;
+      positions.push(entryLo & POSITION_MASK);
+    }
+    return positions.reverse();
+  }
+
+  /** Whether a look-up in what is stored of a segment would miss something that this one holds. For `repair-store.ts`. */
+  lacks(segment: OpenSegment): boolean {
+    const { no, ids, checks, classes, messages } = segment;
+    try {
+      if (this.#lacksEntries(no, IDS, ids) || this.#lacksEntries(no, USERS, segment.users)) return true;
+      const filter = this.filter(no);
+      if (messages > 0 && filter === undefined) return true;
+      const storedClasses = this.classes(no);
+      for (let position = 0; position < ids.length; position++) {
+        if (classes[position] === 0) continue;
+        if (storedClasses[position] !== classes[position]) return true;
+        if (filter?.has(ids.hi[position] ?? 0, ids.lo[position] ?? 0) === false) return true;
+      }
+      for (let part = 0; part * CHECKS_A_PART < checks.length; part++) {
+        const stored = this.#read(no, CHECKS + part);
+        for (let i = 0; i < CHECKS_A_PART; i++) {
+          const position = part * CHECKS_A_PART + i;
+          if (position >= ids.length || !ids.isSet(position)) continue;
+          if (stored === undefined || viewOf(stored).getUint32(i * 4, true) !== checks[position]) return true;
+        }
+      }
+      return false;
+    } catch {
+      // Its length is not one that was written.
+      return true;
+    }
+  }
+
+  #lacksEntries(segment: number, firstPart: number, column: HashColumn): boolean {
+    const hi = new Uint32Array(column.length);
+    const lo = new Uint32Array(column.length);
+    for (let part = 0; part < 1 << SPLIT_BITS; part++) {
+      let last = 0n;
+      for (const entry of this.#entries(segment, firstPart + part)) {
+        const entryHi = Number(entry >> 32n);
+        const position = Number(entry & BigInt(POSITION_MASK));
+        if (entry < last || entryHi >>> (32 - SPLIT_BITS) !== part || position >= column.length) return true;
+        hi[position] = entryHi;
+        lo[position] = Number(entry & 0xffffffffn) & ~POSITION_MASK;
+        last = entry;
+      }
+    }
+    for (let position = 0; position < column.length; position++) {
+      if (!column.isSet(position)) continue;
+      if (hi[position] !== column.hi[position]) return true;
+      if (((lo[position] ?? 0) ^ (column.lo[position] ?? 0)) >>> POSITION_BITS !== 0) return true;
+    }
+    return false;
+  }
+
+  #entries(segment: number, part: number): BigUint64Array {
+    const bytes = this.#read(segment, part);
+    return bytes === undefined ? new BigUint64Array(0) : new BigUint64Array(bytes.slice().buffer);
+  }
+
+  /** How many ids a segment still knows of which only the dedupe marks are left; 0 where its filter is lost. */
+  marks(segment: number): number {
+    if (this.#read(segment, FILTER) === undefined) return 0;
+    let count = 0;
+    for (let part = IDS; part < IDS + (1 << SPLIT_BITS); part++) {
+      count += Math.floor((this.#read(segment, part)?.length ?? 0) / 8);
+    }
+    return count;
+  }
+
+  /** Leaves only what dedupe needs: ids, their third words, the filter. */
+  dropAllButMarks(segment: number): void {
+    const at = segment * PARTS_A_SEGMENT;
+    this.#drop.run(at + USERS, at + CHECKS - 1);
+    this.#drop.run(at + CLASSES, at + CLASSES);
+  }
+
+  drop(segment: number): void {
+    this.#drop.run(segment * PARTS_A_SEGMENT, (segment + 1) * PARTS_A_SEGMENT - 1);
+  }
+}
+
+/** Does something for each position that is set, some thousands of them a step. */
+function* inSteps(column: HashColumn, run: (position: number) => void): Generator<number, void> {
+  for (let from = 0; from < column.length; from += POSITIONS_AT_ONCE) {
+    const to = Math.min(from + POSITIONS_AT_ONCE, column.length);
+    for (let position = from; position < to; position++) if (column.isSet(position)) run(position);
+    yield 0;
+  }
+}
+
+function bytesOf(array: BigUint64Array | Uint32Array | Uint16Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

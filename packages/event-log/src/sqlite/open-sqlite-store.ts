@@ -1,0 +1,135 @@
+import type { CancelTimer, Clock } from "@sluice/resilience";
+import type { Store } from "../ports/store.js";
+import type { Figures } from "./calls/operations.js";
+import type { RetentionOptions } from "./calls/retention-options.js";
+import { type StoreTuning, TUNING_DEFAULTS } from "./calls/tuning.js";
+import { sqliteConfigStore } from "./client/config-store.js";
+import { Connection } from "./client/connection.js";
+import { sqliteConsumers } from "./client/consumers.js";
+import { SqliteEventLog } from "./client/event-log.js";
+import { sqlitePurging } from "./client/purging.js";
+import { sqliteRejectionLog } from "./client/rejection-log.js";
+import { firstTrustedTime, nextTrustedTime, type TrustedTime, trustedMs } from "./client/trusted-time.js";
+import { checkNode } from "./database/check-node.js";
+
+/** How often retention is looked after, in milliseconds. */
+const RETAIN_EVERY_MS = 10_000;
+
+/** Damaged places that are told of: where there are more, these say enough. */
+const MOST_DAMAGE_TOLD = 100;
+
+export interface SqliteStoreOptions {
+  /** The data folder; made where there is none. One process at a time can have it. */
+  readonly directory: string;
+  readonly clock: Clock;
+  /** How long a (source, messageId) is remembered at least, in milliseconds. Default: 86_400_000 (24 h). */
+  readonly dedupeWindowMs?: number;
+  /** How long messages are kept. Default: for ever. */
+  readonly retention?: RetentionOptions;
+  /** How many refused messages are kept. Default: 10_000. */
+  readonly rejectionsKept?: number;
+  readonly tuning?: Partial<StoreTuning>;
+  /** Called when stored data turns out to be damaged, once for each place: a sentence that says where, and what to do. Default: nothing. */
+  readonly onDamage?: (what: string) => void;
+}
+
+/**
+ * Opens the embedded store: SQLite in a thread of its own. Rejects with `StorageUnavailable`, and says why, where the folder is
+ * another process's, was written by a newer version, or is damaged.
+ */
+export async function openSqliteStore({
+  directory,
+  clock,
+  dedupeWindowMs = 86_400_000,
+  retention = {},
+  rejectionsKept = 10_000,
+  tuning = {},
+  onDamage = () => {},
+}: SqliteStoreOptions): Promise<Store> {
+  checkNode();
+  let time: TrustedTime | undefined;
+  let lastTrustedMs: number | undefined;
+  const trustedNow = (): number => {
+    const reading = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+    time = time === undefined ? firstTrustedTime(reading, lastTrustedMs) : nextTrustedTime(time, reading);
+    return trustedMs(time, reading.monotonicMs);
+  };
+  const log = new SqliteEventLog(() => connection, trustedNow);
+  let figures: Figures = { head: -1, messages: 0, bytes: 0 };
+  const told = new Set<string>();
+  const connection = await Connection.open(
+    {
+      directory,
+      dedupeWindowMs,
+      rejectionsKept,
+      retention,
+      tuning: { ...TUNING_DEFAULTS, ...tuning },
+    },
+    clock,
+    {
+      opened(snapshot) {
+        figures = snapshot.figures;
+        lastTrustedMs = snapshot.trustedMs;
+        log.opened(snapshot);
+      },
+      figures(now) {
+        figures = now;
+        log.committed(now);
+      },
+      damaged(what) {
+        if (told.has(what) || told.size >= MOST_DAMAGE_TOLD) return;
+        told.add(what);
+        onDamage(what);
+      },
+    },
+  );
+  connection.beforeSend((isLast) => log.send(isLast));
+  const stopRetaining = retainFromTimeToTime(() => connection, clock, trustedNow);
+  const open = (): Connection => connection;
+  return {
+    log,
+    consumers: sqliteConsumers(open, clock),
+    config: sqliteConfigStore(open),
+    rejections: sqliteRejectionLog(open),
+    usage: { days: async (sourceId) => open().ask("usageDays", { sourceId }) },
+    health: () => connection.health(),
+    stats: () => ({
+      messages: figures.messages,
+      bytes: figures.bytes,
+      ...(figures.heldBack === undefined ? {} : { retentionHeldBack: figures.heldBack }),
+    }),
+    ...sqlitePurging(log, open),
+    async clear() {
+      await connection.ask("clear", {});
+    },
+    async close() {
+      stopRetaining();
+      await connection.close();
+    },
+  };
+}
+
+/** Asks the worker from time to time to look after the store, and to let go what retention does not keep. Returns the function that ends it. */
+function retainFromTimeToTime(
+  connection: () => Connection,
+  clock: Clock,
+  trustedNow: () => number,
+): CancelTimer {
+  let cancel: CancelTimer;
+  const wait = (): void => {
+    cancel = clock.after(RETAIN_EVERY_MS, () => {
+      wait();
+      const nowMs = trustedNow();
+      // Calls of their own: where one meets damaged data, the others go on.
+      const asked = [
+        connection().ask("expireRejections", { nowMs }),
+        connection().ask("rest", { nowMs, monotonicMs: clock.monotonic() }),
+        connection().ask("retain", { nowMs }),
+      ];
+      // While the store is unavailable nothing is dropped; the next time will do.
+      for (const call of asked) call.catch(() => {});
+    });
+  };
+  wait();
+  return () => cancel();
+}

@@ -1,0 +1,455 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { BEFORE_FIRST, type Offset } from "../../message/offset.js";
+import { StorageUnavailable } from "../../ports/errors.js";
+import type {
+  MemberRecord,
+  OwedMessage,
+  ProfileCommit,
+  ProfileRecord,
+  ProfileStore,
+} from "../../ports/profiles.js";
+import { readPosition, writePosition } from "../../rules/page-cursor.js";
+import { isDamagedFile, makeOwnerOnly } from "../database/database.js";
+import { areProfilesSound, PROFILES_FILE, setProfilesAside } from "./profiles-file.js";
+import { shrinkProfile } from "./shrink-profile.js";
+
+export interface SqliteProfileStoreOptions {
+  /** The data folder. */
+  readonly directory: string;
+  /** Pages kept in memory, in KiB. Default: 65,536 (64 MiB). */
+  readonly cacheKib?: number;
+  /**
+   * Called when the file is damaged and was given another name. Where it was found at opening a new file is in its place; later, every
+   * call fails until the store is opened anew, since what its caller remembers is not in the new file.
+   */
+  readonly onSetAside?: (keptAs: string, when: "opening" | "later") => void;
+}
+
+export interface SqliteProfileStore extends ProfileStore {
+  /** Reads the whole file, and sets it aside where it is damaged. For a reader that has found what nobody has written. */
+  checkWhole(): Promise<void>;
+}
+
+const SCHEMA = `
+  CREATE TABLE profiles (number INTEGER PRIMARY KEY, due INTEGER, body TEXT NOT NULL,
+    first INTEGER NOT NULL DEFAULT 0, last INTEGER NOT NULL DEFAULT 0) STRICT;
+  CREATE INDEX profiles_due ON profiles (due) WHERE due IS NOT NULL;
+  CREATE TABLE identities (identity TEXT PRIMARY KEY, profile INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE members (definition TEXT, profile INTEGER, since INTEGER NOT NULL, PRIMARY KEY (definition, profile))
+    STRICT, WITHOUT ROWID;
+  CREATE TABLE held (definition TEXT, profile INTEGER, PRIMARY KEY (definition, profile)) STRICT, WITHOUT ROWID;
+  CREATE TABLE owed (seq INTEGER PRIMARY KEY, profile INTEGER NOT NULL, destinations TEXT NOT NULL, message TEXT NOT NULL)
+    STRICT;
+  CREATE TABLE documents (name TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE progress (only INTEGER PRIMARY KEY CHECK (only = 1), cursor INTEGER NOT NULL) STRICT;
+`;
+/** From layout 1, in which the body said when a profile was seen. */
+const SEEN_BESIDE_BODY = `
+  ALTER TABLE profiles ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE profiles ADD COLUMN last INTEGER NOT NULL DEFAULT 0;
+  UPDATE profiles SET first = json_extract(body, '$.seen[0]'), last = json_extract(body, '$.seen[1]'),
+    body = json_remove(body, '$.seen');
+`;
+const LAYOUT = 2;
+/** A body that is longer is not taken into memory as it is: an older version set no bounds. */
+const LARGE_BODY_BYTES = 1_024 * 1_024;
+/** A profile whose body is too long to be read at once. */
+type LargeRecord = Omit<ProfileRecord, "body"> & { readonly body: null };
+
+/**
+ * Profiles in a SQLite file of the data folder. It works on the thread that opens it: see `audiences/engine-thread.ts`.
+ *
+ * Write-ahead log, synced at commits that owe messages to the log and at none else (`synchronous`): what a power cut takes
+ * back is counted again from the log. After a failed write the file is opened anew, since SQLite's view of it may be wrong.
+ */
+export function openSqliteProfileStore(options: SqliteProfileStoreOptions): SqliteProfileStore {
+  const { directory, onSetAside } = options;
+  let state: State = { kind: "open", file: openSound(options) };
+
+  /** Runs `work` on the open file; a failure of it is told as the store's. */
+  const use = async <Result>(work: (file: ProfileFile) => Result): Promise<Result> => {
+    if (state.kind === "closed") throw new StorageUnavailable("the profiles are closed");
+    if (state.kind === "set aside") throw new StorageUnavailable(state.reason);
+    try {
+      if (state.kind === "broken") state = { kind: "open", file: openFile(options) };
+      return work(state.file);
+    } catch (error) {
+      if (state.kind === "open") state.file.abandon();
+      state = { kind: "broken" };
+      if (error instanceof DamagedProfiles || isDamagedFile(error)) {
+        const keptAs = setProfilesAside(directory);
+        state = { kind: "set aside", reason: `${PROFILES_FILE} was damaged and is made again from the log` };
+        onSetAside?.(keptAs, "later");
+      }
+      throw new StorageUnavailable(error instanceof Error ? error.message : String(error), error);
+    }
+  };
+
+  return {
+    cursor: () => use((file) => file.cursor()),
+    documents: () => use((file) => file.documents()),
+    resolve: (identities) => use((file) => file.resolve(identities)),
+    load: (numbers) => use((file) => file.load(numbers)),
+    scan: (after, max) => use((file) => file.scan(after, max)),
+    count: () => use((file) => file.count()),
+    due: (nowMs, limit) => use((file) => file.due(nowMs, limit)),
+    nextDueMs: () => use((file) => file.nextDueMs()),
+    members: async (definitionId, { limit, cursor }) => {
+      const after = readPosition(cursor) ?? -1;
+      return use((file) => {
+        const items = file.members(definitionId, after, limit + 1);
+        const shown = items.slice(0, limit);
+        const last = shown.at(-1);
+        return items.length > limit && last !== undefined
+          ? { items: shown, nextCursor: writePosition(last.profile) }
+          : { items: shown };
+      });
+    },
+    held: (definitionId, limit) => use((file) => file.held(definitionId, limit)),
+    owed: (limit) => use((file) => file.owed(limit)),
+    commit: (change) => use((file) => file.commit(change)),
+    compact: () => use((file) => file.compact()),
+    checkWhole: () => use((file) => file.checkWhole()),
+    close: async () => {
+      if (state.kind === "open") state.file.close();
+      state = { kind: "closed" };
+    },
+  };
+}
+
+type State =
+  | { readonly kind: "open"; readonly file: ProfileFile }
+  /** A write failed: the next call opens the file anew. */
+  | { readonly kind: "broken" }
+  /** The file was damaged and has another name: see `onSetAside`. */
+  | { readonly kind: "set aside"; readonly reason: string }
+  | { readonly kind: "closed" };
+
+/** Opens the file, or a new one where it is damaged. */
+function openSound(options: SqliteProfileStoreOptions): ProfileFile {
+  try {
+    return openFile(options);
+  } catch (error) {
+    if (!isDamagedFile(error)) throw error;
+    const keptAs = setProfilesAside(options.directory);
+    const file = openFile(options);
+    options.onSetAside?.(keptAs, "opening");
+    return file;
+  }
+}
+
+function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): ProfileFile {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeOwnerOnly(join(directory, PROFILES_FILE));
+  const database = new DatabaseSync(join(directory, PROFILES_FILE));
+  try {
+    database.exec(`
+      PRAGMA locking_mode = EXCLUSIVE;
+      PRAGMA auto_vacuum = INCREMENTAL;
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL;
+      PRAGMA fullfsync = ON;
+      PRAGMA wal_autocheckpoint = 4096;
+      PRAGMA journal_size_limit = 1048576;
+      PRAGMA secure_delete = ON;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA cache_size = -${cacheKib};
+    `);
+    const { user_version: layout } = database.prepare("PRAGMA user_version").get() as {
+      user_version: number;
+    };
+    if (layout > LAYOUT)
+      throw new Error(`${PROFILES_FILE} was written by a newer version (layout ${layout})`);
+    if (layout < LAYOUT)
+      database.exec(
+        `BEGIN; ${layout === 0 ? SCHEMA : SEEN_BESIDE_BODY} PRAGMA user_version = ${LAYOUT}; COMMIT`,
+      );
+    const file = new ProfileFile(database);
+    // What every start reads first: damage to it is found now, when a new file can take its place at once.
+    file.cursor();
+    return file;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+class DamagedProfiles extends Error {
+  override readonly name = "DamagedProfiles";
+}
+
+/** The statements, prepared once. */
+class ProfileFile {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #isSynced = false;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  checkWhole(): void {
+    if (!areProfilesSound(this.#database)) throw new DamagedProfiles();
+  }
+
+  cursor(): Offset {
+    const row = this.#get<{ cursor: number }>("SELECT cursor FROM progress");
+    return row === undefined ? BEFORE_FIRST : (row.cursor as Offset);
+  }
+
+  documents(): ReadonlyMap<string, string> {
+    const rows = this.#all<{ name: string; json: string }>("SELECT name, json FROM documents");
+    return new Map(rows.map(({ name, json }) => [name, json]));
+  }
+
+  resolve(identities: readonly string[]): ReadonlyMap<string, number> {
+    const found = new Map<string, number>();
+    for (const identity of identities) {
+      const row = this.#get<{ profile: number }>(
+        "SELECT profile FROM identities WHERE identity = ?",
+        asText(identity),
+      );
+      if (row !== undefined) found.set(identity, row.profile);
+    }
+    return found;
+  }
+
+  load(numbers: readonly number[]): ProfileRecord[] {
+    return numbers.flatMap((number) => this.#load(number) ?? []);
+  }
+
+  #load(number: number): ProfileRecord | undefined {
+    const row = this.#get<ProfileRecord | LargeRecord>(
+      `SELECT number, first AS firstSeenMs, last AS lastSeenMs, 
+         iif(octet_length(body) <= ${LARGE_BODY_BYTES}, body, NULL) AS body
+       FROM profiles WHERE number = ?`,
+      number,
+    );
+    if (row === undefined) return undefined;
+    const { firstSeenMs, lastSeenMs } = row;
+    const body = row.body ?? shrinkProfile(this.#database, number);
+    return { number, firstSeenMs, lastSeenMs, body };
+  }
+
+  scan(
+    after: number,
+    max: { readonly profiles: number; readonly bytes: number },
+  ): { records: ProfileRecord[]; isEnd: boolean } {
+    // One more than asked for: it tells whether there is a next one.
+    const rows = this.#all<{ number: number }>(
+      "SELECT number FROM profiles WHERE number > ? ORDER BY number LIMIT ?",
+      after,
+      max.profiles + 1,
+    );
+    const records: ProfileRecord[] = [];
+    let bytes = 0;
+    for (const { number } of rows.slice(0, max.profiles)) {
+      if (bytes >= max.bytes) break;
+      const record = this.#load(number);
+      if (record === undefined) continue;
+      records.push(record);
+      bytes += record.body.length;
+    }
+    return { records, isEnd: records.length === rows.length };
+  }
+
+  count(): number {
+    return this.#get<{ n: number }>("SELECT count(*) AS n FROM profiles")?.n ?? 0;
+  }
+
+  due(nowMs: number, limit: number): number[] {
+    const rows = this.#all<{ number: number }>(
+      "SELECT number FROM profiles WHERE due <= ? ORDER BY due, number LIMIT ?",
+      nowMs,
+      limit,
+    );
+    return rows.map((row) => row.number);
+  }
+
+  nextDueMs(): number | undefined {
+    return this.#get<{ due: number }>("SELECT due FROM profiles WHERE due IS NOT NULL ORDER BY due LIMIT 1")
+      ?.due;
+  }
+
+  members(definitionId: string, after: number, limit: number): MemberRecord[] {
+    return this.#all(
+      `SELECT profile, since AS sinceMs FROM members
+       WHERE definition = ? AND profile > ? ORDER BY profile LIMIT ?`,
+      definitionId,
+      after,
+      limit,
+    );
+  }
+
+  held(definitionId: string, limit: number): number[] {
+    const rows = this.#all<{ profile: number }>(
+      "SELECT profile FROM held WHERE definition = ? ORDER BY profile LIMIT ?",
+      definitionId,
+      limit,
+    );
+    return rows.map((row) => row.profile);
+  }
+
+  owed(limit: number): OwedMessage[] {
+    const rows = this.#all<{ seq: number; profile: number; destinations: string; message: string }>(
+      "SELECT seq, profile, destinations, message FROM owed ORDER BY seq LIMIT ?",
+      limit,
+    );
+    return rows.map(({ destinations, ...row }) => ({
+      ...row,
+      destinationIds: JSON.parse(destinations) as string[],
+    }));
+  }
+
+  commit(change: ProfileCommit): void {
+    this.#sync(change.isSynced === true || (change.owed?.length ?? 0) > 0);
+    this.#database.exec("BEGIN");
+    try {
+      this.#write(change);
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Deleted bytes are overwritten when they are deleted (`secure_delete`); here the old pages in the write-ahead log go. */
+  compact(): void {
+    this.#database.exec("PRAGMA incremental_vacuum");
+    const result = this.#get<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (result?.busy !== 0) throw new Error("the write-ahead log of the profiles could not be emptied");
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Closes a file that may not be usable any more. */
+  abandon(): void {
+    try {
+      this.#database.close();
+    } catch {
+      // It is let go of either way; what matters is that nothing more is written through it.
+    }
+  }
+
+  #write(change: ProfileCommit): void {
+    for (const number of change.removedProfiles ?? [])
+      this.#run("DELETE FROM profiles WHERE number = ?", number);
+    for (const { number, body, dueMs, firstSeenMs, lastSeenMs } of change.profiles ?? [])
+      this.#run(
+        `INSERT INTO profiles (number, due, body, first, last) VALUES (?, ?, ?, ?, ?) ON CONFLICT (number)
+         DO UPDATE SET due = excluded.due, body = excluded.body, first = excluded.first, last = excluded.last`,
+        number,
+        dueMs ?? null,
+        body,
+        firstSeenMs,
+        lastSeenMs,
+      );
+    for (const [number, firstMs, lastMs] of change.seen ?? [])
+      this.#run(
+        "UPDATE profiles SET first = min(first, ?), last = max(last, ?) WHERE number = ?",
+        firstMs,
+        lastMs,
+        number,
+      );
+    for (const [identity, profile] of change.identities ?? []) {
+      if (profile === undefined) this.#run("DELETE FROM identities WHERE identity = ?", asText(identity));
+      else
+        this.#run(
+          `INSERT INTO identities (identity, profile) VALUES (?, ?)
+           ON CONFLICT (identity) DO UPDATE SET profile = excluded.profile`,
+          asText(identity),
+          profile,
+        );
+    }
+    for (const [definitionId, profile, sinceMs] of change.members ?? []) {
+      if (sinceMs === undefined)
+        this.#run("DELETE FROM members WHERE definition = ? AND profile = ?", definitionId, profile);
+      else
+        this.#run(
+          `INSERT INTO members (definition, profile, since) VALUES (?, ?, ?)
+           ON CONFLICT (definition, profile) DO UPDATE SET since = excluded.since`,
+          definitionId,
+          profile,
+          sinceMs,
+        );
+    }
+    for (const [definitionId, profile, isHeld] of change.held ?? [])
+      this.#run(
+        isHeld
+          ? "INSERT OR IGNORE INTO held (definition, profile) VALUES (?, ?)"
+          : "DELETE FROM held WHERE definition = ? AND profile = ?",
+        definitionId,
+        profile,
+      );
+    for (const definitionId of change.removedDefinitions ?? []) {
+      this.#run("DELETE FROM members WHERE definition = ?", definitionId);
+      this.#run("DELETE FROM held WHERE definition = ?", definitionId);
+    }
+    if (change.paidUpTo !== undefined) this.#run("DELETE FROM owed WHERE seq <= ?", change.paidUpTo);
+    for (const profile of change.withdrawn ?? []) this.#run("DELETE FROM owed WHERE profile = ?", profile);
+    for (const { seq, profile, destinationIds, message } of change.owed ?? [])
+      this.#run(
+        "INSERT INTO owed (seq, profile, destinations, message) VALUES (?, ?, ?, ?)",
+        seq,
+        profile,
+        JSON.stringify(destinationIds),
+        message,
+      );
+    for (const [name, json] of change.documents ?? []) {
+      if (json === undefined) this.#run("DELETE FROM documents WHERE name = ?", name);
+      else
+        this.#run(
+          `INSERT INTO documents (name, json) VALUES (?, ?)
+           ON CONFLICT (name) DO UPDATE SET json = excluded.json`,
+          name,
+          json,
+        );
+    }
+    if (change.cursor !== undefined)
+      this.#run(
+        `INSERT INTO progress (only, cursor) VALUES (1, ?)
+         ON CONFLICT (only) DO UPDATE SET cursor = excluded.cursor`,
+        change.cursor,
+      );
+    // A transaction that writes nothing is not synced.
+    else if (change.isSynced) this.#run("UPDATE progress SET cursor = cursor");
+  }
+
+  #sync(isSynced: boolean): void {
+    if (isSynced === this.#isSynced) return;
+    this.#database.exec(`PRAGMA synchronous = ${isSynced ? "FULL" : "NORMAL"}`);
+    this.#isSynced = isSynced;
+  }
+
+  #prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  #get<Row>(sql: string, ...values: (string | number | null)[]): Row | undefined {
+    return this.#prepare(sql).get(...values) as Row | undefined;
+  }
+
+  #all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  #run(sql: string, ...values: (string | number | null)[]): void {
+    this.#prepare(sql).run(...values);
+  }
+}
+
+/**
+ * SQLite's text is UTF-8, in which half a surrogate pair cannot be told from any other: such an id is written as JSON. It begins with a
+ * quotation mark then, as none does that is written as it is.
+ */
+function asText(identity: string): string {
+  return identity.isWellFormed() ? identity : JSON.stringify(identity);
+}

@@ -1,0 +1,269 @@
+import { randomBytes } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { KEY } from "../calls/append-request.js";
+import { decodeRow } from "../calls/log-row.js";
+import { TUNING_DEFAULTS } from "../calls/tuning.js";
+import { OpenSegment } from "../index/open-segment.js";
+import { SEGMENT_STATE } from "../index/segments.js";
+import { Sidecars } from "../index/sidecars.js";
+import { type IndexedRow, logRows, RowIndexer, soundRow } from "./log-rows.js";
+
+/** As long as a segment takes in messages where the dedupe window is the default one. */
+const SEGMENT_MS = 86_400_000 / 8;
+
+interface SegmentRow {
+  readonly no: number;
+  readonly first: number;
+  readonly end: number;
+  readonly messages: number;
+  readonly state: number;
+}
+
+export interface LogIndex {
+  /** Whether the index was made again from the messages. */
+  readonly isRebuilt: boolean;
+  /** What is known no more. */
+  readonly lost: readonly string[];
+}
+
+/** Compares the log's index (ids, users, types) with the messages, and makes it again where it lacks any. Within a transaction. */
+export function checkLogIndex(database: DatabaseSync): LogIndex {
+  const lost = [...nameSources(database)];
+  const seed = database.prepare("SELECT value FROM meta WHERE name = 'seed'").get()?.value;
+  const sidecars = new Sidecars(database);
+  if (typeof seed === "number") {
+    const indexer = new RowIndexer(seed, namesOf(database));
+    lost.push(...checkMarks(database, sidecars));
+    if (isSound(database, sidecars, indexer)) return { isRebuilt: false, lost };
+    rebuild(database, sidecars, indexer);
+    return { isRebuilt: true, lost };
+  }
+  // Without it no id in the index can be found.
+  const drawn = randomBytes(4).readInt32LE();
+  database.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('seed', ?)").run(drawn);
+  const hadMarks = database.prepare("DELETE FROM segments WHERE state = ?").run(SEGMENT_STATE.marks);
+  if (Number(hadMarks.changes) > 0) lost.push("ids of messages that retention has dropped");
+  rebuild(database, sidecars, new RowIndexer(drawn, namesOf(database)));
+  return { isRebuilt: true, lost };
+}
+
+function namesOf(database: DatabaseSync): Map<number, string> {
+  const rows = database.prepare("SELECT no, id FROM sources").all();
+  return new Map(rows.map(({ no, id }) => [no as number, id as string]));
+}
+
+/** Rows tell their source by number: one whose name is lost gets one that shows it. */
+function* nameSources(database: DatabaseSync): Generator<string> {
+  const names = namesOf(database);
+  const nameless = new Set<number>();
+  for (const row of logRows(database)) {
+    const sound = soundRow(row);
+    for (const { sourceNo } of sound === undefined ? [] : decodeRow(sound))
+      if (!names.has(sourceNo)) nameless.add(sourceNo);
+  }
+  for (const no of nameless) {
+    const id = `src_lost_${no}`;
+    database.prepare("INSERT INTO sources (no, id) VALUES (?, ?)").run(no, id);
+    yield `the id of a source: its messages are shown under ${id}`;
+  }
+}
+
+function segmentsOf(database: DatabaseSync): SegmentRow[] {
+  return database
+    .prepare('SELECT no, first, "end" AS "end", messages, state FROM segments ORDER BY no')
+    .all() as unknown as SegmentRow[];
+}
+
+/** Ids of dropped messages stand nowhere but in the index: what is missing of them cannot be made again. */
+function checkMarks(database: DatabaseSync, sidecars: Sidecars): string[] {
+  const lost: string[] = [];
+  for (const { no, messages, state } of segmentsOf(database)) {
+    if (state !== SEGMENT_STATE.marks || messages === 0) continue;
+    const left = sidecars.marks(no);
+    if (left >= messages) continue;
+    database.prepare("UPDATE segments SET messages = ? WHERE no = ?").run(left, no);
+    lost.push(
+      `${messages - left} ids of messages that retention has dropped: sent again, they would be taken`,
+    );
+  }
+  return lost;
+}
+
+/** A stretch of the log that has an index of its own: a sealed segment, or one whose keys are in the tail. */
+interface Stretch {
+  readonly no: number;
+  readonly first: number;
+  readonly end: number;
+  readonly lacks: (segment: OpenSegment) => boolean;
+}
+
+function isSound(database: DatabaseSync, sidecars: Sidecars, indexer: RowIndexer): boolean {
+  const stretches = [...sealedStretches(database, sidecars), ...tailStretches(database)];
+  let end = stretches[0]?.first ?? 0;
+  for (const { first } of logRows(database, 0, end)) if (first < end) return false;
+  for (const stretch of stretches) {
+    if (stretch.first < end || stretch.end < stretch.first) return false;
+    for (const _ of logRows(database, end, stretch.first)) return false;
+    const segment = new OpenSegment(stretch.no, stretch.first, Math.max(1, stretch.end - stretch.first));
+    segment.end = stretch.end;
+    for (const row of rowsOf(database, indexer, stretch.first, stretch.end)) {
+      if (row.end > stretch.end) return false;
+      add(segment, row);
+    }
+    if (stretch.lacks(segment)) return false;
+    end = stretch.end;
+  }
+  for (const _ of logRows(database, end)) return false;
+  return true;
+}
+
+function* rowsOf(
+  database: DatabaseSync,
+  indexer: RowIndexer,
+  from?: number,
+  to?: number,
+): Generator<IndexedRow> {
+  for (const row of logRows(database, from, to)) {
+    const sound = soundRow(row);
+    if (sound !== undefined) yield indexer.index(sound);
+  }
+}
+
+function add(segment: OpenSegment, { keys, offsets }: IndexedRow): void {
+  for (const [i, offset] of offsets.entries()) segment.add(offset - segment.first, keys, i * KEY.size);
+}
+
+function sealedStretches(database: DatabaseSync, sidecars: Sidecars): Stretch[] {
+  return segmentsOf(database)
+    .filter(({ state }) => state !== SEGMENT_STATE.marks)
+    .map(({ no, first, end, messages }) => ({
+      no,
+      first,
+      end,
+      lacks: (segment) =>
+        sidecars.classes(no).reduce((count, found) => count + Number(found !== 0), 0) !== messages ||
+        sidecars.lacks(segment),
+    }));
+}
+
+interface TailRow {
+  readonly segment: number;
+  readonly first: number;
+  readonly end: number;
+  readonly keys: Uint8Array;
+}
+
+function tailStretches(database: DatabaseSync): Stretch[] {
+  const lastSealed = segmentsOf(database).at(-1)?.no ?? 0;
+  const rows = database
+    .prepare('SELECT segment, first, "end" AS "end", keys FROM tail WHERE segment > ? ORDER BY first')
+    .all(lastSealed) as unknown as TailRow[];
+  const bySegment = new Map<number, TailRow[]>();
+  for (const row of rows) bySegment.set(row.segment, [...(bySegment.get(row.segment) ?? []), row]);
+  return [...bySegment].map(([no, ofSegment]) => ({
+    no,
+    first: ofSegment[0]?.first ?? 0,
+    end: ofSegment.at(-1)?.end ?? 0,
+    lacks: (segment) => tailLacks(ofSegment, segment),
+  }));
+}
+
+function tailLacks(rows: readonly TailRow[], segment: OpenSegment): boolean {
+  const { ids, users, checks, classes, length } = segment;
+  const isThere = new Uint8Array(length);
+  let end = segment.first;
+  for (const row of rows) {
+    if (row.first !== end || row.keys.length % (KEY.size * 4) !== 0) return true;
+    end = row.end;
+    const keys = new Uint32Array(row.keys.slice().buffer);
+    for (let at = 0; at < keys.length; at += KEY.size) {
+      const position = keys[at + KEY.index] ?? 0;
+      if (position >= length) return true;
+      isThere[position] = Number(
+        keys[at + KEY.idHi] === ids.hi[position] &&
+          keys[at + KEY.idLo] === ids.lo[position] &&
+          keys[at + KEY.idCheck] === checks[position] &&
+          keys[at + KEY.userHi] === users.hi[position] &&
+          keys[at + KEY.userLo] === users.lo[position] &&
+          keys[at + KEY.class] === classes[position],
+      );
+    }
+  }
+  return classes.some((code, position) => code !== 0 && isThere[position] === 0);
+}
+
+/** Makes segments again over all messages, every one sealed: the next begins with the next message. */
+function rebuild(database: DatabaseSync, sidecars: Sidecars, indexer: RowIndexer): void {
+  const old = segmentsOf(database);
+  const whole = old.filter(({ state, first }) => state !== SEGMENT_STATE.marks && first >= 0);
+  const end = endOfEverything(database);
+  const marks = old.filter(({ state }) => state === SEGMENT_STATE.marks);
+  database.prepare("DELETE FROM segments WHERE state != ?").run(SEGMENT_STATE.marks);
+  database.exec("DELETE FROM sidecars WHERE key / 256 NOT IN (SELECT no FROM segments); DELETE FROM tail");
+  let no = marks.at(-1)?.no ?? 0;
+  let rowsEnd = marks.at(-1)?.end ?? 0;
+  let segment: OpenSegment | undefined;
+  const seal = (): void => {
+    if (segment === undefined) return;
+    for (const _ of sidecars.write(segment));
+    put(database, segment);
+    segment = undefined;
+  };
+  for (const row of rowsOf(database, indexer)) {
+    if (segment !== undefined && needsNew(segment, row)) seal();
+    // Messages that were lost before the oldest one are still to be named.
+    const first =
+      no === (marks.at(-1)?.no ?? 0) ? Math.min(row.first, whole[0]?.first ?? row.first) : row.first;
+    if (segment === undefined) {
+      no += 1;
+      segment = new OpenSegment(no, first, Math.max(TUNING_DEFAULTS.segmentMessages, row.end - first));
+    }
+    add(segment, row);
+    segment.end = row.end;
+    segment.bytes += row.bytes;
+    segment.minMs = Math.min(segment.minMs, row.minMs);
+    segment.maxMs = Math.max(segment.maxMs, row.maxMs);
+    rowsEnd = row.end;
+  }
+  seal();
+  if (rowsEnd < end) putEnd(database, no + 1, end);
+}
+
+function needsNew({ first, bytes, minMs, capacity }: OpenSegment, row: IndexedRow): boolean {
+  const { segmentMessages, segmentBytes } = TUNING_DEFAULTS;
+  return (
+    row.end - first > Math.max(capacity, segmentMessages) ||
+    bytes >= segmentBytes ||
+    row.maxMs - minMs > SEGMENT_MS
+  );
+}
+
+function put(database: DatabaseSync, { no, first, end, messages, bytes, minMs, maxMs }: OpenSegment): void {
+  database
+    .prepare(
+      `INSERT INTO segments (no, first, "end", messages, bytes, min_ms, max_ms, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(no, first, end, messages, bytes, minMs, maxMs, SEGMENT_STATE.whole);
+}
+
+/** An empty segment, by which the next offset is told. */
+function putEnd(database: DatabaseSync, no: number, end: number): void {
+  database
+    .prepare(
+      `INSERT INTO segments (no, first, "end", messages, bytes, min_ms, max_ms, state) VALUES (?, ?, ?, 0, 0, 0, 0, ?)`,
+    )
+    .run(no, end, end, SEGMENT_STATE.marks);
+}
+
+/** The next offset: beyond all that anything refers to, so that none is given out twice. */
+function endOfEverything(database: DatabaseSync): number {
+  const { end } = database
+    .prepare(
+      `SELECT max(coalesce((SELECT max("end") FROM segments), 0), coalesce((SELECT max("end") FROM tail), 0),
+         coalesce((SELECT max(cursor) + 1 FROM consumers), 0), coalesce((SELECT max(max) + 1 FROM chunks), 0),
+         coalesce((SELECT max(first) + 1 FROM log_rows), 0), coalesce((SELECT max(offset) + 1 FROM retries), 0),
+         coalesce((SELECT max(offset) + 1 FROM late_outcomes), 0)) AS "end"`,
+    )
+    .get() as { end: number };
+  return end;
+}

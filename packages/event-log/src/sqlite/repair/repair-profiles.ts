@@ -1,0 +1,25 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { isDamagedFile } from "../database/database.js";
+import { areProfilesSound, PROFILES_FILE, setProfilesAside } from "../profiles/profiles-file.js";
+
+/** Sets the file of profiles aside where it is damaged, and tells its new name: they are derived from the log. */
+export function repairProfiles(directory: string): string | undefined {
+  const file = join(directory, PROFILES_FILE);
+  if (!existsSync(file) || isSound(file)) return undefined;
+  return setProfilesAside(directory);
+}
+
+function isSound(file: string): boolean {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file);
+    return areProfilesSound(database);
+  } catch (error) {
+    if (isDamagedFile(error)) return false;
+    throw error;
+  } finally {
+    database?.close();
+  }
+}

@@ -1,0 +1,211 @@
+import { appendFileSync, closeSync, fsyncSync, ftruncateSync, openSync, readFileSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { decodeBatch } from "../../message/decode-batch.js";
+import { checkRow, decodeRow, type LogRow, MetaWriter } from "../calls/log-row.js";
+import { TUNING_DEFAULTS } from "../calls/tuning.js";
+import { Segments } from "../index/segments.js";
+import { endOf } from "../log/log.js";
+import { mendRow } from "./mend-row.js";
+
+interface Stretch {
+  /** The offset of its first message. */
+  readonly first: number;
+  /** The offset after its last one. */
+  readonly end: number;
+}
+
+/** A stretch of the log whose bytes are not those that were written. */
+export interface DamagedStretch extends Stretch {
+  /** How many messages were in it, as the indexes tell; where they were made again, how many may have been. */
+  readonly messages: number;
+  /** Ids of the messages that were in it, as far as its bytes still tell; one of them may be damaged itself. */
+  readonly messageIds: readonly string[];
+  /** Whether `keptIn` has any byte of its requests: false where the row is missing, or holds only zeros. */
+  readonly isKept: boolean;
+}
+
+export interface RepairedRows {
+  /** Rows of the log that were read. */
+  readonly rows: number;
+  /** Messages in those of them that are sound or were mended. */
+  readonly messages: number;
+  /** Rows of which one bit was wrong: it has been put right, and nothing of them is lost. */
+  readonly mended: readonly Stretch[];
+  readonly damaged: readonly DamagedStretch[];
+  /** The file that has the bytes of all these rows as they were found; absent where there were none. */
+  readonly keptIn?: string;
+}
+
+/** Stands where messages stood that cannot be read: no reader finds a message in it. */
+const NOTHING = new TextEncoder().encode("null");
+
+/**
+ * Reads the whole log. A row of which one bit is wrong is mended. What is damaged further, or missing, is taken out, after its bytes were
+ * written to `keptIn`; offsets, and the ids known to dedupe, stay.
+ */
+export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuilt: boolean): RepairedRows {
+  const segments = new Segments(database, {
+    directory: "",
+    dedupeWindowMs: Number.MAX_SAFE_INTEGER,
+    rejectionsKept: 0,
+    retention: {},
+    tuning: TUNING_DEFAULTS,
+  });
+  const { rows, messages, mended, found } = readAll(database, segments);
+  if (mended.length === 0 && found.length === 0) return { rows, messages, mended: [], damaged: [] };
+  const damaged = found.map((stretch) => {
+    const row = rowAt(database, stretch.first);
+    return {
+      ...stretch,
+      messageIds: readableIds(row),
+      isKept: row?.body.some((byte) => byte !== 0) ?? false,
+    };
+  });
+  const lines = [
+    ...mended.map((row) => ({ ...stretchOf(row), isMended: true, ...bytesOf(rowAt(database, row.first)) })),
+    ...damaged.map(({ first, end, messageIds }) => ({
+      first,
+      end,
+      messageIds,
+      ...bytesOf(rowAt(database, first), "with text"),
+    })),
+  ];
+  keep(keptIn, lines);
+  database.exec("BEGIN IMMEDIATE");
+  for (const row of mended) putRow(database, row);
+  const report = damaged.map((stretch) => {
+    const { first, end } = stretch;
+    const forgotten = segments.forget(first, end);
+    // No row reaches from one segment into the next.
+    for (const part of segments.split(first, end))
+      putRow(database, emptyRow(database, part.first, part.end, segments.timeOf(part.first)));
+    return { ...stretch, messages: isIndexRebuilt ? end - first : forgotten };
+  });
+  database.exec("COMMIT");
+  return { rows, messages, mended: mended.map(stretchOf), damaged: report, keptIn };
+}
+
+interface Findings {
+  readonly rows: number;
+  readonly messages: number;
+  /** As they are to be. */
+  readonly mended: readonly LogRow[];
+  /** What cannot be mended. */
+  readonly found: readonly Stretch[];
+}
+
+function readAll(database: DatabaseSync, segments: Segments): Findings {
+  const mended: LogRow[] = [];
+  const found: Stretch[] = [];
+  /** Where the row begins that is damaged and whose end the next row tells. */
+  let damagedFrom: number | undefined;
+  let rows = 0;
+  let messages = 0;
+  let end = segments.start;
+  const statement = database.prepare(
+    "SELECT first, meta, body FROM log_rows WHERE first >= ? ORDER BY first",
+  );
+  for (const raw of statement.iterate(segments.start)) {
+    const row = raw as unknown as LogRow;
+    rows += 1;
+    if (damagedFrom !== undefined) found.push({ first: damagedFrom, end: row.first });
+    else if (row.first > end) found.push({ first: end, end: row.first });
+    let rowEnd = endOfSound(row);
+    if (rowEnd === undefined) {
+      const mendedRow = mendRow(row);
+      rowEnd = mendedRow && endOfSound(mendedRow);
+      if (mendedRow !== undefined) mended.push(mendedRow);
+    }
+    damagedFrom = rowEnd === undefined ? row.first : undefined;
+    if (rowEnd !== undefined && !isEmpty(row)) messages += rowEnd - row.first;
+    end = rowEnd ?? end;
+  }
+  const last = damagedFrom ?? end;
+  if (last < segments.end) found.push({ first: last, end: segments.end });
+  return { rows, messages, mended, found };
+}
+
+/** Whether an earlier repair put the row in the place of one that was lost. */
+function isEmpty({ body }: LogRow): boolean {
+  return Buffer.compare(body, NOTHING) === 0;
+}
+
+/** The offset after a row's last message; undefined where the row is damaged. */
+function endOfSound(row: LogRow): number | undefined {
+  try {
+    checkRow(row);
+    return endOf(decodeRow(row));
+  } catch {
+    return undefined;
+  }
+}
+
+function stretchOf(row: LogRow): Stretch {
+  return { first: row.first, end: endOf(decodeRow(row)) };
+}
+
+function rowAt(database: DatabaseSync, first: number): LogRow | undefined {
+  const statement = database.prepare("SELECT first, meta, body FROM log_rows WHERE first = ?");
+  return statement.get(first) as unknown as LogRow | undefined;
+}
+
+/** Where the requests cannot be parsed any more; what messages carry may be named so too. */
+const MESSAGE_ID = /"messageId"\s*:\s*"([^"\\]{1,99})"/g;
+
+function readableIds(row: LogRow | undefined): string[] {
+  if (row === undefined) return [];
+  try {
+    return decodeRow(row).flatMap((batch) =>
+      decodeBatch({ ...batch, sourceId: "" }).map(({ messageId }) => messageId),
+    );
+  } catch {
+    const text = Buffer.from(row.body).toString("utf8");
+    return Array.from(text.matchAll(MESSAGE_ID), ([, id]) => id ?? "");
+  }
+}
+
+/** A row as it was found; its requests' text is for people to read. */
+function bytesOf(row: LogRow | undefined, text?: "with text"): object {
+  if (row === undefined) return {};
+  const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
+  return {
+    meta: base64(row.meta),
+    body: base64(row.body),
+    ...(text === undefined ? {} : { text: Buffer.from(row.body).toString("utf8") }),
+  };
+}
+
+/** Appends to a file that only the owner can read, synced. Half a line, of a run that was cut short, is overwritten: that run changed nothing. */
+function keep(file: string, lines: readonly object[]): void {
+  const descriptor = openSync(file, "a+", 0o600);
+  try {
+    ftruncateSync(descriptor, readFileSync(descriptor).lastIndexOf("\n") + 1);
+    for (const line of lines) appendFileSync(descriptor, `${JSON.stringify(line)}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function putRow(database: DatabaseSync, { first, meta, body }: LogRow): void {
+  database
+    .prepare("INSERT OR REPLACE INTO log_rows (first, meta, body) VALUES (?, ?, ?)")
+    .run(first, meta, body);
+}
+
+/** A row without messages, for the place of a stretch. */
+function emptyRow(database: DatabaseSync, first: number, end: number, receivedAtMs: number): LogRow {
+  const meta = new MetaWriter();
+  // Where no source is left, no number is any.
+  const { no } = database.prepare("SELECT coalesce(min(no), 1) AS no FROM sources").get() as { no: number };
+  meta.add({
+    sourceNo: no,
+    receivedAtMs,
+    flags: 0,
+    itemCount: end - first,
+    bodyBytes: NOTHING.length,
+    skipped: [],
+    extras: new Uint8Array(0),
+  });
+  return { first, meta: meta.seal(NOTHING), body: NOTHING };
+}

@@ -1,0 +1,193 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { systemClock } from "@sluice/resilience";
+import { StorageUnavailable, StoreError } from "../../ports/errors.js";
+import { checkNode } from "../database/check-node.js";
+import { nextFreeName } from "../database/next-free-name.js";
+import type { RepairedRows } from "./repair-rows.js";
+import type { Salvage } from "./salvage.js";
+
+export type { DamagedStretch } from "./repair-rows.js";
+
+export interface RepairReport extends RepairedRows {
+  /** What else is lost, a sentence each; absent where nothing is. */
+  readonly lost?: readonly string[];
+  /** What is derived from the messages and was made again, or will be at the next start; absent where nothing had to be. */
+  readonly rebuilt?: readonly string[];
+  /** The damaged files as they were found, under their new names; absent where none was replaced. */
+  readonly setAside?: readonly string[];
+}
+
+/** JSON lines; a stretch that is missing altogether has no bytes, and a row that was mended no text: it stands in the log. */
+const KEPT_FILE = "damaged-rows.jsonl";
+/** The folder in which a new database is put together. What a killed run left there is of no use. */
+const DRAFT_FOLDER = "repair.draft";
+
+/**
+ * Checks every file and table of a stopped collector's folder, puts right what can be, and takes out what cannot so that the rest can be used.
+ *
+ * Where the database's structure is damaged, every row that can be read goes into a new one, which takes its place at once when it is
+ * whole; the damaged file is kept beside it. What is derived (indexes, profiles) is made again. Rows of the log of which one bit is wrong are
+ * mended; others are taken out after their bytes were written to a file. Can be run again at any time, also after it was killed.
+ * Rejects with `StorageUnavailable` where a collector has the folder, or a newer version wrote it.
+ */
+export async function repairStore({
+  directory,
+  nowMs = systemClock.now(),
+}: {
+  readonly directory: string;
+  /** When restored retries are due. Default: now. */
+  readonly nowMs?: number;
+}): Promise<RepairReport> {
+  checkNode();
+  // Not before they are needed: Node.js 22 warns of its SQLite where it is loaded.
+  const { CannotOpen, DATABASE_FILE, isDamagedFile } = await import("../database/database.js");
+  const { repairProfiles } = await import("./repair-profiles.js");
+  const file = join(directory, DATABASE_FILE);
+  if (!existsSync(file)) throw new StoreError("not_found", `there is no data folder at ${directory}`);
+  if (statSync(file).size === 0 && !existsSync(`${file}-wal`)) {
+    throw new StorageUnavailable(
+      `${file} is empty: there is nothing in it to repair. Restore it from a backup, or move the whole folder away to begin anew`,
+    );
+  }
+  rmSync(join(directory, DRAFT_FOLDER), { recursive: true, force: true });
+  let store: Repaired;
+  try {
+    store = await repairInPlace(directory);
+  } catch (error) {
+    if (!isDamagedFile(error))
+      throw error instanceof CannotOpen ? new StorageUnavailable(error.message, error) : error;
+    store = await copyAnew(directory, nowMs);
+  }
+  const profiles = repairProfiles(directory);
+  const setAside = [...store.setAside, ...(profiles === undefined ? [] : [profiles])];
+  const rebuilt = [
+    ...store.rebuilt,
+    ...(profiles === undefined ? [] : ["the profiles: the next start makes them again from the log"]),
+  ];
+  return {
+    ...store.rows,
+    ...(store.lost.length === 0 ? {} : { lost: store.lost }),
+    ...(rebuilt.length === 0 ? {} : { rebuilt }),
+    ...(setAside.length === 0 ? {} : { setAside }),
+  };
+}
+
+interface Repaired {
+  readonly rows: RepairedRows;
+  readonly lost: readonly string[];
+  readonly rebuilt: readonly string[];
+  readonly setAside: readonly string[];
+}
+
+/** Throws a `CannotOpen` or SQLite's error where the database's structure is damaged. */
+async function repairInPlace(directory: string): Promise<Repaired> {
+  const { openDatabase, checkStructure } = await import("../database/database.js");
+  const database = openDatabase(directory, "FULL");
+  try {
+    checkStructure(database, directory);
+    return { ...(await repairTables(database, directory)), setAside: [] };
+  } finally {
+    database.close();
+  }
+}
+
+async function repairTables(database: DatabaseSync, directory: string): Promise<Omit<Repaired, "setAside">> {
+  const { checkContents } = await import("./check-contents.js");
+  const { checkLogIndex } = await import("./index-log.js");
+  const { repairRows } = await import("./repair-rows.js");
+  database.exec("BEGIN IMMEDIATE");
+  const lost = checkContents(database);
+  const index = checkLogIndex(database);
+  database.exec("COMMIT");
+  const rows = repairRows(database, join(directory, KEPT_FILE), index.isRebuilt);
+  const rebuilt = index.isRebuilt ? ["the log's index of ids, users and types"] : [];
+  return { rows, lost: [...lost, ...index.lost], rebuilt };
+}
+
+/** Puts a new database together from what can be read of the damaged one, and exchanges the two. */
+async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
+  const { DATABASE_FILE, openDatabase, syncDirectory } = await import("../database/database.js");
+  const { SCHEMA_STEPS } = await import("../database/schema.js");
+  const { bringInLog } = await import("./bring-in-log.js");
+  const { DatabaseFile } = await import("./database-file.js");
+  const { restoreRows } = await import("./restore-rows.js");
+  const { salvage } = await import("./salvage.js");
+  const file = join(directory, DATABASE_FILE);
+  const draft = join(directory, DRAFT_FOLDER);
+  const damaged = openSync(file, "r+");
+  // Held where SQLite can still open the file: no collector begins to write to it meanwhile.
+  const lock = tryOpen(() => openDatabase(directory, "FULL"));
+  try {
+    lock?.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    bringInLog(file, damaged);
+    const source = new DatabaseFile(damaged);
+    const steps = source.layout === 0 ? SCHEMA_STEPS : SCHEMA_STEPS.slice(0, source.layout);
+    mkdirSync(draft, { mode: 0o700 });
+    const older = openDatabase(draft, "NORMAL", steps);
+    let salvaged: Salvage;
+    try {
+      older.exec("PRAGMA synchronous = OFF");
+      salvaged = salvage(source, older);
+    } finally {
+      older.close();
+    }
+    // Brings the rows to the newest layout, which is what everything below reads.
+    const database = openDatabase(draft, "NORMAL");
+    let lost: string[];
+    let repaired: Omit<Repaired, "setAside">;
+    try {
+      database.exec("BEGIN IMMEDIATE");
+      lost = restoreRows(database, salvaged, nowMs);
+      database.exec("COMMIT");
+      repaired = await repairTables(database, directory);
+    } finally {
+      database.close();
+    }
+    sync(join(draft, DATABASE_FILE));
+    syncDirectory(draft);
+    const kept = nextFreeName(`${file}.damaged`);
+    linkSync(file, kept);
+    syncDirectory(directory);
+    renameSync(join(draft, DATABASE_FILE), file);
+    syncDirectory(directory);
+    rmSync(draft, { recursive: true, force: true });
+    return {
+      ...repaired,
+      lost: [...lost, ...repaired.lost],
+      rebuilt: [...repaired.rebuilt, "SQLite's own indexes"],
+      setAside: [kept],
+    };
+  } finally {
+    lock?.close();
+    closeSync(damaged);
+  }
+}
+
+function tryOpen(open: () => DatabaseSync): DatabaseSync | undefined {
+  try {
+    return open();
+  } catch {
+    return undefined;
+  }
+}
+
+function sync(file: string): void {
+  const descriptor = openSync(file, "r+");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,36 @@
+import type { DatabaseSync } from "node:sqlite";
+import { SEGMENT_STATE } from "../index/segments.js";
+
+const CLEARED = [
+  "log_rows",
+  "segments",
+  "sidecars",
+  "tail",
+  "chunks",
+  "strings",
+  "late_outcomes",
+  "late_attempts",
+  "retries",
+  "rejections",
+  "usage",
+] as const;
+
+/**
+ * Empties the log and everything that is about its messages, in one transaction. An empty segment stays behind: the next
+ * offset is told by it, so that nothing that remembers an offset meets it again.
+ */
+export function clearTables(
+  database: DatabaseSync,
+  next: { readonly segment: number; readonly offset: number },
+): void {
+  const { segment, offset } = next;
+  database.exec("BEGIN IMMEDIATE");
+  for (const table of CLEARED) database.exec(`DELETE FROM ${table}`);
+  database.prepare("UPDATE consumers SET cursor = max(cursor, ?)").run(offset - 1);
+  database
+    .prepare(
+      'INSERT INTO segments (no, first, "end", messages, bytes, min_ms, max_ms, state) VALUES (?, ?, ?, 0, 0, 0, 0, ?)',
+    )
+    .run(segment, offset, offset, SEGMENT_STATE.marks);
+  database.exec("COMMIT");
+}

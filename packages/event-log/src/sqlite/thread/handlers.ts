@@ -1,0 +1,155 @@
+import type { OperationName, Operations } from "../calls/operations.js";
+import type { ConsumerTables } from "../consumers/consumer-tables.js";
+import type { Resumption, RetryClock } from "../consumers/retry-clock.js";
+import type { Documents } from "../database/documents.js";
+import type { Segments } from "../index/segments.js";
+import type { Log } from "../log/log.js";
+import type { Rejections } from "../log/rejections.js";
+import type { Usage } from "../log/usage.js";
+import type { Retention } from "../retention/retention.js";
+import type { DeliveryList } from "../search/delivery-list.js";
+import type { MessageSearch } from "../search/message-search.js";
+
+export interface Tables {
+  readonly log: Log;
+  readonly segments: Segments;
+  readonly search: MessageSearch;
+  readonly consumers: ConsumerTables;
+  readonly deliveries: DeliveryList;
+  readonly documents: Documents;
+  readonly rejections: Rejections;
+  readonly retention: Retention;
+  readonly usage: Usage;
+  readonly retryClock: RetryClock;
+  rest(nowMs: number): void;
+}
+
+/** All but what the worker itself answers. */
+export type HandledName = Exclude<OperationName, "clear" | "compact">;
+
+/** What is read for a call before its transaction: see `OpenStore.commitCalls`. None of it stops for damaged data. */
+export interface Prepared {
+  /** Which ids sealed segments know. */
+  append: Uint8Array;
+  /** The sources of the outcomes' messages. */
+  settle: readonly (number | undefined)[];
+  /** Messages beyond the cursor that were settled. */
+  openConsumer: readonly number[];
+  /** The retries that are moved. */
+  resumeRetries: Resumption;
+  /** Whether the clock's reading is to be remembered for retries. */
+  rest: boolean;
+}
+
+export type Preparers = {
+  readonly [K in keyof Prepared]: (request: Operations[K]["request"]) => Prepared[K];
+};
+
+export function preparers({
+  log,
+  consumers,
+  retryClock,
+}: Pick<Tables, "log" | "consumers" | "retryClock">): Preparers {
+  return {
+    append: (request) => log.knownIn(request),
+    settle: (request) => consumers.sourcesOf(request),
+    openConsumer: ({ consumerId }) => consumers.settledAhead(consumerId),
+    resumeRetries: ({ nowMs }) => retryClock.resumption(nowMs),
+    rest: ({ monotonicMs }) => retryClock.shallNote(monotonicMs),
+  };
+}
+
+export type Handlers<Name extends HandledName = HandledName> = {
+  readonly [K in Name]: (
+    request: Operations[K]["request"],
+    prepared: K extends keyof Prepared ? Prepared[K] : undefined,
+  ) => Operations[K]["answer"];
+};
+
+/** What answers each operation. Those in `WRITES` run within a transaction. */
+export function handlers(tables: Tables): Handlers {
+  const {
+    log,
+    segments,
+    search,
+    consumers,
+    deliveries,
+    documents,
+    rejections,
+    retention,
+    usage,
+    retryClock,
+  } = tables;
+  return {
+    append: (request, known) => log.append(request, known),
+    retain: ({ nowMs }) => {
+      retention.mark(nowMs);
+      return undefined;
+    },
+    expireRejections: ({ nowMs }) => {
+      rejections.expire(nowMs);
+      return undefined;
+    },
+    rest: ({ nowMs, monotonicMs }, shallNote) => {
+      if (shallNote) retryClock.note(monotonicMs);
+      tables.rest(nowMs);
+      return undefined;
+    },
+    readLog: (request) => log.read(request),
+    findInLog: (request) => search.find(request),
+
+    resumeRetries: ({ nowMs }, resumption) => {
+      retryClock.resume(nowMs, resumption);
+      return undefined;
+    },
+    openConsumer: (request, ahead) => consumers.open(request, ahead),
+    settle: (request, sources) => {
+      consumers.settle(request, sources);
+      return undefined;
+    },
+    requeue: ({ consumerId, retries, nowMs }) => {
+      const consumer = consumers.get(consumerId);
+      for (const retry of retries) consumer.retries.put(retry, nowMs);
+      return undefined;
+    },
+    removeConsumer: ({ consumerId }) => {
+      consumers.remove(consumerId);
+      return undefined;
+    },
+    lease: ({ consumerId, nowMs, untilMs, limit }) =>
+      consumers.get(consumerId).retries.lease(nowMs, untilMs, limit),
+    nextDue: ({ consumerId, nowMs }) => consumers.get(consumerId).retries.nextDueMs(nowMs),
+    outcomesOf: ({ offset }) =>
+      [...consumers.all]
+        .map((consumer) => consumers.delivery(consumer, offset))
+        .filter((delivery) => delivery !== undefined)
+        .sort((a, b) => (a.consumerId < b.consumerId ? -1 : 1)),
+    attemptsOf: ({ consumerId, offset }) => {
+      const consumer = consumers.find(consumerId);
+      return consumer === undefined ? [] : consumers.attempts(consumer, offset);
+    },
+    listDeliveries: (request) => deliveries.list(request),
+    backlog: ({ consumerId, after }) => {
+      const { cursor, retries } = consumers.get(consumerId);
+      return { behind: segments.countFrom((after ?? cursor) + 1), retries: retries.count };
+    },
+
+    getDocument: ({ kind, id }) => documents.get(kind, id),
+    listDocuments: ({ kind }) => documents.list(kind),
+    putDocuments: ({ puts }) => documents.put(puts),
+    deleteDocument: ({ kind, id }) => documents.delete(kind, id),
+
+    reject: ({ rejections: added }) => {
+      rejections.add(added);
+      return undefined;
+    },
+    findRejections: (request) => rejections.find(request),
+    purgeMessages: ({ offsets }) => {
+      log.purge(offsets);
+      return consumers.purge(offsets);
+    },
+    dropUnusedTexts: () => ({ isDone: !consumers.sweep.step() }),
+    purgeRejections: (request) => rejections.purgeNext(request),
+    usageDays: ({ sourceId }) => usage.days(sourceId),
+  };
+}

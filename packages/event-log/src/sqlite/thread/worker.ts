@@ -1,0 +1,251 @@
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import {
+  type Answer,
+  type Call,
+  type FromWorker,
+  MAINTENANCE,
+  type ToWorker,
+  WRITES,
+} from "../calls/operations.js";
+import { Refusal } from "../calls/refusal.js";
+import type { WorkerOptions } from "../calls/tuning.js";
+import { asRefusal, isContained } from "../database/damage.js";
+import { CannotOpen, describe } from "../database/database.js";
+import { resetLogFile } from "../database/reset-log-file.js";
+import { OpenStore } from "./open-store.js";
+
+/**
+ * The store's worker thread: it alone has the database.
+ *
+ * Group commit without a timer: whatever has arrived while one commit was under way is the next. Writes are answered when
+ * their commit is synced; then the reads that came with them run. Between commits, what may wait gets its turn a step at a time.
+ *
+ * Reading and writing fail apart. A read that fails is refused, and so is a write that meets damaged data: nobody else notices. Only
+ * after a failure of writing itself the database is not trusted any more.
+ *
+ *   open     takes calls
+ *   failed   a write or a sync went wrong: nothing more is written, nor synced, until `reopen` has opened the database anew
+ *            from what is on disk
+ *   closed   the thread ends
+ */
+type State = { readonly kind: "open"; readonly store: OpenStore } | { readonly kind: "failed" };
+
+const options = workerData as WorkerOptions;
+if (parentPort === null) throw new Error("this file is a worker's");
+const port = parentPort;
+
+/** A commit takes no more calls when it has this much, so that the first of many waits not much longer than the last. */
+const COMMIT_BYTES = 2 * 1024 * 1024;
+
+/** Of the pages that every commit changes: the last ones of the tables, and those above them. */
+const PAGES_A_COMMIT_BYTES = 64 * 1024;
+
+let state: State = { kind: "failed" };
+/** Calls that are answered when the compaction that is under way has ended. */
+let compacting: Call[] = [];
+/** How much of the write-ahead log was answered for when a write failed. */
+let validLogBytes: number | undefined;
+
+function tell(message: FromWorker, transfer: ArrayBuffer[] = []): void {
+  port.postMessage(message, transfer);
+}
+
+function open(): void {
+  try {
+    const store = new OpenStore(options, damaged);
+    state = { kind: "open", store };
+    tell({ kind: "opened", snapshot: store.snapshot });
+    scheduleWork();
+  } catch (error) {
+    tell({
+      kind: "not-opened",
+      reason: describe(error),
+      final: error instanceof CannotOpen ? error.final : true,
+    });
+  }
+}
+
+function damaged(error: unknown): void {
+  tell({ kind: "damaged", what: asRefusal(error).message });
+}
+
+/** Leaves the database as it is; nothing more is asked of this opening. */
+function fail(store: OpenStore, error: unknown, calls: readonly Call[]): void {
+  state = { kind: "failed" };
+  validLogBytes = store.validLogBytes();
+  try {
+    store.database.close();
+  } catch {
+    // The failure to tell is the one that led here.
+  }
+  tell({ kind: "failed", reason: describe(error), ids: [...calls, ...compacting].map(({ id }) => id) });
+  compacting = [];
+}
+
+function serve(first: ToWorker): void {
+  const calls: Call[] = [];
+  let control: ToWorker | undefined;
+  let bytes = 0;
+  for (let message: ToWorker | undefined = first; message !== undefined; ) {
+    if (message.kind !== "calls") {
+      control = message;
+      break;
+    }
+    calls.push(...message.calls);
+    bytes += message.calls.reduce((sum, call) => sum + bytesOf(call), 0);
+    if (bytes >= COMMIT_BYTES) break;
+    message = receiveMessageOnPort(port)?.message as ToWorker | undefined;
+  }
+  if (calls.length > 0) answer(calls, bytes);
+  if (control?.kind === "reopen") reopen();
+  if (control?.kind === "close") close();
+}
+
+function bytesOf({ request }: Call): number {
+  const { bodies } = request as { bodies?: Uint8Array };
+  return (bodies?.byteLength ?? 0) + 256;
+}
+
+function answer(calls: readonly Call[], bytes: number): void {
+  if (state.kind === "failed") {
+    tell({ kind: "failed", reason: "the store is being opened again", ids: calls.map(({ id }) => id) });
+    return;
+  }
+  let { store } = state;
+  const answers: Answer[] = [];
+  const writes = calls.filter(({ operation }) => WRITES.has(operation));
+  try {
+    if (writes.length > 0) {
+      for (const answered of store.commitCalls(writes, bytes * 1.1 + PAGES_A_COMMIT_BYTES)) {
+        answers.push(
+          answerTo(answered.call, () => {
+            if (answered.kind === "refused") throw answered.refusal;
+            return answered.answer;
+          }),
+        );
+      }
+    }
+  } catch (error) {
+    fail(store, error, calls);
+    return;
+  }
+  const transfer: ArrayBuffer[] = [];
+  const unread: Call[] = [];
+  let failure: unknown;
+  for (const call of calls) {
+    if (WRITES.has(call.operation)) continue;
+    try {
+      if (failure !== undefined) unread.push(call);
+      else if (call.operation === "compact") {
+        store.beginCompaction();
+        compacting.push(call);
+      } else if (call.operation === "clear") {
+        store = store.cleared();
+        if (compacting.length > 0) store.beginCompaction();
+        state = { kind: "open", store };
+        answers.push({ id: call.id, kind: "done", answer: undefined });
+      } else
+        answers.push(
+          withBuffers(
+            answerTo(call, () => readOnly(store, call)),
+            transfer,
+          ),
+        );
+    } catch (error) {
+      failure = error;
+      unread.push(call);
+    }
+  }
+  if (answers.length > 0) tell({ kind: "answers", answers, figures: store.figures }, transfer);
+  if (failure !== undefined) fail(store, failure, unread);
+  scheduleWork();
+}
+
+/** Answers a call outside of commits. What only reads leaves everything as it was, however it ends. */
+function readOnly(store: OpenStore, call: Call): unknown {
+  try {
+    return store.call(call);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    if (MAINTENANCE.has(call.operation) && !isContained(error)) throw error;
+    damaged(error);
+    throw asRefusal(error);
+  }
+}
+
+function answerTo({ id }: Call, run: () => unknown): Answer {
+  try {
+    return { id, kind: "done", answer: run() };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { id, kind: "refused", code: error.code, detail: error.message, current: error.current };
+  }
+}
+
+/** Rows are handed over, not copied; each has buffers of its own. */
+function withBuffers(answer: Answer, transfer: ArrayBuffer[]): Answer {
+  const { rows } = ((answer.kind === "done" ? answer.answer : undefined) ?? {}) as {
+    rows?: readonly { meta: Uint8Array<ArrayBuffer>; body: Uint8Array<ArrayBuffer> }[];
+  };
+  for (const { meta, body } of rows ?? []) transfer.push(meta.buffer, body.buffer);
+  return answer;
+}
+
+let workIsScheduled = false;
+
+function scheduleWork(): void {
+  if (workIsScheduled || state.kind !== "open" || !state.store.hasWork) return;
+  workIsScheduled = true;
+  setImmediate(() => {
+    workIsScheduled = false;
+    if (state.kind !== "open") return;
+    const { store } = state;
+    let refusal: Refusal | undefined;
+    try {
+      store.work();
+    } catch (error) {
+      if (!(error instanceof Refusal)) {
+        fail(store, error, []);
+        return;
+      }
+      refusal = error;
+    }
+    if (compacting.length > 0 && !store.isCompacting) {
+      const answers = compacting.map(
+        ({ id }): Answer =>
+          refusal === undefined
+            ? { id, kind: "done", answer: undefined }
+            : { id, kind: "refused", code: refusal.code, detail: refusal.message, current: undefined },
+      );
+      compacting = [];
+      tell({ kind: "answers", answers, figures: store.figures });
+    }
+    scheduleWork();
+  });
+}
+
+function reopen(): void {
+  if (state.kind === "open") return;
+  try {
+    resetLogFile(options.directory, validLogBytes);
+  } catch (error) {
+    tell({ kind: "not-opened", reason: describe(error), final: false });
+    return;
+  }
+  open();
+}
+
+function close(): void {
+  if (state.kind === "open") {
+    try {
+      state.store.close();
+    } catch {
+      // All that was answered is synced in the write-ahead log; the next start brings it in.
+    }
+  }
+  tell({ kind: "closed" });
+  port.close();
+}
+
+port.on("message", serve);
+open();

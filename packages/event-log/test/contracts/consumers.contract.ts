@@ -1,0 +1,439 @@
+import { describe, expect, it } from "vitest";
+import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
+import type { Attempt, FinalState, Outcome, Retry, Settlement } from "../../src/ports/consumers.js";
+import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
+import { type OpenStore, storeFixture } from "./store-fixture.js";
+
+const at = (offset: number): Offset => offset as Offset;
+
+function outcome(offset: number, state: FinalState = "delivered", fields: Partial<Outcome> = {}): Outcome {
+  return { offset: at(offset), state, reason: "200", atMs: RECEIVED_AT_MS, ...fields };
+}
+
+function retry(offset: number, fields: Partial<Retry> = {}): Retry {
+  return {
+    offset: at(offset),
+    rounds: 1,
+    firstAttemptAtMs: RECEIVED_AT_MS,
+    dueAtMs: RECEIVED_AT_MS + 1_000,
+    reason: "503",
+    doneUrls: [],
+    replay: false,
+    ...fields,
+  };
+}
+
+function attempt(offset: number, number = 1, fields: Partial<Attempt> = {}): Attempt {
+  return {
+    offset: at(offset),
+    attempt: number,
+    atMs: RECEIVED_AT_MS + number,
+    url: "https://example.com/hook",
+    latencyMs: 12,
+    ...fields,
+  };
+}
+
+function settlement(cursor: number, fields: Partial<Settlement> = {}): Settlement {
+  return { cursor: at(cursor), outcomes: [], retries: [], attempts: [], ...fields };
+}
+
+export function consumersContract(name: string, open: OpenStore): void {
+  const openStore = storeFixture(open);
+
+  /** A store with ten messages, m0 to m9 at the offsets 0 to 9, and one consumer. */
+  async function withMessages() {
+    const { store, clock } = await openStore();
+    for (let i = 0; i < 10; i += 2) await store.log.append(idsBatch([`m${i}`, `m${i + 1}`]));
+    await store.consumers.open("dst_1", BEFORE_FIRST);
+    return { store, clock, consumers: store.consumers };
+  }
+
+  describe(`consumers: ${name}`, () => {
+    it("begins where it is told, and only the first time", async () => {
+      const { consumers } = (await openStore()).store;
+      expect(await consumers.open("dst_1", at(5))).toEqual({ cursor: 5, settledAhead: [], retries: 0 });
+      expect(await consumers.open("dst_1", at(9))).toMatchObject({ cursor: 5 });
+    });
+
+    it.each([
+      ["set back: what was left of a delay is left", -3 * 3_600_000, [1_000, -3_600_000]],
+      [
+        "set forward: due at once, and the window nearly as long",
+        48 * 3_600_000,
+        [1_000 - 48 * 3_600_000, -4_500_000],
+      ],
+    ])("takes over retries over a restart with the clock %s", async (_case, jumpMs, [dueInMs, firstInMs]) => {
+      const { clock, consumers } = await withMessages();
+      const nowMs = clock.monotonic();
+      const url = { url: "https://example.com/a", rounds: 1, dueAtMs: nowMs + 1_000 };
+      const waiting = retry(3, { dueAtMs: nowMs + 1_000, firstAttemptAtMs: nowMs - 3_600_000, urls: [url] });
+      await consumers.settle("dst_1", settlement(9, { retries: [waiting] }));
+      clock.restart(jumpMs);
+      // Twice is once: readings do not move any more.
+      for (let i = 0; i < 2; i++) await consumers.resumeRetries(clock.monotonic());
+      const dueAtMs = clock.monotonic() + (dueInMs ?? 0);
+      expect(await consumers.lease("dst_1", dueAtMs - 1, dueAtMs, 10)).toEqual([]);
+      expect(await consumers.lease("dst_1", dueAtMs, dueAtMs + 1, 10)).toEqual([
+        {
+          ...waiting,
+          dueAtMs,
+          firstAttemptAtMs: clock.monotonic() + (firstInMs ?? 0),
+          urls: [{ ...url, dueAtMs }],
+        },
+      ]);
+    });
+
+    it("shows a pending delivery in wall time", async () => {
+      const { clock, consumers } = await withMessages();
+      const dueAtMs = clock.monotonic() + 60_000;
+      await consumers.settle("dst_1", settlement(9, { retries: [retry(3, { dueAtMs })] }));
+      clock.jump(3_600_000);
+      const shown = { atMs: clock.now(), nextAttemptAtMs: clock.now() + 60_000 };
+      expect(await consumers.outcomesOf(at(3))).toMatchObject([shown]);
+      expect((await consumers.list({}, { limit: 1 })).items).toMatchObject([shown]);
+    });
+
+    it("moves its cursor on, never back", async () => {
+      const { consumers } = await withMessages();
+      await consumers.settle("dst_1", settlement(4));
+      await consumers.settle("dst_1", settlement(2));
+      expect(await consumers.open("dst_1", BEFORE_FIRST)).toMatchObject({ cursor: 4 });
+    });
+
+    it("tells what was settled beyond the cursor", async () => {
+      const { consumers } = await withMessages();
+      await consumers.settle("dst_1", settlement(1, { outcomes: [outcome(0), outcome(1), outcome(5)] }));
+      await consumers.settle("dst_1", settlement(1, { outcomes: [outcome(3)], retries: [retry(7)] }));
+      expect(await consumers.open("dst_1", BEFORE_FIRST)).toEqual({
+        cursor: 1,
+        settledAhead: [3, 5, 7],
+        retries: 1,
+      });
+    });
+
+    it("refuses a settlement of a consumer that was never opened or was removed", async () => {
+      const { consumers } = await withMessages();
+      await consumers.remove("dst_1");
+      for (const id of ["dst_1", "dst_9"]) {
+        await expect(consumers.settle(id, settlement(1))).rejects.toMatchObject({ code: "not_found" });
+      }
+    });
+
+    it("forgets a removed consumer with all it stored", async () => {
+      const { consumers } = await withMessages();
+      await consumers.settle(
+        "dst_1",
+        settlement(1, { outcomes: [outcome(0)], retries: [retry(1)], attempts: [attempt(0), attempt(1)] }),
+      );
+      await consumers.remove("dst_1");
+      expect(await consumers.outcomesOf(at(0))).toEqual([]);
+      expect(await consumers.outcomesOf(at(1))).toEqual([]);
+      expect(await consumers.attemptsOf("dst_1", at(0))).toEqual([]);
+      expect(await consumers.open("dst_1", at(3))).toEqual({ cursor: 3, settledAhead: [], retries: 0 });
+    });
+
+    it("counts the messages behind and the retries", async () => {
+      const { store, consumers } = await withMessages();
+      await store.log.append(idsBatch(["x", "bad", "y"], { skipped: [1] }));
+      expect(await consumers.backlog("dst_1")).toEqual({ behind: 12, retries: 0 });
+      await consumers.settle("dst_1", settlement(2, { retries: [retry(1), retry(2)] }));
+      expect(await consumers.backlog("dst_1")).toEqual({ behind: 9, retries: 2 });
+      await consumers.settle("dst_1", settlement(10, { outcomes: [outcome(1)] }));
+      expect(await consumers.backlog("dst_1")).toEqual({ behind: 1, retries: 1 });
+      // A consumer knows where it is before that is stored.
+      expect(await consumers.backlog("dst_1", at(12))).toEqual({ behind: 0, retries: 1 });
+      expect(await consumers.backlog("dst_1", at(8))).toEqual({ behind: 3, retries: 1 });
+      await consumers.settle("dst_1", settlement(12));
+      expect(await consumers.backlog("dst_1")).toEqual({ behind: 0, retries: 1 });
+    });
+  });
+
+  describe(`outcomes: ${name}`, () => {
+    it("gives a message's outcome at each consumer", async () => {
+      const { consumers } = await withMessages();
+      await consumers.open("dst_2", BEFORE_FIRST);
+      await consumers.settle(
+        "dst_1",
+        settlement(2, {
+          outcomes: [
+            outcome(0),
+            outcome(1, "filtered", { reason: "integrations.All", atMs: RECEIVED_AT_MS + 7 }),
+          ],
+          attempts: [attempt(0)],
+        }),
+      );
+      await consumers.settle("dst_2", settlement(0, { retries: [retry(1, { rounds: 3 })] }));
+      expect(await consumers.outcomesOf(at(1))).toEqual([
+        {
+          consumerId: "dst_1",
+          offset: 1,
+          state: "filtered",
+          reason: "integrations.All",
+          atMs: RECEIVED_AT_MS + 7,
+          rounds: 0,
+        },
+        {
+          consumerId: "dst_2",
+          offset: 1,
+          state: "pending",
+          reason: "503",
+          atMs: RECEIVED_AT_MS,
+          rounds: 3,
+          nextAttemptAtMs: RECEIVED_AT_MS + 1_000,
+          // What waits is handed out whole: "try now" puts it back with another due time.
+          retry: retry(1, { rounds: 3 }),
+        },
+      ]);
+      expect(await consumers.outcomesOf(at(0))).toMatchObject([{ state: "delivered", rounds: 1 }]);
+      expect(await consumers.outcomesOf(at(2))).toEqual([]);
+    });
+
+    it("ends a retry with an outcome, and lets a replay make it pending again", async () => {
+      const { consumers } = await withMessages();
+      await consumers.settle("dst_1", settlement(3, { retries: [retry(3)], attempts: [attempt(3)] }));
+      await consumers.settle(
+        "dst_1",
+        settlement(3, { outcomes: [outcome(3, "failed", { reason: "410" })], attempts: [attempt(3, 2)] }),
+      );
+      expect(await consumers.outcomesOf(at(3))).toMatchObject([
+        { state: "failed", reason: "410", rounds: 2 },
+      ]);
+      await consumers.requeue("dst_1", [retry(3, { rounds: 0, replay: true, reason: "replay" })]);
+      expect(await consumers.outcomesOf(at(3))).toMatchObject([{ state: "pending", reason: "replay" }]);
+      await consumers.settle("dst_1", settlement(3, { outcomes: [outcome(3)], attempts: [attempt(3, 3)] }));
+      expect(await consumers.outcomesOf(at(3))).toMatchObject([{ state: "delivered", rounds: 3 }]);
+      expect((await consumers.backlog("dst_1")).retries).toBe(0);
+    });
+
+    it("keeps many outcomes in few settlements apart", async () => {
+      const { store } = await openStore();
+      const { consumers } = store;
+      const count = 5_000;
+      for (let i = 0; i < count; i += 500) {
+        await store.log.append(idsBatch(Array.from({ length: 500 }, (_, k) => `m${i + k}`)));
+      }
+      await consumers.open("dst_1", BEFORE_FIRST);
+      const states: FinalState[] = ["delivered", "failed", "filtered", "skipped", "suppressed"];
+      const expected = (i: number) =>
+        outcome(i, states[i % 7] ?? "delivered", {
+          reason: `reason ${i % 11}`,
+          atMs: RECEIVED_AT_MS + i * 3 - (i % 5) * 100,
+        });
+      for (let i = 0; i < count; i += 250) {
+        await consumers.settle(
+          "dst_1",
+          settlement(i + 249, { outcomes: Array.from({ length: 250 }, (_, k) => expected(i + k)) }),
+        );
+      }
+      for (const i of [0, 1, 249, 250, 2_499, 4_999]) {
+        const { offset, ...rest } = expected(i);
+        expect(await consumers.outcomesOf(offset)).toMatchObject([rest]);
+      }
+      const failed = await consumers.list({ state: "failed" }, { limit: 10_000 });
+      const expectedFailed = Array.from({ length: count }, (_, i) => i).filter((i) => i % 7 === 1);
+      expect(failed.items.map(({ offset }) => offset)).toEqual(expectedFailed.reverse());
+    });
+
+    it("counts what was accepted, filtered and delivered, by source and day", async () => {
+      const { store, consumers } = await withMessages();
+      await store.log.append(
+        idsBatch(["y", "z"], { sourceId: "src_2", receivedAtMs: RECEIVED_AT_MS + 86_400_000 }),
+      );
+      await consumers.settle(
+        "dst_1",
+        settlement(11, {
+          outcomes: [
+            outcome(0),
+            outcome(1),
+            outcome(2, "filtered"),
+            outcome(3, "failed"),
+            outcome(10, "delivered", { atMs: RECEIVED_AT_MS + 86_400_000 }),
+            outcome(4, "delivered", { atMs: RECEIVED_AT_MS + 86_400_000 }),
+          ],
+        }),
+      );
+      expect(await store.usage.days("src_1")).toEqual([
+        { day: "2026-11-22", accepted: 0, filtered: 0, delivered: 1 },
+        { day: "2026-11-21", accepted: 10, filtered: 1, delivered: 2 },
+      ]);
+      expect(await store.usage.days("src_2")).toEqual([
+        { day: "2026-11-22", accepted: 2, filtered: 0, delivered: 1 },
+      ]);
+      expect(await store.usage.days("src_9")).toEqual([]);
+    });
+  });
+
+  describe(`attempts: ${name}`, () => {
+    it("gives back every field, oldest first", async () => {
+      const { consumers } = await withMessages();
+      const first = attempt(2, 1, {
+        address: "203.0.113.9",
+        status: 503,
+        error: { code: "status_503", message: "The endpoint answered 503" },
+        requestHeaders: { "user-agent": "Sluice/1.0", "x-message-id": "m2" },
+        response: "zu viel ✗ \0 \ud83d\ude00",
+      });
+      const second = attempt(2, 2, { status: 200, replay: true, response: "" });
+      await consumers.settle("dst_1", settlement(1, { attempts: [first, attempt(1)], retries: [retry(2)] }));
+      await consumers.settle("dst_1", settlement(2, { attempts: [second] }));
+      expect(await consumers.attemptsOf("dst_1", at(2))).toEqual([first, second]);
+      expect(await consumers.attemptsOf("dst_1", at(1))).toEqual([attempt(1)]);
+      expect(await consumers.attemptsOf("dst_1", at(0))).toEqual([]);
+      expect(await consumers.attemptsOf("dst_9", at(1))).toEqual([]);
+    });
+
+    it("keeps the URLs of one round in the order in which they were told", async () => {
+      const { consumers } = await withMessages();
+      const round = ["https://a.example/", "https://b.example/"].map((url) => attempt(4, 1, { url }));
+      await consumers.settle("dst_1", settlement(4, { attempts: round }));
+      expect(await consumers.attemptsOf("dst_1", at(4))).toEqual(round);
+    });
+  });
+
+  describe(`retries: ${name}`, () => {
+    it("leases what is due, the oldest due first, with every field", async () => {
+      const { consumers } = await withMessages();
+      const early = retry(5, {
+        dueAtMs: RECEIVED_AT_MS - 5,
+        doneUrls: ["https://a.example/"],
+        failedUrls: ["https://a.example/"],
+        urls: [{ url: "https://b.example/", rounds: 2, dueAtMs: RECEIVED_AT_MS - 5 }],
+        replay: true,
+      });
+      await consumers.settle(
+        "dst_1",
+        settlement(6, { retries: [retry(4, { dueAtMs: RECEIVED_AT_MS }), early, retry(6)] }),
+      );
+      const due = await consumers.lease("dst_1", RECEIVED_AT_MS, RECEIVED_AT_MS + 30_000, 10);
+      expect(due).toEqual([early, retry(4, { dueAtMs: RECEIVED_AT_MS })]);
+    });
+
+    it("gives out at most as many as asked for", async () => {
+      const { consumers } = await withMessages();
+      await consumers.settle("dst_1", settlement(6, { retries: [retry(1), retry(2), retry(3)] }));
+      const lease = () => consumers.lease("dst_1", RECEIVED_AT_MS + 5_000, RECEIVED_AT_MS + 35_000, 2);
+      expect((await lease()).map(({ offset }) => offset)).toEqual([1, 2]);
+      expect((await lease()).map(({ offset }) => offset)).toEqual([3]);
+      expect(await lease()).toEqual([]);
+    });
+
+    it("hands a leased one out again when the lease is over, or when it was put again", async () => {
+      const { consumers } = await withMessages();
+      await consumers.settle("dst_1", settlement(1, { retries: [retry(1, { dueAtMs: RECEIVED_AT_MS })] }));
+      const lease = (nowMs: number) => consumers.lease("dst_1", nowMs, nowMs + 30_000, 10);
+      expect(await lease(RECEIVED_AT_MS)).toHaveLength(1);
+      expect(await lease(RECEIVED_AT_MS + 29_999)).toHaveLength(0);
+      expect(await lease(RECEIVED_AT_MS + 30_000)).toHaveLength(1);
+      await consumers.settle(
+        "dst_1",
+        settlement(1, { retries: [retry(1, { rounds: 2, dueAtMs: RECEIVED_AT_MS })] }),
+      );
+      expect(await lease(RECEIVED_AT_MS + 30_001)).toMatchObject([{ rounds: 2 }]);
+    });
+
+    it("tells when the next one is due that is not leased", async () => {
+      const { consumers, clock } = await withMessages();
+      expect(await consumers.nextDueMs("dst_1")).toBeUndefined();
+      await consumers.settle(
+        "dst_1",
+        settlement(2, { retries: [retry(1), retry(2, { dueAtMs: RECEIVED_AT_MS + 9_000 })] }),
+      );
+      expect(await consumers.nextDueMs("dst_1")).toBe(RECEIVED_AT_MS + 1_000);
+      await clock.advance(1_000);
+      await consumers.lease("dst_1", clock.now(), clock.now() + 30_000, 10);
+      expect(await consumers.nextDueMs("dst_1")).toBe(RECEIVED_AT_MS + 9_000);
+      await consumers.settle("dst_1", settlement(2, { outcomes: [outcome(2)] }));
+      expect(await consumers.nextDueMs("dst_1")).toBeUndefined();
+      await clock.advance(30_000);
+      expect(await consumers.nextDueMs("dst_1")).toBe(RECEIVED_AT_MS + 1_000);
+    });
+
+    it("keeps consumers apart", async () => {
+      const { consumers } = await withMessages();
+      await consumers.open("dst_2", BEFORE_FIRST);
+      await consumers.settle("dst_1", settlement(1, { retries: [retry(1, { dueAtMs: RECEIVED_AT_MS })] }));
+      expect(await consumers.lease("dst_2", RECEIVED_AT_MS, RECEIVED_AT_MS + 1, 10)).toEqual([]);
+      await consumers.settle("dst_2", settlement(1, { outcomes: [outcome(1)] }));
+      expect((await consumers.backlog("dst_1")).retries).toBe(1);
+    });
+  });
+
+  describe(`the list of deliveries: ${name}`, () => {
+    async function withDeliveries() {
+      const fixture = await withMessages();
+      const { consumers } = fixture;
+      await consumers.open("dst_2", BEFORE_FIRST);
+      await consumers.settle(
+        "dst_1",
+        settlement(5, {
+          outcomes: [
+            outcome(0),
+            outcome(1, "failed", { reason: "404 Not Found", atMs: RECEIVED_AT_MS + 100 }),
+            outcome(2, "filtered"),
+            outcome(4, "failed", { reason: "timeout", atMs: RECEIVED_AT_MS + 200 }),
+          ],
+          retries: [retry(3), retry(5)],
+        }),
+      );
+      await consumers.settle(
+        "dst_2",
+        settlement(4, {
+          outcomes: [outcome(4, "failed", { reason: "410 Gone", atMs: RECEIVED_AT_MS + 300 })],
+        }),
+      );
+      return consumers;
+    }
+    const shown = (items: readonly { consumerId: string; offset: Offset }[]) =>
+      items.map(({ consumerId, offset }) => `${offset} ${consumerId}`);
+
+    it.each([
+      ["failed and pending ones, newest first", {}, ["5 dst_1", "4 dst_1", "4 dst_2", "3 dst_1", "1 dst_1"]],
+      ["one consumer's", { consumerId: "dst_2" }, ["4 dst_2"]],
+      ["failed ones", { state: "failed" as const }, ["4 dst_1", "4 dst_2", "1 dst_1"]],
+      ["pending ones", { state: "pending" as const }, ["5 dst_1", "3 dst_1"]],
+      ["delivered ones", { state: "delivered" as const }, ["0 dst_1"]],
+      ["by reason", { error: "40" }, ["1 dst_1"]],
+      ["by time", { fromMs: RECEIVED_AT_MS + 100, toMs: RECEIVED_AT_MS + 300 }, ["4 dst_1", "1 dst_1"]],
+    ])("gives %s", async (_case, query, expected) => {
+      const consumers = await withDeliveries();
+      expect(shown((await consumers.list(query, { limit: 100 })).items)).toEqual(expected);
+    });
+
+    it("shows a message where it stands now, not where it stood", async () => {
+      const consumers = await withDeliveries();
+      await consumers.requeue("dst_1", [retry(1, { replay: true })]);
+      await consumers.settle("dst_1", settlement(5, { outcomes: [outcome(4)] }));
+      expect(shown((await consumers.list({ state: "failed" }, { limit: 9 })).items)).toEqual(["4 dst_2"]);
+      expect(
+        shown((await consumers.list({ consumerId: "dst_1", state: "delivered" }, { limit: 9 })).items),
+      ).toEqual(["4 dst_1", "0 dst_1"]);
+    });
+
+    it("pages without gap or repetition", async () => {
+      const consumers = await withDeliveries();
+      const paged: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await consumers.list({}, { limit: 1, ...(cursor === undefined ? {} : { cursor }) });
+        paged.push(...shown(page.items));
+        cursor = page.nextCursor;
+      } while (cursor !== undefined);
+      expect(paged).toEqual(["5 dst_1", "4 dst_1", "4 dst_2", "3 dst_1", "1 dst_1"]);
+    });
+
+    it("gives them all where there are many consumers", async () => {
+      const { consumers } = await withMessages();
+      const ids = Array.from({ length: 450 }, (_, i) => `dst_${String(i).padStart(3, "0")}`);
+      await Promise.all(ids.map((id) => consumers.open(id, BEFORE_FIRST)));
+      const failed = settlement(9, { outcomes: [outcome(4, "failed"), outcome(5)] });
+      await Promise.all(ids.map((id) => consumers.settle(id, failed)));
+      const all = (await consumers.list({ state: "failed" }, { limit: 1_000 })).items;
+      expect(shown(all)).toEqual(ids.map((id) => `4 ${id}`));
+      const first = await consumers.list({ state: "failed" }, { limit: 100 });
+      const cursor = first.nextCursor ?? "";
+      const second = await consumers.list({ state: "failed" }, { limit: 100, cursor });
+      expect(shown([...first.items, ...second.items])).toEqual(ids.slice(0, 200).map((id) => `4 ${id}`));
+    });
+  });
+}

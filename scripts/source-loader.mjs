@@ -1,0 +1,18 @@
+/**
+ * Lets a child process run our TypeScript as it is: `node --import …/source-loader.mjs file.ts`. Node.js strips the types;
+ * this finds the sources behind `.js` imports and behind our packages' names.
+ */
+import { readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+
+const root = new URL("../", import.meta.url);
+const { compilerOptions } = JSON.parse(readFileSync(new URL("tsconfig.base.json", root), "utf8"));
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const [source] = compilerOptions.paths[specifier] ?? [];
+    if (source !== undefined) return next(new URL(source, root).href, context);
+    const isOurs = /^\.\.?\//.test(specifier) && context.parentURL?.endsWith(".ts");
+    return next(isOurs ? specifier.replace(/\.js$/, ".ts") : specifier, context);
+  },
+});
