@@ -1,6 +1,5 @@
+import type { Definition } from "@sluice/audiences";
 import type { Condition } from "@sluice/protocol";
-// @boundaries-ignore a bench measures the collector from within
-import type { Definition } from "../../packages/audiences/src/definitions/definitions.js";
 
 /** Track events that the load is made of; an audience mentions two of them. */
 export const EVENTS = Array.from({ length: 40 }, (_, event) => `Event ${event}`);

@@ -10,16 +10,9 @@
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-// @boundaries-ignore a bench measures the collector from within
-import { AudienceEngine, type StepResult } from "../../packages/audiences/src/engine/engine.js";
-import type { StoredBatch } from "../../packages/event-log/src/message/batch.js";
-// @boundaries-ignore a bench measures the collector from within
-import type { Offset } from "../../packages/event-log/src/message/offset.js";
-// @boundaries-ignore a bench measures the collector from within
-import {
-  openSqliteProfileStore,
-  PROFILES_FILE,
-} from "../../packages/event-log/src/sqlite/profiles/profiles.js";
+import { AudienceEngine, type StepResult } from "@sluice/audiences";
+import type { Offset, StoredBatch } from "@sluice/event-log";
+import { openSqliteProfileStore, PROFILES_FILE } from "@sluice/event-log";
 import { definitions, identify, sequence, track } from "./audience-definitions.js";
 
 const profiles = Number(process.argv[process.argv.indexOf("--profiles") + 1]) || 1_000_000;

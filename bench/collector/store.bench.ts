@@ -12,16 +12,9 @@ import { mkdir, mkdtemp, open as openFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import type { MessageQuery, NewBatch, Settlement, Store } from "@sluice/event-log";
+import { BEFORE_FIRST, offsetAt, openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
-import type { NewBatch } from "../../packages/event-log/src/message/batch.js";
-// @boundaries-ignore a bench measures the collector from within
-import { BEFORE_FIRST, offsetAt } from "../../packages/event-log/src/message/offset.js";
-import type { Settlement } from "../../packages/event-log/src/ports/consumers.js";
-// @boundaries-ignore a bench measures the collector from within
-import type { MessageQuery } from "../../packages/event-log/src/ports/event-log.js";
-import type { Store } from "../../packages/event-log/src/ports/store.js";
-// @boundaries-ignore a bench measures the collector from within
-import { openSqliteStore } from "../../packages/event-log/src/sqlite/open-sqlite-store.js";
 
 const MESSAGE_BYTES = 600;
 const { values: args } = parseArgs({

@@ -18,8 +18,9 @@ export {
   type AudienceDocument,
   COMPUTED_TRAIT,
   type ComputedTraitDocument,
+  type Definition,
 } from "./definitions/definitions.js";
-export { AudienceEngine } from "./engine/engine.js";
+export { AudienceEngine, type StepResult } from "./engine/engine.js";
 export { type Audiences, startAudiences } from "./engine/start-audiences.js";
 export type { EngineThreadOptions } from "./engine/thread/calls.js";
 export { startEngineThread, startWorker } from "./engine/thread/start-engine-thread.js";

@@ -94,4 +94,3 @@ export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";
 export { PROFILES_FILE } from "./sqlite/profiles/profiles-file.js";
 export type { DamagedStretch } from "./sqlite/repair/repair-rows.js";
 export { type RepairReport, repairStore } from "./sqlite/repair/repair-store.js";
-export type { Prepared } from "./sqlite/thread/handlers.js";

@@ -1,7 +1,7 @@
 import type { ConsumerState, Offset, Retry, Settlement, Store, StoredMessage } from "@sluice/event-log";
+import { StoreError } from "@sluice/event-log";
 import type { CancelTimer, CircuitBreaker, Clock } from "@sluice/resilience";
 import type { Destination, RoundOutcome } from "../destinations/destination.js";
-import { CollectorError } from "../errors.js";
 import { addedConnections } from "./control/connections.js";
 import { failedAgain, type LastTried } from "./control/health.js";
 import type { DeliveryEvents } from "./delivery-events.js";
@@ -470,5 +470,5 @@ export class Consumer {
 const ANY = (): boolean => true;
 
 function isGone(error: unknown): boolean {
-  return error instanceof CollectorError && error.code === "not_found";
+  return error instanceof StoreError && error.code === "not_found";
 }

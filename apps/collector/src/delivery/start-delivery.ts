@@ -1,12 +1,11 @@
 import type { Offset, Store, Versioned } from "@sluice/event-log";
-import { DOCUMENT_KINDS, followInTime, mirrorDocuments } from "@sluice/event-log";
+import { DOCUMENT_KINDS, followInTime, mirrorDocuments, StoreError } from "@sluice/event-log";
 import type { DestinationHealthView } from "@sluice/protocol";
 import { type Clock, wallTimeAt } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { Destination, Flow, Targets } from "../destinations/destination.js";
 import type { DestinationDocument, SourceDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
-import { CollectorError } from "../errors.js";
 import type { LiveEvents } from "../process/live-events.js";
 import type { Logger } from "../process/logger.js";
 import type { Metrics } from "../process/metrics.js";
@@ -89,7 +88,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
   const deliveries = new Map<string, DestinationDelivery>();
   const closing = new AbortController();
   await store.consumers.resumeRetries(clock.monotonic()).catch((error: unknown) => {
-    if (!(error instanceof CollectorError) || error.code !== "data_damaged") throw error;
+    if (!(error instanceof StoreError) || error.code !== "data_damaged") throw error;
     logger.error("the times of waiting retries could not be brought to this process's clock", { error });
   });
 

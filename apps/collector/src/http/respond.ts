@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CollectorError, ERRORS } from "../errors.js";
+import { type CollectorError, collectorErrorOf, ERRORS } from "../errors.js";
 import type { HttpAnswer } from "./route.js";
 
 /** How long a client is asked to wait when the collector is short of something, in seconds. */
@@ -7,7 +7,7 @@ const RETRY_AFTER_SECONDS = 1;
 
 /** The answer for anything that was thrown: ours with its code, everything else as `internal` without a word about it. */
 export function errorAnswer(error: unknown): HttpAnswer {
-  const known = error instanceof CollectorError ? error : new CollectorError("internal");
+  const known = collectorErrorOf(error);
   const { status } = ERRORS[known.code];
   const { retryAfterSeconds } = known.details;
   const seconds =

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { KB } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { CollectorError } from "../errors.js";
+import { CollectorError, collectorErrorOf } from "../errors.js";
 import type { Logger } from "../process/logger.js";
 import type { Metrics } from "../process/metrics.js";
 import { type BufferBudget, bufferBudget } from "./buffer-budget.js";
@@ -134,7 +134,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
         .finally(done);
     };
     const fail = (error: unknown): void => {
-      if (!(error instanceof CollectorError) || error.code === "internal")
+      if (collectorErrorOf(error).code === "internal")
         logFailure("a request failed", { method: request.method, path: target.path, error });
       finish(errorAnswer(error));
     };

@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { NewBatch, Rejection, Store } from "@sluice/event-log";
-import { findWriteKey, type SkimmedRequest, StorageUnavailable, skimRequest } from "@sluice/event-log";
+import {
+  findWriteKey,
+  type SkimmedRequest,
+  StorageUnavailable,
+  StoreError,
+  skimRequest,
+} from "@sluice/event-log";
 import {
   type IngestSuccess,
   LIMITS,
@@ -10,7 +16,7 @@ import {
 } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
-import { CollectorError } from "../errors.js";
+import { CollectorError, collectorErrorOf } from "../errors.js";
 import type { HttpRequest } from "../http/route.js";
 import type { LiveEvents } from "../process/live-events.js";
 import { type Credentials, rememberedCredentials } from "./credentials.js";
@@ -159,13 +165,14 @@ export function createIngest(options: IngestOptions): Ingest {
     header: Credentials | undefined,
     body: Uint8Array | undefined,
   ): void => {
-    if (!(error instanceof CollectorError)) return;
-    metrics.refused(error.code);
+    if (!(error instanceof CollectorError || error instanceof StoreError)) return;
+    const refusal = collectorErrorOf(error);
+    metrics.refused(refusal.code);
     if (header === undefined) return;
     const { source, writeKey } = header;
     const { suppressions } = options;
     const from = { sourceId: source.id, receivedAtMs: clock.now(), writeKey, body, suppressions };
-    const rejection = wholeRejection(error, from);
+    const rejection = wholeRejection(refusal, from);
     if (rejection !== undefined) remember([rejection]);
   };
 

@@ -7,7 +7,7 @@ import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { type AdminRoutesOptions, API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
-import { CollectorError } from "../../src/errors.js";
+import { collectorErrorOf } from "../../src/errors.js";
 import { errorAnswer } from "../../src/http/respond.js";
 import type { Route } from "../../src/http/route.js";
 import { createRouter } from "../../src/http/router.js";
@@ -117,7 +117,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
       if (answer.stream === undefined) holdAgainstSchema(method, match.route.path, answer.status, parsed);
       return { status: answer.status, headers: answer.headers ?? {}, body: parsed };
     } catch (error) {
-      if (!(error instanceof CollectorError)) throw error;
+      if (collectorErrorOf(error).code === "internal") throw error;
       const { status, headers = {}, body: refusal } = errorAnswer(error);
       return { status, headers, body: refusal };
     }

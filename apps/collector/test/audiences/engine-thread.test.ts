@@ -10,11 +10,11 @@ import {
   startEngineThread,
   startWorker,
 } from "@sluice/audiences";
+import { audience } from "@sluice/audiences/testing";
 import type { Store } from "@sluice/event-log";
 import { idDigest, openMemoryStore, SUPPRESSION, userIdentity } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { audience } from "../../../../packages/audiences/test/definitions/definitions.js";
 import { createLogger } from "../../src/process/logger.js";
 import { createMetrics } from "../../src/process/metrics.js";
 

@@ -10,15 +10,11 @@ import {
   startEngineThread,
   startWorker,
 } from "@sluice/audiences";
+import { audience, computedTrait, removal } from "@sluice/audiences/testing";
 import type { Store } from "@sluice/event-log";
 import { openMemoryStore, openSqliteProfileStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import {
-  audience,
-  computedTrait,
-  removal,
-} from "../../../../packages/audiences/test/definitions/definitions.js";
 import { createLogger } from "../../src/process/logger.js";
 import { createMetrics } from "../../src/process/metrics.js";
 

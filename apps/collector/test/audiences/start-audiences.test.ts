@@ -5,6 +5,7 @@ import {
   type Audiences,
   startAudiences,
 } from "@sluice/audiences";
+import { audience, EPOCH_MS } from "@sluice/audiences/testing";
 import type { EventLog, ProfileStore, Store } from "@sluice/event-log";
 import {
   idDigest,
@@ -16,7 +17,6 @@ import {
 } from "@sluice/event-log";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { audience, EPOCH_MS } from "../../../../packages/audiences/test/definitions/definitions.js";
 import { audienceEndpoints } from "../../src/admin/audiences/endpoints.js";
 import { CollectorError } from "../../src/errors.js";
 import { createLogger } from "../../src/process/logger.js";

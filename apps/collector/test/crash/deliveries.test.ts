@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
+import { temporaryDirectories } from "@sluice/event-log/testing";
 import { afterEach, expect, it, vi } from "vitest";
-import { temporaryDirectories } from "../../../../packages/event-log/test/temporary-directory.js";
 import { type CollectorProcess, startCollectorProcess } from "../delivery/collector-process.js";
 import { closeReceivers, type Received, startReceiver } from "../delivery/receiver.js";
 

@@ -1,8 +1,8 @@
 import type { Offset } from "@sluice/event-log";
 import { openSqliteStore, type RepairReport, repairStore } from "@sluice/event-log";
+import { zeroPages } from "@sluice/event-log/testing";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { zeroPages } from "../../../../packages/event-log/test/sqlite/zero-pages.js";
 import { type CollectorWorld, openCollector, openReceiver } from "../audiences/collector-world.js";
 
 let world: CollectorWorld;

@@ -1,3 +1,4 @@
+import { EngineWorld } from "@sluice/audiences/testing";
 import type { Store } from "@sluice/event-log";
 import {
   idDigest,
@@ -6,12 +7,11 @@ import {
   openSqliteStore,
   userIdentity,
 } from "@sluice/event-log";
+import { temporaryDirectories } from "@sluice/event-log/testing";
 import type { UncheckedMessage } from "@sluice/protocol";
 import { manualClock } from "@sluice/resilience/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { EngineWorld } from "../../../../packages/audiences/test/engine/engine-world.js";
-import { temporaryDirectories } from "../../../../packages/event-log/test/temporary-directory.js";
 import { type DeletionDocument, STEPS } from "../../src/deletions/deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "../../src/deletions/make-step.js";
 import { openSuppressions } from "../../src/documents/suppressions.js";

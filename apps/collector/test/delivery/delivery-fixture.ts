@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Attempt, Delivery, Offset, Store } from "@sluice/event-log";
 import { openMemoryStore } from "@sluice/event-log";
+import { type BatchOptions, batchOf, type TestMessage } from "@sluice/event-log/testing";
 import { type Clock, systemClock } from "@sluice/resilience";
 import type { ManualClock } from "@sluice/resilience/testing";
 import { afterEach } from "vitest";
-import { type BatchOptions, batchOf, type TestMessage } from "../../../../packages/event-log/test/batches.js";
 import {
   changeDestination,
   createDestination,

@@ -1,7 +1,7 @@
 import { BEFORE_FIRST, DOCUMENT_KINDS, openMemoryStore } from "@sluice/event-log";
+import { batchOf } from "@sluice/event-log/testing";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { batchOf } from "../../../../packages/event-log/test/batches.js";
 import {
   changeDestination,
   createDestination,

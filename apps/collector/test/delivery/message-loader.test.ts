@@ -1,8 +1,8 @@
 import type { Offset } from "@sluice/event-log";
 import { openMemoryStore } from "@sluice/event-log";
+import { batchOf } from "@sluice/event-log/testing";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
-import { batchOf } from "../../../../packages/event-log/test/batches.js";
 import { messageLoader } from "../../src/delivery/reading/message-loader.js";
 
 async function open() {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { checkNode, repairStore } from "@sluice/event-log";
+import { temporaryDirectories } from "@sluice/event-log/testing";
 import { afterEach, describe, expect, test } from "vitest";
-import { temporaryDirectories } from "../../../../packages/event-log/test/temporary-directory.js";
 import { startCollector } from "../../src/collector.js";
 import { createLogger } from "../../src/process/logger.js";
 

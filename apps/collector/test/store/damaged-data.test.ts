@@ -9,11 +9,15 @@ import {
   type SqliteStoreOptions,
   type Store,
 } from "@sluice/event-log";
+import {
+  batchOf,
+  idsBatch,
+  RECEIVED_AT_MS,
+  temporaryDirectories,
+  zeroPages,
+} from "@sluice/event-log/testing";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
-import { batchOf, idsBatch, RECEIVED_AT_MS } from "../../../../packages/event-log/test/batches.js";
-import { zeroPages } from "../../../../packages/event-log/test/sqlite/zero-pages.js";
-import { temporaryDirectories } from "../../../../packages/event-log/test/temporary-directory.js";
 import { startCollector } from "../../src/collector.js";
 import { createLogger } from "../../src/process/logger.js";
 

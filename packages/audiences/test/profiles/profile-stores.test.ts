@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { ProfileRecord } from "@sluice/event-log";
 import { memoryProfileStore, openSqliteProfileStore } from "@sluice/event-log";
+import { profileStoreContract } from "@sluice/event-log/testing";
 import { expect, test } from "vitest";
-import { profileStoreContract } from "../../../event-log/test/contracts/profile-store.contract.js";
 import { decodeProfile, encodeProfile } from "../../src/profiles/profile.js";
 
 const SEEN = { firstSeenMs: 10, lastSeenMs: 20 };
