@@ -1,24 +1,24 @@
 import { LIMITS, type MessageKind } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { accept, givenId } from "./accept.js";
-import { attemptWith } from "./attempt.js";
-import type { Batch } from "./batch.js";
-import { Batcher } from "./batcher.js";
-import { callTime } from "./call-time.js";
-import { contained } from "./contained.js";
-import { requestLine, warnOfWrongKey } from "./operator-lines.js";
-import type { ResolvedOptions } from "./options.js";
-import { Pauses } from "./pauses.js";
+import { contained } from "./errors/contained.js";
+import { accept, givenId } from "./message/accept.js";
+import type { Batch } from "./message/batch.js";
+import { callTime } from "./message/call-time.js";
+import type { ResolvedOptions } from "./options/options.js";
 import type { Platform } from "./platform.js";
-import { Reporter } from "./reporter.js";
-import type { AnalyticsEvents, FlushResult, Receipt, RefusalReason, Stats } from "./reports.js";
-import { retrying } from "./retrying-sender.js";
-import { type DeadlineCode, DeadlineReached, type FinalOutcome, type SendReport } from "./sender.js";
-import { splittingSender } from "./splitting-sender.js";
-import type { Kept, Spool, SpooledBatch } from "./spool.js";
-import { spoolingSender } from "./spooling-sender.js";
-import { stubTransport } from "./stub-transport.js";
-import type { Transport } from "./transport.js";
+import { Batcher } from "./queue/batcher.js";
+import { requestLine, warnOfWrongKey } from "./reporting/operator-lines.js";
+import { Reporter } from "./reporting/reporter.js";
+import type { AnalyticsEvents, FlushResult, Receipt, RefusalReason, Stats } from "./reporting/reports.js";
+import { attemptWith } from "./sending/http-sender.js";
+import { Pauses } from "./sending/pauses.js";
+import { retrying } from "./sending/retrying-sender.js";
+import { type DeadlineCode, DeadlineReached, type FinalOutcome, type SendReport } from "./sending/sender.js";
+import { splittingSender } from "./sending/splitting-sender.js";
+import type { Kept, Spool, SpooledBatch } from "./sending/spool.js";
+import { spoolingSender } from "./sending/spooling-sender.js";
+import { stubTransport } from "./transport/stub-transport.js";
+import type { Transport } from "./transport/transport.js";
 
 /** What a runtime's client is built on. None of its calls throws or rejects. */
 export interface Engine {

@@ -1,18 +1,10 @@
 export { backgroundClock, type Clock } from "@sluice/resilience";
-export type { Batch, HeldMessage } from "./batch.js";
-export { ConfigError } from "./config-error.js";
-export { contained } from "./contained.js";
 export { createEngine, type Engine } from "./engine.js";
-export { type Fetch, fetchTransport } from "./fetch-transport.js";
-export type { Instrument, InstrumentedEnd, InstrumentedRequest } from "./instrument.js";
-export {
-  type AnalyticsOptions,
-  DEFAULTS,
-  flag,
-  integer,
-  type ResolvedOptions,
-  resolveOptions,
-} from "./options.js";
+export { ConfigError } from "./errors/config-error.js";
+export { contained } from "./errors/contained.js";
+export { reasonOf } from "./errors/reason-of.js";
+export type { Batch, HeldMessage } from "./message/batch.js";
+export { fromSnakeCase } from "./message/snake-case.js";
 export type {
   AliasCall,
   CallFields,
@@ -24,10 +16,18 @@ export type {
   TrackCall,
   TrackingPlan,
   View,
-} from "./plan.js";
+} from "./message/tracking-plan.js";
+export { viewArguments } from "./message/view-arguments.js";
+export {
+  type AnalyticsOptions,
+  DEFAULTS,
+  flag,
+  integer,
+  type ResolvedOptions,
+  resolveOptions,
+} from "./options/options.js";
+export { goDefaults, rubyDefaults } from "./options/presets.js";
 export type { Platform } from "./platform.js";
-export { goDefaults, rubyDefaults } from "./presets.js";
-export { reasonOf } from "./reason-of.js";
 export type {
   AnalyticsEvents,
   ErrorDetail,
@@ -39,8 +39,13 @@ export type {
   RefusedMessage,
   RequestReport,
   Stats,
-} from "./reports.js";
-export { fromSnakeCase } from "./snake-case.js";
-export type { Kept, Spool, SpooledBatch } from "./spool.js";
-export { ANSWER_BYTES, type Transport, type TransportOutcome, type TransportRequest } from "./transport.js";
-export { viewArguments } from "./view-arguments.js";
+} from "./reporting/reports.js";
+export type { Instrument, InstrumentedEnd, InstrumentedRequest } from "./sending/instrument.js";
+export type { Kept, Spool, SpooledBatch } from "./sending/spool.js";
+export { type Fetch, fetchTransport } from "./transport/fetch-transport.js";
+export {
+  ANSWER_BYTES,
+  type Transport,
+  type TransportOutcome,
+  type TransportRequest,
+} from "./transport/transport.js";

@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/resilience";
-import type { Transport } from "./transport.js";
+import type { Transport } from "./transport/transport.js";
 
 /** What the engine needs of the runtime that it is a guest in. */
 export interface Platform {

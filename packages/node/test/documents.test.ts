@@ -31,7 +31,7 @@ describe("docs/reference/options.md", () => {
   });
 
   it("has a row for every option", () => {
-    const declared = ["core/src/options.ts", "node/src/options.ts"].flatMap((file) => {
+    const declared = ["core/src/options/options.ts", "node/src/options.ts"].flatMap((file) => {
       const source = readFileSync(`${root}/packages/${file}`, "utf8");
       const [, body = ""] = /export interface \w*AnalyticsOptions[^{]*\{([\s\S]*?)\n\}/.exec(source) ?? [];
       return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, name]) => String(name));

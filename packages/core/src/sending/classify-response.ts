@@ -1,0 +1,76 @@
+import type { RejectedMessage } from "@sluice/protocol";
+import { parseRetryAfter } from "@sluice/resilience";
+import type { TransportOutcome } from "../transport/transport.js";
+
+/** How the sending of one batch ended, or stands. */
+export type SendOutcome =
+  /** Answered 2xx. `rejected` are the messages of the batch that the collector refused. */
+  | { readonly kind: "delivered"; readonly status: number; readonly rejected: readonly RejectedMessage[] }
+  /** May succeed when sent again; `retryAfterMs` is the server's own wish. `status` is -1 where no answer came. */
+  | {
+      readonly kind: "retryable";
+      readonly status: number;
+      readonly reason: string;
+      readonly retryAfterMs?: number | undefined;
+    }
+  /** 413: may succeed in parts. */
+  | { readonly kind: "too_large"; readonly status: number; readonly reason: string }
+  /** Will be answered the same again. */
+  | { readonly kind: "rejected"; readonly status: number; readonly reason: string };
+
+/** 5xx are retried but for these, which say that the request will never be understood or let through. */
+const PERMANENT_5XX: ReadonlySet<number> = new Set([501, 505, 511]);
+/** 410 and 460 come from load balancers that lost a backend or the client's connection, not from the collector. */
+const RETRIED_4XX: ReadonlySet<number> = new Set([408, 410, 429, 460]);
+
+/** No server makes a client wait longer than this for one retry. */
+export const RETRY_AFTER_CAP_MS = 300_000;
+
+/** What an exchange means for the batch that it carried. */
+export function classifyResponse(outcome: TransportOutcome, nowMs: number): SendOutcome {
+  if (outcome.kind === "failed") return { kind: "retryable", status: -1, reason: outcome.reason };
+  const { status, body } = outcome;
+  if (status >= 200 && status < 300) return { kind: "delivered", status, rejected: rejectedIn(body) };
+  const reason = serverText(status, body);
+  if (status === 413) return { kind: "too_large", status, reason };
+  if (RETRIED_4XX.has(status) || (status >= 500 && status < 600 && !PERMANENT_5XX.has(status))) {
+    const askedMs = parseRetryAfter(outcome.retryAfter, nowMs);
+    const retryAfterMs = askedMs === undefined ? undefined : Math.min(askedMs, RETRY_AFTER_CAP_MS);
+    return { kind: "retryable", status, reason, retryAfterMs };
+  }
+  return { kind: "rejected", status, reason };
+}
+
+/** The verdicts in a 2xx answer. Whatever is not the collector's shape is no verdict: a 200 is a 200. */
+function rejectedIn(body: string): readonly RejectedMessage[] {
+  if (!body.includes('"rejected"')) return [];
+  const rejected = (parsed(body) as { rejected?: unknown } | undefined)?.rejected;
+  if (!Array.isArray(rejected)) return [];
+  return rejected.filter(
+    (verdict): verdict is RejectedMessage =>
+      typeof verdict === "object" && verdict !== null && Number.isInteger(verdict.index),
+  );
+}
+
+const LONGEST_TEXT = 500;
+
+/** The server's own words, on one line: `code: message` of an error body, else the start of what it sent. */
+function serverText(status: number, body: string): string {
+  const error = parsed(body) as { code?: unknown; message?: unknown } | undefined;
+  const words = [error?.code, error?.message].filter((word) => typeof word === "string" && word !== "");
+  const [code, message] = words;
+  // The collector's sentences begin with their code.
+  const isSaid = typeof message === "string" && message.startsWith(`${String(code)}:`);
+  const text = words.length > 0 ? (isSaid ? message : words.join(": ")) : body;
+  const line = text.replace(/\s+/g, " ").trim().slice(0, LONGEST_TEXT);
+  return line === "" ? `HTTP ${status}` : line;
+}
+
+function parsed(body: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,104 @@
+import { describe, expectTypeOf, it } from "vitest";
+import type {
+  AliasCall,
+  GroupCall,
+  IdentifyCall,
+  PageCall,
+  ScreenCall,
+  TrackCall,
+  View,
+} from "../../src/index.js";
+
+interface Plan {
+  identify: { email: string; plan?: "free" | "pro" };
+  track: { "Order Completed": { total: number }; "Signed Out": { reason?: string } };
+  page: { Home: { referrer?: string }; Docs: { section: string } };
+  screen: { Start: { tab: number } };
+  group: { name: string };
+}
+// biome-ignore lint/complexity/noBannedTypes: no plan is what is meant.
+type None = {};
+
+/** Compiled by `tsc`: each `@ts-expect-error` fails the build when the line below it is no error. */
+describe("without a plan", () => {
+  it("every name and shape is allowed, and the required fields are required", () => {
+    expectTypeOf({ userId: "u", event: "any", properties: { a: 1 } }).toExtend<TrackCall<None>>();
+    expectTypeOf({ anonymousId: 5, event: "any" }).toExtend<TrackCall<None>>();
+    expectTypeOf({ userId: "u" }).not.toExtend<TrackCall<None>>();
+    expectTypeOf({ event: "any" }).not.toExtend<TrackCall<None>>();
+    expectTypeOf({ userId: "u", event: 5 }).not.toExtend<TrackCall<None>>();
+    expectTypeOf({ userId: "u", traits: { a: new Date() } }).toExtend<IdentifyCall<None>>();
+    expectTypeOf({ userId: "u" }).toExtend<PageCall<None>>();
+    expectTypeOf({ userId: "u", category: "c" }).not.toExtend<PageCall<None>>();
+    expectTypeOf({ userId: "u", category: "c", name: "n" }).toExtend<ScreenCall<None>>();
+    expectTypeOf({ userId: "u" }).not.toExtend<GroupCall<None>>();
+    expectTypeOf({ userId: "u" }).not.toExtend<AliasCall>();
+    expectTypeOf({ userId: "u", previousId: "p" }).toExtend<AliasCall>();
+  });
+});
+
+it("a plan of any is no plan", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: what a JavaScript file with JSDoc types gets.
+  expectTypeOf({ userId: "u", event: "any", properties: { a: 1 } }).toExtend<TrackCall<any>>();
+});
+
+describe("with a plan", () => {
+  it("an event's name decides its properties", () => {
+    expectTypeOf({ userId: "u", event: "Order Completed" as const, properties: { total: 5 } }).toExtend<
+      TrackCall<Plan>
+    >();
+    expectTypeOf({ userId: "u", event: "Order Completed" as const }).not.toExtend<TrackCall<Plan>>();
+    expectTypeOf({ userId: "u", event: "Order Completed" as const, properties: { total: "5" } }).not.toExtend<
+      TrackCall<Plan>
+    >();
+    expectTypeOf({ userId: "u", event: "Order Complete" as const, properties: { total: 5 } }).not.toExtend<
+      TrackCall<Plan>
+    >();
+    expectTypeOf({ userId: "u", event: "Signed Out" as const }).toExtend<TrackCall<Plan>>();
+  });
+
+  it("types the other calls too", () => {
+    expectTypeOf({ userId: "u", traits: { email: "a@b.c" } }).toExtend<IdentifyCall<Plan>>();
+    expectTypeOf({ userId: "u", traits: { email: 5 } }).not.toExtend<IdentifyCall<Plan>>();
+    expectTypeOf({ userId: "u", groupId: "g", traits: { name: 5 } }).not.toExtend<GroupCall<Plan>>();
+    expectTypeOf({ userId: "u", name: "Docs" as const, properties: { section: "a" } }).toExtend<
+      PageCall<Plan>
+    >();
+    expectTypeOf({ userId: "u", name: "Docs" as const }).not.toExtend<PageCall<Plan>>();
+    expectTypeOf({ userId: "u", name: "Start" as const, properties: { tab: "1" } }).not.toExtend<
+      ScreenCall<Plan>
+    >();
+  });
+
+  it("a field that is misspelt is an error, with a plan and without", () => {
+    const calls = (planned: (call: TrackCall<Plan>) => void, free: (call: TrackCall<None>) => void) => {
+      planned({ userId: "u", event: "Order Completed", properties: { total: 1 }, context: { ip: "0" } });
+      // @ts-expect-error There is no such field.
+      planned({ userId: "u", event: "Signed Out", propertis: {} });
+      // @ts-expect-error There is no such field.
+      free({ userId: "u", event: "E", propertis: {} });
+      // @ts-expect-error A date is no object of properties.
+      free({ userId: "u", event: "E", properties: "today" });
+      // @ts-expect-error The plan's properties, and no others.
+      planned({ userId: "u", event: "Order Completed", properties: { total: 1, tax: 2 } });
+    };
+    expectTypeOf(calls).toBeFunction();
+  });
+
+  it("types the short forms", () => {
+    const calls = (page: View<Plan, "page", void>, screen: View<None, "screen", void>) => {
+      page("Home", { userId: "u" });
+      page("Guides", "Docs", { userId: "u", properties: { section: "a" } });
+      screen("Anything", { anonymousId: "a", properties: { x: 1 } });
+      // @ts-expect-error Nobody is named.
+      page("Home", {});
+      // @ts-expect-error No such page in the plan.
+      page("Nowhere", { userId: "u" });
+      // @ts-expect-error This page needs its section.
+      page("Docs", { userId: "u" });
+      // @ts-expect-error A category and a name are texts.
+      screen("a", 5, { userId: "u" });
+    };
+    expectTypeOf(calls).toBeFunction();
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import {
+  type AnalyticsOptions,
+  ConfigError,
+  DEFAULTS,
+  goDefaults,
+  resolveOptions,
+  rubyDefaults,
+} from "../../src/index.js";
+
+function resolved(options: object, environment: Record<string, string> = {}) {
+  return resolveOptions({ writeKey: "k", ...options } as AnalyticsOptions, environment);
+}
+
+describe("options", () => {
+  it("has the documented defaults", () => {
+    expect(resolved({})).toMatchObject({
+      batchUrl: "http://127.0.0.1:8787/v1/batch",
+      flushPolicy: { kind: "batched", flushAt: 20, flushAfterMs: 5_000 },
+      batchMessages: 100,
+      maxQueueMessages: 10_000,
+      maxQueueBytes: 33_554_432,
+      maxInFlight: 1,
+      requestTimeoutMs: 10_000,
+      maxRetries: 10,
+      maxTotalRetryMs: 43_200_000,
+      gzip: false,
+      stub: false,
+    });
+  });
+
+  it("takes `size` for `flushAt` and `endpoint` for `host`", () => {
+    expect(resolved({ size: 7 }).flushPolicy.flushAt).toBe(7);
+    expect(resolved({ endpoint: "https://a.example" }).batchUrl).toBe("https://a.example/v1/batch");
+  });
+
+  it("makes single requests of flushAt 1, and of no other number", () => {
+    expect(resolved({ flushAt: 1 }).batchMessages).toBe(1);
+    expect(resolved({ flushAt: 2 }).batchMessages).toBe(100);
+  });
+
+  it("flushes a full queue where flushAt is above its size", () => {
+    expect(resolved({ flushAt: 500, maxQueueSize: 50 }).flushPolicy.flushAt).toBe(50);
+  });
+
+  it("has presets whose values are the libraries' own", () => {
+    expect(resolved(goDefaults).flushPolicy).toEqual({ kind: "batched", flushAt: 20, flushAfterMs: 5_000 });
+    expect(goDefaults.flushAt).toBe(DEFAULTS.flushAt);
+    expect(resolved(rubyDefaults)).toMatchObject({
+      flushPolicy: { kind: "eager" },
+      batchMessages: 100,
+      maxQueueMessages: 10_000,
+    });
+  });
+
+  it("keeps a snapshot of context and integrations", () => {
+    const context = { app: "a" };
+    const options = resolved({ context });
+    context.app = "b";
+    expect(options.context).toEqual({ app: "a" });
+  });
+
+  it.each<[name: string, options: object, option: string]>([
+    ["no key", { writeKey: undefined }, "writeKey"],
+    ["an empty key", { writeKey: " " }, "writeKey"],
+    ["a key that is no text", { writeKey: 5 }, "writeKey"],
+    ["flushAt 0", { flushAt: 0 }, "flushAt"],
+    ["flushAt as text", { flushAt: "20" }, "flushAt"],
+    ["size 1.5", { size: 1.5 }, "size"],
+    ["flushAt and size", { flushAt: 20, size: 20 }, "size"],
+    ["flushAfter below 0", { flushAfter: -1 }, "flushAfter"],
+    ["flushAfter NaN", { flushAfter: Number.NaN }, "flushAfter"],
+    ["an unknown policy", { flushPolicy: "lazy" }, "flushPolicy"],
+    ["batchSize 0", { batchSize: 0 }, "batchSize"],
+    ["batchSize over the API's limit", { batchSize: 2_501 }, "batchSize"],
+    ["maxQueueSize 0", { maxQueueSize: 0 }, "maxQueueSize"],
+    ["maxQueueBytes below one message", { maxQueueBytes: 32_767 }, "maxQueueBytes"],
+    ["maxInFlight 9", { maxInFlight: 9 }, "maxInFlight"],
+    ["a timeout of 0", { requestTimeoutMs: 0 }, "requestTimeoutMs"],
+    ["maxRetries -1", { maxRetries: -1 }, "maxRetries"],
+    ["maxTotalRetryMs Infinity", { maxTotalRetryMs: Number.POSITIVE_INFINITY }, "maxTotalRetryMs"],
+    ["gzip as text", { gzip: "yes" }, "gzip"],
+    ["stub as a number", { stub: 1 }, "stub"],
+    ["onError as text", { onError: "log" }, "onError"],
+    ["context as a list", { context: [] }, "context"],
+    ["integrations as text", { integrations: "All" }, "integrations"],
+    ["a transport without send", { transport: {} }, "transport"],
+    ["an instrument that is none", { instrument: 1 }, "instrument"],
+    ["host and endpoint", { host: "https://a.example", endpoint: "https://a.example" }, "endpoint"],
+    ["a host that is no URL", { host: "localhost:8787" }, "host"],
+    ["a host of another scheme", { host: "ftp://a.example" }, "host"],
+    ["a host with a query", { host: "https://a.example/?x=1" }, "host"],
+    ["an empty host", { host: "" }, "host"],
+    ["dublin without a URL", { host: "dublin" }, "host"],
+    ["an unknown region", { regions: { paris: "https://a.example" } }, "regions"],
+    ["a region's bad URL", { regions: { oregon: "nowhere" } }, "regions.oregon"],
+  ])("refuses %s, naming the option", (_name, options, option) => {
+    let thrown: unknown;
+    try {
+      resolved(options);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(ConfigError);
+    expect(thrown).toMatchObject({ name: "ConfigError", option });
+    expect(String(thrown)).toContain(`\`${option}\``);
+  });
+
+  it("does not show the password of a URL", () => {
+    expect(() => resolved({ host: "https://user:secret@a.example" })).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining("secret") }),
+    );
+  });
+
+  it("refuses options that are no object", () => {
+    expect(() => resolveOptions(undefined as unknown as AnalyticsOptions)).toThrow(ConfigError);
+  });
+});
+
+describe("host", () => {
+  it.each<[host: string | undefined, url: string]>([
+    [undefined, "http://127.0.0.1:8787/v1/batch"],
+    ["oregon", "http://127.0.0.1:8787/v1/batch"],
+    ["https://c.example", "https://c.example/v1/batch"],
+    ["https://c.example/", "https://c.example/v1/batch"],
+    ["https://c.example/v1", "https://c.example/v1/batch"],
+    ["https://c.example/v1/", "https://c.example/v1/batch"],
+    ["https://c.example:444/ingest", "https://c.example:444/ingest/v1/batch"],
+    ["https://c.example/ingest/v1/", "https://c.example/ingest/v1/batch"],
+    ["https://c.example/av1", "https://c.example/av1/v1/batch"],
+    ["http://[::1]:8787", "http://[::1]:8787/v1/batch"],
+  ])("%s is %s", (host, url) => {
+    expect(resolved({ host }).batchUrl).toBe(url);
+  });
+
+  it("takes a region's URL from the option before the environment", () => {
+    const environment = {
+      SLUICE_DUBLIN_URL: "https://env.example/v1/",
+      SLUICE_OREGON_URL: "https://us.example",
+    };
+    expect(resolved({ host: "dublin" }, environment).batchUrl).toBe("https://env.example/v1/batch");
+    expect(resolved({}, environment).batchUrl).toBe("https://us.example/v1/batch");
+    const regions = { dublin: "https://option.example" };
+    expect(resolved({ host: "dublin", regions }, environment).batchUrl).toBe(
+      "https://option.example/v1/batch",
+    );
+  });
+});
