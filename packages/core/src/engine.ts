@@ -1,33 +1,34 @@
 import { LIMITS, type MessageKind } from "@sluice/protocol";
-import type { Clock } from "@sluice/resilience";
-import { contained } from "./errors/contained.js";
-import { accept, givenId } from "./message/accept.js";
+import { accept, givenId, type RefusalReason } from "./message/accept.js";
 import type { Batch } from "./message/batch.js";
 import { callTime } from "./message/call-time.js";
-import type { ResolvedOptions } from "./options/options.js";
+import type { MessageDefaults } from "./message/normalize.js";
+import type { ResolvedOptions } from "./options/resolve-options.js";
 import type { Platform } from "./platform.js";
 import { Batcher } from "./queue/batcher.js";
 import { requestLine, warnOfWrongKey } from "./reporting/operator-lines.js";
 import { Reporter } from "./reporting/reporter.js";
-import type { AnalyticsEvents, FlushResult, Receipt, RefusalReason, Stats } from "./reporting/reports.js";
-import { attemptWith } from "./sending/http-sender.js";
+import type { AnalyticsEvents, FlushResult, Receipt, Stats } from "./reporting/reports.js";
+import { type DeadlineCode, DeadlineReached } from "./sending/deadline.js";
+import { httpSender } from "./sending/http-sender.js";
+import type { FinalOutcome } from "./sending/outcome.js";
 import { Pauses } from "./sending/pauses.js";
-import { retrying } from "./sending/retrying-sender.js";
-import { type DeadlineCode, DeadlineReached, type FinalOutcome, type SendReport } from "./sending/sender.js";
+import { retryingSender } from "./sending/retrying-sender.js";
 import { splittingSender } from "./sending/splitting-sender.js";
-import type { Kept, Spool, SpooledBatch } from "./sending/spool.js";
-import { spoolingSender } from "./sending/spooling-sender.js";
+import type { Kept, Spool } from "./sending/spool.js";
+import { SpoolingSender } from "./sending/spooling-sender.js";
+import { closeTransport } from "./transport/close-transport.js";
 import { stubTransport } from "./transport/stub-transport.js";
 import type { Transport } from "./transport/transport.js";
 
-/** What a runtime's client is built on. None of its calls throws or rejects. */
+/** The engine of a runtime's client. None of its calls throws or rejects. */
 export interface Engine {
-  /** Takes a message, whatever `input` is. */
+  /** Queues a message. `input` may be anything. */
   take(kind: MessageKind, input: unknown): Receipt;
   flush(): Promise<FlushResult>;
-  /** The same promise for every call; the first call's deadline holds. */
+  /** Returns the same promise for every call. The deadline of the first call is used. */
   close(timeoutMs: number): Promise<FlushResult>;
-  /** Flushes what is held; after `timeoutMs` the rest is given up. The client stays open. */
+  /** Flushes everything that is held, and gives up what is left after `timeoutMs`. The client stays open. */
   flushWithin(timeoutMs: number): Promise<FlushResult>;
   stats(): Stats;
   on<Name extends keyof AnalyticsEvents>(
@@ -37,22 +38,57 @@ export interface Engine {
   /** Messages held, in flight included. */
   readonly held: number;
   /**
-   * The process is gone once this returns: what is held goes to `keep`, oldest first; what is not kept is told as lost, and
-   * later calls are refused.
+   * Call it when the process ends as soon as it returns. Passes everything that is held to `keep`, oldest first, reports what is not kept
+   * as lost, and refuses later calls.
    */
   endNow(keep?: (batch: Batch) => Kept): void;
 }
 
-/** Builds the pipeline and connects its stages. */
+/** Builds the pipeline and connects its parts. */
 export function createEngine(options: ResolvedOptions, platform: Platform, spool?: Spool): Engine {
   const { clock } = platform;
   const transport = options.stub
     ? stubTransport
     : (options.transport ?? platform.defaultTransport(options.maxInFlight));
-  const pauses = new Pauses(clock);
   const reporter = new Reporter(options.onError, platform.defer);
+  const pauses = new Pauses(clock);
+  const direct = directSender(options, platform, transport, reporter, pauses);
+  const spooling =
+    spool &&
+    new SpoolingSender(direct, {
+      spool,
+      clock,
+      onSent: (report) => reporter.outcome(report),
+      onDamaged: (kept) => reporter.damaged(kept),
+    });
+  const batcher = new Batcher({
+    policy: options.flushPolicy,
+    batch: { messages: options.batchMessages, bytes: LIMITS.batchBytes },
+    maxMessages: options.maxQueueMessages,
+    maxBytes: options.maxQueueBytes,
+    maxInFlight: options.maxInFlight,
+    sender: spooling ?? direct,
+    clock,
+    defer: platform.defer,
+    onOutcome: (report) => reporter.outcome(report),
+    countsSpooled: spool !== undefined,
+  });
+  const defaults = { context: options.context, integrations: options.integrations };
+  spooling?.start();
+  return new PipelineEngine({ platform, defaults, reporter, batcher, pauses, transport, spool, spooling });
+}
+
+/** Sends without a spool: splitting ▷ retrying ▷ HTTP. */
+function directSender(
+  options: ResolvedOptions,
+  platform: Platform,
+  transport: Transport,
+  reporter: Reporter,
+  pauses: Pauses,
+): ReturnType<typeof splittingSender> {
+  const { clock } = platform;
   const warnOnce = warnOfWrongKey(platform.warn);
-  const attempt = attemptWith({
+  const http = httpSender({
     url: options.batchUrl,
     writeKey: options.writeKey,
     userAgent: platform.userAgent,
@@ -68,120 +104,147 @@ export function createEngine(options: ResolvedOptions, platform: Platform, spool
     },
   });
   const policy = { maxRetries: options.maxRetries, maxTotalMs: options.maxTotalRetryMs };
-  const onSettled = (report: SendReport): void => reporter.settled(report);
-  const direct = splittingSender(retrying(attempt, policy, pauses, clock));
-  const onDamaged = (kept: SpooledBatch): void => reporter.damaged(kept);
-  const spooling = spool && spoolingSender({ inner: direct, spool, clock, onSettled, onDamaged });
-  const batcher = new Batcher({
-    policy: options.flushPolicy,
-    batch: { messages: options.batchMessages, bytes: LIMITS.batchBytes },
-    maxMessages: options.maxQueueMessages,
-    maxBytes: options.maxQueueBytes,
-    maxInFlight: options.maxInFlight,
-    sender: spooling ?? direct,
-    clock,
-    defer: platform.defer,
-    onSettled,
-    countsSpooled: spool !== undefined,
-  });
-  const defaults = { context: options.context, integrations: options.integrations };
-  const now = callTime(clock);
-  let closing: Promise<FlushResult> | undefined;
-  let hasEnded = false;
+  return splittingSender(retryingSender(http, { policy, pauses, clock }));
+}
 
-  const refuse = (reason: RefusalReason, text: string, messageId: string, json?: string): Receipt => {
+interface EngineParts {
+  readonly platform: Platform;
+  readonly defaults: MessageDefaults;
+  readonly reporter: Reporter;
+  readonly batcher: Batcher;
+  readonly pauses: Pauses;
+  readonly transport: Transport;
+  readonly spool: Spool | undefined;
+  readonly spooling: SpoolingSender | undefined;
+}
+
+/**
+ * Open: calls are accepted. Left by `close()`, to closing, or by `endNow()`, to ended.
+ * Closing: every call is refused, and held messages are sent until the deadline. Never left, except by `endNow()`: `result` is also the
+ *   answer of every later `close()`.
+ * Ended: the process ends as soon as `endNow()` returns. Every call is refused and nothing is held any more.
+ */
+type State =
+  | { readonly kind: "open" }
+  | { readonly kind: "closing"; readonly result: Promise<FlushResult> }
+  | { readonly kind: "ended"; readonly result?: Promise<FlushResult> };
+
+/** Its methods can be passed on without their object. */
+class PipelineEngine implements Engine {
+  readonly #parts: EngineParts;
+  /** The time of a call, ISO 8601. */
+  readonly #callTime: () => string;
+  #state: State = { kind: "open" };
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    this.#callTime = callTime(parts.platform.clock);
+  }
+
+  get held(): number {
+    return this.#parts.batcher.held;
+  }
+
+  readonly take = (kind: MessageKind, input: unknown): Receipt => {
+    const { platform, defaults, batcher } = this.#parts;
+    if (this.#state.kind !== "open")
+      return this.#refuse("closed", "The client is closed", givenId(input) ?? platform.newMessageId());
+    if (batcher.isFull) {
+      batcher.makeRoom();
+      return this.#refuse("queue_full", "The queue is full", givenId(input) ?? platform.newMessageId());
+    }
+    const stamp = { messageId: platform.newMessageId(), calledAt: this.#callTime() };
+    const message = accept(kind, input, stamp, defaults);
+    const { messageId } = message;
+    if (message.kind === "refused")
+      return this.#refuse(message.reason, message.text, messageId, message.json);
+    if (!batcher.offer(messageId, message.json, message.bytes))
+      return this.#refuse("queue_full", "The queue is full", messageId, message.json);
+    platform.debug?.(`${kind} ${messageId} queued, ${batcher.held} held`);
+    return { accepted: true, messageId };
+  };
+
+  readonly flush = (): Promise<FlushResult> => {
+    const { batcher } = this.#parts;
+    const flushed = batcher.flush();
+    return batcher.held > 0 ? this.#holdProcess(flushed) : flushed;
+  };
+
+  readonly flushWithin = (timeoutMs: number): Promise<FlushResult> =>
+    this.#flushUntil(timeoutMs, "exit_deadline");
+
+  readonly close = (timeoutMs: number): Promise<FlushResult> => {
+    if (this.#state.kind !== "open" && this.#state.result) return this.#state.result;
+    const result = this.#closeWithin(timeoutMs);
+    this.#setState({ kind: this.#state.kind === "open" ? "closing" : "ended", result });
+    return result;
+  };
+
+  readonly stats = (): Stats => {
+    const { reporter, batcher, spool } = this.#parts;
+    return {
+      ...reporter.counts,
+      queued: this.#state.kind === "ended" ? 0 : batcher.held,
+      ...(spool && { spooled: spool.messages }),
+    };
+  };
+
+  readonly on: Engine["on"] = (name, listener) => this.#parts.reporter.on(name, listener);
+
+  readonly endNow = (keep?: (batch: Batch) => Kept): void => {
+    const { batcher, reporter } = this.#parts;
+    if (this.#state.kind === "ended") return;
+    this.#setState({ ...this.#state, kind: "ended" });
+    for (const batch of batcher.snapshot()) {
+      const kept = keep?.(batch);
+      if (kept === "kept") continue;
+      const outcome: FinalOutcome = kept
+        ? { kind: "spool_failed", reason: kept.reason }
+        : { kind: "abandoned", deadline: "exit_deadline" };
+      reporter.outcome({ batch, outcome });
+    }
+  };
+
+  #setState(state: State): void {
+    this.#state = state;
+  }
+
+  #refuse(reason: RefusalReason, text: string, messageId: string, json?: string): Receipt {
+    const { platform, reporter } = this.#parts;
     platform.debug?.(`refused ${messageId}: ${reason}`);
     reporter.refusal(reason, text, { messageId, json });
     return { accepted: false, messageId, reason };
-  };
+  }
 
-  const holding = async <T>(work: Promise<T>): Promise<T> => {
-    const release = platform.hold();
+  /** Flushes, and ends backoffs early so that failed batches get another attempt before the deadline. */
+  #flushUntil(timeoutMs: number, deadline: DeadlineCode): Promise<FlushResult> {
+    const { platform, batcher, pauses } = this.#parts;
+    const cancel = platform.clock.after(timeoutMs, () => batcher.abandonAll(deadline));
+    const flushed = batcher.flush();
+    pauses.cutShort();
+    return this.#holdProcess(flushed.finally(cancel));
+  }
+
+  async #closeWithin(timeoutMs: number): Promise<FlushResult> {
+    const { platform, transport, spooling } = this.#parts;
+    const deadline = new AbortController();
+    const cancel = platform.clock.after(timeoutMs, () =>
+      deadline.abort(new DeadlineReached("close_deadline")),
+    );
+    const result = await this.#flushUntil(timeoutMs, "close_deadline");
+    if (spooling) await this.#holdProcess(spooling.finish(deadline.signal));
+    cancel();
+    await closeTransport(transport, platform.clock);
+    return result;
+  }
+
+  /** Keeps the process alive until `work` has ended. */
+  async #holdProcess<Result>(work: Promise<Result>): Promise<Result> {
+    const release = this.#parts.platform.hold();
     try {
       return await work;
     } finally {
       release();
     }
-  };
-
-  const flushWithin = (timeoutMs: number, deadline: DeadlineCode): Promise<FlushResult> => {
-    const cancel = clock.after(timeoutMs, () => batcher.abandonAll(deadline));
-    const flushed = batcher.flush();
-    pauses.cutShort();
-    return holding(flushed.finally(cancel));
-  };
-
-  const closeWithin = async (timeoutMs: number): Promise<FlushResult> => {
-    const deadline = new AbortController();
-    const cancel = clock.after(timeoutMs, () => deadline.abort(new DeadlineReached("close_deadline")));
-    const result = await flushWithin(timeoutMs, "close_deadline");
-    if (spooling) await holding(spooling.finish(deadline.signal));
-    cancel();
-    await released(transport, clock);
-    return result;
-  };
-
-  spooling?.start();
-  return {
-    take(kind, input) {
-      if (closing || hasEnded)
-        return refuse("closed", "The client is closed", givenId(input) ?? platform.newMessageId());
-      if (batcher.isFull) {
-        batcher.makeRoom();
-        return refuse("queue_full", "The queue is full", givenId(input) ?? platform.newMessageId());
-      }
-      const message = accept(kind, input, { messageId: platform.newMessageId(), calledAt: now() }, defaults);
-      const { messageId } = message;
-      if (message.kind === "refused") return refuse(message.reason, message.text, messageId, message.json);
-      if (!batcher.offer(messageId, message.json, message.bytes)) {
-        return refuse("queue_full", "The queue is full", messageId, message.json);
-      }
-      platform.debug?.(`${kind} ${messageId} queued, ${batcher.held} held`);
-      return { accepted: true, messageId };
-    },
-    flush: () => {
-      const flushed = batcher.flush();
-      return batcher.held > 0 ? holding(flushed) : flushed;
-    },
-    flushWithin: (timeoutMs) => flushWithin(timeoutMs, "exit_deadline"),
-    close: (timeoutMs) => {
-      closing ??= closeWithin(timeoutMs);
-      return closing;
-    },
-    stats: () => ({
-      ...reporter.counts,
-      queued: hasEnded ? 0 : batcher.held,
-      ...(spool && { spooled: spool.messages }),
-    }),
-    on: (name, listener) => reporter.on(name, listener),
-    get held() {
-      return batcher.held;
-    },
-    endNow: (keep) => {
-      if (hasEnded) return;
-      hasEnded = true;
-      for (const batch of batcher.snapshot()) {
-        const kept = keep?.(batch);
-        if (kept === "kept") continue;
-        const outcome: FinalOutcome = kept
-          ? { kind: "spool_failed", reason: kept.reason }
-          : { kind: "abandoned", deadline: "exit_deadline" };
-        onSettled({ batch, outcome });
-      }
-    },
-  };
-}
-
-/** A transport of the caller's own making may take as long as it likes to close: `close()` does not. */
-const RELEASE_MS = 1_000;
-
-async function released(transport: Transport, clock: Clock): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const cancel = clock.after(RELEASE_MS, resolve);
-    const done = (): void => {
-      cancel();
-      resolve();
-    };
-    Promise.resolve(contained(() => transport.close?.())).then(done, done);
-  });
+  }
 }

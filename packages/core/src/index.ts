@@ -3,7 +3,8 @@ export { createEngine, type Engine } from "./engine.js";
 export { ConfigError } from "./errors/config-error.js";
 export { contained } from "./errors/contained.js";
 export { reasonOf } from "./errors/reason-of.js";
-export type { Batch, HeldMessage } from "./message/batch.js";
+export type { RefusalReason } from "./message/accept.js";
+export type { Batch, HeldMessage, LostMessage } from "./message/batch.js";
 export { fromSnakeCase } from "./message/snake-case.js";
 export type {
   AliasCall,
@@ -18,28 +19,21 @@ export type {
   View,
 } from "./message/tracking-plan.js";
 export { viewArguments } from "./message/view-arguments.js";
-export {
-  type AnalyticsOptions,
-  DEFAULTS,
-  flag,
-  integer,
-  type ResolvedOptions,
-  resolveOptions,
-} from "./options/options.js";
+export { type AnalyticsOptions, DEFAULTS } from "./options/options.js";
 export { goDefaults, rubyDefaults } from "./options/presets.js";
+export { flag, integer } from "./options/read-option.js";
+export { type ResolvedOptions, resolveOptions } from "./options/resolve-options.js";
 export type { Platform } from "./platform.js";
 export type {
   AnalyticsEvents,
   ErrorDetail,
   FlushResult,
-  LostMessage,
   OnError,
   Receipt,
-  RefusalReason,
   RefusedMessage,
-  RequestReport,
   Stats,
 } from "./reporting/reports.js";
+export type { RequestReport } from "./sending/http-sender.js";
 export type { Instrument, InstrumentedEnd, InstrumentedRequest } from "./sending/instrument.js";
 export type { Kept, Spool, SpooledBatch } from "./sending/spool.js";
 export { type Fetch, fetchTransport } from "./transport/fetch-transport.js";

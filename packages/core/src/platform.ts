@@ -1,21 +1,21 @@
 import type { Clock } from "@sluice/resilience";
 import type { Transport } from "./transport/transport.js";
 
-/** What the engine needs of the runtime that it is a guest in. */
+/** What the engine needs from the runtime. Implement it to build a client for another runtime. */
 export interface Platform {
   readonly clock: Clock;
-  /** Runs `task` in a later turn of the event loop, before which the process does not end. */
+  /** Runs `task` in a later turn of the event loop. The process must not end before. */
   defer(task: () => void): void;
-  /** Keeps the process running until the answer is called. */
+  /** Keeps the process alive until the returned function is called. */
   hold(): () => void;
   newMessageId(): string;
-  /** Compresses with gzip, away from the main thread where the runtime can. */
+  /** Compresses with gzip, off the main thread if the runtime can. */
   gzip(text: string): Promise<Uint8Array>;
-  /** The transport for a client that names none. */
+  /** Makes the transport of a client that sets none. */
   defaultTransport(maxInFlight: number): Transport;
-  /** One line for the operator. Used for a refused write key alone. */
+  /** Prints one line for the operator. Used only for a refused write key. */
   warn(line: string): void;
-  /** One line for whoever debugs; absent when nobody does. */
+  /** Prints one line for debugging. Absent if debugging is off. */
   debug?: ((line: string) => void) | undefined;
   /** Sent as `User-Agent`. */
   readonly userAgent: string;

@@ -1,9 +1,9 @@
-/** An option that cannot be used. Thrown by the constructor alone: no other call of the SDK throws. */
+/** An option has an invalid value. Only the constructor throws: no other call of the SDK does. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   /** The option's name, as the caller wrote it. */
   readonly option: string;
-  /** The rule that its value breaks. */
+  /** The rule that the value breaks. */
   readonly rule: string;
   /** The value that was given. */
   readonly value: unknown;

@@ -1,4 +1,4 @@
-/** Calls the host's code: what it throws, now or by a rejected promise, ends here. */
+/** Calls the application's code and swallows what it throws or rejects with. Returns undefined if it throws. */
 export function contained<Args extends readonly unknown[]>(
   call: ((...args: Args) => unknown) | undefined,
   ...args: Args

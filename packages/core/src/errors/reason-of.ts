@@ -1,4 +1,4 @@
-/** One line that says what went wrong, with the cause that `fetch` hides behind "fetch failed". */
+/** Describes an error on one line, with the cause that `fetch` hides behind "fetch failed". */
 export function reasonOf(error: unknown): string {
   try {
     if (!(error instanceof Error)) return String(error);
@@ -8,7 +8,7 @@ export function reasonOf(error: unknown): string {
     const named = code === undefined || text.includes(code) ? text : `${code}: ${text}`;
     return cause instanceof Error ? `${named}: ${reasonOf(cause)}` : named;
   } catch {
-    // A thrown value may itself throw when it is asked for its text.
+    // A thrown value may itself throw when it is converted to a string.
     return "an unprintable error";
   }
 }

@@ -1,9 +1,18 @@
-import { issue, LIMITS, type MessageKind, validate } from "@sluice/protocol";
-import type { RefusalReason } from "../reporting/reports.js";
+import { type IssueCode, issue, LIMITS, type MessageKind, validate } from "@sluice/protocol";
 import { type MessageDefaults, normalize, type Stamp } from "./normalize.js";
 import { serialize } from "./serialize.js";
 
-/** A call's message, ready to be queued, or why it cannot be. */
+/** Why a call's message was not accepted: a code of the validator or one of the SDK's own. */
+export type RefusalReason =
+  | IssueCode
+  /** The message has a cycle, or a getter or `toJSON` that throws. */
+  | "not_serializable"
+  /** The queue holds `maxQueueSize` messages or `maxQueueBytes` bytes. */
+  | "queue_full"
+  /** `close()` was called. */
+  | "closed";
+
+/** A call's message, ready to be queued, or the reason why it is refused. */
 export type Accepted =
   | { readonly kind: "ready"; readonly messageId: string; readonly json: string; readonly bytes: number }
   | {
@@ -14,7 +23,7 @@ export type Accepted =
       readonly json?: string;
     };
 
-/** Normalizes, checks and serializes what a caller passed. Whatever that is, nothing is thrown. */
+/** Normalizes, checks and serializes a caller's argument. Never throws, whatever the argument is. */
 export function accept(kind: MessageKind, input: unknown, stamp: Stamp, defaults: MessageDefaults): Accepted {
   let { messageId } = stamp;
   try {
@@ -47,7 +56,7 @@ export function accept(kind: MessageKind, input: unknown, stamp: Stamp, defaults
   }
 }
 
-/** The id that a caller gave a message which is refused unread. */
+/** The caller's own message id, for messages that are refused without being read. */
 export function givenId(input: unknown): string | undefined {
   try {
     const id = (input as { messageId?: unknown } | null | undefined)?.messageId;

@@ -1,6 +1,6 @@
-/** A message taken from the host: its JSON, made once at the call. */
+/** A message that the client accepted: its JSON, made once at the call. */
 export interface HeldMessage {
-  /** Its place in the order of all messages that this client took, from 1. */
+  /** Its place in the order of all messages that this client accepted, from 1. */
   readonly sequence: number;
   readonly messageId: string;
   readonly json: string;
@@ -8,18 +8,25 @@ export interface HeldMessage {
   readonly bytes: number;
 }
 
-/** Messages that go out in one request, in the order they were taken, without a gap between their sequences. */
+/** Messages that go out in one request, in the order of their calls, with no gap between their sequences. */
 export type Batch = readonly HeldMessage[];
+
+/** A message that will not arrive. */
+export interface LostMessage {
+  readonly messageId: string;
+  /** The JSON that was, or would have been, sent. Absent if none could be made or the queue was full. */
+  readonly json?: string | undefined;
+}
 
 const OPENING = '{"batch":[';
 const BEFORE_TIME = '],"sentAt":"';
 const CLOSING = '"}';
 const ISO_TIME_CHARACTERS = 24;
 
-/** What a request body holds beside its messages and the commas between them. */
+/** The bytes of a request body, without its messages and the commas between them. */
 export const ENVELOPE_BYTES = OPENING.length + BEFORE_TIME.length + ISO_TIME_CHARACTERS + CLOSING.length;
 
-/** The request body of a batch. `sentAt` is ISO 8601, made anew for each attempt. */
+/** The request body of a batch. `sentAt` is ISO 8601 and differs from one attempt to the next. */
 export function batchBody(batch: Batch, sentAt: string): string {
   let body = OPENING;
   for (let i = 0; i < batch.length; i++) {

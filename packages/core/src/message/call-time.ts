@@ -1,7 +1,10 @@
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 
-/** The clock's time as ISO 8601. The text is made once a millisecond: calls come in bursts, and making it costs more than the call's queueing. */
+/**
+ * Returns a function that gives the clock's time as ISO 8601. The text is made once a millisecond, because calls come in bursts and
+ * making it costs more than queueing the message.
+ */
 export function callTime(clock: Clock): () => string {
   let lastMs = Number.NaN;
   let text = "";

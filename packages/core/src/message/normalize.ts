@@ -1,23 +1,23 @@
 import { coerce, type JsonObject, type MessageKind } from "@sluice/protocol";
 
 export interface MessageDefaults {
-  /** Merged under each message's own, key by key; not deeper. */
+  /** Merged under each message's own `context`, key by key, one level deep. */
   readonly context?: JsonObject | undefined;
   readonly integrations?: JsonObject | undefined;
 }
 
-/** What a message gets that its caller did not give. */
+/** Values for fields that the caller did not set. */
 export interface Stamp {
   readonly messageId: string;
-  /** The moment of the call, ISO 8601. */
+  /** The time of the call, ISO 8601. */
   readonly calledAt: string;
 }
 
 const OBJECT_FIELDS = ["properties", "traits", "context", "integrations"] as const;
 
 /**
- * The message that a call means: a copy of what the caller gave, with its kind, an id, and either the caller's
- * `timestamp` or the moment of the call. Reads each field of `input` once; may throw what a getter throws.
+ * Makes the message of a call: a copy of the caller's object with its kind, an id, and either the caller's `timestamp` or the time of
+ * the call. Reads each field of `input` once. Throws what a getter of `input` throws.
  */
 export function normalize(
   kind: MessageKind,
@@ -30,9 +30,9 @@ export function normalize(
   if (message.messageId === undefined || message.messageId === null || message.messageId === "") {
     message.messageId = stamp.messageId;
   }
-  if (message.timestamp !== undefined) settleTimestamp(message);
+  if (message.timestamp !== undefined) normalizeTimestamp(message);
   if (message.timestamp === undefined) message.originalTimestamp = stamp.calledAt;
-  // What `toJSON` says is what would travel, so it is what must be checked.
+  // The result of `toJSON` would be sent, so it must be what is checked.
   for (const field of OBJECT_FIELDS) {
     const value = message[field] as { toJSON?: unknown } | null | undefined;
     if (typeof value?.toJSON === "function") message[field] = value.toJSON(field);
@@ -41,8 +41,8 @@ export function normalize(
   return coerce(message, defaults);
 }
 
-/** A text stays as it was given. A Date, or a number of milliseconds, becomes ISO 8601; what is neither is dropped. */
-function settleTimestamp(message: JsonObject): void {
+/** Keeps a string as it is, turns a Date or a number of milliseconds into ISO 8601, and drops everything else. */
+function normalizeTimestamp(message: JsonObject): void {
   const { timestamp } = message;
   if (typeof timestamp === "string" && timestamp !== "") return;
   const ms = timestamp instanceof Date ? timestamp.getTime() : timestamp;

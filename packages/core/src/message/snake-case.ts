@@ -1,6 +1,6 @@
 import type { JsonObject } from "@sluice/protocol";
 
-/** The Ruby library's field names and ours. Fields with one word are the same in both. */
+/** The Ruby library's field names and ours. Names of one word are the same in both. */
 const CAMEL: Readonly<Record<string, string>> = {
   user_id: "userId",
   anonymous_id: "anonymousId",
@@ -22,8 +22,8 @@ type Camel<Field> = Field extends "user_id"
           : Field;
 
 /**
- * A call's fields as the Ruby library names them, in ours. Only the message's own fields are renamed: traits, properties
- * and context are data and stay as they are. A field given under both names keeps the camelCase one.
+ * Renames a call's fields from the Ruby library's names to ours. Only the message's own fields are renamed: traits, properties and
+ * context are data and stay as they are. If a field is given under both names, the camelCase one is used.
  *
  * @example
  * analytics.track(fromSnakeCase({ user_id: "u1", event: "Signed Up", message_id: "m1" }));

@@ -1,8 +1,8 @@
 import type { Integrations, JsonObject } from "@sluice/protocol";
 
 /**
- * A tracking plan: the events of an application and what each carries. Give it to `Analytics<Plan>` and every call is
- * checked against it; a kind that the plan does not name stays free.
+ * A tracking plan: the events of an application and their properties. With `Analytics<Plan>` TypeScript checks every call against
+ * it. Kinds that the plan does not name stay unchecked.
  *
  * @example
  * interface Plan {
@@ -27,27 +27,30 @@ export interface TrackingPlan {
   group?: object;
 }
 
-/** A number goes out as its digits. */
+/** A number is sent as a string of its digits. */
 type Id = string | number;
 
-/** Who a message is about: one of the two is required. */
+/** The user of a message. One of the two ids is required. */
 export type Identity =
   | { userId: Id; anonymousId?: Id | undefined }
   | { anonymousId: Id; userId?: Id | undefined };
 
-/** What every call may carry. */
+/** Fields of every call. */
 export interface CallFields {
-  /** Unique, shorter than 100 characters; repeated ones are stored once. Default: a new UUID. */
+  /** Unique, shorter than 100 characters. Messages with the same id are stored once. Default: a new UUID. */
   messageId?: string | number | undefined;
-  /** When it happened: a Date, ISO 8601, or milliseconds since the epoch. For historical data; default: the collector's time of the call. */
+  /**
+   * When the event happened: a Date, ISO 8601, or milliseconds since the epoch. Set it for historical data. Without one, the
+   * collector works out when you made the call.
+   */
   timestamp?: Date | string | number | undefined;
-  /** What surrounds the message: device, page, IP address. Merged over the client's own `context`, key by key. */
+  /** The circumstances of the event, such as device, page and IP address. Merged over the client's `context`, key by key. */
   context?: JsonObject | undefined;
-  /** Destination name → whether the message goes there. `All: false` turns off those that are not named. */
+  /** Destination name → whether the message goes there. `All: false` turns off all that are not named. */
   integrations?: Integrations | undefined;
 }
 
-/** `Field` holding a `Shape`: optional where every key of the shape is. */
+/** A `Field` with the type `Shape`. It is optional if every key of the shape is. */
 type Holding<Field extends string, Shape> =
   Record<never, never> extends Shape ? { [key in Field]?: Shape | undefined } : { [key in Field]: Shape };
 
@@ -75,7 +78,7 @@ type Traits<Plan, Kind extends string> = [Planned<Plan, Kind>] extends [never]
   ? JsonObject
   : Planned<Plan, Kind>;
 
-/** Without a plan one shape; with one, a shape for each of its names, so that a name decides its properties. */
+/** One shape without a plan. With a plan, one shape for each of its names, so that the name decides the properties. */
 type EachName<Plan, Kind extends string, NameField extends string> = [Planned<Plan, Kind>] extends [never]
   ? { [field in NameField]: string } & { properties?: JsonObject | undefined }
   : {
@@ -85,13 +88,13 @@ type EachName<Plan, Kind extends string, NameField extends string> = [Planned<Pl
       >;
     }[Names<Plan, Kind>];
 
-/** What `identify` takes: who a user is. `traits` are the plan's, each of them optional: a call tells what changed. */
+/** The argument of `identify`. The plan's traits are all optional, because a call may send only what changed. */
 export type IdentifyCall<Plan> = CallFields & Identity & Holding<"traits", Partial<Traits<Plan, "identify">>>;
 
-/** What `track` takes: what a user did. With a plan, the event's name decides its properties. */
+/** The argument of `track`. With a plan, the event's name decides its properties. */
 export type TrackCall<Plan> = CallFields & Identity & EachName<Plan, "track", "event">;
 
-/** A page or screen without a plan needs no name; a category needs one. */
+/** Without a plan, a page or screen needs no name, unless it has a category. */
 type FreeView = { properties?: JsonObject | undefined; traits?: JsonObject | undefined } & (
   | { name: string; category?: string | undefined }
   | { name?: undefined; category?: undefined }
@@ -103,27 +106,27 @@ type ViewCall<Plan, Kind extends "page" | "screen"> = CallFields &
     ? FreeView
     : { category?: string | undefined } & EachName<Plan, Kind, "name">);
 
-/** What `page` takes as an object. */
+/** The argument of `page` as an object. */
 export type PageCall<Plan> = ViewCall<Plan, "page">;
-/** What `screen` takes as an object. */
+/** The argument of `screen` as an object. */
 export type ScreenCall<Plan> = ViewCall<Plan, "screen">;
 
-/** What `group` takes: which group a user belongs to. */
+/** The argument of `group`. */
 export type GroupCall<Plan> = CallFields &
   Identity & { groupId: Id } & Holding<"traits", Partial<Traits<Plan, "group">>>;
 
-/** What `alias` takes: two ids that are one user. */
+/** The argument of `alias`: two ids of the same user. */
 export type AliasCall = CallFields & { userId: Id; previousId: Id };
 
-/** The fields beside the name in `page("Docs", "Home", fields)`. */
+/** `fields` in `page("Docs", "Home", fields)`. */
 export type ViewFields<Plan, Kind extends "page" | "screen", Name> = CallFields &
   Identity &
   Holding<"properties", ShapeOf<Plan, Kind, Name>>;
 
-/** The names that a plan knows for pages or screens; any text without a plan. */
+/** The names of pages or screens in a plan. Any string without a plan. */
 export type ViewName<Plan, Kind extends "page" | "screen"> = Names<Plan, Kind>;
 
-/** `page` and `screen`: as an object, as a name, or as a category and a name. */
+/** The forms of `page` and `screen`: an object, a name, or a category and a name. */
 export interface View<Plan, Kind extends "page" | "screen", Answer> {
   (call: ViewCall<Plan, Kind>): Answer;
   <Name extends ViewName<Plan, Kind>>(name: Name, fields: ViewFields<Plan, Kind, Name>): Answer;

@@ -1,4 +1,4 @@
-/** The one object that the forms of `page` and `screen` mean: `(call)`, `(name, fields)`, `(category, name, fields)`. */
+/** Turns the three forms of `page` and `screen` into one object: `(call)`, `(name, fields)`, `(category, name, fields)`. */
 export function viewArguments(args: readonly unknown[]): unknown {
   const [first, second, third] = args;
   if (typeof first !== "string") return first;

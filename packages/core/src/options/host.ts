@@ -1,14 +1,14 @@
 import { DEFAULT_REGION, isRegion, LOCAL_COLLECTOR_URL, type Region } from "@sluice/protocol";
 import { ConfigError } from "../errors/config-error.js";
 
-/** Environment variables that name a region's base URL. */
+/** The environment variables for the base URLs of the regions. */
 const REGION_VARIABLES: Readonly<Record<Region, string>> = {
   oregon: "SLUICE_OREGON_URL",
   dublin: "SLUICE_DUBLIN_URL",
 };
 
 export interface HostSources {
-  /** The option that was given and its name: an error names what the caller wrote. */
+  /** The name that the caller used, for errors. */
   readonly option: "host" | "endpoint";
   /** A base URL or the name of a region. Default: the region `oregon`. */
   readonly host?: unknown;
@@ -16,7 +16,7 @@ export interface HostSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The base URL of the collector, without the prefix `/v1` and without a slash at its end. */
+/** The base URL of the collector, without `/v1` and without a slash at the end. */
 export function resolveHost({ option, host = DEFAULT_REGION, regions, environment }: HostSources): string {
   if (typeof host !== "string" || host === "") {
     throw new ConfigError(option, "must be a base URL or the name of a region", host);
@@ -55,11 +55,11 @@ function baseUrl(option: string, text: unknown): string {
     throw new ConfigError(option, rule, text);
   }
   const isHttp = url.protocol === "http:" || url.protocol === "https:";
-  // The value is left out where it could hold a password.
+  // The error does not show the value, because it may contain a password.
   if (url.username !== "" || url.password !== "")
     throw new ConfigError(option, rule, "a URL with a user name");
   if (!isHttp || url.search !== "" || url.hash !== "") throw new ConfigError(option, rule, text);
-  // `…/v1`, `…/v1/` and none mean the same.
+  // `…/v1`, `…/v1/` and no path mean the same.
   const path = url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "").replace(/\/+$/, "");
   return url.origin + path;
 }

@@ -1,15 +1,15 @@
 import { ENVELOPE_BYTES, type HeldMessage } from "../message/batch.js";
 
 export interface BatchLimits {
-  /** Messages in a request, at most. */
+  /** The most messages in a request. */
   readonly messages: number;
-  /** Bytes of the uncompressed body with its envelope, inclusive. */
+  /** The most bytes of the uncompressed body, envelope included. */
   readonly bytes: number;
 }
 
 /**
- * How many of the oldest messages make the next batch: as many as both limits let in, and at least one, since a message
- * that fits no batch has been refused before it was queued. `peek(i)` is the i-th oldest.
+ * Counts how many of the oldest messages make the next batch: as many as both limits allow, and at least one. A message that is too
+ * large for any batch is refused before it is queued. `peek(i)` is the i-th oldest.
  */
 export function cutBatch(peek: (offset: number) => HeldMessage | undefined, limits: BatchLimits): number {
   let bytes = ENVELOPE_BYTES;

@@ -1,8 +1,8 @@
 import type { FlushResult } from "../reporting/reports.js";
-import { lossIn } from "../reporting/verdicts.js";
-import type { SendReport } from "../sending/sender.js";
+import { refusedAmong } from "../reporting/verdicts.js";
+import type { SendReport } from "../sending/outcome.js";
 
-/** One call of `flush()`: counts what becomes of the messages that were held when it was made. */
+/** One call of `flush()`: counts how the messages end that were held at the call. */
 export class FlushWatch {
   readonly done: Promise<FlushResult>;
   readonly #upTo: number;
@@ -14,7 +14,7 @@ export class FlushWatch {
   #spooled = 0;
   readonly #countsSpooled: boolean;
 
-  /** Watches the `held` messages whose sequence is not above `upTo`. */
+  /** Watches the `held` messages whose sequence is at most `upTo`. */
   constructor(upTo: number, held: number, countsSpooled: boolean) {
     this.#upTo = upTo;
     this.#remaining = held;
@@ -22,22 +22,22 @@ export class FlushWatch {
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    this.#settleWhenDone();
+    this.#resolveIfDone();
   }
 
   get isDone(): boolean {
     return this.#remaining <= 0;
   }
 
-  /** Takes the part of a batch into account that this flush is about. */
+  /** Counts the messages of a batch that were held at the call. */
   count({ batch, outcome }: SendReport): void {
     const first = batch[0]?.sequence ?? Number.POSITIVE_INFINITY;
-    // A batch has no gaps: its first `covered` messages are those that were held at the call.
+    // A batch has no gaps, so the messages that were held at the call are its first ones.
     const covered = Math.min(batch.length, this.#upTo - first + 1);
     if (covered <= 0 || this.isDone) return;
     switch (outcome.kind) {
       case "delivered": {
-        const refused = lossIn(outcome.rejected, covered);
+        const refused = refusedAmong(outcome.rejected, covered);
         this.#refused += refused;
         this.#delivered += covered - refused;
         break;
@@ -55,10 +55,10 @@ export class FlushWatch {
         outcome satisfies never;
     }
     this.#remaining -= covered;
-    this.#settleWhenDone();
+    this.#resolveIfDone();
   }
 
-  #settleWhenDone(): void {
+  #resolveIfDone(): void {
     if (!this.isDone) return;
     this.#resolve({
       delivered: this.#delivered,

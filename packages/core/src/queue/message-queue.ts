@@ -1,11 +1,11 @@
 import type { HeldMessage } from "../message/batch.js";
 
 /**
- * First in, first out, in a ring that doubles when full: adding and taking cost the same with ten messages as with a
- * hundred thousand, and a slot that was taken holds nothing on to. No limit, timer or I/O: those are the batcher's.
+ * A first-in, first-out queue in a ring that doubles when it is full: adding and taking cost the same with ten messages as with a
+ * hundred thousand. Limits and timers are the batcher's.
  */
 export class MessageQueue {
-  // The capacity is a power of two, so that a position is a mask away from its slot.
+  // The capacity is a power of two, so that a mask turns a position into its slot.
   #ring: (HeldMessage | undefined)[] = new Array(16);
   #head = 0;
   #length = 0;
@@ -20,12 +20,12 @@ export class MessageQueue {
     this.#length += 1;
   }
 
-  /** The message `offset` places behind the oldest, without taking it. */
+  /** The message `offset` places behind the oldest. It stays in the queue. */
   peek(offset = 0): HeldMessage | undefined {
     return offset < this.#length ? this.#ring[(this.#head + offset) & (this.#ring.length - 1)] : undefined;
   }
 
-  /** Takes the `count` oldest. */
+  /** Removes and returns the `count` oldest messages. */
   take(count: number): HeldMessage[] {
     const taken: HeldMessage[] = [];
     const mask = this.#ring.length - 1;

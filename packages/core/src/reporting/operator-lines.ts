@@ -1,20 +1,20 @@
-import type { RequestReport } from "./reports.js";
+import type { RequestReport } from "../sending/http-sender.js";
 
 const UNAUTHORIZED = 401;
 
-/** Says once, loudly, that the write key is refused: nothing of what this client sends will arrive. */
+/** Returns a function that warns once, at the first answer that refuses the write key: nothing that this client sends will arrive. */
 export function warnOfWrongKey(warn: (line: string) => void): (report: RequestReport) => void {
-  let warned = false;
+  let hasWarned = false;
   return ({ status, reason }) => {
-    if (status !== UNAUTHORIZED || warned) return;
-    warned = true;
+    if (status !== UNAUTHORIZED || hasWarned) return;
+    hasWarned = true;
     warn(
       `[sluice] The collector refuses this write key (401): no event is stored. ${reason ?? ""}`.trimEnd(),
     );
   };
 }
 
-/** One attempt, on one line. */
+/** Describes one attempt on one line. */
 export function requestLine(url: string, report: RequestReport): string {
   const { attempt, messages, bytes, status, reason, durationMs } = report;
   const answer = reason === undefined ? String(status) : `${status}: ${reason}`;

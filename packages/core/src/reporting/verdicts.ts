@@ -2,8 +2,8 @@ import type { RejectedMessage } from "@sluice/protocol";
 import type { Batch } from "../message/batch.js";
 import type { RefusedMessage } from "./reports.js";
 
-/** How many of the first `count` messages of a batch the verdicts refuse, each counted once. */
-export function lossIn(rejected: readonly RejectedMessage[], count: number): number {
+/** Counts how many of the first `count` messages of a batch were refused. Each message counts once. */
+export function refusedAmong(rejected: readonly RejectedMessage[], count: number): number {
   if (rejected.length === 0) return 0;
   const indexes = new Set<number>();
   for (const { index } of rejected) {
@@ -12,7 +12,7 @@ export function lossIn(rejected: readonly RejectedMessage[], count: number): num
   return indexes.size;
 }
 
-/** The messages of a batch that the collector refused, with its reasons, by their place in the batch. */
+/** The messages of a batch that the collector refused, with its reasons, by their index in the batch. */
 export function refusedOf(
   batch: Batch,
   rejected: readonly RejectedMessage[],

@@ -1,33 +1,18 @@
 import type { RejectedMessage } from "@sluice/protocol";
 import { parseRetryAfter } from "@sluice/resilience";
 import type { TransportOutcome } from "../transport/transport.js";
+import type { AttemptOutcome } from "./outcome.js";
 
-/** How the sending of one batch ended, or stands. */
-export type SendOutcome =
-  /** Answered 2xx. `rejected` are the messages of the batch that the collector refused. */
-  | { readonly kind: "delivered"; readonly status: number; readonly rejected: readonly RejectedMessage[] }
-  /** May succeed when sent again; `retryAfterMs` is the server's own wish. `status` is -1 where no answer came. */
-  | {
-      readonly kind: "retryable";
-      readonly status: number;
-      readonly reason: string;
-      readonly retryAfterMs?: number | undefined;
-    }
-  /** 413: may succeed in parts. */
-  | { readonly kind: "too_large"; readonly status: number; readonly reason: string }
-  /** Will be answered the same again. */
-  | { readonly kind: "rejected"; readonly status: number; readonly reason: string };
-
-/** 5xx are retried but for these, which say that the request will never be understood or let through. */
+/** All 5xx are retried except these, which do not depend on when the request is made. */
 const PERMANENT_5XX: ReadonlySet<number> = new Set([501, 505, 511]);
 /** 410 and 460 come from load balancers that lost a backend or the client's connection, not from the collector. */
 const RETRIED_4XX: ReadonlySet<number> = new Set([408, 410, 429, 460]);
 
-/** No server makes a client wait longer than this for one retry. */
+/** The longest `Retry-After` that is followed. */
 export const RETRY_AFTER_CAP_MS = 300_000;
 
-/** What an exchange means for the batch that it carried. */
-export function classifyResponse(outcome: TransportOutcome, nowMs: number): SendOutcome {
+/** Tells what the end of an exchange means for the batch that it carried. */
+export function classifyResponse(outcome: TransportOutcome, nowMs: number): AttemptOutcome {
   if (outcome.kind === "failed") return { kind: "retryable", status: -1, reason: outcome.reason };
   const { status, body } = outcome;
   if (status >= 200 && status < 300) return { kind: "delivered", status, rejected: rejectedIn(body) };
@@ -41,7 +26,7 @@ export function classifyResponse(outcome: TransportOutcome, nowMs: number): Send
   return { kind: "rejected", status, reason };
 }
 
-/** The verdicts in a 2xx answer. Whatever is not the collector's shape is no verdict: a 200 is a 200. */
+/** The refused messages in a 2xx answer. A body of another shape refuses none: the batch was delivered. */
 function rejectedIn(body: string): readonly RejectedMessage[] {
   if (!body.includes('"rejected"')) return [];
   const rejected = (parsed(body) as { rejected?: unknown } | undefined)?.rejected;
@@ -54,14 +39,14 @@ function rejectedIn(body: string): readonly RejectedMessage[] {
 
 const LONGEST_TEXT = 500;
 
-/** The server's own words, on one line: `code: message` of an error body, else the start of what it sent. */
+/** The server's error on one line: `code: message` if the body has them, else the start of the body. */
 function serverText(status: number, body: string): string {
   const error = parsed(body) as { code?: unknown; message?: unknown } | undefined;
   const words = [error?.code, error?.message].filter((word) => typeof word === "string" && word !== "");
   const [code, message] = words;
-  // The collector's sentences begin with their code.
-  const isSaid = typeof message === "string" && message.startsWith(`${String(code)}:`);
-  const text = words.length > 0 ? (isSaid ? message : words.join(": ")) : body;
+  // The collector's messages begin with their code.
+  const includesCode = typeof message === "string" && message.startsWith(`${String(code)}:`);
+  const text = words.length > 0 ? (includesCode ? message : words.join(": ")) : body;
   const line = text.replace(/\s+/g, " ").trim().slice(0, LONGEST_TEXT);
   return line === "" ? `HTTP ${status}` : line;
 }

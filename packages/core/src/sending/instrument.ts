@@ -1,25 +1,25 @@
-/** A request about to be made. */
+/** A request that is about to be made. */
 export interface InstrumentedRequest {
   readonly url: string;
-  /** From 1; above 1 it is a retry. */
+  /** From 1. Above 1 it is a retry. */
   readonly attempt: number;
   readonly messages: number;
   /** Size of the body before compression. */
   readonly bytes: number;
-  /** Further headers for this request, such as `traceparent`: add them here. */
+  /** Headers of this request. Add your own here, such as `traceparent`. */
   readonly headers: Record<string, string>;
 }
 
-/** How that request ended. */
+/** How the request ended. */
 export interface InstrumentedEnd {
-  /** The HTTP status, or -1 where no answer came. */
+  /** The HTTP status, or -1 if no answer came. */
   readonly status: number;
-  /** Why it failed, where it did. */
+  /** Why it failed. Absent if it succeeded. */
   readonly reason?: string | undefined;
 }
 
 /**
- * Called before each request; what it returns is called when the request has ended. Enough for a span:
+ * Called before each request. Return a function to be called when the request has ended. Use it for spans and trace headers:
  *
  * @example
  * instrument: ({ url, attempt, messages, headers }) => {

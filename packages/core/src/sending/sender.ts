@@ -1,49 +1,22 @@
-import type { RejectedMessage } from "@sluice/protocol";
 import type { Batch } from "../message/batch.js";
 
-/** Which time ran out: that of `close()`, or that of a process which ends. */
-export type DeadlineCode = "close_deadline" | "exit_deadline";
-
-/** The reason of the signal that ends all sending. */
-export class DeadlineReached extends Error {
-  readonly code: DeadlineCode;
-
-  constructor(code: DeadlineCode) {
-    super(code);
-    this.code = code;
-  }
-}
-
-/** The outcome of a batch whose signal has aborted. */
-export function abandonedBy(signal: AbortSignal): FinalOutcome {
-  const reason: unknown = signal.reason;
-  return { kind: "abandoned", deadline: reason instanceof DeadlineReached ? reason.code : "close_deadline" };
-}
-
-/** How the sending of a batch ended for good. */
-export type FinalOutcome =
-  | { readonly kind: "delivered"; readonly status: number; readonly rejected: readonly RejectedMessage[] }
-  | { readonly kind: "rejected"; readonly status: number; readonly reason: string }
-  /** Every attempt failed. `status` is the last answer's, or -1. */
-  | {
-      readonly kind: "exhausted";
-      readonly status: number;
-      readonly reason: string;
-      readonly attempts: number;
-    }
-  /** Time ran out before it was delivered. */
-  | { readonly kind: "abandoned"; readonly deadline: DeadlineCode }
-  /** Kept on disk, to be sent later. */
-  | { readonly kind: "spooled" }
-  /** To be kept on disk, and could not. */
-  | { readonly kind: "spool_failed"; readonly reason: string };
-
-export interface SendReport {
-  readonly batch: Batch;
-  readonly outcome: FinalOutcome;
-}
-
-/** Sends a batch to its end. Never throws. More than one report where it was sent in parts. */
-export interface Sender {
-  send(batch: Batch, signal: AbortSignal): Promise<readonly SendReport[]>;
+/**
+ * Sends batches. Senders wrap one another, from the outside in: spooling ▷ splitting ▷ retrying ▷ HTTP.
+ *
+ * `Outcome` lists how a send can end. Each wrapper handles some outcomes of the sender inside it, so fewer are left outside:
+ *
+ * | sender    | does                             | removes                  | adds                       |
+ * | --------- | -------------------------------- | ------------------------ | -------------------------- |
+ * | HTTP      | makes one request                |                          | `AttemptOutcome`           |
+ * | retrying  | repeats it                       | `retryable`              | `exhausted`, `abandoned`   |
+ * | splitting | sends halves                     | `too_large`              | `split`                    |
+ * | spooling  | keeps what failed, sends it later | `exhausted`, `abandoned` | `spooled`, `spool_failed`  |
+ */
+export interface Sender<Outcome> {
+  /**
+   * Never throws or rejects. Ends soon after `signal` aborts.
+   *
+   * `attempt` counts the requests for this batch, from 1. Default: 1. Only the retrying sender passes another.
+   */
+  send(batch: Batch, signal: AbortSignal, attempt?: number): Promise<Outcome>;
 }

@@ -1,29 +1,28 @@
-import type { Batch } from "../message/batch.js";
-import type { LostMessage } from "../reporting/reports.js";
+import type { Batch, LostMessage } from "../message/batch.js";
 
-/** A batch that waits on disk. */
+/** A batch that is kept on disk. */
 export interface SpooledBatch {
-  /** May be empty where all of the file is damaged. */
+  /** Empty if the whole file is damaged. */
   readonly batch: Batch;
-  /** Its path, for people. */
+  /** The path of its file, for error texts. */
   readonly file: string;
-  /** Messages that stood beside these and cannot be read any more; the id is `""` where that is lost, too. */
+  /** Messages of the same file that cannot be read any more. The id is `""` if it is damaged, too. */
   readonly damaged: readonly LostMessage[];
-  /** Takes it off the disk. */
+  /** Deletes it from the disk. */
   remove(): Promise<void>;
 }
 
-/** Whether a batch was kept, or why it could not be. */
+/** Whether a batch was written, or why not. */
 export type Kept = "kept" | { readonly reason: string };
 
-/** Keeps batches beyond the life of the process, in order. No call throws or rejects. */
+/** Keeps batches on disk, in order, beyond the life of the process. No call throws or rejects. */
 export interface Spool {
-  /** Looks for what earlier processes left. Nothing else is called before it has resolved. */
+  /** Looks for batches of earlier processes. Nothing else may be called before it resolves. */
   open(): Promise<void>;
-  /** Messages kept now. */
+  /** Messages on disk now. */
   readonly messages: number;
-  /** Keeps a batch behind the others, or says why it cannot. */
+  /** Adds a batch behind the others, or says why it cannot. */
   append(batch: Batch): Promise<Kept>;
-  /** The oldest batch, or undefined where none is kept. What cannot be read is taken away. */
+  /** The oldest batch, or undefined if the spool is empty. Files that cannot be read are removed. */
   oldest(): Promise<SpooledBatch | undefined>;
 }

@@ -1,125 +1,149 @@
 import { backoffDelayMs, type CancelTimer, type Clock } from "@sluice/resilience";
 import type { Batch } from "../message/batch.js";
-import { abandonedBy, type FinalOutcome, type Sender, type SendReport } from "./sender.js";
+import { abandonedBy } from "./deadline.js";
+import { type FinalOutcome, reportsOf, type SendReport, type Split } from "./outcome.js";
+import type { Sender } from "./sender.js";
 import type { Spool, SpooledBatch } from "./spool.js";
 
-export interface SpoolingSender extends Sender {
-  /** Sends what earlier processes left. */
-  start(): void;
-  /** Resolves when the spool is empty, a batch of it fails, or `signal` aborts; sends nothing from then on. */
-  finish(signal: AbortSignal): Promise<void>;
-}
-
 export interface SpoolingOptions {
-  readonly inner: Sender;
   readonly spool: Spool;
   readonly clock: Clock;
-  /** Told of batches that were sent from the spool. */
-  readonly onSettled: (report: SendReport) => void;
-  /** Told when a file of the spool is removed of which some messages could not be read. */
+  /** Called for each batch that was sent from the spool. */
+  readonly onSent: (report: SendReport) => void;
+  /** Called when a file is removed in which some messages could not be read. */
   readonly onDamaged: (kept: SpooledBatch) => void;
 }
 
-/** Between two tries to empty the spool; each try has the retries of any batch besides. */
+/**
+ * Idle: nothing was kept when the spool was last looked at, and no timer runs.
+ *   Entered at construction and when the spool has been emptied. Left by `start()` or a batch that is kept, to emptying.
+ * Emptying: one loop sends kept batches, oldest first.
+ *   Left when the spool is empty, to idle; when a batch could not be sent, to waiting; at the end of `finish()`, to finished.
+ * Waiting: the last try failed, and a timer starts the next one.
+ *   Left when the timer fires or `finish()` is called, to emptying.
+ * Finished: entered at the end of `finish()`, never left. Batches are still kept, but no longer sent: the next process does that.
+ */
+type State =
+  | { readonly kind: "idle" }
+  | { readonly kind: "emptying"; readonly done: Promise<void> }
+  | { readonly kind: "waiting"; readonly failedTries: number; readonly cancel: CancelTimer }
+  | { readonly kind: "finished" };
+
+/** The delay between two tries to empty the spool. Each try also has the retries of any batch. */
 const BETWEEN_TRIES = { initialMs: 1_000, maxMs: 60_000, jitter: 0.2 } as const;
 
 /**
- * Keeps what `inner` gives up. While anything is kept, new batches are put behind it instead of being sent, so that the
- * order holds; one loop sends from the oldest on. A batch leaves the spool after it was answered: a crash in between sends
- * it twice, with the same message ids.
+ * Keeps batches that `inner` could not deliver. While the spool is not empty, new batches go behind it instead of being sent, so that
+ * the order holds. A batch leaves the spool after its answer: a crash in between sends it twice, with the same message ids.
  */
-export function spoolingSender({
-  inner,
-  spool,
-  clock,
-  onSettled,
-  onDamaged,
-}: SpoolingOptions): SpoolingSender {
-  const opened = spool.open();
-  const stop = new AbortController();
-  let emptying: Promise<void> | undefined;
-  let cancelNextTry: CancelTimer | undefined;
-  let failedTries = 0;
+export class SpoolingSender implements Sender<FinalOutcome | Split> {
+  readonly #inner: Sender<FinalOutcome | Split>;
+  readonly #options: SpoolingOptions;
+  readonly #opened: Promise<void>;
+  /** Ends what is being sent from the spool. */
+  readonly #stop = new AbortController();
+  #state: State = { kind: "idle" };
 
-  /** Sends from the oldest on; false when one could not be sent. */
-  const sendKept = async (): Promise<boolean> => {
+  constructor(inner: Sender<FinalOutcome | Split>, options: SpoolingOptions) {
+    this.#inner = inner;
+    this.#options = options;
+    this.#opened = options.spool.open();
+  }
+
+  /** Sends the batches that earlier processes left. */
+  start(): void {
+    this.#startEmptying();
+  }
+
+  async send(batch: Batch, signal: AbortSignal): Promise<FinalOutcome | Split> {
+    await this.#opened;
+    if (this.#options.spool.messages > 0) return this.#keep(batch);
+    const outcome = signal.aborted ? abandonedBy(signal) : await this.#inner.send(batch, signal);
+    if (outcome.kind !== "split") return this.#keepUndelivered(batch, outcome);
+    const parts: SendReport[] = [];
+    for (const part of outcome.parts)
+      parts.push({ batch: part.batch, outcome: await this.#keepUndelivered(part.batch, part.outcome) });
+    return { kind: "split", parts };
+  }
+
+  /** Resolves when the spool is empty, a batch of it fails, or `signal` aborts. Sends nothing from then on. */
+  async finish(signal: AbortSignal): Promise<void> {
+    const onAbort = (): void => this.#stop.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    await this.#opened;
+    // One more try now, instead of when the timer fires.
+    if (this.#state.kind === "waiting") this.#startEmptying();
+    if (this.#state.kind === "emptying") await this.#state.done;
+    this.#setState({ kind: "finished" });
+    this.#stop.abort();
+    signal.removeEventListener("abort", onAbort);
+  }
+
+  #setState(state: State): void {
+    if (this.#state.kind === "waiting") this.#state.cancel();
+    this.#state = state;
+  }
+
+  #startEmptying(): void {
+    if (this.#state.kind === "emptying" || this.#stop.signal.aborted) return;
+    const failedTries = this.#state.kind === "waiting" ? this.#state.failedTries : 0;
+    this.#setState({ kind: "emptying", done: this.#empty(failedTries) });
+  }
+
+  async #empty(failedTries: number): Promise<void> {
+    const { clock } = this.#options;
+    await this.#opened;
+    const isEmpty = await this.#sendAll();
+    if (this.#stop.signal.aborted || this.#state.kind === "finished") return;
+    if (isEmpty) {
+      this.#setState({ kind: "idle" });
+      return;
+    }
+    const delayMs = backoffDelayMs(failedTries + 1, BETWEEN_TRIES, clock.random());
+    const cancel = clock.after(delayMs, () => this.#startEmptying());
+    this.#setState({ kind: "waiting", failedTries: failedTries + 1, cancel });
+  }
+
+  /** Sends kept batches, oldest first. Returns false if one could not be sent. */
+  async #sendAll(): Promise<boolean> {
+    const { spool } = this.#options;
     for (;;) {
       const kept = await spool.oldest();
-      if (!kept) return true;
-      if (stop.signal.aborted) return false;
-      const reports = kept.batch.length > 0 ? await inner.send(kept.batch, stop.signal) : [];
-      // Parts of a batch that were taken are sent again with the rest: the collector knows their ids.
-      if (reports.some(({ outcome }) => mayYetArrive(outcome))) return false;
-      await kept.remove();
-      for (const report of reports) onSettled(report);
-      if (kept.damaged.length > 0) onDamaged(kept);
+      // Checked again, because a batch may have been kept since `oldest` looked.
+      if (!kept && spool.messages === 0) return true;
+      if (this.#stop.signal.aborted) return false;
+      if (kept && !(await this.#sendOne(kept))) return false;
     }
-  };
+  }
 
-  /** True where a try was waiting. */
-  const cancelTry = (): boolean => {
-    const waited = cancelNextTry !== undefined;
-    cancelNextTry?.();
-    cancelNextTry = undefined;
-    return waited;
-  };
+  /** Sends one kept batch and removes it. Returns false, and keeps it, if it could not be sent. */
+  async #sendOne(kept: SpooledBatch): Promise<boolean> {
+    const { onSent, onDamaged } = this.#options;
+    const { batch } = kept;
+    const reports =
+      batch.length > 0 ? reportsOf(batch, await this.#inner.send(batch, this.#stop.signal)) : [];
+    // Parts that were delivered are sent again with the rest: the collector recognizes their ids.
+    if (reports.some(({ outcome }) => isUndelivered(outcome))) return false;
+    await kept.remove();
+    for (const report of reports) onSent(report);
+    if (kept.damaged.length > 0) onDamaged(kept);
+    return true;
+  }
 
-  const empty = (): void => {
-    if (emptying || stop.signal.aborted) return;
-    cancelTry();
-    emptying = (async () => {
-      await opened;
-      const succeeded = await sendKept();
-      emptying = undefined;
-      if (stop.signal.aborted) return;
-      failedTries = succeeded ? 0 : failedTries + 1;
-      if (!succeeded) {
-        cancelNextTry = clock.after(backoffDelayMs(failedTries, BETWEEN_TRIES, clock.random()), empty);
-      } else if (spool.messages > 0) {
-        // A batch was kept between the last look and now.
-        empty();
-      }
-    })();
-  };
+  async #keepUndelivered(batch: Batch, outcome: FinalOutcome): Promise<FinalOutcome> {
+    return isUndelivered(outcome) ? this.#keep(batch) : outcome;
+  }
 
-  const keep = async (batch: Batch): Promise<FinalOutcome> => {
-    const kept = await spool.append(batch);
+  async #keep(batch: Batch): Promise<FinalOutcome> {
+    const kept = await this.#options.spool.append(batch);
     if (kept !== "kept") return { kind: "spool_failed", reason: kept.reason };
-    if (!emptying && !cancelNextTry) empty();
+    if (this.#state.kind === "idle") this.#startEmptying();
     return { kind: "spooled" };
-  };
-
-  return {
-    start: empty,
-    async send(batch, signal) {
-      await opened;
-      if (spool.messages > 0) return [{ batch, outcome: await keep(batch) }];
-      const reports = signal.aborted
-        ? [{ batch, outcome: abandonedBy(signal) }]
-        : await inner.send(batch, signal);
-      const settled: SendReport[] = [];
-      for (const report of reports) {
-        const outcome = mayYetArrive(report.outcome) ? await keep(report.batch) : report.outcome;
-        settled.push({ batch: report.batch, outcome });
-      }
-      return settled;
-    },
-    async finish(signal) {
-      const onAbort = (): void => stop.abort(signal.reason);
-      if (signal.aborted) onAbort();
-      else signal.addEventListener("abort", onAbort, { once: true });
-      await opened;
-      // One more try now, in place of the one that a timer waits for.
-      if (cancelTry()) empty();
-      await emptying;
-      cancelTry();
-      stop.abort();
-      signal.removeEventListener("abort", onAbort);
-    },
-  };
+  }
 }
 
-/** Whether a batch that ended so could be taken another day. */
-function mayYetArrive({ kind }: FinalOutcome): boolean {
+/** Whether the batch may still be delivered later. */
+function isUndelivered({ kind }: FinalOutcome): boolean {
   return kind === "exhausted" || kind === "abandoned";
 }

@@ -5,9 +5,9 @@ import { ANSWER_BYTES, type Transport } from "./transport.js";
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /**
- * Sends with `fetch`: for edge runtimes, Bun, Deno, and for tests with msw.
+ * Sends with `fetch`: for edge runtimes, Bun and Deno, and for tests with msw.
  *
- * @param fetch The function to use. Default: the global one, looked up at each request so that interceptors are seen.
+ * @param fetch The function to use. Default: the global one, looked up at each request so that interceptors work.
  * @example
  * const analytics = new Analytics({ writeKey, transport: fetchTransport() });
  */
@@ -24,7 +24,7 @@ export function fetchTransport(fetch: Fetch = (url, init) => globalThis.fetch(ur
         });
         return {
           kind: "answered",
-          // A browser hides the status of a redirect that it was told not to follow.
+          // Browsers hide the status of a redirect that is not followed.
           status: response.type === "opaqueredirect" ? 302 : response.status,
           retryAfter: response.headers.get("retry-after") ?? undefined,
           body: await boundedText(response),
@@ -48,7 +48,7 @@ async function boundedText(response: Response): Promise<string> {
     bytes += value.byteLength;
     text += decoder.decode(value, { stream: true });
     if (bytes >= ANSWER_BYTES) {
-      // What the server says after this is not ours to wait for, nor is how its stream ends.
+      // Neither the rest of the body nor an error of its stream matters any more.
       reader.cancel().catch(() => {});
       return text.slice(0, ANSWER_BYTES);
     }

@@ -1,6 +1,6 @@
 import type { Transport } from "./transport.js";
 
-/** Sends nothing and answers as a collector that took everything. */
+/** Sends nothing and answers like a collector that accepted everything. */
 export const stubTransport: Transport = {
   send: async () => ({ kind: "answered", status: 200, body: "" }),
 };

@@ -2,7 +2,7 @@
 export interface TransportRequest {
   readonly url: string;
   readonly method: "POST";
-  /** Complete but for `Host` and `Content-Length`. Names are lower case. */
+  /** All headers except `Host` and `Content-Length`. Names are lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
 }
@@ -12,17 +12,17 @@ export type TransportOutcome =
   | {
       readonly kind: "answered";
       readonly status: number;
-      /** The `Retry-After` header as it came. */
+      /** The value of the `Retry-After` header. */
       readonly retryAfter?: string | undefined;
-      /** At most {@link ANSWER_BYTES} of the body, as text; the rest is not read. */
+      /** The first {@link ANSWER_BYTES} of the body at most, as text. */
       readonly body: string;
     }
-  /** No whole answer came: refused, reset, unresolved, aborted. */
+  /** No complete answer came, for example because the connection was refused or reset, or the signal aborted. */
   | { readonly kind: "failed"; readonly reason: string };
 
 /**
- * Makes one HTTP exchange. Never throws: every way it can end is a `TransportOutcome`. Redirects are not followed.
- * It ends soon after `signal` aborts; the SDK sets the deadline.
+ * Makes one HTTP exchange. It never throws: every way it can end is a `TransportOutcome`. It does not follow redirects, and it
+ * ends soon after `signal` aborts. The SDK sets the deadline.
  *
  * Bring your own by implementing `send`:
  *
@@ -41,7 +41,7 @@ export interface Transport {
 }
 
 /**
- * How much of an answer is read: verdicts on a full batch of 2,500 messages take about 400 KB; a server that sends more
- * than this sends something else.
+ * How much of an answer is read, in bytes. Verdicts on a full batch of 2,500 messages take about 400 KB, so a longer answer is not the
+ * collector's.
  */
 export const ANSWER_BYTES = 1_048_576;

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { classifyResponse, type SendOutcome } from "../../src/sending/classify-response.js";
+import { classifyResponse } from "../../src/sending/classify-response.js";
+import type { AttemptOutcome } from "../../src/sending/outcome.js";
 
 describe("classifyResponse", () => {
-  const kindOf = (status: number): SendOutcome["kind"] =>
+  const kindOf = (status: number): AttemptOutcome["kind"] =>
     classifyResponse({ kind: "answered", status, body: "" }, 0).kind;
 
-  it.each<[kind: SendOutcome["kind"], statuses: number[]]>([
+  it.each<[kind: AttemptOutcome["kind"], statuses: number[]]>([
     ["delivered", [200, 201, 202, 204, 299]],
     ["rejected", [301, 302, 307, 308, 400, 401, 403, 404, 405, 409, 415, 421, 422, 501, 505, 511, 600, 0]],
     ["retryable", [408, 410, 429, 460, 500, 502, 503, 504, 507, 520, 599]],

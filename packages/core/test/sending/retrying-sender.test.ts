@@ -1,0 +1,103 @@
+import { manualClock } from "@sluice/resilience/testing";
+import { describe, expect, it } from "vitest";
+import { DeadlineReached } from "../../src/sending/deadline.js";
+import type { AttemptOutcome } from "../../src/sending/outcome.js";
+import { Pauses } from "../../src/sending/pauses.js";
+import { retryingSender } from "../../src/sending/retrying-sender.js";
+import { batchOf, scriptedSender } from "../doubles/scripted-sender.js";
+
+const DELIVERED = { kind: "delivered", status: 200, rejected: [] } as const;
+const UNAVAILABLE = { kind: "retryable", status: 503, reason: "HTTP 503" } as const;
+
+function retrying(script: Parameters<typeof scriptedSender<AttemptOutcome>>[0]) {
+  const clock = manualClock({ startMs: 0 });
+  const pauses = new Pauses(clock);
+  const inner = scriptedSender<AttemptOutcome>(script);
+  const policy = { maxRetries: 2, maxTotalMs: 60_000 };
+  return { clock, pauses, inner, sender: retryingSender(inner, { policy, pauses, clock }) };
+}
+
+const open = new AbortController().signal;
+
+describe("retryingSender", () => {
+  it.each<[name: string, outcome: AttemptOutcome]>([
+    ["delivered", DELIVERED],
+    ["rejected", { kind: "rejected", status: 400, reason: "no" }],
+    ["too large", { kind: "too_large", status: 413, reason: "too large" }],
+  ])("returns an outcome that no retry changes at once: %s", async (_name, outcome) => {
+    const { sender, inner, clock } = retrying([outcome]);
+    expect(await sender.send(batchOf("a"), open)).toBe(outcome);
+    expect(inner.sends).toEqual([{ messageIds: ["a"], attempt: 1 }]);
+    expect(clock.slept).toEqual([]);
+  });
+
+  it("repeats the same batch, counting attempts, until it is delivered", async () => {
+    const { sender, inner, clock } = retrying([UNAVAILABLE, UNAVAILABLE, DELIVERED]);
+    const sent = sender.send(batchOf("a", "b"), open);
+    await clock.advance(1_000);
+    expect(await sent).toBe(DELIVERED);
+    expect(inner.sends.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    expect(inner.sends.every(({ messageIds }) => messageIds.join() === "a,b")).toBe(true);
+    expect(clock.slept).toEqual([90, 180]);
+  });
+
+  it("gives up after maxRetries with the last status and the number of attempts", async () => {
+    const { sender, clock } = retrying([UNAVAILABLE, UNAVAILABLE, { ...UNAVAILABLE, status: 502 }]);
+    const sent = sender.send(batchOf("a"), open);
+    await clock.advance(1_000);
+    expect(await sent).toEqual({ kind: "exhausted", status: 502, reason: "HTTP 503", attempts: 3 });
+  });
+
+  it("does not count retries that the server asked for", async () => {
+    const asked = { ...UNAVAILABLE, retryAfterMs: 2_000 };
+    const { sender, inner, clock } = retrying([asked, asked, asked, asked, DELIVERED]);
+    const sent = sender.send(batchOf("a"), open);
+    await clock.advance(8_000);
+    expect(await sent).toBe(DELIVERED);
+    expect(inner.sends).toHaveLength(5);
+  });
+
+  it("ends a wait at the deadline, without another attempt", async () => {
+    const { sender, inner, clock } = retrying([{ ...UNAVAILABLE, retryAfterMs: 30_000 }]);
+    const deadline = new AbortController();
+    const sent = sender.send(batchOf("a"), deadline.signal);
+    await clock.advance(1_000);
+    deadline.abort(new DeadlineReached("exit_deadline"));
+    expect(await sent).toEqual({ kind: "abandoned", deadline: "exit_deadline" });
+    expect(inner.sends).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("sends nothing once the deadline has passed", async () => {
+    const { sender, inner } = retrying([DELIVERED]);
+    const signal = AbortSignal.abort(new DeadlineReached("close_deadline"));
+    expect(await sender.send(batchOf("a"), signal)).toEqual({
+      kind: "abandoned",
+      deadline: "close_deadline",
+    });
+    expect(inner.sends).toEqual([]);
+  });
+
+  it("delays other batches of the client after a 429", async () => {
+    const { sender, inner, clock } = retrying([
+      { kind: "retryable", status: 429, reason: "slow down", retryAfterMs: 5_000 },
+      DELIVERED,
+    ]);
+    const first = sender.send(batchOf("a"), open);
+    await clock.advance(0);
+    const second = sender.send(batchOf("b"), open);
+    await clock.advance(4_999);
+    expect(inner.sends).toHaveLength(1);
+    await clock.advance(1);
+    expect(await Promise.all([first, second])).toEqual([DELIVERED, DELIVERED]);
+  });
+
+  it("retries at once when backoffs are cut short", async () => {
+    const { sender, pauses, clock } = retrying([UNAVAILABLE, DELIVERED]);
+    const sent = sender.send(batchOf("a"), open);
+    await clock.advance(0);
+    pauses.cutShort();
+    expect(await sent).toBe(DELIVERED);
+    expect(clock.now()).toBe(0);
+  });
+});

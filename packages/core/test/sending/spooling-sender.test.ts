@@ -1,0 +1,124 @@
+import { manualClock } from "@sluice/resilience/testing";
+import { describe, expect, it } from "vitest";
+import { DeadlineReached } from "../../src/sending/deadline.js";
+import type { FinalOutcome, SendReport, Split } from "../../src/sending/outcome.js";
+import { SpoolingSender } from "../../src/sending/spooling-sender.js";
+import { memorySpool } from "../doubles/memory-spool.js";
+import { batchOf, scriptedSender } from "../doubles/scripted-sender.js";
+
+const DELIVERED = { kind: "delivered", status: 200, rejected: [] } as const;
+const EXHAUSTED = { kind: "exhausted", status: 503, reason: "down", attempts: 3 } as const;
+const open = new AbortController().signal;
+
+function spooling(script: Parameters<typeof scriptedSender<FinalOutcome | Split>>[0], spool = memorySpool()) {
+  const clock = manualClock({ startMs: 0 });
+  const inner = scriptedSender<FinalOutcome | Split>(script);
+  const sent: SendReport[] = [];
+  const sender = new SpoolingSender(inner, {
+    spool,
+    clock,
+    onSent: (report) => sent.push(report),
+    onDamaged: () => {},
+  });
+  return { clock, inner, spool, sent, sender };
+}
+
+const idsIn = (batches: readonly (readonly { readonly messageId: string }[])[]): string[] =>
+  batches.map((batch) => batch.map(({ messageId }) => messageId).join(""));
+
+describe("SpoolingSender", () => {
+  it.each<[name: string, outcome: FinalOutcome, isKept: boolean]>([
+    ["delivered", DELIVERED, false],
+    ["rejected", { kind: "rejected", status: 400, reason: "no" }, false],
+    ["exhausted", EXHAUSTED, true],
+    ["abandoned", { kind: "abandoned", deadline: "close_deadline" }, true],
+  ])("keeps only what may still be delivered: %s", async (_name, outcome, isKept) => {
+    const { sender, spool } = spooling([outcome]);
+    expect(await sender.send(batchOf("a"), open)).toEqual(isKept ? { kind: "spooled" } : outcome);
+    expect(idsIn(spool.batches)).toEqual(isKept ? ["a"] : []);
+    await sender.finish(AbortSignal.abort());
+  });
+
+  it("keeps only the undelivered parts of a split batch", async () => {
+    const parts = [
+      { batch: batchOf("a"), outcome: DELIVERED },
+      { batch: batchOf("b"), outcome: EXHAUSTED },
+    ];
+    const { sender, spool } = spooling([{ kind: "split", parts }, EXHAUSTED]);
+    expect(await sender.send(batchOf("a", "b"), open)).toMatchObject({
+      kind: "split",
+      parts: [{ outcome: DELIVERED }, { outcome: { kind: "spooled" } }],
+    });
+    expect(idsIn(spool.batches)).toEqual(["b"]);
+    await sender.finish(AbortSignal.abort());
+  });
+
+  it("keeps a batch without sending it once its deadline has passed", async () => {
+    const wereAborted: boolean[] = [];
+    const { sender, spool } = spooling([
+      (signal) => {
+        wereAborted.push(signal.aborted);
+        return EXHAUSTED;
+      },
+    ]);
+    const signal = AbortSignal.abort(new DeadlineReached("close_deadline"));
+    expect(await sender.send(batchOf("a"), signal)).toEqual({ kind: "spooled" });
+    expect(spool.messages).toBe(1);
+    await sender.finish(open);
+    // It was sent from the spool, under a signal of its own.
+    expect(wereAborted).not.toContain(true);
+  });
+
+  it("puts new batches behind kept ones, and sends them from there in order", async () => {
+    const { sender, inner, spool, sent, clock } = spooling([EXHAUSTED, EXHAUSTED, DELIVERED]);
+    expect(await sender.send(batchOf("a"), open)).toEqual({ kind: "spooled" });
+    await clock.advance(0);
+    expect(await sender.send(batchOf("b"), open)).toEqual({ kind: "spooled" });
+    expect(idsIn(spool.batches)).toEqual(["a", "b"]);
+    await clock.advance(900);
+    expect(inner.sends.map(({ messageIds }) => messageIds.join(""))).toEqual(["a", "a", "a", "b"]);
+    expect(idsIn(sent.map(({ batch }) => batch))).toEqual(["a", "b"]);
+    expect([spool.messages, clock.pending]).toEqual([0, 0]);
+  });
+
+  it("tries again later and later, and from the first delay after a success", async () => {
+    const { sender, inner, clock } = spooling(
+      [EXHAUSTED, EXHAUSTED, EXHAUSTED, DELIVERED, EXHAUSTED],
+      memorySpool([batchOf("a")]),
+    );
+    sender.start();
+    await clock.advance(900 + 1_800 + 3_600);
+    expect(inner.sends).toHaveLength(4);
+    await sender.send(batchOf("b"), open);
+    await clock.advance(0);
+    expect(inner.sends).toHaveLength(6);
+    await clock.advance(900);
+    expect(inner.sends).toHaveLength(7);
+    await sender.finish(AbortSignal.abort());
+    expect(clock.pending).toBe(0);
+  });
+
+  it("tries once more at finish(), without waiting for the timer", async () => {
+    const { sender, spool, clock } = spooling([EXHAUSTED, DELIVERED], memorySpool([batchOf("a")]));
+    sender.start();
+    await clock.advance(0);
+    expect([spool.messages, clock.pending]).toEqual([1, 1]);
+    await sender.finish(open);
+    expect([spool.messages, clock.pending, clock.now()]).toEqual([0, 0, 0]);
+  });
+
+  it("keeps batches after finish(), and sends none of them", async () => {
+    const { sender, inner, spool, clock } = spooling([EXHAUSTED]);
+    await sender.finish(open);
+    await sender.send(batchOf("a"), open);
+    await clock.advance(3_600_000);
+    expect([inner.sends.length, spool.messages, clock.pending]).toEqual([1, 1, 0]);
+  });
+
+  it("reports why a batch could not be kept", async () => {
+    const spool = memorySpool();
+    spool.fill();
+    const { sender } = spooling([EXHAUSTED], spool);
+    expect(await sender.send(batchOf("a"), open)).toEqual({ kind: "spool_failed", reason: "full" });
+  });
+});
