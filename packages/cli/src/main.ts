@@ -1,6 +1,6 @@
-import { EXIT_CODES } from "./exit-codes.js";
-import { processIo } from "./io.js";
+import { EXIT_CODES } from "./failures/exit-codes.js";
 import { run } from "./run.js";
+import { processIo } from "./terminal/io.js";
 
 /** Called by `bin/sluice.cjs` once the Node.js is known to be new enough. */
 export async function main(): Promise<void> {

@@ -1,9 +1,9 @@
 import { AdminError, AdminUnreachable } from "@sluice/admin-client";
-import { CommandFailure, EXIT_CODES, type ExitName, Finding } from "./exit-codes.js";
-import type { Io } from "./io.js";
-import { shellWord } from "./shell-word.js";
-import { storeFailure } from "./store-failure.js";
-import { terminalJson, terminalText } from "./terminal-text.js";
+import { CommandFailure, EXIT_CODES, type ExitName, Finding } from "./failures/exit-codes.js";
+import { storeFailure } from "./failures/store-failure.js";
+import type { Io } from "./terminal/io.js";
+import { shellWord } from "./terminal/shell-word.js";
+import { terminalJson, terminalText } from "./terminal/terminal-text.js";
 
 interface Failure {
   readonly exit: ExitName;

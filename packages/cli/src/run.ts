@@ -1,8 +1,8 @@
 import { CommanderError } from "commander";
-import { EXIT_CODES } from "./exit-codes.js";
-import type { Io } from "./io.js";
+import { EXIT_CODES } from "./failures/exit-codes.js";
 import { program } from "./program.js";
 import { reportFailure } from "./report-failure.js";
+import type { Io } from "./terminal/io.js";
 
 /** Runs one command line (without node and script) and answers its exit code; never rejects. */
 export async function run(args: readonly string[], io: Io): Promise<number> {

@@ -1,8 +1,8 @@
 import { Argument, type Command } from "commander";
-import { examples, newCommand } from "../command.js";
-import { completionScript, SHELLS, type Shell } from "../completion-script.js";
-import type { Io } from "../io.js";
-import { show } from "../show.js";
+import { examples, newCommand } from "../definition/command.js";
+import { completionScript, SHELLS, type Shell } from "../definition/completion-script.js";
+import type { Io } from "../terminal/io.js";
+import { show } from "../terminal/show.js";
 
 export function completionCommand(io: Io): Command {
   const command = newCommand("completion", "print a completion script for a shell");

@@ -1,0 +1,44 @@
+import type { Explanation } from "@sluice/protocol";
+import { durationText } from "../../arguments/numbers.js";
+import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
+
+/** Why a user is in or out, as a tree: a line a node, with a mark for whether it holds and what was seen. */
+export function explanationLines(explanation: Explanation, indent = 0): string {
+  const mark = explanation.holds ? "yes" : "no ";
+  const line = `${"  ".repeat(indent)}${mark} ${words(explanation)}\n`;
+  switch (explanation.kind) {
+    case "and":
+    case "or":
+      return line + explanation.conditions.map((child) => explanationLines(child, indent + 1)).join("");
+    case "not":
+      return line + explanationLines(explanation.condition, indent + 1);
+    default:
+      return line;
+  }
+}
+
+function words(explanation: Explanation): string {
+  switch (explanation.kind) {
+    case "and":
+      return "all of";
+    case "or":
+      return "any of";
+    case "not":
+      return "not";
+    case "trait": {
+      const { trait, is, value, seen } = explanation;
+      const wanted = value === undefined ? "" : ` ${terminalJson(value)}`;
+      return `trait ${terminalText(trait)} ${is}${wanted} (${seen === undefined ? "no value" : `is ${terminalJson(seen)}`})`;
+    }
+    case "event": {
+      const { event, times, withinMs, seen, orMore, lastAt } = explanation;
+      const window = withinMs === undefined ? "" : ` within ${durationText(withinMs)}`;
+      const last = lastAt === undefined ? "" : `, last ${lastAt}`;
+      return `event ${terminalText(event)} ${terminalJson(times)}${window} (${seen} times${orMore ? " or more" : ""}${last})`;
+    }
+    case "audience":
+      return `member of ${terminalText(explanation.audienceId)}`;
+    default:
+      return explanation satisfies never;
+  }
+}

@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { filterText, readFilterArgument } from "../../src/arguments/filter-argument.js";
+
+describe("a filter from the shell", () => {
+  it.each([
+    ["quotation marks that the shell took away", ["event:Signed Up", "user:42"], 'event:"Signed Up" user:42'],
+    ["a whole filter in one argument", ['type:track event:"Signed Up"'], 'type:track event:"Signed Up"'],
+    ["two terms in one argument", ["type:track user:42"], "type:track user:42"],
+    ["a negated one", ["-event:Page Viewed"], '-event:"Page Viewed"'],
+    ["a path", ["properties.plan:very pro"], 'properties.plan:"very pro"'],
+    ["words", ["checkout", "failed"], "checkout failed"],
+  ])("%s", (_name, args, expected) => {
+    expect(filterText(args)).toBe(expected);
+  });
+
+  it("points at what is wrong", () => {
+    expect(() => readFilterArgument(["type:track", "colour:red"])).toThrow(/colour:red\n {13}\^/);
+    expect(readFilterArgument([])).toBeUndefined();
+  });
+});

@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import {
+  checkAudiences,
+  checkClock,
+  checkFreeSpace,
+  checkNode,
+  checkVersions,
+} from "../../src/commands/doctor/doctor.js";
+
+it.each([
+  ["20.20.2", "problem"],
+  ["22.12.0", "problem"],
+  ["22.13.0", "ok"],
+  ["24.0.0", "ok"],
+])("judges Node.js %s: %s", (version, result) => {
+  expect(checkNode(version).result).toBe(result);
+});
+
+it.each([
+  ["equal", 1_000, 1_000, 1_000, "ok"],
+  ["a little off", 4_000, 1_000, 1_000, "ok"],
+  ["behind by ten seconds", -9_000, 1_000, 1_000, "problem"],
+  ["off by less than the request took", 10_000, 1_000, 9_000, "ok"],
+] as const)("judges clocks that are %s", (_name, collectorMs, sentMs, receivedMs, result) => {
+  expect(checkClock(collectorMs, sentMs, receivedMs).result).toBe(result);
+});
+
+it.each([
+  [10, "problem"],
+  [500 * 1_048_576, "warning"],
+  [5 * 1_073_741_824, "ok"],
+] as const)("judges %i bytes of free disk: %s", (bytes, result) => {
+  expect(checkFreeSpace(bytes, "/data").result).toBe(result);
+});
+
+it("warns of another major version", () => {
+  expect(checkVersions("1.2.3", "1.9.0").result).toBe("ok");
+  expect(checkVersions("2.0.0", "1.9.0").result).toBe("warning");
+});
+
+it("says which messages audiences do not count, and what to do", () => {
+  const receivedAt = "2026-11-21T09:30:00.000Z";
+  expect(checkAudiences({ behind: 0, setAside: [] })).toMatchObject({ result: "ok" });
+  const one = { messageId: "m 21", sourceId: "src_1", receivedAt, messages: 1 };
+  const check = checkAudiences({
+    behind: 3,
+    setAside: [one, { sourceId: "src_2", receivedAt, messages: 4 }],
+  });
+  expect(check.result).toBe("problem");
+  expect(check.message).toBe(
+    "5 messages are not counted, because evaluating failed; the first: message m 21 of source src_1",
+  );
+  expect(check.hint).toContain("npx sluice messages get 'm 21'");
+  const request = checkAudiences({ behind: 0, setAside: [{ sourceId: "src_2", receivedAt, messages: 4 }] });
+  expect(request.message).toContain("a request that cannot be read of source src_2");
+});

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { readDeclaredConfig } from "../../src/commands/apply/declared-config.js";
+import { planChanges } from "../../src/commands/apply/plan-changes.js";
+
+const options = { prune: false, setSecrets: false };
+const hook = {
+  id: "dst_1",
+  version: 3,
+  name: "Orders",
+  type: "webhooks",
+  enabled: true,
+  sources: ["Shop"],
+  settings: {
+    webhooks: [{ url: "https://a.example/", headers: { "X-Team": "orders", Authorization: "••••••••" } }],
+    sharedSecretSet: true,
+    success: "any",
+  },
+};
+
+describe("what has to change", () => {
+  it("is nothing where everything declared is so already", () => {
+    const declared = [
+      {
+        name: "Orders",
+        sources: ["Shop"],
+        settings: {
+          webhooks: [
+            { url: "https://a.example/", headers: { "X-Team": "orders", Authorization: "Bearer x" } },
+          ],
+          sharedSecret: "hush",
+        },
+      },
+    ];
+    expect(planChanges("destinations", declared, [hook], options)).toEqual([]);
+  });
+
+  it("is nothing where a URL is written in another form than the collector's", () => {
+    for (const url of ["https://a.example", "https://A.example:443/#part"]) {
+      const declared = [{ name: "Orders", settings: { webhooks: [{ url }], sharedSecret: "hush" } }];
+      expect(planChanges("destinations", declared, [hook], options)).toEqual([]);
+    }
+  });
+
+  it("leaves out secrets that are set, where another setting differs", () => {
+    const headers = { "X-Team": "sales", Authorization: "Bearer x" };
+    const declared = [
+      {
+        name: "Orders",
+        settings: { webhooks: [{ url: "https://a.example", headers }], sharedSecret: "hush" },
+      },
+    ];
+    const [change] = planChanges("destinations", declared, [hook], options);
+    if (change?.action !== "update") throw new Error("an update was expected");
+    expect(change.differences.map(({ path }) => path)).toEqual(["settings.webhooks[0].headers.X-Team"]);
+    expect(JSON.stringify(change.fields)).not.toMatch(/hush|Bearer/);
+    const [again] = planChanges("destinations", declared, [hook], { ...options, setSecrets: true });
+    expect(JSON.stringify(again)).toContain("hush");
+    // A header's value belongs to its URL: at another one it is needed.
+    const moved = [{ name: "Orders", settings: { webhooks: [{ url: "https://b.example", headers }] } }];
+    expect(JSON.stringify(planChanges("destinations", moved, [hook], options))).toContain("Bearer x");
+  });
+
+  it("names the fields that differ, and sends only those", () => {
+    const declared = [
+      { name: "Orders", enabled: false, settings: { webhooks: [{ url: "https://b.example/" }] } },
+    ];
+    const [change] = planChanges("destinations", declared, [hook], options);
+    expect(change).toMatchObject({
+      action: "update",
+      id: "dst_1",
+      version: 3,
+      fields: { enabled: false, settings: { webhooks: [{ url: "https://b.example/" }] } },
+    });
+    if (change?.action !== "update") throw new Error("an update was expected");
+    expect(change.differences.map(({ path }) => path)).toEqual(["enabled", "settings.webhooks[0].url"]);
+  });
+
+  it("is a secret that is not set yet, or all of them when asked; never shown", () => {
+    const declared = [{ name: "Orders", settings: { sharedSecret: "hush" } }];
+    const without = { ...hook, settings: { ...hook.settings, sharedSecretSet: false } };
+    for (const changes of [
+      planChanges("destinations", declared, [without], options),
+      planChanges("destinations", declared, [hook], { ...options, setSecrets: true }),
+    ]) {
+      expect(changes).toHaveLength(1);
+      const [change] = changes;
+      if (change?.action !== "update") throw new Error("an update was expected");
+      expect(JSON.stringify(change.differences)).not.toContain("hush");
+    }
+  });
+
+  it("makes what is missing, and deletes what is not declared only when asked", () => {
+    const declared = [{ name: "New" }];
+    const current = [{ id: "src_1", version: 1, name: "Old" }];
+    expect(planChanges("sources", declared, current, options).map(({ action }) => action)).toEqual([
+      "create",
+    ]);
+    expect(
+      planChanges("sources", declared, current, { ...options, prune: true }).map(({ action }) => action),
+    ).toEqual(["create", "delete"]);
+    expect(planChanges("sources", undefined, current, { ...options, prune: true })).toEqual([]);
+  });
+});
+
+describe("a declared configuration", () => {
+  it("takes secrets from the environment", () => {
+    const config = { destinations: [{ name: "a", settings: { sharedSecret: `$${"{HOOK_SECRET}"}` } }] };
+    expect(readDeclaredConfig(config, { HOOK_SECRET: "hush" }).destinations?.[0]?.settings).toEqual({
+      sharedSecret: "hush",
+    });
+    expect(() => readDeclaredConfig(config, {})).toThrow(
+      /sharedSecret: the environment variable HOOK_SECRET/,
+    );
+  });
+
+  it.each([
+    ["a section that does not exist", { source: [] }, "source: there is no such section"],
+    ["a field that does not exist", { sources: [{ name: "a", colour: 1 }] }, "sources[0].colour"],
+    ["no name", { sources: [{}] }, "sources[0]: it must be an object with a name"],
+    ["the same name twice", { sources: [{ name: "a" }, { name: "a" }] }, "sources[1]: another one"],
+    ["no object", [], "must be an object"],
+  ])("is refused for %s", (_name, config, message) => {
+    expect(() => readDeclaredConfig(config, {})).toThrow(message);
+  });
+});

@@ -1,0 +1,109 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Explanation } from "@sluice/protocol";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { durationText } from "../../src/arguments/numbers.js";
+import { explanationLines } from "../../src/commands/definitions/explanation-lines.js";
+import { cli, collectorForCli, receiver } from "../support/cli.js";
+
+/** What the command line refuses, and in which words it tells people what is. */
+let at: Awaited<ReturnType<typeof collectorForCli>>;
+beforeAll(async () => {
+  at = await collectorForCli();
+});
+afterAll(() => at[Symbol.asyncDispose]());
+
+const json = async (args: readonly string[], expected = 0) =>
+  JSON.parse((await at.sluice([...args, "--json"], expected)).out);
+
+it.each([
+  [
+    "a state in which nothing is replayed",
+    ["replay", "--destination", "x", "--state", "pending"],
+    "delivered",
+  ],
+  ["a kind that there is not", ["messages", "list", "type:tarck"], "`type` is one of identify, track"],
+  ["a time that is none", ["send", "track", "--event", "a", "--timestamp", "tomorrow"], "got tomorrow"],
+  ["half a number of a year", ["send", "track", "--event", "a", "--timestamp", "7"], "got 7"],
+])("refuses %s", async (_name, args, words) => {
+  expect((await at.sluice(args, 2)).err).toContain(words);
+});
+
+it("takes the beginning of a kind, and a date", async () => {
+  await at.sluice(["messages", "list", "type:tr*"]);
+  await at.sluice(["send", "track", "--event", "a", "--timestamp", "2026-11-21"]);
+});
+
+describe("a destination whose URL answered 410", () => {
+  it("is not tried again by hand; enabling it has the URL called again, with its headers", async () => {
+    let status = 410;
+    await using gone = await receiver(() => status);
+    const made = ["destinations", "create", "--name", "Gone", "--webhook", gone.url, "--header", "X-Key: k"];
+    const { id } = await json([...made, "--success", "each", "--order", "user", "--payload", "classic"]);
+    expect((await json(["destinations", "get", "Gone"])).settings).toMatchObject({
+      success: "each",
+      order: "user",
+      payload: "classic",
+    });
+    const { messageId } = await json(["send", "track", "--event", "Lost"]);
+    await at.sluice(["messages", "wait", messageId, "--state", "failed", "--destination", id]);
+    const { items } = await json(["deliveries", "list", "--destination", "Gone", "--state", "failed"]);
+    const { err } = await at.sluice(["deliveries", "retry", items[0].id], 1);
+    expect(err).toContain(`Nothing can be sent to Gone: every URL of it answered 410 Gone`);
+    expect(err).toContain(gone.url);
+    expect((await at.sluice(["replay", "--destination", "Gone", "--dry-run"], 1)).err).toBe(err);
+    expect(err).toContain("npx sluice destinations enable Gone");
+
+    status = 200;
+    await at.sluice(["destinations", "enable", "Gone"]);
+    await at.sluice(["deliveries", "retry", items[0].id]);
+    await at.sluice(["messages", "wait", messageId, "--destination", id, "--timeout", "20s"]);
+    expect(gone.received.at(-1)?.headers["x-key"]).toBe("k");
+    await at.sluice(["destinations", "delete", id, "--yes"]);
+  });
+});
+
+it("names a destination, not its id, where a wait is in vain", async () => {
+  await using broken = await receiver(404);
+  const { id } = await json(["destinations", "create", "--name", "Broken", "--webhook", broken.url]);
+  const { messageId } = await json(["send", "track", "--event", "In vain"]);
+  const { err } = await at.sluice(["messages", "wait", messageId, "--destination", "Broken"], 8);
+  expect(err).toContain("Broken");
+  expect(err).not.toContain(id);
+  await at.sluice(["destinations", "delete", id, "--yes"]);
+});
+
+it("a key that exists already is wrong input", async () => {
+  const create = (name: string) => ["traits", "create", name, "--kind", "count", "--event", "Paid"];
+  await at.sluice(create("Times paid"));
+  expect((await at.sluice(create("Times paid"), 2)).err).toContain("times_paid");
+});
+
+it("a dry run finds changes, which is no error", async () => {
+  const file = join(at.directory, "found.config.json");
+  await writeFile(file, JSON.stringify({ sources: [{ name: "Found" }] }));
+  expect((await at.sluice(["apply", file, "--dry-run"], 6)).err).toBe("1 change would be made\n");
+});
+
+it("a second collector on a folder is told what to do, without a word about writing", async () => {
+  const second = cli(["collector", "--port", "0", "--data-dir", join(at.directory, ".sluice")]);
+  expect(await second.code).toBe(1);
+  expect(second.err()).toMatch(/The data folder .* is in use by another process/);
+  expect(second.err()).toContain("stop that one first");
+  expect(second.err()).not.toContain("cannot be written");
+});
+
+it("a user's other ids are others", async () => {
+  await json(["send", "identify", "--user", "solo"]);
+  await expect.poll(async () => cli(["profiles", "get", "solo"], { env: at.env }).code).toBe(0);
+  const { out } = await at.sluice(["profiles", "get", "solo"]);
+  expect(out).not.toMatch(/^also +\S*solo/m);
+});
+
+it("durations are in the largest unit that they are whole in", () => {
+  expect([604_800_000, 5_400_000, 1_500, 0].map(durationText)).toEqual(["7d", "90m", "1500ms", "0d"]);
+  const seen = { kind: "event", event: "Paid", times: { atLeast: 1 }, seen: 0, orMore: false, holds: false };
+  expect(explanationLines({ ...seen, withinMs: 604_800_000 } as unknown as Explanation)).toContain(
+    "within 7d",
+  );
+});

@@ -1,0 +1,127 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { rootCertificates } from "node:tls";
+import type { DestinationStatusView } from "@sluice/protocol";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { checkDestination } from "../../src/commands/doctor/doctor.js";
+import { healthOf } from "../../src/connection/destination-health.js";
+import { collectorForCli, receiver } from "../support/cli.js";
+
+const STATUS: DestinationStatusView = {
+  destinationId: "d",
+  state: "delivering",
+  health: "good",
+  behind: 0,
+  retries: 0,
+  waiting: 0,
+};
+
+describe("the health of a destination", () => {
+  it.each([
+    ["good", "delivering"],
+    ["idle", "delivering"],
+    ["failing", "failing"],
+    ["url_disabled", "url_disabled"],
+    ["partly_disabled", "partly_disabled"],
+    ["backing_off", "backing_off"],
+    ["disabled", "disabled"],
+  ] as const)("that the collector judges %s is %s", (health, state) => {
+    expect(healthOf({ ...STATUS, health }, []).state).toBe(state);
+  });
+
+  it("says when the first of the retries is due, unless a probe comes", () => {
+    const retriesAt = ["2026-01-01T01:00:00.000Z", "2026-01-01T00:30:00.000Z"];
+    expect(healthOf(STATUS, retriesAt).nextAttemptAt).toBe("2026-01-01T00:30:00.000Z");
+    const nextAttemptAt = "2026-01-01T02:00:00.000Z";
+    expect(healthOf({ ...STATUS, nextAttemptAt }, retriesAt).nextAttemptAt).toBe(nextAttemptAt);
+    expect(healthOf(STATUS, [])).not.toHaveProperty("nextAttemptAt");
+    expect(healthOf({ ...STATUS, health: "disabled" }, retriesAt)).not.toHaveProperty("nextAttemptAt");
+  });
+});
+
+it.each([
+  ["delivering", "ok"],
+  ["disabled", "skipped"],
+  ["failing", "problem"],
+  ["backing_off", "problem"],
+  ["url_disabled", "problem"],
+  ["partly_disabled", "problem"],
+] as const)("sluice doctor judges a destination that is %s: %s", (state, result) => {
+  expect(checkDestination("Hook", { ...STATUS, state, disabledUrls: [] }).result).toBe(result);
+});
+
+it("sluice doctor names a destination so that its hint can be typed", () => {
+  const { hint } = checkDestination("My hook", { ...STATUS, state: "failing", disabledUrls: [] });
+  expect(hint).toContain("npx sluice destinations test 'My hook'");
+});
+
+describe("against a collector", () => {
+  let at: Awaited<ReturnType<typeof collectorForCli>>;
+  beforeAll(async () => {
+    at = await collectorForCli();
+  });
+  afterAll(() => at[Symbol.asyncDispose]());
+  const json = async (args: readonly string[], expected = 0) =>
+    JSON.parse((await at.sluice([...args, "--json"], expected)).out);
+
+  it("doctor says that there is no destination yet", async () => {
+    expect((await at.sluice(["doctor"])).out).toContain("messages are stored and go nowhere");
+  });
+
+  it.each([
+    ["failing", 404, "failed", "failing"],
+    ["waiting", 503, "pending", "failing"],
+    ["gone", 410, "failed", "url disabled"],
+  ] as const)("status and doctor see a destination that is %s", async (name, answer, ends, word) => {
+    await using hook = await receiver(answer);
+    const { id } = await json(["destinations", "create", "--webhook", hook.url, "--name", name]);
+    const { messageId } = await json(["send", "track", "--event", "Paid"]);
+    // `pending` is a message's state before its first attempt too: the answer is waited for at the receiver's end.
+    await json(["messages", "wait", messageId, "--destination", id, "--state", ends, "--timeout", "20s"]);
+    const status = async () => (await at.sluice(["destinations", "status", name])).out;
+    let shown = await status();
+    while (!shown.includes(word)) shown = await status();
+    expect(shown).toContain("LAST ERROR");
+    const health = await json(["destinations", "status", name]);
+    expect(health.lastError).toContain(String(answer));
+    expect(health.disabledUrls).toEqual(answer === 410 ? [hook.url] : []);
+    expect(health.retries).toBe(ends === "pending" ? 1 : 0);
+    if (ends === "pending") expect(health.nextAttemptAt).toMatch(/^20/);
+    const { out, err } = await at.sluice(["doctor"], 6);
+    expect(out).toMatch(new RegExp(`✗ destination +${name}: ${word}; .*last error: .*${answer}`));
+    expect(err).toContain("1 problem found");
+    await at.sluice(["destinations", "delete", id, "--yes"]);
+  });
+
+  it("doctor is content with a destination that delivers", async () => {
+    await using hook = await receiver();
+    const { id } = await json(["destinations", "create", "--webhook", hook.url, "--name", "Well"]);
+    const { messageId } = await json(["send", "track", "--event", "Paid"]);
+    await json(["messages", "wait", messageId, "--timeout", "20s"]);
+    expect((await at.sluice(["doctor"])).out).toContain("Well: delivering; nothing waits");
+    await at.sluice(["destinations", "delete", id, "--yes"]);
+  });
+
+  it("create, get and update show the settings, of secrets only that they are set, and what to do next", async () => {
+    const args = ["destinations", "create", "--webhook", "https://example.com/hook", "--name", "My hook"];
+    const created = (await at.sluice([...args, "--secret", "hush", "--header", "Authorization: Bearer xyz"]))
+      .out;
+    expect(created).toContain("URL: https://example.com/hook  (headers: Authorization)");
+    expect(created).toContain("secret: set\n");
+    expect(created).toContain("Try it: npx sluice destinations test 'My hook'");
+    expect(created).not.toMatch(/hush|xyz/);
+    expect((await at.sluice(["destinations", "get", "My hook"])).out).toBe(created);
+    const updated = await at.sluice(["destinations", "update", "My hook", "--no-secret"]);
+    expect(updated.out).toContain("secret: not set\n");
+    await at.sluice(["destinations", "delete", "My hook", "--yes"]);
+  });
+
+  it("--ca-file is the setting, and a file that is no PEM is refused", async () => {
+    const file = join(at.directory, "authority.pem");
+    await writeFile(file, rootCertificates[0] ?? "");
+    const args = ["destinations", "create", "--webhook", "https://example.com/", "--name", "Tls"];
+    expect((await json([...args, "--ca-file", file])).settings.caFile).toBe(file);
+    await at.sluice(["destinations", "update", "Tls", "--ca-file", "/nowhere.pem"], 2);
+    await at.sluice(["destinations", "delete", "Tls", "--yes"]);
+  });
+});

@@ -1,0 +1,140 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { createLogger, startCollector } from "@sluice/collector";
+import { run } from "../../src/run.js";
+import type { Io } from "../../src/terminal/io.js";
+import { PLAIN } from "../../src/terminal/style.js";
+
+export interface CliRun {
+  readonly code: Promise<number>;
+  out(): string;
+  err(): string;
+  /** As Ctrl-C does. */
+  interrupt(): void;
+  /** Resolves when what was printed so far matches. */
+  printed(pattern: RegExp): Promise<void>;
+}
+
+/** Runs a command line in this process, with an environment of its own. */
+export function cli(
+  args: readonly string[],
+  {
+    env = {},
+    cwd = tmpdir(),
+    stdin = "",
+    canAsk = false,
+  }: { env?: Record<string, string>; cwd?: string; stdin?: string; canAsk?: boolean } = {},
+): CliRun {
+  let out = "";
+  let err = "";
+  const waiting = new Set<() => void>();
+  const interrupted = new AbortController();
+  const tell = (): void => {
+    for (const look of waiting) look();
+  };
+  const io: Io = {
+    async out(text) {
+      out += text;
+      tell();
+    },
+    err(text) {
+      err += text;
+      tell();
+    },
+    stdin: Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]),
+    env,
+    cwd,
+    style: PLAIN,
+    errStyle: PLAIN,
+    isWatched: false,
+    canAsk,
+    columns: 100,
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    interrupted: interrupted.signal,
+  };
+  return {
+    code: run(args, io),
+    out: () => out,
+    err: () => err,
+    interrupt: () => interrupted.abort(new Error("SIGINT")),
+    printed: (pattern) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (!pattern.test(out + err)) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+/** A collector as `sluice dev` runs it, and what a command line needs to talk to it. */
+export async function collectorForCli() {
+  const directory = await mkdtemp(join(tmpdir(), "sluice-cli-"));
+  const collector = await startCollector({
+    mode: "dev",
+    host: "127.0.0.1",
+    port: 0,
+    dataDirectory: join(directory, ".sluice"),
+    logger: createLogger({ write() {} }),
+    allowTargets: ["127.0.0.0/8", "localhost"],
+  });
+  const { firstRun } = collector;
+  if (firstRun === undefined) throw new Error("dev mode makes a first source");
+  const env = {
+    SLUICE_URL: collector.url,
+    SLUICE_TOKEN: firstRun.adminToken,
+    SLUICE_WRITE_KEY: firstRun.writeKey,
+  };
+  return {
+    directory,
+    url: collector.url,
+    ...firstRun,
+    env,
+    /** Runs a command to its end; refuses when it ends with another code than `expected`. */
+    async sluice(args: readonly string[], expected = 0): Promise<{ out: string; err: string }> {
+      const running = cli(args, { env, cwd: directory });
+      const code = await running.code;
+      if (code !== expected)
+        throw new Error(`sluice ${args.join(" ")} ended with ${code}\n${running.out()}${running.err()}`);
+      return { out: running.out(), err: running.err() };
+    },
+    start: (args: readonly string[], stdin = "") => cli(args, { env, cwd: directory, stdin }),
+    async [Symbol.asyncDispose]() {
+      await collector.close(1_000);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A webhook receiver that keeps what it gets. */
+export async function receiver(status: number | (() => number) = 200) {
+  const received: { headers: IncomingHttpHeaders; body: string }[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+      const code = typeof status === "number" ? status : status();
+      response.writeHead(code).end(`answered ${code}`);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    received,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
