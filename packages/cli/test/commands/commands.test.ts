@@ -392,7 +392,7 @@ describe("import and export", () => {
     const file = join(at.directory, "typeless.csv");
     await writeFile(file, "event,userId\nA,1\nB,2\n");
     const { err } = await at.sluice(["import", file], 2);
-    expect(err).toContain("the CSV has no `type` column; add one");
+    expect(err).toContain("The CSV file has no `type` column");
     await expect(readFile(`${file}.rejected.jsonl`)).rejects.toThrow("ENOENT");
     await expect(readFile(`${file}.sluice-import.json`)).rejects.toThrow("ENOENT");
   });

@@ -82,6 +82,45 @@ describe("CSV", () => {
     );
   });
 
+  it("counts lines of any kind of line end, also within quotation marks", async () => {
+    const starts: number[] = [];
+    const text = 'a,b\r\n"1\r\n2\n3",x\r\n\r\n4,"5\n"\n6,7';
+    for await (const { line } of csvRows(inPieces(text, 2))) starts.push(line);
+    expect(starts).toEqual([1, 2, 5, 6, 8]);
+  });
+
+  it("keeps a row's text as it is in the file, without its line end", async () => {
+    const raws: string[] = [];
+    for await (const { raw } of csvRows(inPieces('ä,b\r\n"c""\r\nd",ü\r\nlast,🎉', 3))) raws.push(raw);
+    expect(raws).toEqual(["ä,b", '"c""\r\nd",ü', "last,🎉"]);
+  });
+
+  it("skips a byte order mark", async () => {
+    const [row] = await rows("\ufefftype,userId\ntrack,1\n", 1);
+    expect(row).toEqual(["type", "userId"]);
+  });
+
+  it("keeps the rows before a quotation mark that is never closed, and refuses the rest", async () => {
+    const found = await records(Buffer.from('type,userId\ntrack,1\ntrack,"2\ntrack,3\n'), "csv");
+    expect(found).toMatchObject([
+      { line: 2, value: { ok: true } },
+      {
+        line: 3,
+        raw: 'track,"2\ntrack,3\n',
+        value: { ok: false, reason: expect.stringContaining("closing quotation mark") },
+      },
+    ]);
+  });
+
+  it("stops at a row over 1 MB, and names its line", async () => {
+    const text = `type,userId\r\n"tr\r\nack",1\r\ntrack,"2\r\n${"track,3\r\n".repeat(200_000)}`;
+    const reading = rows(text, 65_536);
+    await expect(reading).rejects.toMatchObject({
+      exit: "usage",
+      message: "The CSV row that starts on line 4 is longer than 1 MB",
+    });
+  });
+
   it("puts columns where their names say, and takes numbers only where they are meant", () => {
     const header = [
       "type",

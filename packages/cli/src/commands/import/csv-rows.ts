@@ -1,74 +1,67 @@
+import { pipeline, Readable } from "node:stream";
+import { type Options, parse } from "csv-parse";
+import { CommandFailure } from "../../failures/exit-codes.js";
+
 export interface CsvRow {
-  /** The line on which it begins, from 1. */
+  /** The line on which the row starts, from 1. */
   readonly line: number;
   readonly fields: readonly string[];
+  /** The row's text without its line end. */
   readonly raw: string;
-  /** False when the text ended inside quotation marks. */
-  readonly isWhole: boolean;
+  /** False if the file ends inside quotation marks. */
+  readonly isComplete: boolean;
 }
 
-/** Rows of comma-separated values (RFC 4180): quoted fields may hold commas, line ends and doubled quotation marks. */
-export async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<CsvRow> {
-  let fields: string[] = [];
-  let field = "";
-  let raw = "";
+interface ParsedRow {
+  readonly record: readonly string[];
+  readonly raw: string;
+}
+
+/** No row of a valid import is longer. Without a limit, a missing quotation mark would read the rest of the file into memory. */
+const MAX_ROW_BYTES = 1_048_576;
+
+/**
+ * Reads rows of comma-separated values (RFC 4180): quoted fields may contain commas, line ends and doubled quotation marks.
+ * Rows may have any number of fields. Throws `CommandFailure` for a row over 1 MB.
+ */
+export async function* csvRows(chunks: AsyncIterable<string | Buffer>): AsyncGenerator<CsvRow> {
+  /** The line on which the row starts that is being parsed. The parser's own count is too high after `\r\n` in a quoted field. */
   let line = 1;
-  let startLine = 1;
-  let isQuoted = false;
-  /** A quotation mark came inside a quoted field: the next character says whether it ended. */
-  let isMaybeEnd = false;
-  let isStart = true;
-
-  const endRow = (): CsvRow => {
-    const row = {
-      line: startLine,
-      fields: [...fields, field],
-      raw: raw.replace(/\r$/, ""),
-      isWhole: !isQuoted || isMaybeEnd,
-    };
-    fields = [];
-    field = "";
-    raw = "";
-    isQuoted = false;
-    isMaybeEnd = false;
-    isStart = true;
-    return row;
+  let unclosed: CsvRow | undefined;
+  const options: Options<CsvRow, ParsedRow> = {
+    bom: true,
+    max_record_size: MAX_ROW_BYTES,
+    raw: true,
+    record_delimiter: ["\r\n", "\n"],
+    relax_column_count: true,
+    relax_quotes: true,
+    on_record: ({ record, raw: rawWithEnd }) => {
+      // Of `\r\n` the parser keeps only the first character.
+      const raw = rawWithEnd.replace(/[\r\n]$/, "");
+      const row = { line, fields: record, raw, isComplete: true };
+      line += raw.split("\n").length;
+      return row;
+    },
+    skip_records_with_error: true,
+    on_skip: (error, raw = "") => {
+      // After any other error the parser cannot tell where the next row starts: an error thrown here ends it.
+      if (error?.code !== "CSV_QUOTE_NOT_CLOSED") throw rowTooLong(line);
+      unclosed = { line, fields: [], raw, isComplete: false };
+      return undefined;
+    },
   };
+  // `parse` has no type for what `raw` makes of the records.
+  const rows = parse(options as unknown as Options);
+  // `rows` emits the errors of both streams.
+  pipeline(Readable.from(chunks, { objectMode: false }), rows, () => {});
+  yield* rows as AsyncIterable<CsvRow>;
+  if (unclosed !== undefined) yield unclosed;
+}
 
-  for await (const chunk of chunks) {
-    for (const character of chunk) {
-      if (character === "\n") line += 1;
-      if (isQuoted && isMaybeEnd) {
-        isMaybeEnd = false;
-        if (character === '"') {
-          field += '"';
-          raw += character;
-          continue;
-        }
-        isQuoted = false;
-      }
-      if (isQuoted) {
-        raw += character;
-        if (character === '"') isMaybeEnd = true;
-        else field += character;
-        continue;
-      }
-      if (character === "\n") {
-        field = field.replace(/\r$/, "");
-        yield endRow();
-        startLine = line;
-        continue;
-      }
-      raw += character;
-      if (character === '"' && isStart) isQuoted = true;
-      else if (character === ",") {
-        fields.push(field);
-        field = "";
-        isStart = true;
-        continue;
-      } else field += character;
-      isStart = false;
-    }
-  }
-  if (raw !== "" || fields.length > 0) yield endRow();
+function rowTooLong(line: number): CommandFailure {
+  return new CommandFailure(
+    "usage",
+    `The CSV row that starts on line ${line} is longer than 1 MB`,
+    "A closing quotation mark is probably missing. Correct the row and import the file again: messages that were already imported are not counted twice",
+  );
 }

@@ -1,15 +1,15 @@
 import { createReadStream } from "node:fs";
-import { type Readable, Transform } from "node:stream";
+import { pipeline, type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import { csvMessage } from "./csv-message.js";
 import { csvRows } from "./csv-rows.js";
 
-/** One message of the file, as far as it could be read. */
+/** One message of the file, or the reason why it cannot be read. */
 export interface FileRecord {
-  /** The line on which it begins, from 1. */
+  /** The line on which it starts, from 1. */
   readonly line: number;
-  /** What stood there. */
+  /** Its text in the file. */
   readonly raw: string;
   readonly value:
     | { readonly ok: true; readonly message: unknown }
@@ -20,14 +20,14 @@ export type FileFormat = "jsonl" | "csv";
 
 export interface RecordSource {
   readonly records: AsyncGenerator<FileRecord>;
-  /** Bytes of the file that were read so far (compressed ones, where it is). */
+  /** Bytes of the file that were read so far; compressed bytes if it is compressed. */
   bytesRead(): number;
-  /** Lets go of the file, whether or not it was read to its end. */
+  /** Closes the file, even if it was not read to its end. */
   close(): void;
 }
 
-/** A line longer than this is no message: it is refused without being held in memory whole. */
-const LONGEST_LINE = 1_048_576;
+/** A longer line is not a message. It is refused without being held in memory. */
+const MAX_LINE_CHARACTERS = 1_048_576;
 
 export function readRecords(
   input: string | Readable,
@@ -41,16 +41,11 @@ export function readRecords(
       done(null, chunk);
     },
   });
-  // A stream that fails fails those that read from it, so the one at the end tells.
-  file.on("error", (error: Error) => counting.destroy(error));
-  let stream: Readable = file.pipe(counting);
-  if (isGzip) {
-    const gunzip = createGunzip();
-    counting.on("error", (error: Error) => gunzip.destroy(error));
-    stream = counting.pipe(gunzip);
-  }
+  const text = isGzip ? createGunzip() : counting;
+  // `text` emits the errors of all streams, so the reader of the records gets them.
+  pipeline(isGzip ? [file, counting, text] : [file, counting], () => {});
   return {
-    records: format === "csv" ? csvRecords(stream) : jsonRecords(stream),
+    records: format === "csv" ? csvRecords(text) : jsonRecords(text),
     bytesRead: () => bytes,
     close: () => void file.destroy(),
   };
@@ -66,7 +61,7 @@ async function* jsonRecords(stream: Readable): AsyncGenerator<FileRecord> {
 }
 
 function parse(raw: string): FileRecord["value"] {
-  if (raw.length >= LONGEST_LINE) return { ok: false, reason: "the line is longer than 1 MB" };
+  if (raw.length >= MAX_LINE_CHARACTERS) return { ok: false, reason: "the line is longer than 1 MB" };
   try {
     return { ok: true, message: JSON.parse(raw) };
   } catch (error) {
@@ -76,39 +71,39 @@ function parse(raw: string): FileRecord["value"] {
 
 async function* csvRecords(stream: Readable): AsyncGenerator<FileRecord> {
   let header: readonly string[] | undefined;
-  for await (const { line, fields, raw, isWhole } of csvRows(text(stream))) {
-    if (fields.length === 1 && fields[0] === "") continue;
+  for await (const { line, fields, raw, isComplete } of csvRows(stream)) {
+    const isEmpty = fields.length === 1 && fields[0] === "";
+    if (isEmpty) continue;
     if (header === undefined) {
       header = fields;
-      if (!header.some((column) => column.trim() === "type"))
-        throw new CommandFailure(
-          "usage",
-          "the CSV has no `type` column; add one, or convert the file to JSON lines with a `type` in each",
-          "Types are track, identify, page, screen, group and alias. The first line names the columns",
-        );
+      checkHeader(header);
       continue;
     }
-    if (!isWhole) yield { line, raw, value: { ok: false, reason: "a quotation mark is missing at the end" } };
+    if (!isComplete)
+      yield { line, raw, value: { ok: false, reason: "the closing quotation mark is missing" } };
     else if (fields.length !== header.length)
       yield {
         line,
         raw,
-        value: { ok: false, reason: `it has ${fields.length} fields and the header ${header.length}` },
+        value: { ok: false, reason: `the row has ${fields.length} fields, the header has ${header.length}` },
       };
     else yield { line, raw, value: { ok: true, message: csvMessage(header, fields) } };
   }
 }
 
-async function* text(stream: Readable): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: false });
-  for await (const chunk of stream) yield decoder.decode(chunk as Buffer, { stream: true });
-  yield decoder.decode();
+function checkHeader(header: readonly string[]): void {
+  if (header.some((column) => column.trim() === "type")) return;
+  throw new CommandFailure(
+    "usage",
+    "The CSV file has no `type` column",
+    "The first line names the columns. Add a `type` column (track, identify, page, screen, group or alias), or convert the file to JSON lines",
+  );
 }
 
-/** Lines without their ends; of a line that is too long only its beginning. */
+/** Lines without their line ends; only the start of a line that is too long. */
 async function* lines(stream: Readable): AsyncGenerator<string> {
   let rest = "";
-  for await (const chunk of text(stream)) {
+  for await (const chunk of decoded(stream)) {
     let from = 0;
     for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", from)) {
       const line = rest + chunk.slice(from, end);
@@ -116,7 +111,13 @@ async function* lines(stream: Readable): AsyncGenerator<string> {
       from = end + 1;
       yield line.endsWith("\r") ? line.slice(0, -1) : line;
     }
-    if (rest.length < LONGEST_LINE) rest += chunk.slice(from, from + LONGEST_LINE);
+    if (rest.length < MAX_LINE_CHARACTERS) rest += chunk.slice(from, from + MAX_LINE_CHARACTERS);
   }
   if (rest !== "") yield rest;
+}
+
+async function* decoded(stream: Readable): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) yield decoder.decode(chunk as Buffer, { stream: true });
+  yield decoder.decode();
 }
