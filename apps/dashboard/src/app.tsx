@@ -1,16 +1,16 @@
-import { RouterProvider } from "./routing/router-provider.js";
+import { DashboardRouter } from "./routing/dashboard-router.js";
 import { Session } from "./session/session.js";
 import { Shell } from "./shell/shell.js";
 import { NoticeProvider } from "./ui/notice.js";
 
 export function App() {
   return (
-    <RouterProvider>
+    <DashboardRouter>
       <Session>
         <NoticeProvider>
           <Shell />
         </NoticeProvider>
       </Session>
-    </RouterProvider>
+    </DashboardRouter>
   );
 }

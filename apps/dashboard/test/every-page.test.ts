@@ -93,7 +93,7 @@ describeInBrowser("every page", () => {
     ["profile", () => "/profiles/u1"],
     ["deletions", () => "/deletions"],
     ["settings", () => "/settings"],
-    ["no such page", () => "/settings/none"],
+    ["not found", () => "/settings/none"],
   ];
 
   describe.each([
@@ -122,6 +122,18 @@ describeInBrowser("every page", () => {
       }
       await context.close();
     }, 120_000);
+  });
+
+  test("an unknown path shows that there is no page, and the way back", async () => {
+    const { page, context } = await openPage(browser);
+    await page.goto(dashboard.signInUrl);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    // As a stale link does: the server is not asked.
+    await page.evaluate(() => history.pushState(null, "", "/nope"));
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
+    await page.getByRole("main").getByRole("link", { name: "Overview" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await context.close();
   });
 
   test("sign-in, with a wrong token and with the right one", async () => {

@@ -1,10 +1,9 @@
-import { Link } from "../routing/link.js";
-import { useRouter } from "../routing/router.js";
+import { Link, useLocation } from "wouter";
 import { Icon } from "../ui/icon.js";
 import { isWithin, PLACES } from "./places.js";
 
 export function Navigation({ onFollow }: { onFollow?: () => void }) {
-  const { address } = useRouter();
+  const [path] = useLocation();
   return (
     <nav aria-label="Pages" className="nav">
       {PLACES.map((group) => (
@@ -16,7 +15,7 @@ export function Navigation({ onFollow }: { onFollow?: () => void }) {
                 <Link
                   href={place.href}
                   className="nav-link"
-                  aria-current={isWithin(place, address.path) ? "page" : undefined}
+                  aria-current={isWithin(place, path) ? "page" : undefined}
                   onClick={onFollow}
                 >
                   <Icon name={place.icon} />

@@ -1,8 +1,8 @@
 import { Dialog } from "@ariakit/react";
 import { type KeyboardEvent, useId, useState } from "react";
+import { useLocation } from "wouter";
 import { useAudiences, useDestinations, useSources } from "../api/queries.js";
 import { addresses } from "../routing/addresses.js";
-import { useRouter } from "../routing/router.js";
 import { Icon } from "../ui/icon.js";
 import { commandsFor, type PaletteCommand } from "./palette-commands.js";
 
@@ -41,7 +41,7 @@ function PaletteBody({
   onTheme: () => void;
   onSignOut: () => void;
 }) {
-  const { navigate } = useRouter();
+  const [, navigate] = useLocation();
   const id = useId();
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);

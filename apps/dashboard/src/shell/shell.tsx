@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { PageFor } from "../pages/page-for.js";
-import { Link } from "../routing/link.js";
-import { useRouter } from "../routing/router.js";
+import { Link, useLocation } from "wouter";
+import { CurrentPage } from "../pages/current-page.js";
 import { useSignOut } from "../session/session.js";
 import { ThemeContext } from "../theme/theme-context.js";
 import { useTheme } from "../theme/use-theme.js";
@@ -20,7 +19,7 @@ type Overlay = "none" | "palette" | "help" | "menu";
 
 /** What stands around every page. */
 export function Shell() {
-  const { address, navigate } = useRouter();
+  const [path, navigate] = useLocation();
   const theme = useTheme();
   const signOut = useSignOut();
   const [overlay, setOverlay] = useState<Overlay>("none");
@@ -30,7 +29,7 @@ export function Shell() {
     else if (action.kind === "theme") theme.toggle();
     else setOverlay(action.kind);
   });
-  useFocusOnNavigation(address.path);
+  useFocusOnNavigation(path);
   return (
     <ThemeContext value={theme.isDark ? "dark" : "light"}>
       <a className="skip-link" href="#page">
@@ -60,7 +59,7 @@ export function Shell() {
         </aside>
         <ConnectionNotice />
         <main id="page" className="main">
-          <PageFor path={address.path} />
+          <CurrentPage />
         </main>
       </div>
       <Dialog open={overlay === "menu"} onClose={close} title="Sluice" side="left">

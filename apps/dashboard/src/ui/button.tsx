@@ -1,5 +1,5 @@
 import type { ComponentPropsWithRef, ReactNode } from "react";
-import { Link } from "../routing/link.js";
+import { Link } from "wouter";
 import { Icon, type IconName } from "./icon.js";
 
 type Look = "primary" | "plain" | "quiet" | "danger";

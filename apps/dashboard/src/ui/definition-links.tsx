@@ -1,6 +1,6 @@
+import { Link } from "wouter";
 import { useAudiences, useComputedTraits } from "../api/queries.js";
 import { addresses } from "../routing/addresses.js";
-import { Link } from "../routing/link.js";
 
 /** Audiences and computed traits by name, each leading to its page. */
 export function DefinitionLinks({ ids }: { ids: readonly string[] }) {

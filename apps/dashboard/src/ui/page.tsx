@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from "react";
-import { Link } from "../routing/link.js";
+import { Link } from "wouter";
 import { Icon } from "./icon.js";
 
 interface PageProps {

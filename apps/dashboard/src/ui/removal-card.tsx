@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { useRouter } from "../routing/router.js";
+import { useLocation } from "wouter";
 import { Button } from "./button.js";
 import { Confirm } from "./confirm.js";
 import { Card } from "./page.js";
@@ -28,7 +28,7 @@ export function RemovalCard({
   actions?: ReactNode;
 }) {
   const queries = useQueryClient();
-  const { navigate } = useRouter();
+  const [, navigate] = useLocation();
   const [isAsking, setAsking] = useState(false);
   const removal = useMutation({
     mutationFn: remove,

@@ -1,6 +1,7 @@
 import { type AudienceView, audienceKey, type Condition, validateCondition } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
+import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences, useDestinations } from "../../api/queries.js";
 import { DraftTrouble } from "../../forms/changed-elsewhere.js";
@@ -8,7 +9,6 @@ import { DestinationChoice } from "../../forms/destination-choice.js";
 import { DurationFields } from "../../forms/duration-fields.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
-import { useRouter } from "../../routing/router.js";
 import { Button, ButtonLink } from "../../ui/button.js";
 import { Checkbox, TextField } from "../../ui/field.js";
 import { Card, Page } from "../../ui/page.js";
@@ -76,7 +76,7 @@ const EDITED = {
 function AudienceForm({ audience }: { audience?: AudienceView }) {
   const api = useApi();
   const queries = useQueryClient();
-  const { navigate } = useRouter();
+  const [, navigate] = useLocation();
   const eventListId = useId();
   const audiences = (useAudiences().data ?? []).filter((one) => one.id !== audience?.id);
   const events = useRecentEvents();

@@ -1,10 +1,10 @@
 import type { AudiencePatch, AudienceView } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Button, ButtonLink } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
 import { Card, Page } from "../../ui/page.js";

@@ -1,6 +1,6 @@
+import { Link } from "wouter";
 import { useAudiences, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { ButtonLink } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";

@@ -1,9 +1,9 @@
 import type { Condition } from "@sluice/protocol";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useSettled } from "../../forms/use-settled.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Failure } from "../../ui/failure.js";
 import { Card } from "../../ui/page.js";
 import { count, counted, duration, percent } from "../../words/numbers.js";

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Button } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
 import { Card } from "../../ui/page.js";

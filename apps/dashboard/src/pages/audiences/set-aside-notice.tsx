@@ -1,6 +1,6 @@
+import { Link } from "wouter";
 import { useAudienceEngine, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Icon } from "../../ui/icon.js";
 import { counted } from "../../words/numbers.js";
 

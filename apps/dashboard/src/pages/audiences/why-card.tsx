@@ -1,10 +1,10 @@
 import type { Explanation } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { UserQuestion } from "../../forms/user-question.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Badge } from "../../ui/badge.js";
 import { Failure } from "../../ui/failure.js";
 import { Icon } from "../../ui/icon.js";

@@ -1,7 +1,7 @@
 import type { CatalogEntryView } from "@sluice/protocol";
+import { Link } from "wouter";
 import { useCatalog } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Failure } from "../../ui/failure.js";
 import { Icon } from "../../ui/icon.js";
 import { Card, Page } from "../../ui/page.js";

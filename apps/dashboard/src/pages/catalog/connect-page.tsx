@@ -1,10 +1,10 @@
 import type { CatalogEntryView, SourceView } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinations, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { useRouter } from "../../routing/router.js";
 import { Button, ButtonLink } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";
@@ -72,7 +72,7 @@ function ConnectForm({
 }) {
   const api = useApi();
   const queries = useQueryClient();
-  const { navigate } = useRouter();
+  const [, navigate] = useLocation();
   const [name, setName] = useState(suggestedName);
   const [draft, setDraft] = useState(emptyDraft);
   const [enabled, setEnabled] = useState(true);

@@ -2,11 +2,11 @@ import type { ComputedTraitView, ValuePart, ValueWhyView } from "@sluice/protoco
 import { formatFilter } from "@sluice/protocol";
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useNames } from "../../api/queries.js";
 import { UserQuestion } from "../../forms/user-question.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Button, ButtonLink } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";
 import { Card, Page } from "../../ui/page.js";

@@ -1,7 +1,7 @@
 import { useState } from "react";
+import { Link } from "wouter";
 import { useComputedTraits, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Button } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";

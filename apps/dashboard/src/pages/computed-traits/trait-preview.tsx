@@ -1,10 +1,10 @@
 import type { ComputedTraitDefinition, UserValueView } from "@sluice/protocol";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useSettled } from "../../forms/use-settled.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Failure } from "../../ui/failure.js";
 import { count, counted, duration } from "../../words/numbers.js";
 import { visibleText, visibleValue } from "../../words/visible-text.js";

@@ -1,7 +1,7 @@
 import type { DeletionReceipt, DeletionView } from "@sluice/protocol";
+import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { CopyButton } from "../../ui/copy-button.js";
 import { Dialog } from "../../ui/dialog.js";
 import { counted } from "../../words/numbers.js";

@@ -1,10 +1,11 @@
 import type { DeliveryStateView, DeliveryView } from "@sluice/protocol";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useDestinations } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { useRouter } from "../../routing/router.js";
+import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Button } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";
@@ -32,15 +33,16 @@ function sinceOf(text: string | null): keyof typeof SINCE | "" {
 
 export function DeliveriesPage() {
   const api = useApi();
-  const { address, navigate } = useRouter();
+  const [, navigate] = useLocation();
+  const query = useAddressQuery();
   const destinations = useDestinations().data ?? [];
   const retry = useRetry();
   const [opened, setOpened] = useState<DeliveryView | undefined>();
   const [isReplaying, setReplaying] = useState(false);
-  const destination = address.query.get("destination") ?? "";
-  const state = (address.query.get("state") ?? "") as DeliveryStateView | "";
-  const error = address.query.get("error") ?? "";
-  const since = sinceOf(address.query.get("since"));
+  const destination = query.get("destination") ?? "";
+  const state = (query.get("state") ?? "") as DeliveryStateView | "";
+  const error = query.get("error") ?? "";
+  const since = sinceOf(query.get("since"));
   const deliveries = useInfiniteQuery({
     queryKey: ["deliveries", destination, state, error, since],
     queryFn: ({ pageParam }) =>
@@ -58,7 +60,7 @@ export function DeliveriesPage() {
     placeholderData: keepPreviousData,
   });
   const choose = (change: { destination?: string; state?: string; error?: string; since?: string }) =>
-    navigate(addresses.deliveries({ destination, state, error, since, ...change }), "replace");
+    navigate(addresses.deliveries({ destination, state, error, since, ...change }), { replace: true });
   const items = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Page

@@ -1,7 +1,7 @@
 import type { DeliveryView } from "@sluice/protocol";
+import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { StateBadge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { type Column, Table } from "../../ui/table.js";

@@ -6,7 +6,7 @@ import { useCatalog, useDestinationStatus, useSources, useTotals } from "../../a
 import { DraftTrouble } from "../../forms/changed-elsewhere.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
-import { useRouter } from "../../routing/router.js";
+import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { Switch, TextField } from "../../ui/field.js";
@@ -69,7 +69,7 @@ export function DestinationPage({ id }: { id: string }) {
 }
 
 function DestinationBody({ destination, entry }: { destination: DestinationView; entry: CatalogEntryView }) {
-  const { address } = useRouter();
+  const query = useAddressQuery();
   const { id } = destination;
   const status = useDestinationStatus(id).data;
   return (
@@ -86,7 +86,7 @@ function DestinationBody({ destination, entry }: { destination: DestinationView;
     >
       {status && <HealthAlert destination={destination} status={status} />}
       <Status id={id} />
-      <TestSend id={id} atOnce={address.query.get("test") === "now"} />
+      <TestSend id={id} atOnce={query.get("test") === "now"} />
       <RecentDeliveries destinationId={id} />
       <EditSettings destination={destination} entry={entry} />
       <FilterRules destination={destination} />

@@ -1,6 +1,6 @@
 import type { DestinationView } from "@sluice/protocol";
+import { Link } from "wouter";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { type Column, Table } from "../../ui/table.js";
 import { DestinationHealth, DestinationLag, DestinationTrouble } from "./destination-health.js";
 

@@ -1,7 +1,7 @@
 import type { DestinationStatusView, DestinationView } from "@sluice/protocol";
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Icon, type IconName } from "../../ui/icon.js";
 import { Time } from "../../ui/time.js";
 import { counted } from "../../words/numbers.js";

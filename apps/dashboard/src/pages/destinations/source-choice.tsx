@@ -1,6 +1,6 @@
 import type { SourceKindView, SourceView } from "@sluice/protocol";
+import { Link } from "wouter";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Checkbox } from "../../ui/field.js";
 import { SOURCE_KINDS } from "../sources/source-kinds.js";
 

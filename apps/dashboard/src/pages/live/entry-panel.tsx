@@ -1,6 +1,6 @@
+import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { KindTag, StateBadge } from "../../ui/badge.js";
 import { ButtonLink, IconButton } from "../../ui/button.js";
 import { Dialog } from "../../ui/dialog.js";

@@ -1,7 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { useLocation } from "wouter";
 import { useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { useRouter } from "../../routing/router.js";
+import { useAddressQuery, usePlaces } from "../../routing/dashboard-router.js";
 import { Button } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { Failure } from "../../ui/failure.js";
@@ -17,8 +18,10 @@ import { LogList, type LogPlace } from "./log-list.js";
 import { type LiveView, useLiveLog } from "./use-live-log.js";
 
 export function LivePage() {
-  const { address, navigate, places } = useRouter();
-  const filter = address.query.get("q") ?? "";
+  const [, navigate] = useLocation();
+  const query = useAddressQuery();
+  const places = usePlaces();
+  const filter = query.get("q") ?? "";
   const view = useLiveLog(filter);
   const [isPaused, setPaused] = useState(false);
   const [isAway, setAway] = useState(false);
@@ -31,7 +34,10 @@ export function LivePage() {
   }, [shouldHold, isHolding, hold]);
   useLiveKeys(field, () => setPaused((now) => !now));
 
-  const setFilter = useCallback((next: string) => navigate(addresses.live(next), "replace"), [navigate]);
+  const setFilter = useCallback(
+    (next: string) => navigate(addresses.live(next), { replace: true }),
+    [navigate],
+  );
   const open = (entry: LogEntry) => {
     if (entry.messageId !== undefined) navigate(addresses.message(entry.messageId, entry.sourceId));
   };

@@ -1,10 +1,10 @@
 import type { MessageView, OutboundKind, StoredMessageView } from "@sluice/protocol";
 import { webhookPayload } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
-import { useRouter } from "../../routing/router.js";
+import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { KindTag } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { CodeBlock } from "../../ui/code-block.js";
@@ -28,8 +28,8 @@ const PENDING_MS = 1_000;
 
 export function MessagePage({ messageId }: { messageId: string }) {
   const api = useApi();
-  const { address } = useRouter();
-  const sourceId = address.query.get("source") ?? undefined;
+  const query = useAddressQuery();
+  const sourceId = query.get("source") ?? undefined;
   const message = useQuery({
     queryKey: ["message", messageId, sourceId],
     queryFn: () => api.messages.get(messageId, sourceId),

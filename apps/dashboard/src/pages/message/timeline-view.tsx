@@ -1,8 +1,8 @@
 import type { AttemptView, MessageView } from "@sluice/protocol";
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { StateBadge } from "../../ui/badge.js";
 import { Time } from "../../ui/time.js";
 import { counted, duration } from "../../words/numbers.js";

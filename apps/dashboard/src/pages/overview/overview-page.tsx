@@ -1,5 +1,6 @@
 import type { DestinationView } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import type { Totals } from "../../api/metrics.js";
 import {
@@ -10,7 +11,6 @@ import {
   useTotals,
 } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { ButtonLink } from "../../ui/button.js";
 import { Count } from "../../ui/count.js";
 import { EmptyState } from "../../ui/empty-state.js";

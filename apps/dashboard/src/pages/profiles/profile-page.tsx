@@ -1,10 +1,10 @@
 import type { ProfileView } from "@sluice/protocol";
 import { formatFilter } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Badge } from "../../ui/badge.js";
 import { ButtonLink } from "../../ui/button.js";
 import { Failure } from "../../ui/failure.js";

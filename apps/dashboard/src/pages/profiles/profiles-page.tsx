@@ -1,13 +1,13 @@
 import { type FormEvent, useState } from "react";
+import { useLocation } from "wouter";
 import { addresses } from "../../routing/addresses.js";
-import { useRouter } from "../../routing/router.js";
 import { Button } from "../../ui/button.js";
 import { EmptyState } from "../../ui/empty-state.js";
 import { TextField } from "../../ui/field.js";
 import { Card, Page } from "../../ui/page.js";
 
 export function ProfilesPage() {
-  const { navigate } = useRouter();
+  const [, navigate] = useLocation();
   const [userId, setUserId] = useState("");
   const submit = (event: FormEvent) => {
     event.preventDefault();

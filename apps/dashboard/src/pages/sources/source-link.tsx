@@ -1,6 +1,6 @@
+import { Link } from "wouter";
 import { useNames, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 
 /** The collector's own source, whose messages audiences and computed traits make. */
 const BUILT_IN_ID = "src_audiences";

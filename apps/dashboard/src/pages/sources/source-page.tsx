@@ -1,12 +1,12 @@
 import type { SourceView } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useDestinations } from "../../api/queries.js";
 import { DraftTrouble } from "../../forms/changed-elsewhere.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
 import { Badge } from "../../ui/badge.js";
 import { Button, ButtonLink, IconButton } from "../../ui/button.js";
 import { Confirm } from "../../ui/confirm.js";

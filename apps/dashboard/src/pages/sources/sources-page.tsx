@@ -1,11 +1,10 @@
 import type { SourceKindView, SourceView } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { Link, useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Link } from "../../routing/link.js";
-import { useRouter } from "../../routing/router.js";
 import { Button } from "../../ui/button.js";
 import { Dialog } from "../../ui/dialog.js";
 import { EmptyState } from "../../ui/empty-state.js";
@@ -82,7 +81,7 @@ function SourceTable({ sources }: { sources: readonly SourceView[] }) {
 function NewSource({ open, onClose }: { open: boolean; onClose: () => void }) {
   const api = useApi();
   const queries = useQueryClient();
-  const { navigate } = useRouter();
+  const [, navigate] = useLocation();
   const [name, setName] = useState("");
   const [kind, setKind] = useState<SourceKindView>("server");
   const create = useMutation({

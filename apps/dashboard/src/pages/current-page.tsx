@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
+import { Redirect, Route, Switch } from "wouter";
 import { addresses } from "../routing/addresses.js";
-import { Redirect } from "../routing/redirect.js";
-import { matchPath } from "../routing/router.js";
+import { decodedParams } from "../routing/path-encoding.js";
 import { ButtonLink } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { Page } from "../ui/page.js";
@@ -27,7 +27,7 @@ import { SourcesPage } from "./sources/sources-page.js";
 
 type Params = Readonly<Record<string, string>>;
 
-/** The first pattern that fits wins. A page is made anew for another id: nothing of the last one stays in its forms. */
+/** The first matching pattern wins. The `key` remounts a page for another id, so that its forms start empty. */
 const PAGES: readonly (readonly [pattern: string, page: (params: Params) => ReactNode])[] = [
   ["/", () => <OverviewPage />],
   ["/live", () => <LivePage />],
@@ -38,7 +38,7 @@ const PAGES: readonly (readonly [pattern: string, page: (params: Params) => Reac
   ["/catalog", () => <CatalogPage />],
   ["/catalog/:type", ({ type = "" }) => <ConnectPage key={type} type={type} />],
   ["/destinations", () => <DestinationsPage />],
-  ["/destinations/new", () => <Redirect to={addresses.catalog()} />],
+  ["/destinations/new", () => <Redirect to={addresses.catalog()} replace />],
   ["/destinations/:id", ({ id = "" }) => <DestinationPage key={id} id={id} />],
   ["/audiences", () => <AudiencesPage />],
   ["/audiences/new", () => <AudienceEditPage />],
@@ -52,16 +52,30 @@ const PAGES: readonly (readonly [pattern: string, page: (params: Params) => Reac
   ["/settings", () => <SettingsPage />],
 ];
 
-export function PageFor({ path }: { path: string }) {
-  for (const [pattern, page] of PAGES) {
-    const params = matchPath(pattern, path);
-    if (params !== undefined) return page(params);
-  }
+export function CurrentPage() {
   return (
-    <Page title="No such page">
+    <Switch>
+      {PAGES.map(([pattern, page]) => (
+        <Route key={pattern} path={pattern}>
+          {(encoded: Params) => {
+            const params = decodedParams(encoded);
+            return params === undefined ? <NotFoundPage /> : page(params);
+          }}
+        </Route>
+      ))}
+      <Route>
+        <NotFoundPage />
+      </Route>
+    </Switch>
+  );
+}
+
+function NotFoundPage() {
+  return (
+    <Page title="Page not found">
       <EmptyState
         icon="question"
-        title="There is nothing at this address"
+        title="There is no page at this address"
         action={<ButtonLink href={addresses.overview()}>Overview</ButtonLink>}
       />
     </Page>
