@@ -1,7 +1,7 @@
 import { DashboardRouter } from "./routing/dashboard-router.js";
 import { Session } from "./session/session.js";
 import { Shell } from "./shell/shell.js";
-import { NoticeProvider } from "./ui/notice.js";
+import { NoticeProvider } from "./ui/feedback/notice.js";
 
 export function App() {
   return (

@@ -1,6 +1,11 @@
 import { type Condition, validateCondition } from "@sluice/protocol";
 import { expect, test } from "vitest";
-import { comparisonDraftOf, comparisonOf, jsonOf, scalarOf } from "../src/forms/comparison-draft.js";
+import {
+  comparisonDraftOf,
+  comparisonOf,
+  jsonOf,
+  scalarOf,
+} from "../src/forms/comparison/comparison-draft.js";
 import {
   conditionOf,
   draftOf,
@@ -8,8 +13,8 @@ import {
   newGroup,
   newTrait,
   withNode,
-} from "../src/pages/audiences/condition-draft.js";
-import { conditionInWords } from "../src/pages/audiences/condition-words.js";
+} from "../src/pages/audiences/conditions/condition-draft.js";
+import { conditionInWords } from "../src/pages/audiences/conditions/condition-words.js";
 
 const EVENT: Condition = {
   kind: "event",

@@ -1,14 +1,14 @@
 import type { FilterRuleView } from "@sluice/protocol";
 import { expect, test } from "vitest";
-import { ruleInWords } from "../src/pages/destinations/rule-words.js";
-import { schemaProperties } from "../src/pages/destinations/schema-fields.js";
+import { ruleInWords } from "../src/pages/destinations/filters/rule-words.js";
+import { schemaProperties } from "../src/pages/destinations/settings/schema-fields.js";
 import {
   draftOf,
   emptyDraft,
   newHeader,
   newWebhook,
   settingsOf,
-} from "../src/pages/destinations/settings-draft.js";
+} from "../src/pages/destinations/settings/settings-draft.js";
 import { issueAt, issuesOf } from "../src/words/issues.js";
 
 const WEBHOOKS = new Set(["webhooks", "webhookUrl", "sharedSecret", "payload", "concurrency"]);

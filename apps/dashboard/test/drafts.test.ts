@@ -1,6 +1,6 @@
 import type { FilterRuleView } from "@sluice/protocol";
 import { expect, test } from "vitest";
-import { durationDraft, durationMs } from "../src/forms/duration-draft.js";
+import { durationDraft, durationMs } from "../src/forms/duration/duration-draft.js";
 import { scheduleInWords } from "../src/pages/audiences/sending-draft.js";
 import { traitDraftOf, traitOf, traitPatchOf } from "../src/pages/computed-traits/trait-draft.js";
 import {
@@ -10,7 +10,7 @@ import {
   ruleDraftOf,
   ruleIssues,
   ruleOf,
-} from "../src/pages/destinations/rule-draft.js";
+} from "../src/pages/destinations/filters/rule-draft.js";
 
 test.each<[string, FilterRuleView]>([
   ["drops everything", { action: { kind: "drop" } }],

@@ -5,8 +5,8 @@ import { type BaseLocationHook, Router, type RouterOptions, useRoute } from "wou
 import { addresses } from "../src/routing/addresses.js";
 import { decodedParams, escapedPath } from "../src/routing/path-encoding.js";
 import { takeToken } from "../src/session/token.js";
+import { NAVIGATION_ITEMS } from "../src/shell/navigation-items.js";
 import { commandsFor } from "../src/shell/palette-commands.js";
-import { ALL_PLACES } from "../src/shell/places.js";
 import { onKey } from "../src/shell/shortcuts.js";
 import { toggledTheme } from "../src/theme/theme.js";
 
@@ -75,7 +75,7 @@ test("g and a key go to a page; in a field only chords count", () => {
     ...more,
   });
   expect(onKey("none", press("g"))).toEqual({ state: "going" });
-  for (const place of ALL_PLACES) {
+  for (const place of NAVIGATION_ITEMS) {
     expect(onKey("going", press(place.key)).action).toEqual({ kind: "go", href: place.href });
   }
   expect(onKey("going", press("q"))).toEqual({ state: "none" });
@@ -84,7 +84,7 @@ test("g and a key go to a page; in a field only chords count", () => {
 });
 
 test("no two pages have the same key", () => {
-  expect(new Set(ALL_PLACES.map((place) => place.key)).size).toBe(ALL_PLACES.length);
+  expect(new Set(NAVIGATION_ITEMS.map((place) => place.key)).size).toBe(NAVIGATION_ITEMS.length);
 });
 
 test("the palette finds pages, things, actions, and looks for anything", () => {

@@ -1,7 +1,7 @@
 import type { AttemptView, StoredMessageView } from "@sluice/protocol";
 import { expect, test } from "vitest";
 import { attemptTone, timelineOf } from "../src/pages/message/timeline.js";
-import { verdictOf } from "../src/words/verdict.js";
+import { overallStateOf } from "../src/words/overall-state.js";
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const attempt = (number: number, second: number, more: Partial<AttemptView>): AttemptView => ({
@@ -89,5 +89,5 @@ test.each([
   [["delivered", "pending", "pending"], "Pending 2/3"],
   [["filtered", "filtered"], "Filtered"],
 ] as const)("%j is called %s", (states, label) =>
-  expect(verdictOf(states.map((state) => ({ state }))).label).toBe(label),
+  expect(overallStateOf(states.map((state) => ({ state }))).label).toBe(label),
 );

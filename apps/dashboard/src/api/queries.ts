@@ -1,7 +1,7 @@
 import type { RateSpan } from "@sluice/protocol";
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
-import { setCollectorClock } from "../ui/time.js";
 import { useApi } from "./api-context.js";
+import { setCollectorClock } from "./collector-clock.js";
 import type { ControlApi } from "./control-api.js";
 import { readTotals } from "./metrics.js";
 

@@ -1,5 +1,5 @@
 import { useDestinations } from "../api/queries.js";
-import { Checkbox } from "../ui/field.js";
+import { Checkbox } from "../ui/controls/field.js";
 
 /** To which destinations something is sent. */
 export function DestinationChoice({

@@ -10,7 +10,7 @@ export interface DraftParts<Thing, Draft> {
 }
 
 /** A change that somebody else made while a form was being filled in. */
-export interface Theirs<Thing> {
+export interface RemoteChange<Thing> {
   readonly thing: Thing;
   /** What they changed of that which the form edits. */
   readonly changed: readonly string[];
@@ -21,7 +21,7 @@ export interface DraftOf<Thing, Draft> {
   change(part: Partial<Draft>): void;
   /** The version that a save names: if the thing has another by then, it is refused. */
   readonly version: number | undefined;
-  readonly theirs: Theirs<Thing> | undefined;
+  readonly theirs: RemoteChange<Thing> | undefined;
   /** Begins anew with a thing: with what was saved, or with theirs. */
   begin(thing: Thing): void;
 }
@@ -58,7 +58,7 @@ export function newerOf<Thing extends { readonly version: number }>(
   base: Thing | undefined,
   latest: Thing | undefined,
   partsOf: (thing: Thing) => Parts,
-): Theirs<Thing> | undefined {
+): RemoteChange<Thing> | undefined {
   if (base === undefined || latest === undefined || latest.version <= base.version) return undefined;
   const [before, after] = [partsOf(base), partsOf(latest)];
   const changed = Object.keys(after).filter(

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
-import { Button } from "../ui/button.js";
-import { TextField } from "../ui/field.js";
+import { Button } from "../ui/controls/button.js";
+import { TextField } from "../ui/controls/field.js";
 
 /** Asks of which user something is to be explained. */
 export function UserQuestion({ userId, onAsk }: { userId: string; onAsk: (userId: string) => void }) {

@@ -1,16 +1,16 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
 import { type BaseLocationHook, Router } from "wouter";
 import { useBrowserLocation, useSearch } from "wouter/use-browser-location";
-import { keepScroll } from "./keep-scroll.js";
 import { escapedPath } from "./path-encoding.js";
-import { type Places, placesOf } from "./places.js";
+import { restoreScroll } from "./restore-scroll.js";
+import { type ScrollPositions, scrollPositions } from "./scroll-positions.js";
 
-const PlacesContext = createContext<Places | undefined>(undefined);
+const ScrollPositionsContext = createContext<ScrollPositions | undefined>(undefined);
 
 /** wouter, plus the scroll positions for Back and Forward. A link opens a page at its top; `replace` adds no history entry. */
 export function DashboardRouter({ children }: { children: ReactNode }) {
-  const [places] = useState(() => placesOf(history));
-  useEffect(() => keepScroll(places), [places]);
+  const [places] = useState(() => scrollPositions(history));
+  useEffect(() => restoreScroll(places), [places]);
   const navigate = useCallback(
     (go: (to: string, options?: object) => void, to: string, options?: { readonly replace?: boolean }) => {
       if (options?.replace) return go(to, { replace: true, state: history.state });
@@ -20,11 +20,11 @@ export function DashboardRouter({ children }: { children: ReactNode }) {
     [places],
   );
   return (
-    <PlacesContext value={places}>
+    <ScrollPositionsContext value={places}>
       <Router hook={useEscapedPath} aroundNav={navigate}>
         {children}
       </Router>
-    </PlacesContext>
+    </ScrollPositionsContext>
   );
 }
 
@@ -39,8 +39,8 @@ export function useAddressQuery(): URLSearchParams {
   return useMemo(() => new URLSearchParams(search), [search]);
 }
 
-export function usePlaces(): Places {
-  const places = useContext(PlacesContext);
-  if (places === undefined) throw new Error("usePlaces outside of DashboardRouter");
+export function useScrollPositions(): ScrollPositions {
+  const places = useContext(ScrollPositionsContext);
+  if (places === undefined) throw new Error("useScrollPositions outside of DashboardRouter");
   return places;
 }

@@ -1,8 +1,8 @@
 import { AdminError } from "@sluice/admin-client";
 import { type FormEvent, useState } from "react";
 import { controlApi } from "../api/control-api.js";
-import { Button } from "../ui/button.js";
-import { TextField } from "../ui/field.js";
+import { Button } from "../ui/controls/button.js";
+import { TextField } from "../ui/controls/field.js";
 import { Logo } from "../ui/icon.js";
 import { errorWords } from "../words/errors.js";
 

@@ -1,9 +1,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useApi } from "../api/api-context.js";
+import { clockSkewMs } from "../api/collector-clock.js";
+import { Time } from "../ui/data/time.js";
+import { useNotify } from "../ui/feedback/notice.js";
 import { Icon } from "../ui/icon.js";
-import { useNotify } from "../ui/notice.js";
-import { clockSkewMs, Time } from "../ui/time.js";
 
 /** How often a collector that is away is asked whether it is there again. */
 const PROBE_MS = 1_000;

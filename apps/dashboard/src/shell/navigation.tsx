@@ -1,12 +1,12 @@
 import { Link, useLocation } from "wouter";
 import { Icon } from "../ui/icon.js";
-import { isWithin, PLACES } from "./places.js";
+import { isWithin, NAVIGATION } from "./navigation-items.js";
 
 export function Navigation({ onFollow }: { onFollow?: () => void }) {
   const [path] = useLocation();
   return (
     <nav aria-label="Pages" className="nav">
-      {PLACES.map((group) => (
+      {NAVIGATION.map((group) => (
         <div key={group.label} className="nav-group">
           {group.label && <p className="nav-label">{group.label}</p>}
           <ul>

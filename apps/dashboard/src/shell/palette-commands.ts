@@ -1,6 +1,6 @@
 import { addresses } from "../routing/addresses.js";
 import type { IconName } from "../ui/icon.js";
-import { ALL_PLACES } from "./places.js";
+import { NAVIGATION_ITEMS } from "./navigation-items.js";
 
 export interface PaletteCommand {
   readonly id: string;
@@ -47,7 +47,7 @@ function action(
 /** What the palette offers for a text, best first. */
 export function commandsFor(text: string, things: readonly NamedThing[]): readonly PaletteCommand[] {
   const wanted = text.trim().toLowerCase();
-  const places = ALL_PLACES.filter((place) => fits(wanted, `${place.label} ${place.words}`)).map(
+  const places = NAVIGATION_ITEMS.filter((place) => fits(wanted, `${place.label} ${place.words}`)).map(
     (place): PaletteCommand => ({
       id: `place:${place.href}`,
       label: place.label,

@@ -1,5 +1,5 @@
-import { Dialog } from "../ui/dialog.js";
-import { ALL_PLACES } from "./places.js";
+import { Dialog } from "../ui/layout/dialog.js";
+import { NAVIGATION_ITEMS } from "./navigation-items.js";
 
 const GENERAL: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["Ctrl", "K"], "Command palette (⌘ K on a Mac)"],
@@ -15,7 +15,7 @@ export function ShortcutHelp({ open, onClose }: { open: boolean; onClose: () => 
     <Dialog open={open} onClose={onClose} title="Keyboard">
       <div className="shortcut-columns">
         <ShortcutList entries={GENERAL} />
-        <ShortcutList entries={ALL_PLACES.map((place) => [["g", place.key], place.label])} />
+        <ShortcutList entries={NAVIGATION_ITEMS.map((place) => [["g", place.key], place.label])} />
       </div>
     </Dialog>
   );

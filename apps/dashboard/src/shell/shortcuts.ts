@@ -1,4 +1,4 @@
-import { ALL_PLACES } from "./places.js";
+import { NAVIGATION_ITEMS } from "./navigation-items.js";
 
 /** What a key asks for. */
 export type ShortcutAction =
@@ -29,7 +29,7 @@ export function onKey(
   }
   if (press.isTyping || press.alt) return { state: "none" };
   if (state === "going") {
-    const place = ALL_PLACES.find((one) => one.key === press.key);
+    const place = NAVIGATION_ITEMS.find((one) => one.key === press.key);
     return place === undefined
       ? { state: "none" }
       : { state: "none", action: { kind: "go", href: place.href } };

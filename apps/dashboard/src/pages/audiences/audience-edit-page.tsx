@@ -4,18 +4,25 @@ import { useId, useState } from "react";
 import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences, useDestinations } from "../../api/queries.js";
-import { DraftTrouble } from "../../forms/changed-elsewhere.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";
-import { DurationFields } from "../../forms/duration-fields.js";
+import { DurationFields } from "../../forms/duration/duration-fields.js";
+import { DraftConflict } from "../../forms/edit-conflict.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button, ButtonLink } from "../../ui/button.js";
-import { Checkbox, TextField } from "../../ui/field.js";
-import { Card, Page } from "../../ui/page.js";
-import { ThingPage } from "../../ui/thing-page.js";
+import { Button, ButtonLink } from "../../ui/controls/button.js";
+import { Checkbox, TextField } from "../../ui/controls/field.js";
+import { Card, Page } from "../../ui/layout/page.js";
+import { ResourcePage } from "../../ui/layout/resource-page.js";
 import { visibleText } from "../../words/visible-text.js";
-import { ConditionGroup } from "./condition-builder.js";
-import { conditionOf, draftOf, type GroupDraft, newEvent, newGroup, withNode } from "./condition-draft.js";
+import {
+  conditionOf,
+  draftOf,
+  type GroupDraft,
+  newEvent,
+  newGroup,
+  withNode,
+} from "./conditions/condition-draft.js";
+import { ConditionGroup } from "./conditions/condition-group.js";
 import { LivePreview } from "./live-preview.js";
 import { type SendingDraft, scheduleInWords, sendingDraftOf, syncOf } from "./sending-draft.js";
 
@@ -42,13 +49,13 @@ export function AudienceEditPage({ id }: { id?: string }) {
     );
   }
   return (
-    <ThingPage kind="Audience" up={UP} query={audience}>
+    <ResourcePage kind="Audience" up={UP} query={audience}>
       {(found) => (
         <Page title={`Edit ${found.name}`} up={{ href: addresses.audience(id), label: found.name }}>
           <AudienceForm audience={found} />
         </Page>
       )}
-    </ThingPage>
+    </ResourcePage>
   );
 }
 
@@ -146,7 +153,7 @@ function AudienceForm({ audience }: { audience?: AudienceView }) {
           {wasTried && root.children.length === 0 && <p className="field-error">Add a condition.</p>}
         </Card>
         <SendingCard draft={sending} onChange={(part) => change({ sending: { ...sending, ...part } })} />
-        <DraftTrouble save={save} theirs={theirs} begin={begin} />
+        <DraftConflict save={save} theirs={theirs} begin={begin} />
         <div className="row">
           <Button look="primary" busy={save.isPending} onClick={saveIfComplete}>
             {audience === undefined ? "Create audience" : "Save"}

@@ -5,17 +5,17 @@ import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button, ButtonLink } from "../../ui/button.js";
-import { Failure } from "../../ui/failure.js";
-import { Card, Page } from "../../ui/page.js";
-import { RemovalCard } from "../../ui/removal-card.js";
-import { ThingPage } from "../../ui/thing-page.js";
-import { Time } from "../../ui/time.js";
+import { Button, ButtonLink } from "../../ui/controls/button.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { DeleteCard } from "../../ui/layout/delete-card.js";
+import { Card, Page } from "../../ui/layout/page.js";
+import { ResourcePage } from "../../ui/layout/resource-page.js";
 import { count } from "../../words/numbers.js";
-import { ConditionTree } from "./condition-tree.js";
+import { SyncBadge, SyncProgress } from "../definitions/sync-status.js";
+import { ConditionTree } from "./conditions/condition-tree.js";
 import { MembersCard } from "./members-card.js";
 import { scheduleInWords } from "./sending-draft.js";
-import { SyncBadge, SyncProgress } from "./sync-status.js";
 import { WhyCard } from "./why-card.js";
 
 const UP = { href: addresses.audiences(), label: "Audiences" };
@@ -28,9 +28,9 @@ export function AudiencePage({ id }: { id: string }) {
     refetchInterval: 2_000,
   });
   return (
-    <ThingPage kind="Audience" up={UP} query={audience}>
+    <ResourcePage kind="Audience" up={UP} query={audience}>
       {(found) => <AudienceBody audience={found} />}
-    </ThingPage>
+    </ResourcePage>
   );
 }
 
@@ -58,7 +58,7 @@ function AudienceBody({ audience }: { audience: AudienceView }) {
         <MembersCard audienceId={id} onWhy={setWhyUser} />
         <WhyCard key={whyUser} audienceId={id} userId={whyUser} nameOf={nameOf} />
       </div>
-      <RemovalCard
+      <DeleteCard
         text="Its members are forgotten. What destinations were told stays with them."
         name={name}
         action="Delete audience"

@@ -1,16 +1,16 @@
 import { Link } from "wouter";
 import { useAudiences, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { ButtonLink } from "../../ui/button.js";
-import { EmptyState } from "../../ui/empty-state.js";
-import { Failure } from "../../ui/failure.js";
-import { Card, Page } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Table } from "../../ui/table.js";
-import { Time } from "../../ui/time.js";
+import { ButtonLink } from "../../ui/controls/button.js";
+import { Table } from "../../ui/data/table.js";
+import { Time } from "../../ui/data/time.js";
+import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Card, Page } from "../../ui/layout/page.js";
 import { count } from "../../words/numbers.js";
-import { SetAsideNotice } from "./set-aside-notice.js";
-import { SyncBadge } from "./sync-status.js";
+import { SyncBadge } from "../definitions/sync-status.js";
+import { SkippedMessagesNotice } from "./skipped-messages-notice.js";
 
 export function AudiencesPage() {
   const audiences = useAudiences();
@@ -26,7 +26,7 @@ export function AudiencesPage() {
       lead="Users who meet conditions now. Destinations are told within a second of a change."
       actions={add(audiences.data?.length === 0 ? "plain" : "primary")}
     >
-      <SetAsideNotice />
+      <SkippedMessagesNotice />
       {audiences.isError ? (
         <Failure error={audiences.error} onRetry={() => void audiences.refetch()} />
       ) : (

@@ -2,17 +2,17 @@ import type { Condition } from "@sluice/protocol";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
-import { useSettled } from "../../forms/use-settled.js";
+import { useDebounced } from "../../forms/use-debounced.js";
 import { addresses } from "../../routing/addresses.js";
-import { Failure } from "../../ui/failure.js";
-import { Card } from "../../ui/page.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Card } from "../../ui/layout/page.js";
 import { count, counted, duration, percent } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 
 /** Who would be in now, while the conditions are being built. */
 export function LivePreview({ condition }: { condition: Condition | undefined }) {
   const api = useApi();
-  const wanted = useSettled(condition);
+  const wanted = useDebounced(condition);
   const preview = useQuery({
     queryKey: ["audience-preview", wanted],
     queryFn: ({ signal }) => api.audiences.preview(wanted as Condition, signal),

@@ -2,12 +2,12 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button } from "../../ui/button.js";
-import { Failure } from "../../ui/failure.js";
-import { Card } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Table } from "../../ui/table.js";
-import { Time } from "../../ui/time.js";
+import { Button } from "../../ui/controls/button.js";
+import { Table } from "../../ui/data/table.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
 
 export function MembersCard({ audienceId, onWhy }: { audienceId: string; onWhy: (userId: string) => void }) {

@@ -1,5 +1,5 @@
 import type { AudienceView, SyncSchedule } from "@sluice/protocol";
-import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration-draft.js";
+import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
 import { duration } from "../../words/numbers.js";
 
 /** Where an audience is sent and when, while somebody writes it. */

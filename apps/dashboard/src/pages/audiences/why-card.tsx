@@ -5,15 +5,15 @@ import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { UserQuestion } from "../../forms/user-question.js";
 import { addresses } from "../../routing/addresses.js";
-import { Badge } from "../../ui/badge.js";
-import { Failure } from "../../ui/failure.js";
+import { Badge } from "../../ui/data/badge.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Icon } from "../../ui/icon.js";
-import { Card } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Time } from "../../ui/time.js";
+import { Card } from "../../ui/layout/page.js";
 import { counted } from "../../words/numbers.js";
 import { visibleText, visibleValue } from "../../words/visible-text.js";
-import { conditionInWords } from "./condition-words.js";
+import { conditionInWords } from "./conditions/condition-words.js";
 
 /** Why a user is in or out: every condition with what was seen. */
 export function WhyCard({

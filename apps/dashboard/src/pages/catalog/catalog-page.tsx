@@ -2,10 +2,10 @@ import type { CatalogEntryView } from "@sluice/protocol";
 import { Link } from "wouter";
 import { useCatalog } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Failure } from "../../ui/failure.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Icon } from "../../ui/icon.js";
-import { Card, Page } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
+import { Card, Page } from "../../ui/layout/page.js";
 import { SOURCE_KINDS } from "../sources/source-kinds.js";
 import { catalogWords } from "./catalog-words.js";
 

@@ -5,17 +5,17 @@ import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinations, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button, ButtonLink } from "../../ui/button.js";
-import { EmptyState } from "../../ui/empty-state.js";
-import { Failure } from "../../ui/failure.js";
-import { Checkbox, TextField } from "../../ui/field.js";
-import { Card, Page } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
+import { Button, ButtonLink } from "../../ui/controls/button.js";
+import { Checkbox, TextField } from "../../ui/controls/field.js";
+import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Card, Page } from "../../ui/layout/page.js";
 import { issueAt, issuesOf } from "../../words/issues.js";
-import { schemaProperties } from "../destinations/schema-fields.js";
-import { emptyDraft, settingsOf } from "../destinations/settings-draft.js";
-import { SettingsForm } from "../destinations/settings-form.js";
-import { SourceChoice } from "../destinations/source-choice.js";
+import { schemaProperties } from "../destinations/settings/schema-fields.js";
+import { emptyDraft, settingsOf } from "../destinations/settings/settings-draft.js";
+import { SettingsForm } from "../destinations/settings/settings-form.js";
+import { SourceChoice } from "../destinations/settings/source-choice.js";
 import { catalogWords } from "./catalog-words.js";
 
 /** A new destination of one type: where to, from which sources; saving it sends a test. */

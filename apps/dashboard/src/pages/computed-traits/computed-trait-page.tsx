@@ -7,17 +7,17 @@ import { useApi } from "../../api/api-context.js";
 import { useNames } from "../../api/queries.js";
 import { UserQuestion } from "../../forms/user-question.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button, ButtonLink } from "../../ui/button.js";
-import { Failure } from "../../ui/failure.js";
-import { Card, Page } from "../../ui/page.js";
-import { RemovalCard } from "../../ui/removal-card.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Table } from "../../ui/table.js";
-import { ThingPage } from "../../ui/thing-page.js";
-import { Time } from "../../ui/time.js";
+import { Button, ButtonLink } from "../../ui/controls/button.js";
+import { Table } from "../../ui/data/table.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { DeleteCard } from "../../ui/layout/delete-card.js";
+import { Card, Page } from "../../ui/layout/page.js";
+import { ResourcePage } from "../../ui/layout/resource-page.js";
 import { count, counted, duration } from "../../words/numbers.js";
 import { visibleText, visibleValue } from "../../words/visible-text.js";
-import { SyncBadge, SyncProgress } from "../audiences/sync-status.js";
+import { SyncBadge, SyncProgress } from "../definitions/sync-status.js";
 import { TraitDialog } from "./trait-dialog.js";
 import { ValueList } from "./trait-preview.js";
 import { nobodyInWords, traitInWords } from "./trait-words.js";
@@ -32,9 +32,9 @@ export function ComputedTraitPage({ id }: { id: string }) {
     refetchInterval: 2_000,
   });
   return (
-    <ThingPage kind="Computed trait" up={UP} query={trait}>
+    <ResourcePage kind="Computed trait" up={UP} query={trait}>
       {(found) => <TraitBody trait={found} />}
-    </ThingPage>
+    </ResourcePage>
   );
 }
 
@@ -56,7 +56,7 @@ function TraitBody({ trait }: { trait: ComputedTraitView }) {
         <ValuesCard trait={trait} onWhy={setWhyUser} />
       </div>
       <WhyValueCard key={whyUser} trait={trait} userId={whyUser} />
-      <RemovalCard
+      <DeleteCard
         text="It is worked out no more. What destinations were told stays with them."
         name={trait.name}
         action="Delete computed trait"

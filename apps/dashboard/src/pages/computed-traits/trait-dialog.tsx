@@ -7,13 +7,13 @@ import {
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { useApi } from "../../api/api-context.js";
-import { DraftTrouble } from "../../forms/changed-elsewhere.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";
-import { DurationFields } from "../../forms/duration-fields.js";
+import { DurationFields } from "../../forms/duration/duration-fields.js";
+import { DraftConflict } from "../../forms/edit-conflict.js";
 import { useDraft } from "../../forms/use-draft.js";
-import { Button } from "../../ui/button.js";
-import { Dialog } from "../../ui/dialog.js";
-import { Checkbox, SelectField, TextField } from "../../ui/field.js";
+import { Button } from "../../ui/controls/button.js";
+import { Checkbox, SelectField, TextField } from "../../ui/controls/field.js";
+import { Dialog } from "../../ui/layout/dialog.js";
 import { definitionOf, traitDraftOf, traitOf, traitPatchOf } from "./trait-draft.js";
 import { TraitPreview } from "./trait-preview.js";
 import { TRAIT_KINDS } from "./trait-words.js";
@@ -136,7 +136,7 @@ function TraitForm({ trait, onClose }: TraitFormProps) {
         checked={draft.enabled}
         onChange={(enabled) => change({ enabled })}
       />
-      <DraftTrouble save={save} theirs={theirs} begin={begin} />
+      <DraftConflict save={save} theirs={theirs} begin={begin} />
       <div className="row dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button look="primary" type="submit" busy={save.isPending}>

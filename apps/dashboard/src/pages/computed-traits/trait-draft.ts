@@ -5,7 +5,7 @@ import type {
   ComputedTraitPatch,
   ComputedTraitView,
 } from "@sluice/protocol";
-import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration-draft.js";
+import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
 
 /** A computed trait while somebody writes it. */
 export interface TraitDraft {

@@ -3,9 +3,9 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
-import { useSettled } from "../../forms/use-settled.js";
+import { useDebounced } from "../../forms/use-debounced.js";
 import { addresses } from "../../routing/addresses.js";
-import { Failure } from "../../ui/failure.js";
+import { Failure } from "../../ui/feedback/failure.js";
 import { count, counted, duration } from "../../words/numbers.js";
 import { visibleText, visibleValue } from "../../words/visible-text.js";
 import { isComplete } from "./trait-draft.js";
@@ -13,7 +13,7 @@ import { isComplete } from "./trait-draft.js";
 /** What the trait would be for some users, while it is being written. */
 export function TraitPreview({ definition }: { definition: ComputedTraitDefinition }) {
   const api = useApi();
-  const settled = useSettled(definition);
+  const settled = useDebounced(definition);
   const preview = useQuery({
     queryKey: ["trait-preview", settled],
     queryFn: ({ signal }) => api.computedTraits.preview(settled, signal),

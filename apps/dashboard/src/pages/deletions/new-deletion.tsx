@@ -2,10 +2,10 @@ import type { DeletionPlan } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { Button } from "../../ui/button.js";
-import { Dialog } from "../../ui/dialog.js";
-import { Failure } from "../../ui/failure.js";
-import { Checkbox, Field } from "../../ui/field.js";
+import { Button } from "../../ui/controls/button.js";
+import { Checkbox, Field } from "../../ui/controls/field.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Dialog } from "../../ui/layout/dialog.js";
 import { counted } from "../../words/numbers.js";
 import { DeletionPlanView } from "./deletion-plan-view.js";
 

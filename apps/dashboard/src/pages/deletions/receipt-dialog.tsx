@@ -2,8 +2,8 @@ import type { DeletionReceipt, DeletionView } from "@sluice/protocol";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { CopyButton } from "../../ui/copy-button.js";
-import { Dialog } from "../../ui/dialog.js";
+import { CopyButton } from "../../ui/controls/copy-button.js";
+import { Dialog } from "../../ui/layout/dialog.js";
 import { counted } from "../../words/numbers.js";
 import { localTime } from "../../words/times.js";
 

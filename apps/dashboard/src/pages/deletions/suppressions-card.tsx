@@ -2,13 +2,13 @@ import type { IdKind } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { Button } from "../../ui/button.js";
-import { Failure } from "../../ui/failure.js";
-import { TextField } from "../../ui/field.js";
-import { useNotify } from "../../ui/notice.js";
-import { Card } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Time } from "../../ui/time.js";
+import { Button } from "../../ui/controls/button.js";
+import { TextField } from "../../ui/controls/field.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { useNotify } from "../../ui/feedback/notice.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Card } from "../../ui/layout/page.js";
 
 const KINDS: Readonly<Record<IdKind, string>> = { user: "User id", anonymous: "Anonymous id", any: "Id" };
 

@@ -1,11 +1,11 @@
 import type { DeliveryView } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
-import { StateBadge } from "../../ui/badge.js";
-import { Dialog } from "../../ui/dialog.js";
-import { Failure } from "../../ui/failure.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Time } from "../../ui/time.js";
+import { StateBadge } from "../../ui/data/badge.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Dialog } from "../../ui/layout/dialog.js";
 import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "../message/timeline-view.js";
 

@@ -1,11 +1,12 @@
 import type { DeliveryView } from "@sluice/protocol";
 import { Link } from "wouter";
+import { useNow } from "../../api/collector-clock.js";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { StateBadge } from "../../ui/badge.js";
-import { Button } from "../../ui/button.js";
-import { type Column, Table } from "../../ui/table.js";
-import { Time, useNow } from "../../ui/time.js";
+import { Button } from "../../ui/controls/button.js";
+import { StateBadge } from "../../ui/data/badge.js";
+import { type Column, Table } from "../../ui/data/table.js";
+import { Time } from "../../ui/data/time.js";
 import { visibleText } from "../../words/visible-text.js";
 
 export function DeliveryTable({

@@ -7,11 +7,11 @@ import {
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { Button } from "../../ui/button.js";
-import { Dialog } from "../../ui/dialog.js";
-import { Failure } from "../../ui/failure.js";
-import { SelectField, TextField } from "../../ui/field.js";
-import { useNotify } from "../../ui/notice.js";
+import { Button } from "../../ui/controls/button.js";
+import { SelectField, TextField } from "../../ui/controls/field.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { useNotify } from "../../ui/feedback/notice.js";
+import { Dialog } from "../../ui/layout/dialog.js";
 import { counted } from "../../words/numbers.js";
 import { STATE_ORDER, STATES } from "../../words/states.js";
 

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { useDestinations } from "../../api/queries.js";
-import { useNotify } from "../../ui/notice.js";
+import { useNotify } from "../../ui/feedback/notice.js";
 
 /** Tries deliveries again at once, under the same message ids. The refusal of one does not hold up the others. */
 export function useRetry() {

@@ -3,33 +3,33 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinationStatus, useSources, useTotals } from "../../api/queries.js";
-import { DraftTrouble } from "../../forms/changed-elsewhere.js";
+import { DraftConflict } from "../../forms/edit-conflict.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
-import { Badge } from "../../ui/badge.js";
-import { Button } from "../../ui/button.js";
-import { Switch, TextField } from "../../ui/field.js";
-import { useNotify } from "../../ui/notice.js";
-import { Card, Page } from "../../ui/page.js";
-import { RemovalCard } from "../../ui/removal-card.js";
-import { Stat } from "../../ui/stat.js";
-import { ThingPage } from "../../ui/thing-page.js";
-import { Time } from "../../ui/time.js";
+import { Button } from "../../ui/controls/button.js";
+import { Switch, TextField } from "../../ui/controls/field.js";
+import { Badge } from "../../ui/data/badge.js";
+import { Stat } from "../../ui/data/stat.js";
+import { Time } from "../../ui/data/time.js";
+import { useNotify } from "../../ui/feedback/notice.js";
+import { DeleteCard } from "../../ui/layout/delete-card.js";
+import { Card, Page } from "../../ui/layout/page.js";
+import { ResourcePage } from "../../ui/layout/resource-page.js";
+import { backlogNote } from "../../words/backlog.js";
 import { HEALTH } from "../../words/health.js";
 import { issueAt, issuesOf } from "../../words/issues.js";
-import { lagNote } from "../../words/lag.js";
 import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { catalogWords } from "../catalog/catalog-words.js";
 import { RecentDeliveries } from "../deliveries/recent-deliveries.js";
-import { DestinationHealth } from "./destination-health.js";
-import { FilterRules } from "./filter-rules.js";
-import { HealthAlert } from "./health-alert.js";
-import { schemaProperties } from "./schema-fields.js";
-import { draftOf, settingsOf } from "./settings-draft.js";
-import { SettingsForm } from "./settings-form.js";
-import { SourceChoice } from "./source-choice.js";
+import { FilterRules } from "./filters/filter-rules.js";
+import { DestinationHealth } from "./health/destination-health.js";
+import { HealthAlert } from "./health/health-alert.js";
+import { schemaProperties } from "./settings/schema-fields.js";
+import { draftOf, settingsOf } from "./settings/settings-draft.js";
+import { SettingsForm } from "./settings/settings-form.js";
+import { SourceChoice } from "./settings/source-choice.js";
 import { TestSend } from "./test-send.js";
 
 /** How often a page looks whether somebody else changed what its forms show. */
@@ -54,7 +54,7 @@ export function DestinationPage({ id }: { id: string }) {
   const entry = catalog.data?.find((one) => one.type === destination.data?.type);
   const both = destination.data && entry && { destination: destination.data, entry };
   return (
-    <ThingPage
+    <ResourcePage
       kind="Destination"
       up={UP}
       query={{
@@ -64,7 +64,7 @@ export function DestinationPage({ id }: { id: string }) {
       }}
     >
       {(found) => <DestinationBody {...found} />}
-    </ThingPage>
+    </ResourcePage>
   );
 }
 
@@ -126,7 +126,7 @@ function Status({ id }: { id: string }) {
   const countOf = (state: string) => totals && count(totals.deliveries.get(id)?.get(state) ?? 0);
   return (
     <div className="stats">
-      <Stat label="Waiting" value={data && count(data.waiting)} note={data && `now: ${lagNote(data)}`} />
+      <Stat label="Waiting" value={data && count(data.waiting)} note={data && `now: ${backlogNote(data)}`} />
       <Stat label="Delivered" value={countOf("delivered")} note="since the collector's start" />
       <Stat label="Failed" value={countOf("failed")} note="given up, since the collector's start" />
       <Stat
@@ -209,7 +209,7 @@ function EditSettings({ destination, entry }: { destination: DestinationView; en
           value={draft.name}
           onChange={(event) => change({ name: event.target.value })}
         />
-        <DraftTrouble save={save} theirs={theirs} begin={begin} />
+        <DraftConflict save={save} theirs={theirs} begin={begin} />
         <div>
           <Button look="primary" type="submit" busy={save.isPending}>
             Save
@@ -223,7 +223,7 @@ function EditSettings({ destination, entry }: { destination: DestinationView; en
 function Removal({ destination }: { destination: DestinationView }) {
   const api = useApi();
   return (
-    <RemovalCard
+    <DeleteCard
       text="Messages that wait for it are not sent any more, and its attempts and outcomes are forgotten. The messages themselves stay. Disabling it keeps what is queued."
       name={destination.name}
       action="Delete destination"

@@ -1,8 +1,8 @@
 import type { DestinationView } from "@sluice/protocol";
 import { Link } from "wouter";
 import { addresses } from "../../routing/addresses.js";
-import { type Column, Table } from "../../ui/table.js";
-import { DestinationHealth, DestinationLag, DestinationTrouble } from "./destination-health.js";
+import { type Column, Table } from "../../ui/data/table.js";
+import { BacklogCount, DestinationHealth, HealthNote } from "./health/destination-health.js";
 
 /** Destinations with how they do now; what else a page tells of them comes after. */
 export function DestinationTable({
@@ -31,11 +31,11 @@ export function DestinationTable({
           head: "State",
           cell: (one) => (
             <>
-              <DestinationHealth id={one.id} /> <DestinationTrouble id={one.id} />
+              <DestinationHealth id={one.id} /> <HealthNote id={one.id} />
             </>
           ),
         },
-        { head: "Waiting", align: "end", cell: (one) => <DestinationLag id={one.id} /> },
+        { head: "Waiting", align: "end", cell: (one) => <BacklogCount id={one.id} /> },
         ...more,
       ]}
     />

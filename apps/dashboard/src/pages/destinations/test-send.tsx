@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { useApi } from "../../api/api-context.js";
-import { StateBadge } from "../../ui/badge.js";
-import { Button } from "../../ui/button.js";
-import { Failure } from "../../ui/failure.js";
-import { Card } from "../../ui/page.js";
+import { Button } from "../../ui/controls/button.js";
+import { StateBadge } from "../../ui/data/badge.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "../message/timeline-view.js";
 

@@ -1,10 +1,10 @@
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { KindTag, StateBadge } from "../../ui/badge.js";
-import { ButtonLink, IconButton } from "../../ui/button.js";
-import { Dialog } from "../../ui/dialog.js";
-import { JsonTree } from "../../ui/json-tree.js";
+import { ButtonLink, IconButton } from "../../ui/controls/button.js";
+import { KindTag, StateBadge } from "../../ui/data/badge.js";
+import { JsonTree } from "../../ui/data/json-tree.js";
+import { Dialog } from "../../ui/layout/dialog.js";
 import { SIDE_PANEL, useMedia } from "../../ui/use-media.js";
 import { messageTitle } from "../../words/messages.js";
 import { exactTime, localTime } from "../../words/times.js";

@@ -1,10 +1,10 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef } from "react";
-import { KindTag } from "../../ui/badge.js";
+import { KindTag } from "../../ui/data/badge.js";
 import { NARROW, useMedia } from "../../ui/use-media.js";
 import { messageTitle, messageUser } from "../../words/messages.js";
+import { overallStateOf } from "../../words/overall-state.js";
 import { clockTime, exactTime } from "../../words/times.js";
-import { verdictOf } from "../../words/verdict.js";
 import type { LiveLog, LogEntry } from "./live-log.js";
 
 /** The row that is on top, and by how much of it is out of sight. */
@@ -146,7 +146,9 @@ export function LogList({
 
 function LogRow({ entry }: { entry: LogEntry }) {
   const verdict =
-    entry.kind === "rejected" ? ({ label: "Rejected", tone: "bad" } as const) : verdictOf(entry.outcomes);
+    entry.kind === "rejected"
+      ? ({ label: "Rejected", tone: "bad" } as const)
+      : overallStateOf(entry.outcomes);
   return (
     <>
       <time className="log-time number" dateTime={entry.receivedAt} title={exactTime(entry.receivedAt)}>

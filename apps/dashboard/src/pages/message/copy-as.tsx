@@ -1,8 +1,8 @@
 import type { JsonObject } from "@sluice/protocol";
 import { useSources } from "../../api/queries.js";
-import { copyText } from "../../ui/copy-button.js";
-import { Menu, MenuItem } from "../../ui/menu.js";
-import { useNotify } from "../../ui/notice.js";
+import { copyText } from "../../ui/controls/copy-button.js";
+import { Menu, MenuItem } from "../../ui/controls/menu.js";
+import { useNotify } from "../../ui/feedback/notice.js";
 import { escapeHidden } from "../../words/visible-text.js";
 import { newestKey } from "../sources/write-key.js";
 import { asCurl, asSdkCall, asTest } from "./copy-text.js";

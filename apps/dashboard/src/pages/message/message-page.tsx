@@ -5,18 +5,18 @@ import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
-import { KindTag } from "../../ui/badge.js";
-import { Button } from "../../ui/button.js";
-import { CodeBlock } from "../../ui/code-block.js";
-import { Failure } from "../../ui/failure.js";
-import { JsonTree } from "../../ui/json-tree.js";
-import { Card, Page } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Tabs } from "../../ui/tabs.js";
+import { Button } from "../../ui/controls/button.js";
+import { KindTag } from "../../ui/data/badge.js";
+import { CodeBlock } from "../../ui/data/code-block.js";
+import { JsonTree } from "../../ui/data/json-tree.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Card, Page } from "../../ui/layout/page.js";
+import { Tabs } from "../../ui/layout/tabs.js";
 import { messageTitle } from "../../words/messages.js";
 import { bytes } from "../../words/numbers.js";
+import { overallStateOf } from "../../words/overall-state.js";
 import { exactTime, localTime } from "../../words/times.js";
-import { verdictOf } from "../../words/verdict.js";
 import { escapeHidden, visibleText, visibleValue } from "../../words/visible-text.js";
 import { useRetry } from "../deliveries/use-retry.js";
 import { SourceLink } from "../sources/source-link.js";
@@ -166,7 +166,7 @@ function webhookBody({ message, receivedAt }: StoredMessageView): unknown {
 
 function MessageBadges({ view }: { view: MessageView }) {
   if (view.state === "rejected") return <span className="badge tone-bad">Rejected</span>;
-  const verdict = verdictOf(view.outcomes);
+  const verdict = overallStateOf(view.outcomes);
   return (
     <>
       <KindTag kind={String(view.message.type)} />

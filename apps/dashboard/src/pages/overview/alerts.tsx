@@ -1,6 +1,6 @@
 import type { CollectorInfo, DestinationStatusView, DestinationView } from "@sluice/protocol";
 import { Icon } from "../../ui/icon.js";
-import { HealthAlert } from "../destinations/health-alert.js";
+import { HealthAlert } from "../destinations/health/health-alert.js";
 
 /** What needs somebody: the disk, destinations at which nothing arrives or that are off. Nothing when all is well. */
 export function Alerts({

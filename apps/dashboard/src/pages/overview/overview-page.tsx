@@ -11,13 +11,13 @@ import {
   useTotals,
 } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { ButtonLink } from "../../ui/button.js";
-import { Count } from "../../ui/count.js";
-import { EmptyState } from "../../ui/empty-state.js";
-import { Failure } from "../../ui/failure.js";
-import { Card, Page } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Time } from "../../ui/time.js";
+import { ButtonLink } from "../../ui/controls/button.js";
+import { Count } from "../../ui/data/count.js";
+import { Time } from "../../ui/data/time.js";
+import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Card, Page } from "../../ui/layout/page.js";
 import { count } from "../../words/numbers.js";
 import { DestinationTable } from "../destinations/destination-table.js";
 import { FirstMessage } from "../sources/first-message.js";

@@ -3,12 +3,12 @@ import { useState } from "react";
 import { deliveriesIn, type Totals } from "../../api/metrics.js";
 import { useRates } from "../../api/queries.js";
 import { useShownTheme } from "../../theme/theme-context.js";
-import { Chart, type Series } from "../../ui/chart.js";
-import { Card } from "../../ui/page.js";
-import { Segments } from "../../ui/segments.js";
-import { Stat } from "../../ui/stat.js";
+import { Segments } from "../../ui/controls/segments.js";
+import { Chart, type Series } from "../../ui/data/chart/chart.js";
+import { Stat } from "../../ui/data/stat.js";
+import { Card } from "../../ui/layout/page.js";
 import { count, duration, percent, perSecond } from "../../words/numbers.js";
-import { withGaps } from "./with-gaps.js";
+import { withGaps } from "./rate-gaps.js";
 
 /** Shown at the top: the finest points of so long. */
 const NOW_MS = 10_000;

@@ -1,10 +1,10 @@
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
 import { addresses } from "../../routing/addresses.js";
-import { Button } from "../../ui/button.js";
-import { EmptyState } from "../../ui/empty-state.js";
-import { TextField } from "../../ui/field.js";
-import { Card, Page } from "../../ui/page.js";
+import { Button } from "../../ui/controls/button.js";
+import { TextField } from "../../ui/controls/field.js";
+import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { Card, Page } from "../../ui/layout/page.js";
 
 export function ProfilesPage() {
   const [, navigate] = useLocation();

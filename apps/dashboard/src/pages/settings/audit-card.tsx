@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
-import { Button } from "../../ui/button.js";
-import { Failure } from "../../ui/failure.js";
-import { JsonTree } from "../../ui/json-tree.js";
-import { Card } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Time } from "../../ui/time.js";
+import { Button } from "../../ui/controls/button.js";
+import { JsonTree } from "../../ui/data/json-tree.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
 
 export function AuditCard() {

@@ -3,17 +3,17 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useInfo } from "../../api/queries.js";
-import { Badge } from "../../ui/badge.js";
-import { Button, IconButton } from "../../ui/button.js";
-import { CodeBlock } from "../../ui/code-block.js";
-import { Confirm } from "../../ui/confirm.js";
-import { Dialog } from "../../ui/dialog.js";
-import { Failure } from "../../ui/failure.js";
-import { SelectField, TextField } from "../../ui/field.js";
-import { Card } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Table } from "../../ui/table.js";
-import { Time } from "../../ui/time.js";
+import { Button, IconButton } from "../../ui/controls/button.js";
+import { SelectField, TextField } from "../../ui/controls/field.js";
+import { Badge } from "../../ui/data/badge.js";
+import { CodeBlock } from "../../ui/data/code-block.js";
+import { Table } from "../../ui/data/table.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Confirm } from "../../ui/layout/confirm.js";
+import { Dialog } from "../../ui/layout/dialog.js";
+import { Card } from "../../ui/layout/page.js";
 
 export function TokensCard() {
   const api = useApi();

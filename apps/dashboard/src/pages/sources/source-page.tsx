@@ -4,22 +4,22 @@ import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useDestinations } from "../../api/queries.js";
-import { DraftTrouble } from "../../forms/changed-elsewhere.js";
+import { DraftConflict } from "../../forms/edit-conflict.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
-import { Badge } from "../../ui/badge.js";
-import { Button, ButtonLink, IconButton } from "../../ui/button.js";
-import { Confirm } from "../../ui/confirm.js";
-import { CopyButton } from "../../ui/copy-button.js";
-import { Failure } from "../../ui/failure.js";
-import { SelectField, TextField } from "../../ui/field.js";
+import { Button, ButtonLink, IconButton } from "../../ui/controls/button.js";
+import { CopyButton } from "../../ui/controls/copy-button.js";
+import { SelectField, TextField } from "../../ui/controls/field.js";
+import { Badge } from "../../ui/data/badge.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { useNotify } from "../../ui/feedback/notice.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Icon } from "../../ui/icon.js";
-import { useNotify } from "../../ui/notice.js";
-import { Card, Page } from "../../ui/page.js";
-import { RemovalCard } from "../../ui/removal-card.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { ThingPage } from "../../ui/thing-page.js";
-import { Time } from "../../ui/time.js";
+import { Confirm } from "../../ui/layout/confirm.js";
+import { DeleteCard } from "../../ui/layout/delete-card.js";
+import { Card, Page } from "../../ui/layout/page.js";
+import { ResourcePage } from "../../ui/layout/resource-page.js";
 import { issueAt, issuesOf } from "../../words/issues.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 import { SOURCE_IDENTITIES, SOURCE_KINDS } from "./source-kinds.js";
@@ -37,9 +37,9 @@ export function SourcePage({ id }: { id: string }) {
     refetchInterval: CHANGES_MS,
   });
   return (
-    <ThingPage kind="Source" up={{ href: addresses.sources(), label: "Sources" }} query={source}>
+    <ResourcePage kind="Source" up={{ href: addresses.sources(), label: "Sources" }} query={source}>
       {(found) => <SourceBody source={found} />}
-    </ThingPage>
+    </ResourcePage>
   );
 }
 
@@ -299,7 +299,7 @@ function SourceSettings({ source }: { source: SourceView }) {
             onChange={(event) => change({ identity: event.target.value as SourceView["identity"] })}
           />
         </div>
-        <DraftTrouble save={save} theirs={theirs} begin={begin} />
+        <DraftConflict save={save} theirs={theirs} begin={begin} />
         <div>
           <Button
             look="primary"
@@ -318,7 +318,7 @@ function SourceSettings({ source }: { source: SourceView }) {
 function Removal({ source }: { source: SourceView }) {
   const api = useApi();
   return (
-    <RemovalCard
+    <DeleteCard
       text="Its write keys stop working at once. Messages that it sent stay until retention drops them."
       name={source.name}
       action="Delete source"

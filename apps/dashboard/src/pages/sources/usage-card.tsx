@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
-import { Failure } from "../../ui/failure.js";
-import { Card } from "../../ui/page.js";
-import { Skeleton } from "../../ui/skeleton.js";
-import { Table } from "../../ui/table.js";
+import { Table } from "../../ui/data/table.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Card } from "../../ui/layout/page.js";
 import { count } from "../../words/numbers.js";
 
 const SHOWN_DAYS = 14;

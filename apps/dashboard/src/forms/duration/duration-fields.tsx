@@ -1,0 +1,39 @@
+import { SelectField, TextField } from "../../ui/controls/field.js";
+import { DURATION_UNITS, type DurationDraft, type DurationUnit } from "./duration-draft.js";
+
+/** A number and its unit, side by side. `label` names both to a screen reader; what is seen beside them is the caller's. */
+export function DurationFields({
+  label,
+  placeholder,
+  value,
+  onChange,
+}: {
+  label: string;
+  placeholder?: string;
+  value: DurationDraft;
+  onChange: (value: DurationDraft) => void;
+}) {
+  return (
+    <>
+      <TextField
+        label={label}
+        hideLabel
+        type="number"
+        min={0}
+        step="any"
+        placeholder={placeholder}
+        className="number-input"
+        value={value.text}
+        onChange={(event) => onChange({ ...value, text: event.target.value })}
+      />
+      <SelectField
+        label={`${label}: unit`}
+        hideLabel
+        className="fit-input"
+        value={value.unit}
+        options={Object.keys(DURATION_UNITS).map((unit) => [unit, unit])}
+        onChange={(event) => onChange({ ...value, unit: event.target.value as DurationUnit })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+import type { Condition, Explanation, PropertyTest, Times } from "@sluice/protocol";
+import { comparisonInWords } from "../../../forms/comparison/comparison-words.js";
+import { duration } from "../../../words/numbers.js";
+import { visibleText } from "../../../words/visible-text.js";
+
+/** One condition in words, without those inside it. `nameOf` knows audiences by id. */
+export function conditionInWords(
+  condition: Condition | Explanation,
+  nameOf: (audienceId: string) => string,
+): string {
+  switch (condition.kind) {
+    case "and":
+      return "All of";
+    case "or":
+      return "Any of";
+    case "not":
+      return "Not";
+    case "trait":
+      return `Trait ${comparisonInWords(condition.trait, condition.is, condition.value)}`;
+    case "event": {
+      const where = "where" in condition ? ((condition.where ?? []) as readonly PropertyTest[]) : [];
+      const tests = where.map((test) => comparisonInWords(test.property, test.is, test.value)).join(" and ");
+      return `Did “${visibleText(condition.event)}” ${timesInWords(condition.times)}${
+        condition.withinMs === undefined ? ", ever" : ` within the last ${duration(condition.withinMs)}`
+      }${tests === "" ? "" : `, where ${tests}`}`;
+    }
+    case "audience":
+      return `Member of “${visibleText(nameOf(condition.audienceId))}”`;
+    default:
+      return condition satisfies never;
+  }
+}
+
+function timesInWords(times: Times): string {
+  const [bound, number] = Object.entries(times)[0] ?? ["atLeast", 1];
+  const word = bound === "atLeast" ? "at least" : bound === "atMost" ? "at most" : "exactly";
+  return `${word} ${number === 1 ? "once" : `${number} times`}`;
+}

@@ -1,0 +1,45 @@
+import type { SyncView } from "@sluice/protocol";
+import { Badge } from "../../ui/data/badge.js";
+import { Time } from "../../ui/data/time.js";
+import { counted, percent } from "../../words/numbers.js";
+import type { Tone } from "../../words/states.js";
+
+const WORDS: Readonly<Record<SyncView["state"], { readonly label: string; readonly tone: Tone }>> = {
+  reading_history: { label: "Reading history", tone: "wait" },
+  evaluating: { label: "Evaluating", tone: "wait" },
+  live: { label: "Live", tone: "good" },
+  paused: { label: "Paused", tone: "quiet" },
+  disabled: { label: "Disabled", tone: "quiet" },
+  scheduled: { label: "Scheduled", tone: "accent" },
+};
+
+export function SyncBadge({ status }: { status: SyncView }) {
+  const { label, tone } = WORDS[status.state];
+  const isUnderWay = status.state === "reading_history" || status.state === "evaluating";
+  return (
+    <Badge tone={tone}>
+      {label}
+      {isUnderWay && ` ${percent(status.progress)}`}
+    </Badge>
+  );
+}
+
+/** The first sync as it goes on. */
+export function SyncProgress({ status }: { status: SyncView }) {
+  if (status.state === "live" || status.state === "disabled") return null;
+  return (
+    <div className="stack-tight" role="status">
+      <progress className="progress" max={1} value={status.progress} aria-label="Progress of the sync" />
+      <p className="small soft">
+        {WORDS[status.state].label}: {counted(status.evaluated, "profile")} so far, begun{" "}
+        <Time at={status.startedAt} />
+        {status.nextSyncAt && (
+          <>
+            {" "}
+            · next sending <Time at={status.nextSyncAt} />
+          </>
+        )}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,124 @@
+import type { FilterRuleView } from "@sluice/protocol";
+import {
+  type ComparisonDraft,
+  comparisonDraftOf,
+  comparisonOf,
+  jsonOf,
+  newComparison,
+} from "../../../forms/comparison/comparison-draft.js";
+
+export type RuleAction = FilterRuleView["action"]["kind"];
+
+/** One condition of a rule; `row` is stable while others come and go. */
+export interface RuleTest extends ComparisonDraft {
+  readonly row: number;
+  readonly name: string;
+}
+
+/** A filter rule while somebody writes it. */
+export interface RuleDraft {
+  readonly action: RuleAction;
+  /** Per cent that are kept. */
+  readonly share: string;
+  /** Fields that are taken out, one a line. */
+  readonly paths: string;
+  /** None: every kind. */
+  readonly kinds: readonly string[];
+  /** Names of track events, one a line; none: every event. */
+  readonly events: string;
+  readonly where: readonly RuleTest[];
+}
+
+let lastRow = 0;
+
+export function newRuleTest(): RuleTest {
+  lastRow += 1;
+  return { row: lastRow, name: "", ...newComparison() };
+}
+
+export function newRule(): RuleDraft {
+  return { action: "drop", share: "10", paths: "", kinds: [], events: "", where: [] };
+}
+
+export function ruleDraftOf({ action, kinds = [], events = [], where = [] }: FilterRuleView): RuleDraft {
+  return {
+    ...newRule(),
+    action: action.kind,
+    ...(action.kind === "sample" ? { share: String(Number((action.share * 100).toPrecision(12))) } : {}),
+    ...(action.kind === "remove" ? { paths: action.paths.join("\n") } : {}),
+    kinds,
+    events: events.join("\n"),
+    where: where.map(({ path, is, value }) => ({
+      ...newRuleTest(),
+      name: path,
+      ...comparisonDraftOf({ is, value }),
+    })),
+  };
+}
+
+/** Conditions that nobody has set are left out: they would hold for nothing. */
+export function ruleOf(draft: RuleDraft): FilterRuleView {
+  const events = linesOf(draft.events);
+  return {
+    ...(draft.kinds.length === 0 ? {} : { kinds: draft.kinds }),
+    ...(events.length === 0 ? {} : { events }),
+    ...(draft.where.length === 0
+      ? {}
+      : { where: draft.where.map((test) => ({ path: test.name.trim(), ...comparisonOf(test, jsonOf) })) }),
+    action: actionOf(draft),
+  };
+}
+
+function actionOf({ action, share, paths }: RuleDraft): FilterRuleView["action"] {
+  switch (action) {
+    case "drop":
+      return { kind: "drop" };
+    case "sample":
+      return { kind: "sample", share: Number(share) / 100 };
+    case "remove":
+      return { kind: "remove", paths: linesOf(paths) };
+    default:
+      return action satisfies never;
+  }
+}
+
+/** What is missing before it can be saved, by field; the API says the rest. */
+export function ruleIssues(draft: RuleDraft): Readonly<Partial<Record<"share" | "paths" | "where", string>>> {
+  const share = Number(draft.share);
+  const isIncomplete = draft.where.some(
+    ({ name, is, value }) => name.trim() === "" || (value === "" && is !== "exists" && is !== "not_exists"),
+  );
+  return {
+    ...(draft.action === "sample" && !(draft.share.trim() !== "" && share >= 0 && share <= 100)
+      ? { share: "A number from 0 to 100." }
+      : {}),
+    ...(draft.action === "remove" && linesOf(draft.paths).length === 0 ? { paths: "Name a field." } : {}),
+    ...(isIncomplete ? { where: 'A condition needs a field and a value; for an empty text write "".' } : {}),
+  };
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+/** The list with the rule at `from` moved by one place. */
+export function moved<T>(list: readonly T[], from: number, by: -1 | 1): readonly T[] {
+  const target = from + by;
+  const [one, other] = [list[from], list[target]];
+  if (one === undefined || other === undefined) return list;
+  return list.with(from, other).with(target, one);
+}
+
+/** The rules with one in the place of `former`; at the end where that is new, or gone meanwhile. */
+export function withRule(
+  rules: readonly FilterRuleView[],
+  former: FilterRuleView | undefined,
+  rule: FilterRuleView,
+): readonly FilterRuleView[] {
+  const text = JSON.stringify(former);
+  const place = rules.findIndex((one) => JSON.stringify(one) === text);
+  return place < 0 ? [...rules, rule] : rules.with(place, rule);
+}

@@ -1,0 +1,45 @@
+import type { SourceKindView, SourceView } from "@sluice/protocol";
+import { Link } from "wouter";
+import { addresses } from "../../../routing/addresses.js";
+import { Checkbox } from "../../../ui/controls/field.js";
+import { SOURCE_KINDS } from "../../sources/source-kinds.js";
+
+/** Which sources a destination is connected to. */
+export function SourceChoice({
+  sources,
+  kinds,
+  chosen,
+  onChange,
+}: {
+  sources: readonly SourceView[];
+  /** The kinds of source that this type of destination works for. */
+  kinds: readonly SourceKindView[];
+  chosen: readonly string[];
+  onChange: (ids: readonly string[]) => void;
+}) {
+  const fitting = sources.filter((source) => kinds.includes(source.kind));
+  if (fitting.length === 0) {
+    return (
+      <p className="soft">
+        There is no source that it works for. <Link href={addresses.sources()}>Make one</Link>, then connect
+        it here.
+      </p>
+    );
+  }
+  return (
+    <fieldset className="stack-tight">
+      <legend className="field-label">Sources</legend>
+      {fitting.map((source) => (
+        <Checkbox
+          key={source.id}
+          label={source.name}
+          hint={SOURCE_KINDS[source.kind].label}
+          checked={chosen.includes(source.id)}
+          onChange={(isChosen) =>
+            onChange(isChosen ? [...chosen, source.id] : chosen.filter((id) => id !== source.id))
+          }
+        />
+      ))}
+    </fieldset>
+  );
+}

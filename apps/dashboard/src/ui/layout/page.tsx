@@ -1,0 +1,69 @@
+import { type ReactNode, useEffect } from "react";
+import { Link } from "wouter";
+import { Icon } from "../icon.js";
+
+interface PageProps {
+  readonly title: string;
+  /** What the page is for, in one sentence. */
+  readonly lead?: ReactNode;
+  /** The page above this one. */
+  readonly up?: { readonly href: string; readonly label: string };
+  readonly badge?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly wide?: boolean;
+  readonly children: ReactNode;
+}
+
+/** A page's frame: names the browser's tab, and gives the one `h1`. */
+export function Page({ title, lead, up, badge, actions, wide = false, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Sluice`;
+  }, [title]);
+  return (
+    <div className={wide ? "page page-wide" : "page"}>
+      <header className="page-head">
+        <div className="grow">
+          {up && (
+            <Link className="page-up" href={up.href}>
+              <Icon name="chevron" size={12} />
+              {up.label}
+            </Link>
+          )}
+          <div className="row">
+            <h1 tabIndex={-1}>{title}</h1>
+            {badge}
+          </div>
+          {lead && <p className="page-lead">{lead}</p>}
+        </div>
+        {actions && <div className="row page-actions">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+interface CardProps {
+  readonly title?: string;
+  /** What is counted, since when, sorted by what. */
+  readonly note?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly flush?: boolean;
+  readonly children: ReactNode;
+}
+
+export function Card({ title, note, actions, flush = false, children }: CardProps) {
+  return (
+    <section className={flush ? "card card-flush" : "card"} aria-label={title}>
+      {(title || actions) && (
+        <header className="card-head">
+          <div>
+            {title && <h2>{title}</h2>}
+            {note && <p className="card-note">{note}</p>}
+          </div>
+          {actions && <div className="row">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
