@@ -114,7 +114,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const { logger, dataDirectory, mode } = options;
   const clock = options.clock ?? systemClock;
   const region = options.region ?? defaultRegion(options.regionUrls);
-  const metrics = createMetrics();
+  const metrics = createMetrics({ withProcess: true });
   const budget = bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes);
   const live = liveEvents();
   const { keep } = stages;

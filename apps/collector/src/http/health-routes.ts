@@ -34,11 +34,6 @@ export function healthRoutes({ health, budget, metrics }: HealthRoutesOptions): 
   metrics.gauge("sluice_store_available", "1 while the store takes writes", () =>
     health().kind === "ready" ? 1 : 0,
   );
-  metrics.gauge("process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
-  metrics.gauge("process_cpu_seconds_total", "User and system time", () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  });
   return [
     { path: "/healthz", methods: { GET: () => ({ status: 200, body: { status: "ok" } }) } },
     {
@@ -64,10 +59,10 @@ export function metricsRoute(metrics: Metrics): Route {
   return {
     path: "/metrics",
     methods: {
-      GET: () => ({
+      GET: async () => ({
         status: 200,
         headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
-        body: metrics.render(),
+        body: await metrics.render(),
       }),
     },
   };

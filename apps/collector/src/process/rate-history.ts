@@ -33,7 +33,7 @@ export async function startRateHistory(
   config: Pick<ConfigStore, "get" | "put">,
 ): Promise<RateHistory> {
   const kept = (await config.get<KeptPoints>(KIND, ID))?.value;
-  const first = readCounters(metrics, clock);
+  const first = await readCounters(metrics, clock);
   const begin = (span: RateSpan): Series => newSeries(first, RATE_SPANS[span], kept?.[span] ?? []);
   const series = { "5m": begin("5m"), "1h": begin("1h"), "24h": begin("24h") };
   let stored = first;
@@ -47,22 +47,26 @@ export async function startRateHistory(
     // That the store takes no writes is told elsewhere; the next one has these points as well.
     await config.put(KIND, ID, points).catch(() => {});
   };
-  let cancel: CancelTimer = clock.after(READ_EVERY_MS, tick);
-  function tick(): void {
-    const counters = readCounters(metrics, clock);
+  let reading: Promise<void> = Promise.resolve();
+  const take = (counters: Counters): void => {
     for (const one of Object.values(series)) one.take(counters);
     if (counters.monotonicMs - stored.monotonicMs >= STORE_EVERY_MS && !isSilent(stored, counters)) {
       stored = counters;
       writing = store(counters);
     }
+  };
+  const tick = (): void => {
+    reading = readCounters(metrics, clock).then(take);
     cancel = clock.after(READ_EVERY_MS, tick);
-  }
+  };
+  let cancel: CancelTimer = clock.after(READ_EVERY_MS, tick);
   return {
     read: (span) => ({ everyMs: RATE_SPANS[span].everyMs, points: series[span].points() }),
     async close() {
       cancel();
+      await reading;
       await writing;
-      await store(readCounters(metrics, clock));
+      await store(await readCounters(metrics, clock));
     },
   };
 }
@@ -165,29 +169,33 @@ function latencyQuantileMs(before: Counters, after: Counters, share: number): nu
   return lowerBound * 1_000;
 }
 
-function readCounters(metrics: Pick<Metrics, "read">, clock: Clock): Counters {
-  const sum = (name: string, isMeant: (labels: Sample["labels"]) => boolean = () => true): number =>
-    metrics
-      .read(name)
-      .filter(({ labels }) => isMeant(labels))
-      .reduce((total, { value }) => total + value, 0);
-  const ingested = (result: string) =>
-    sum("sluice_ingest_messages_total", (labels) => labels.result === result);
-  const ended = (state: string) => sum("sluice_deliveries_total", (labels) => labels.state === state);
+async function readCounters(metrics: Pick<Metrics, "read">, clock: Clock): Promise<Counters> {
+  const atMs = clock.now();
+  const monotonicMs = clock.monotonic();
+  const [messages, deliveries, retries, latency] = await Promise.all([
+    metrics.read("sluice_ingest_messages_total"),
+    metrics.read("sluice_deliveries_total"),
+    metrics.read("sluice_delivery_retries_total"),
+    metrics.read("sluice_delivery_latency_seconds"),
+  ]);
   return {
-    atMs: clock.now(),
-    monotonicMs: clock.monotonic(),
-    accepted: ingested("accepted"),
-    rejected: ingested("rejected"),
-    delivered: ended("delivered"),
-    failed: ended("failed"),
-    retried: sum("sluice_delivery_retries_total"),
-    latency: metrics
-      .read("sluice_delivery_latency_seconds")
+    atMs,
+    monotonicMs,
+    accepted: sum(messages, "result", "accepted"),
+    rejected: sum(messages, "result", "rejected"),
+    delivered: sum(deliveries, "state", "delivered"),
+    failed: sum(deliveries, "state", "failed"),
+    retried: retries.reduce((total, { value }) => total + value, 0),
+    latency: latency
       .filter(({ name }) => name.endsWith("_bucket"))
       .map(({ labels, value }) => [
         labels.le === "+Inf" ? Number.POSITIVE_INFINITY : Number(labels.le),
         value,
       ]),
   };
+}
+
+/** The sum of the samples whose label has this value. */
+function sum(samples: readonly Sample[], label: string, value: string): number {
+  return samples.reduce((total, sample) => total + (sample.labels[label] === value ? sample.value : 0), 0);
 }

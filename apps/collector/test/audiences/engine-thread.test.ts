@@ -97,8 +97,8 @@ async function told(count: number): Promise<string[]> {
   }
 }
 
-const deaths = (): number =>
-  Number(/^sluice_audience_engine_deaths_total (\d+)$/m.exec(metrics.render())?.[1]);
+const deaths = async (): Promise<number> =>
+  Number(/^sluice_audience_engine_deaths_total (\d+)$/m.exec(await metrics.render())?.[1]);
 
 /** Ends the thread in which the engine is now. */
 async function kill(how: "terminated" | "uncaught error"): Promise<void> {
@@ -127,7 +127,7 @@ test("a thread that dies is started again and goes on where it was; messages are
   expect(await audiences.profile("cid")).toMatchObject({ traits: { plan: "pro" } });
   expect(await audiences.profile("sue")).toBeUndefined();
   expect(await audiences.profile("tim")).toBeUndefined();
-  expect(deaths()).toBe(2);
+  expect(await deaths()).toBe(2);
 
   // In the middle of something.
   for (let user = 0; user < 200; user++) await identify(`user-${user}`, "pro");
@@ -138,5 +138,5 @@ test("a thread that dies is started again and goes on where it was; messages are
   expect(all.items[0]?.message.userId).toBe("user-299");
   while ((await audiences.profile("user-299").catch(() => undefined)) === undefined);
   expect(await audiences.figures("pros")).toMatchObject({ size: 302 });
-  expect(deaths()).toBe(3);
+  expect(await deaths()).toBe(3);
 });

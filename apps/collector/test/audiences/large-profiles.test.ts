@@ -90,8 +90,8 @@ function newTraits(message: number): Record<string, string> {
   );
 }
 
-const metric = (name: string): number =>
-  Number(new RegExp(`^${name.replaceAll(/[{}"]/g, "\\$&")} (\\d+)$`, "m").exec(metrics.render())?.[1]);
+const metric = async (name: string): Promise<number> =>
+  Number(new RegExp(`^${name.replaceAll(/[{}"]/g, "\\$&")} (\\d+)$`, "m").exec(await metrics.render())?.[1]);
 
 /** Waits until the audiences sent a message about the user. */
 async function toldOf(userId: string): Promise<void> {
@@ -119,8 +119,8 @@ test(
     expect(Buffer.byteLength(JSON.stringify(mallory?.traits))).toBeLessThanOrEqual(256 * 1_024);
     expect(Object.keys(mallory?.traits ?? {}).length).toBeGreaterThan(70);
     expect(mallory?.leftOut?.traits).toBe(9_000 - Object.keys(mallory?.traits ?? {}).length);
-    expect(metric('sluice_profile_left_out_total{kind="trait"}')).toBe(mallory?.leftOut?.traits);
-    expect(metric("sluice_audience_engine_deaths_total")).toBe(0);
+    expect(await metric('sluice_profile_left_out_total{kind="trait"}')).toBe(mallory?.leftOut?.traits);
+    expect(await metric("sluice_audience_engine_deaths_total")).toBe(0);
 
     expect(await audiences.forget([MALLORY])).toMatchObject([{ profile: true }]);
     expect(await audiences.profile("mallory")).toBeUndefined();
@@ -152,9 +152,9 @@ test(
       behind: 0,
       setAside: [{ messageId: "m21", sourceId: "src", messages: 1 }],
     });
-    expect(metric("sluice_audience_messages_set_aside")).toBe(1);
+    expect(await metric("sluice_audience_messages_set_aside")).toBe(1);
     // Twice with others, twice alone.
-    expect(metric("sluice_audience_engine_deaths_total")).toBeLessThanOrEqual(4);
+    expect(await metric("sluice_audience_engine_deaths_total")).toBeLessThanOrEqual(4);
     expect(logged.filter((line) => line.includes('"m21"') && line.includes("src"))).toHaveLength(1);
 
     // A definition that is new reads the history without it.
@@ -201,7 +201,7 @@ test(
     expect(await audiences.profile("anonymous 498")).toBeDefined();
     expect(await audiences.profile("anonymous 499")).toBeUndefined();
     expect(await audiences.forget([MALLORY])).toMatchObject([{ profile: true, audienceMemberships: 1 }]);
-    expect(metric("sluice_audience_engine_deaths_total")).toBe(0);
+    expect(await metric("sluice_audience_engine_deaths_total")).toBe(0);
   },
   RUN_MS,
 );
@@ -236,7 +236,7 @@ test(
     await send({ type: "identify", userId: "ann", traits: { plan: "pro" } });
     await toldOf("ann");
     expect(await audiences.members("pros", { limit: 100 })).toMatchObject({ items: { length: 41 } });
-    expect(metric("sluice_audience_engine_deaths_total")).toBe(0);
+    expect(await metric("sluice_audience_engine_deaths_total")).toBe(0);
   },
   RUN_MS,
 );

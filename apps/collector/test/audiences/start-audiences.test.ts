@@ -79,8 +79,8 @@ async function start(engine = new AudienceEngine(profiles)): Promise<Audiences> 
 }
 
 /** Messages that are not counted yet, those of audiences among them. */
-function behind(): number {
-  return Number(/^sluice_audiences_behind (\d+)$/m.exec(metrics.render())?.[1]);
+async function behind(): Promise<number> {
+  return Number(/^sluice_audiences_behind (\d+)$/m.exec(await metrics.render())?.[1]);
 }
 
 async function identify(userId: string, plan: string): Promise<void> {
@@ -308,9 +308,9 @@ describe("while ingestion is busy", () => {
     // Resting now: what comes is left in the log.
     await appendMany(5, "free");
     await clock.advance(499);
-    expect(behind()).toBe(1_005);
+    expect(await behind()).toBe(1_005);
     await clock.advance(1);
-    expect(behind()).toBe(0);
+    expect(await behind()).toBe(0);
     expect(await started.figures("pros")).toMatchObject({ size: 995, status: { behind: 0 } });
   });
 
@@ -350,7 +350,7 @@ describe("while ingestion is busy", () => {
     await clock.advance(0);
     await appendMany(5, "free");
     await clock.advance(0);
-    expect(behind()).toBe(0);
+    expect(await behind()).toBe(0);
     expect(await started.figures("pros")).toMatchObject({ size: 995 });
   });
 
@@ -416,8 +416,8 @@ test("a window ends soon after the clock was set forward, though timers do not n
 });
 
 test("with a backlog it is told how late windows end", async () => {
-  const lagSeconds = (): number =>
-    Number(/^sluice_audiences_lag_seconds ([\d.]+)$/m.exec(metrics.render())?.[1]);
+  const lagSeconds = async (): Promise<number> =>
+    Number(/^sluice_audiences_lag_seconds ([\d.]+)$/m.exec(await metrics.render())?.[1]);
   const engine = new AudienceEngine(profiles);
   const consume = engine.consume.bind(engine);
   let isHeldUp = false;
@@ -433,17 +433,17 @@ test("with a backlog it is told how late windows end", async () => {
   await start(engine);
   await order();
   await clock.advance(7_000);
-  expect(lagSeconds()).toBe(0);
+  expect(await lagSeconds()).toBe(0);
   isHeldUp = true;
   await order();
   await clock.advance(60_000);
   // Nothing of the last 67 seconds is known for certain, so nobody has left.
-  expect(lagSeconds()).toBe(67);
+  expect(await lagSeconds()).toBe(67);
   expect(await told()).toEqual(["ann:true"]);
   isHeldUp = false;
   goOn();
   await clock.advance(0);
-  expect(lagSeconds()).toBe(0);
+  expect(await lagSeconds()).toBe(0);
 });
 
 test("a schedule is kept while history is read for another definition", async () => {

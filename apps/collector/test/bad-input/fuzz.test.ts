@@ -151,8 +151,10 @@ test("whatever comes over connections, answers are 2xx and 4xx, every connection
   expect(stored.length).toBeGreaterThanOrEqual(accepted + good);
   expect(accepted).toBeGreaterThan(CASES / 20);
   expect(stored.filter(({ messageId }) => messageId.startsWith("good "))).toHaveLength(good);
-  const counted = /sluice_ingest_messages_total\{result="accepted"\} (\d+)/.exec(server.metrics.render());
+  const counted = /sluice_ingest_messages_total\{result="accepted"\} (\d+)/.exec(
+    await server.metrics.render(),
+  );
   expect(Number(counted?.[1])).toBe(stored.length);
-  expect(server.metrics.render()).toMatch(/^sluice_http_buffered_bytes 0$/m);
+  expect(await server.metrics.render()).toMatch(/^sluice_http_buffered_bytes 0$/m);
   expect(server.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
 }, 60_000);

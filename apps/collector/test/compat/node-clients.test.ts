@@ -77,7 +77,9 @@ describe("@segment/analytics-node", () => {
     await client.closeAndFlush();
     expect(errors).toEqual([]);
     expect(await server.messages()).toHaveLength(4);
-    expect(server.metrics.render()).toContain('sluice_http_requests_total{route="/v1/batch",status="429"} 1');
+    expect(await server.metrics.render()).toContain(
+      'sluice_http_requests_total{route="/v1/batch",status="429"} 1',
+    );
   });
 });
 

@@ -60,8 +60,9 @@ test("docs/reference/http-api.md gives each code with its status", () => {
     expect([code, ERRORS[code as keyof typeof ERRORS]?.status]).toEqual([code, status]);
 });
 
-test("docs/reference/http-api.md lists every metric of ingestion", () => {
-  for (const [, name] of metrics.render().matchAll(/^# TYPE (\S+)/gm)) expect(httpApi).toContain(`\`${name}`);
+test("docs/reference/http-api.md lists every metric of ingestion", async () => {
+  for (const [, name] of (await metrics.render()).matchAll(/^# TYPE (\S+)/gm))
+    expect(httpApi).toContain(`\`${name}`);
 });
 
 test("docs/guide/existing-clients.md names the versions that are tested", () => {

@@ -58,7 +58,7 @@ test("of a request with a wrong key nothing is kept; it is counted", async () =>
   expect(answer.status).toBe(401);
   expect((await server.post("/v1/batch", body, {})).status).toBe(401);
   expect(await kept()).toEqual([]);
-  expect(server.metrics.render()).toContain(
+  expect(await server.metrics.render()).toContain(
     'sluice_ingest_refused_requests_total{code="invalid_write_key"} 2',
   );
 });

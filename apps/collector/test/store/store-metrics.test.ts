@@ -15,15 +15,15 @@ afterEach(async () => {
   for (const directory of dataDirectories.splice(0)) await rm(directory, { recursive: true, force: true });
 });
 
-test("a consumer that holds retention back is named, for as long as it does", () => {
+test("a consumer that holds retention back is named, for as long as it does", async () => {
   const metrics = createMetrics();
   let stats: ReturnType<Collector["store"]["stats"]> = { messages: 7, bytes: 4_096 };
   storeMetrics({ stats: () => stats }, metrics);
-  expect(metrics.render()).toContain("\nsluice_store_messages 7\n");
-  expect(metrics.render()).toContain("\nsluice_store_bytes 4096\n");
-  expect(metrics.render()).not.toContain("sluice_retention_held_back_bytes{");
+  expect(await metrics.render()).toContain("\nsluice_store_messages 7\n");
+  expect(await metrics.render()).toContain("\nsluice_store_bytes 4096\n");
+  expect(await metrics.render()).not.toContain("sluice_retention_held_back_bytes{");
   stats = { ...stats, retentionHeldBack: { consumerId: "dst_slow", bytes: 123 } };
-  expect(metrics.render()).toContain('\nsluice_retention_held_back_bytes{consumer="dst_slow"} 123\n');
+  expect(await metrics.render()).toContain('\nsluice_retention_held_back_bytes{consumer="dst_slow"} 123\n');
 });
 
 test("a collector tells what it stores", async () => {
