@@ -1,28 +1,31 @@
 import type { ConsumerState, Offset, Retry, Settlement, Store, StoredMessage } from "@sluice/event-log";
 import { StoreError } from "@sluice/event-log";
-import type { CancelTimer, CircuitBreaker, Clock } from "@sluice/resilience";
+import type { CircuitBreaker, Clock } from "@sluice/resilience";
 import type { Destination, RoundOutcome } from "../destinations/destination.js";
 import { addedConnections } from "./control/connections.js";
 import { failedAgain, type LastTried } from "./control/health.js";
-import type { DeliveryEvents } from "./delivery-events.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
-import { UserLines } from "./ordering/user-lines.js";
+import { InFlight } from "./in-flight.js";
+import { LogFeed } from "./log-feed.js";
+import { PerUserQueue } from "./ordering/per-user-queue.js";
+import type { Order } from "./ordering/restore-order.js";
 import { catchUp } from "./reading/catch-up.js";
 import { type CursorTracker, cursorTracker } from "./reading/cursor-tracker.js";
-import { LogFeed } from "./reading/log-feed.js";
 import { LogWindow } from "./reading/log-window.js";
 import type { MessageLoader } from "./reading/message-loader.js";
 import type { SharedReader } from "./reading/shared-reader.js";
+import type { Work } from "./reading/work.js";
+import { RetryFeed } from "./retry-feed.js";
 import type { Routing } from "./routing/match.js";
 import { DestinationGate } from "./sending/destination-gate.js";
-import { MessageRound, outgoing, type RoundListener } from "./sending/message-round.js";
+import { MessageRound, outgoing, type RoundListener, timestampFormatter } from "./sending/message-round.js";
 import { OpenDestination } from "./sending/open-destination.js";
+import type { DeliveryEvents } from "./settling/delivery-events.js";
 import { Ledger } from "./settling/ledger.js";
-import { RetryFeed } from "./settling/retry-feed.js";
 import { RetryQueue } from "./settling/retry-queue.js";
 import { decide, lastCallMs } from "./settling/retry-schedule.js";
 import { type Settler, settler } from "./settling/settler.js";
-import type { Work } from "./work.js";
+import { WakeTimer } from "./wake-timer.js";
 
 export interface ConsumerOptions {
   readonly destinationId: string;
@@ -38,39 +41,44 @@ export interface ConsumerOptions {
 
 export interface ConsumerStatus {
   readonly state: "delivering" | "disabled" | "backing_off";
-  /** Everything up to here was taken up, or is not for the destination: the stored cursor may be far behind it. */
+  /** Everything up to here was taken, or is not for the destination. The stored cursor may be far behind it. */
   readonly passed: Offset;
-  /** There is nothing after `passed`. */
+  /** The log holds nothing after `passed`. */
   readonly isAtEnd: boolean;
-  /** Messages up to `passed` that are under way for the first time, or wait for one of the same user that is. */
-  readonly takenUp: number;
+  /** Messages up to `passed` in their first round, or waiting for a message of the same user that is. */
+  readonly taken: number;
   readonly inFlight: number;
-  /** Messages that failed and wait for their next attempt. */
+  /** Failed messages that wait for their next attempt. */
   readonly retries: number;
   readonly breaker: CircuitBreaker;
-  /** Since this consumer was made. */
+  /** Since this consumer was created. */
   readonly lastTried: LastTried;
 }
 
 /**
- * - `running`: messages are begun as long as there is room.
- * - `paused`: the destination is disabled, or cannot be opened; rounds under way end as ever, none is begun.
- * - `closed`: nothing is begun, and what ends now leaves no trace: it is done again after a restart.
+ * - `paused`: the destination is disabled, being opened, or cannot be opened. Rounds in flight end as usual; none starts. The first
+ *   state, and entered by `use(undefined)`; left by `use(destination)` and `close`.
+ * - `running`: messages start while there is room. Entered by `use(destination)`.
+ * - `closed`: nothing starts. Rounds in flight may end within the grace period of `close`; one that is cut off leaves no trace and is
+ *   repeated after a restart. The end.
  */
-type State = "running" | "paused" | "closed";
+type State =
+  | { readonly kind: "paused" }
+  | { readonly kind: "running"; readonly destination: OpenDestination }
+  | { readonly kind: "closed" };
 
-/** The cursor is stored for its own sake when so many messages passed that left nothing to store. */
+type Outcome = Exclude<RoundOutcome, { kind: "aborted" }>;
+
+/** After so many messages that left nothing to store, the cursor is stored on its own. */
 const SILENT_MESSAGES = 5_000;
 const STORE_RETRY_MS = 1_000;
-/** No further round is begun while the messages under way take so much: 50 of 32 KB of ordinary content take less. */
-const MOST_BYTES_IN_FLIGHT = 3 * 1_024 * 1_024;
-/** What a retry's message counts as while it is loaded: the most that one takes, about. */
+/** The memory that a retry's message counts as while it loads: about the largest that a message can take, in bytes. */
 const LOADING_BYTES = 512 * 1_024;
 
 /**
- * Brings the log's messages to one destination: a cursor over the log, a window of messages read ahead, a queue of those
- * that failed, and as many rounds at a time as the destination takes. Everything that happens (a round ended, messages
- * came, a timer) leads to `#pump`, which begins what may begin; nothing else begins anything.
+ * Brings the log's messages to one destination: a cursor over the log, a window of messages that are read ahead, a queue of failed
+ * ones, and as many concurrent rounds as the destination takes. Every event (a round ended, messages came, a timer) calls `#pump`,
+ * which starts what may start. Nothing else starts anything.
  */
 export class Consumer {
   readonly #options: ConsumerOptions;
@@ -81,48 +89,43 @@ export class Consumer {
   readonly #feed: LogFeed;
   readonly #retries: RetryQueue;
   readonly #retryFeed: RetryFeed;
-  readonly #lines: UserLines;
+  readonly #users: PerUserQueue;
   readonly #gate: DestinationGate;
   readonly #listener: RoundListener;
-  #state: State = "paused";
+  readonly #timer: WakeTimer;
+  readonly #inFlight = new InFlight();
+  readonly #formatTime = timestampFormatter();
+  #state: State = { kind: "paused" };
   #routing: Routing;
-  #open: OpenDestination | undefined;
-  /** Rounds under way, and retries whose messages are being loaded for one. */
-  #inFlight = 0;
-  /** What their messages take in memory, about. */
-  #inFlightBytes = 0;
-  /** The last cursor that went to the store with something else. */
+  /** The last cursor that was stored. */
   #storedCursor: Offset;
   #retriesFirst = true;
-  #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   #lastTried: LastTried = { kind: "nothing" };
-  #onIdle: (() => void) | undefined;
 
   constructor(options: ConsumerOptions, stored: ConsumerState, routing: Routing) {
     const { destinationId, store, reader, clock, policy, events } = options;
     const consumerId = destinationId;
     const { consumers } = store;
     const onFailure = (error: unknown): void => this.#storeFailed(error);
+    const pump = (): void => this.#pump();
     this.#options = options;
     this.#routing = routing;
     this.#cursor = cursorTracker(stored.cursor);
     this.#storedCursor = stored.cursor;
     this.#gate = new DestinationGate(policy.breaker);
+    this.#timer = new WakeTimer(clock, pump);
     this.#window = new LogWindow({
       reader,
       start: stored.cursor,
-      concerns: ({ sourceId, onlyDestinations }) =>
-        onlyDestinations === undefined
-          ? this.#routing.connections.has(sourceId)
-          : onlyDestinations.includes(destinationId),
-      onRead: () => this.#pump(),
+      concerns: (batch) => this.#concerns(batch),
+      onRead: pump,
       onFailure,
     });
     this.#retries = new RetryQueue({
       consumerId,
       consumers,
       stored: stored.retries,
-      onReady: () => this.#pump(),
+      onReady: pump,
       onFailure,
     });
     this.#settler = settler({
@@ -140,17 +143,16 @@ export class Consumer {
       clock,
       events,
     });
-    this.#ledger = ledger;
-    this.#lines = new UserLines({
+    const users = new PerUserQueue({
       ledger,
       cursor: this.#cursor,
       clock,
-      lookAgainMs: policy.retry.backoff.maxMs,
+      recheckMs: policy.retry.backoff.maxMs,
     });
-    this.#feed = new LogFeed({
+    const feed = new LogFeed({
       window: this.#window,
       cursor: this.#cursor,
-      lines: this.#lines,
+      users,
       ledger,
       settledAhead: stored.settledAhead,
       routing: () => this.#routing,
@@ -158,46 +160,46 @@ export class Consumer {
     });
     this.#retryFeed = new RetryFeed({
       loader: options.loader,
-      feed: this.#feed,
-      lines: this.#lines,
+      feed,
+      users,
       ledger,
       clock,
       policy: policy.retry,
     });
-    this.#listener = {
-      settler: this.#settler,
-      gone: options.onGone,
-    };
+    this.#ledger = ledger;
+    this.#users = users;
+    this.#feed = feed;
+    this.#listener = { settler: this.#settler, gone: options.onGone };
   }
 
   get status(): ConsumerStatus {
     const { breaker } = this.#gate;
     const alive = breaker.kind === "closed" ? "delivering" : "backing_off";
     return {
-      state: this.#state === "running" ? alive : "disabled",
+      state: this.#state.kind === "running" ? alive : "disabled",
       passed: this.#window.passed,
       isAtEnd: this.#window.atEnd,
-      takenUp: this.#cursor.open,
-      inFlight: this.#inFlight,
+      taken: this.#cursor.open,
+      inFlight: this.#inFlight.rounds,
       retries: this.#retries.waiting,
       breaker,
       lastTried: this.#lastTried,
     };
   }
 
-  /** Decides from now on which messages it gets. Messages under way are not asked again. */
+  /** Sets which messages the destination gets from now on. Messages in flight are not decided again. */
   route(routing: Routing): void {
     const added = addedConnections(this.#routing.document, routing.document);
     this.#routing = routing;
     if (added.length > 0) {
-      // What was read ahead was read without the new sources; what was passed is caught up with.
+      // The window was read without the new sources. What the cursor has passed is caught up with.
       this.#window.drop();
       for (const { sourceId, since } of added) this.catchUp(sourceId, since);
     }
     this.#pump();
   }
 
-  /** A source was connected after `since`: looks for messages of it that the cursor has passed without knowing. */
+  /** A source was connected after `since`: queues its messages that the cursor passed before it was known. */
   catchUp(sourceId: string, since: Offset, passed = this.#window.passed): void {
     const { store, reader, clock, events, destinationId } = this.#options;
     catchUp({ store, reader, clock }, { destinationId, sourceId, since }, passed).then(
@@ -207,19 +209,22 @@ export class Consumer {
         this.#pump();
       },
       (error) => {
-        if (this.#state === "closed" || isGone(error)) return;
+        if (this.#state.kind === "closed" || isGone(error)) return;
         events.storeFailed(destinationId, error);
         clock.after(STORE_RETRY_MS, () => this.catchUp(sourceId, since, passed));
       },
     );
   }
 
-  /** Delivers through this destination from now on; undefined: not at all. */
+  /** Delivers through this destination from now on, or pauses. */
   use(destination: Destination | undefined): void {
-    this.#open?.retire();
-    if (this.#state === "closed") return;
-    this.#open = destination && new OpenDestination(destination);
-    this.#state = destination === undefined ? "paused" : "running";
+    if (this.#state.kind === "running") this.#state.destination.retire();
+    if (this.#state.kind === "closed") return;
+    this.#setState(
+      destination === undefined
+        ? { kind: "paused" }
+        : { kind: "running", destination: new OpenDestination(destination) },
+    );
     this.#gate.reset(destination?.flow.perSecond, this.#options.clock.monotonic());
     this.#pump();
   }
@@ -230,48 +235,62 @@ export class Consumer {
     this.#pump();
   }
 
-  /** Somebody put retries, or wants to know now: the retry queue is looked at, and a dead destination probed. */
+  /** Somebody put retries, or wants a result now: checks the retry queue, and probes a destination that is down. */
   wake(): void {
     this.#retries.changed();
     this.#gate.probeNow(this.#options.clock.monotonic());
     this.#pump();
   }
 
-  /** Whose messages are kept in order from now on. */
-  keepOrder(order: "none" | "user"): void {
-    this.#lines.keep(order);
+  /** Whose messages keep their order from now on. */
+  setOrder(order: Order): void {
+    this.#users.setOrder(order);
   }
 
-  /** Takes in a message that failed before its user's order counted, or before a restart: those behind it wait. */
-  recall(stored: StoredMessage, retry: Retry): void {
-    this.#lines.recall(stored, retry);
+  /** Adds a failed message to its user's queue, so that the user's later messages wait for it. */
+  restore(stored: StoredMessage, retry: Retry): void {
+    this.#users.restore(stored, retry);
   }
 
   /**
-   * Begins nothing more, lets rounds under way end for at most `graceMs`, and stores what they came to. What is cut off
-   * then is sent again after a restart, as the same round.
+   * Starts nothing more, lets rounds in flight end for at most `graceMs`, and stores their results. A round that is cut off is
+   * repeated after a restart, with the same number.
    */
   async close(graceMs: number): Promise<void> {
-    const open = this.#open;
-    this.#state = "closed";
-    this.#timer?.cancel();
-    if (this.#inFlight > 0 && graceMs > 0) {
-      await new Promise<void>((resolve) => {
-        const cancel = this.#options.clock.after(graceMs, resolve);
-        this.#onIdle = () => {
-          cancel();
-          resolve();
-        };
-      });
+    const before = this.#state;
+    this.#setState({ kind: "closed" });
+    this.#timer.cancel();
+    if (this.#inFlight.rounds > 0 && graceMs > 0) {
+      const grace = Promise.withResolvers<void>();
+      const cancel = this.#options.clock.after(graceMs, grace.resolve);
+      await Promise.race([this.#inFlight.idle(), grace.promise]);
+      cancel();
     }
-    await open?.close();
+    if (before.kind === "running") await before.destination.close();
     if (this.#cursor.cursor > this.#storedCursor) this.#settler.flush();
     await this.#settler.stop();
   }
 
+  /** Whether a batch may hold messages for this destination. */
+  #concerns({
+    sourceId,
+    onlyDestinations,
+  }: {
+    sourceId: string;
+    onlyDestinations?: readonly string[];
+  }): boolean {
+    return onlyDestinations === undefined
+      ? this.#routing.connections.has(sourceId)
+      : onlyDestinations.includes(this.#options.destinationId);
+  }
+
+  #setState(state: State): void {
+    this.#state = state;
+  }
+
   #storeFailed(error: unknown): void {
     const { events, destinationId, clock } = this.#options;
-    // It was deleted while this was under way: the order to close is on its way.
+    // The destination was deleted meanwhile, and `close` is about to be called.
     if (isGone(error)) return;
     events.storeFailed(destinationId, error);
     clock.after(STORE_RETRY_MS, () => this.#pump());
@@ -285,68 +304,65 @@ export class Consumer {
   }
 
   #pump(): void {
-    if (this.#state !== "running" || this.#open === undefined) return;
-    const { concurrency } = this.#open.flow;
+    if (this.#state.kind !== "running") return;
+    const { concurrency } = this.#state.destination.flow;
     let waitUntilMs: number | undefined;
-    while (
-      this.#inFlight < concurrency &&
-      (this.#inFlight === 0 || this.#inFlightBytes < MOST_BYTES_IN_FLIGHT) &&
-      !this.#settler.full
-    ) {
+    while (this.#inFlight.hasRoom(concurrency) && !this.#settler.full) {
       const nowMs = this.#options.clock.monotonic();
       this.#retries.fill(nowMs);
       const gate = this.#gate.ask(nowMs);
       if (gate.kind !== "open") waitUntilMs = gate.untilMs;
-      if (!(gate.kind === "dead" ? this.#beginLast(nowMs) : gate.kind === "open" && this.#beginAny(nowMs)))
+      if (!(gate.kind === "dead" ? this.#startLast(nowMs) : gate.kind === "open" && this.#startAny(nowMs)))
         break;
     }
-    this.#arm(waitUntilMs);
+    // What is due already needs no timer: it waits for a round, a settlement or a lease to end, and each of them pumps.
+    this.#timer.set([waitUntilMs, this.#retries.nextDueMs]);
   }
 
-  /** A dead destination gets no message but those whose last attempt this is. */
-  #beginLast(nowMs: number): boolean {
+  /** A destination that is down gets only messages on their last attempt. */
+  #startLast(nowMs: number): boolean {
     this.#window.drop();
-    return this.#beginRetry((retry) => this.#isLastAttempt(retry, nowMs));
+    return this.#startRetry((retry) => this.#isLastAttempt(retry, nowMs));
   }
 
-  /** By turns a message that failed before and a new one, so that neither waits for all of the other. */
-  #beginAny(nowMs: number): boolean {
+  /** Alternates between retries and new messages, so that neither waits for all of the other. */
+  #startAny(nowMs: number): boolean {
     this.#gate.enter(nowMs);
     this.#retriesFirst = !this.#retriesFirst;
-    if (this.#retriesFirst && this.#beginRetry(ANY)) return true;
-    if (this.#beginNew()) return true;
-    if (!this.#retriesFirst && this.#beginRetry(ANY)) return true;
+    if (this.#retriesFirst && this.#startRetry(ANY)) return true;
+    if (this.#startNew()) return true;
+    if (!this.#retriesFirst && this.#startRetry(ANY)) return true;
     this.#gate.takeBack();
     return false;
   }
 
-  #beginNew(): boolean {
+  #startNew(): boolean {
     const work = this.#feed.take();
     if (work !== undefined) {
-      this.#begin(work);
+      this.#start(work);
       return true;
     }
     if (this.#cursor.cursor - this.#storedCursor > SILENT_MESSAGES) this.#settler.flush();
     return false;
   }
 
-  /** Loads a retry's message and begins its round; holds its place among those under way meanwhile. */
-  #beginRetry(accept: (retry: Retry) => boolean): boolean {
+  /** Loads a retry's message and starts its round. It counts as in flight meanwhile. */
+  #startRetry(accept: (retry: Retry) => boolean): boolean {
     const retry = this.#retries.take(accept);
     if (retry === undefined) return false;
-    this.#enter(LOADING_BYTES);
+    this.#inFlight.enter(LOADING_BYTES);
     const isProbe = this.#gate.isProbing;
     const notSent = (): void => {
       if (isProbe) this.#gate.probeNotSent(this.#options.clock.monotonic());
     };
     this.#retryFeed.load(retry).then(
       (stored) => {
-        // Disabled or closed while it was loaded: it waits in the store, as before.
-        if (this.#state === "paused") this.#ledger.putBack(retry);
-        else if (this.#state === "running") {
+        // Paused or closed while it was loaded: it waits in the store, as before.
+        if (this.#state.kind === "paused") this.#ledger.putBack(retry);
+        else if (this.#state.kind === "running") {
           const work = this.#retryFeed.workOf(stored, retry);
           if (work === undefined) notSent();
-          else this.#begin(work);
+          else this.#start(work);
         }
         this.#leave(LOADING_BYTES);
       },
@@ -360,38 +376,29 @@ export class Consumer {
     return true;
   }
 
-  #begin(work: Work): void {
+  #start(work: Work): void {
     const { clock, policy } = this.#options;
     const round = new MessageRound(work, clock.monotonic(), policy.retry, this.#listener);
-    const message = outgoing(work);
-    if (message === undefined || this.#open === undefined) {
+    const message = outgoing(work, this.#formatTime);
+    if (message === undefined || this.#state.kind !== "running") {
       this.#conclude(work, round, { kind: "failed", reason: "this kind of message goes to no destination" });
       return;
     }
     const bytes = work.heldBytes;
-    this.#enter(bytes);
-    this.#open.deliver(message, round, (outcome) => {
+    this.#inFlight.enter(bytes);
+    this.#state.destination.deliver(message, round, (outcome) => {
       if (outcome.kind !== "aborted") this.#conclude(work, round, outcome);
       this.#leave(bytes);
     });
   }
 
-  /** One more is under way, which takes so much memory. */
-  #enter(bytes: number): void {
-    this.#inFlight += 1;
-    this.#inFlightBytes += bytes;
-  }
-
-  /** One fewer is under way. */
   #leave(bytes: number): void {
-    this.#inFlight -= 1;
-    this.#inFlightBytes -= bytes;
-    if (this.#inFlight === 0) this.#onIdle?.();
+    this.#inFlight.leave(bytes);
     this.#pump();
   }
 
-  /** Carries out what was decided about a message after a round. */
-  #conclude(work: Work, round: MessageRound, outcome: Exclude<RoundOutcome, { kind: "aborted" }>): void {
+  /** Records what a round's outcome means for its message. */
+  #conclude(work: Work, round: MessageRound, outcome: Outcome): void {
     const { clock, policy } = this.#options;
     const nowMs = clock.monotonic();
     this.#observe(outcome, round, nowMs);
@@ -402,7 +409,7 @@ export class Consumer {
         rounds,
         firstAttemptAtMs,
         nowMs,
-        crowd: this.#retries.waiting,
+        waitingRetries: this.#retries.waiting,
         random: clock.random(),
         waiting,
         roundsAt: (url) => round.numberAt(url),
@@ -410,26 +417,22 @@ export class Consumer {
       policy.retry,
     );
     const { stored, retry, place } = work;
-    if (decision.kind === "settle") {
-      this.#ledger.settle(stored, decision.state, decision.reason);
-      this.#lines.done(stored);
+    if (decision.kind === "finish") {
+      this.#ledger.finish(stored, decision.state, decision.reason);
+      this.#users.done(stored);
     } else {
       const { kind: _, ...when } = decision;
       const { offset } = stored;
       const replay = retry?.replay ?? false;
       const next: Retry = { offset, rounds, firstAttemptAtMs, reason: outcome.reason, replay, ...when };
       this.#ledger.retry(stored, next);
-      this.#lines.failed(stored, next);
+      this.#users.failed(stored, next);
     }
     if (place !== undefined) this.#cursor.done(place);
   }
 
-  /** What a round says about the destination as a whole. */
-  #observe(
-    outcome: Exclude<RoundOutcome, { kind: "aborted" }>,
-    { error = outcome.reason }: Pick<MessageRound, "error">,
-    nowMs: number,
-  ): void {
+  /** Updates what is known about the destination as a whole. */
+  #observe(outcome: Outcome, { error = outcome.reason }: Pick<MessageRound, "error">, nowMs: number): void {
     const { clock, events, destinationId } = this.#options;
     const before = this.#gate.breaker;
     this.#gate.observe(outcome, nowMs, clock.random());
@@ -441,29 +444,6 @@ export class Consumer {
 
   #isLastAttempt({ offset, rounds, firstAttemptAtMs }: Retry, nowMs: number): boolean {
     return rounds > 0 && nowMs >= lastCallMs(firstAttemptAtMs, offset, this.#options.policy.retry);
-  }
-
-  /**
-   * Sets the timer for what comes next: a retry that falls due, a probe, a permit. What is due already needs none: it was
-   * asked for, or waits for a round, a settlement or a leasing to end, each of which pumps.
-   */
-  #arm(waitUntilMs: number | undefined): void {
-    const { clock } = this.#options;
-    const { nextDueMs } = this.#retries;
-    if (waitUntilMs === undefined && nextDueMs === undefined && this.#timer === undefined) return;
-    const nowMs = clock.monotonic();
-    const times = [waitUntilMs, nextDueMs].filter((atMs) => atMs !== undefined && atMs > nowMs);
-    const atMs = Math.min(...(times as number[]));
-    // Pumping is frequent, and what comes next mostly the same.
-    if (atMs === this.#timer?.atMs) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    if (times.length === 0) return;
-    const cancel = clock.after(atMs - nowMs, () => {
-      this.#timer = undefined;
-      this.#pump();
-    });
-    this.#timer = { atMs, cancel };
   }
 }
 

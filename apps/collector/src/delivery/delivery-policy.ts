@@ -4,11 +4,11 @@ import { RETRY_DEFAULTS, type RetryPolicy } from "./settling/retry-schedule.js";
 export interface DeliveryPolicy {
   readonly retry: RetryPolicy;
   /**
-   * When a destination counts as dead, and how it is probed then. Default: after 10 rounds in a row that failed; probes
-   * after 0.5 to 1 s, doubling, at most 2 min apart.
+   * When a destination counts as down, and how it is probed. Default: after 10 failed rounds in a row; the first probe after 0.5 to
+   * 1 s, then twice as long each time, at most 2 min.
    */
   readonly breaker: CircuitBreakerOptions;
-  /** How long a destination that could not be opened waits for the next try, in milliseconds. Default: 30_000. */
+  /** How long to wait before another try to open a destination that could not be opened, in milliseconds. Default: 30_000. */
   readonly reopenAfterMs: number;
 }
 

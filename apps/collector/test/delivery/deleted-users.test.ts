@@ -23,12 +23,12 @@ describe("the line of a user who was deleted", () => {
     order.park("ann", retryOf(2));
     expect(order.join("ann", at(3), "waits for them")).toBe("park");
     order.dropParked("ann", (offset) => offset <= 2);
-    expect(order.join("ann", at(4), "new")).toBe("begin");
+    expect(order.join("ann", at(4), "new")).toBe("start");
   });
 
   test("keeps what is under way, and what came later", () => {
     const order = new UserOrder<string>();
-    expect(order.join("ann", at(1), "under way")).toBe("begin");
+    expect(order.join("ann", at(1), "under way")).toBe("start");
     order.park("ann", retryOf(2));
     order.park("ann", retryOf(5));
     order.dropParked("ann", (offset) => offset <= 2);

@@ -28,13 +28,13 @@ const end = (changes: Partial<RoundEnd> = {}): RoundEnd => ({
   rounds: 1,
   firstAttemptAtMs: NOW,
   nowMs: NOW,
-  crowd: 0,
+  waitingRetries: 0,
   random: 0.5,
   ...changes,
 });
 const due = (ms: number): Decision => ({ kind: "retry", dueAtMs: NOW + ms, doneUrls: [], failedUrls: [] });
 const gaveUp: Decision = {
-  kind: "settle",
+  kind: "finish",
   state: "failed",
   reason: "gave up after 4 h of retries: HTTP 503",
 };
@@ -45,13 +45,13 @@ describe("decide", () => {
       "delivered",
       { kind: "delivered", reason: "HTTP 200" },
       end(),
-      { kind: "settle", state: "delivered", reason: "HTTP 200" },
+      { kind: "finish", state: "delivered", reason: "HTTP 200" },
     ],
     [
       "failed for good",
       { kind: "failed", reason: "HTTP 404" },
       end(),
-      { kind: "settle", state: "failed", reason: "HTTP 404" },
+      { kind: "finish", state: "failed", reason: "HTTP 404" },
     ],
     ["the first retry, about a second later", retry(), end(), due(1_000)],
     ["full jitter: at once", retry(), end({ random: 0 }), due(0)],
@@ -61,12 +61,12 @@ describe("decide", () => {
     ["Retry-After as a floor", retry(30_000), end(), due(30_000)],
     ["a Retry-After that is shorter than the delay", retry(500), end({ rounds: 4 }), due(8_000)],
     ["a Retry-After beyond the window: just before its end", retry(10 * HOUR), end(), due(4 * HOUR - 10_000)],
-    ["a crowd of 20, spread over 10 s", retry(), end({ crowd: 20 }), due(5_000)],
-    ["a crowd of 1,000, spread over a minute", retry(), end({ crowd: 1_000 }), due(30_000)],
+    ["a burst of 20, spread over 10 s", retry(), end({ waitingRetries: 20 }), due(5_000)],
+    ["a burst of 1,000, spread over a minute", retry(), end({ waitingRetries: 1_000 }), due(30_000)],
     [
-      "a crowd late in its window waits no longer for being one",
+      "a waitingRetries late in its window waits no longer for being one",
       retry(),
-      end({ crowd: 1_000, rounds: 12 }),
+      end({ waitingRetries: 1_000, rounds: 12 }),
       due(7.5 * MINUTE),
     ],
     [
@@ -97,7 +97,7 @@ describe("decide", () => {
           end({ rounds, nowMs: nowMs + 5_000, random: random() }),
           RETRY_DEFAULTS,
         );
-        if (decision.kind === "settle") break;
+        if (decision.kind === "finish") break;
         nowMs = decision.dueAtMs;
       }
       expect(nowMs - NOW).toBeGreaterThanOrEqual(3.75 * HOUR - 5_000);
@@ -115,8 +115,8 @@ describe("decide", () => {
       t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
       return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
     };
-    for (let crowd = 0; crowd < 1_000; crowd++) {
-      const decision = decide(retry(), end({ crowd, random: random() }), RETRY_DEFAULTS);
+    for (let waitingRetries = 0; waitingRetries < 1_000; waitingRetries++) {
+      const decision = decide(retry(), end({ waitingRetries, random: random() }), RETRY_DEFAULTS);
       const second = decision.kind === "retry" ? Math.floor((decision.dueAtMs - NOW) / 1_000) : -1;
       perSecond.set(second, (perSecond.get(second) ?? 0) + 1);
     }

@@ -1,8 +1,9 @@
 import type { Offset, Retry } from "@sluice/event-log";
 import { describe, expect, it } from "vitest";
+import { DELIVERY_DEFAULTS } from "../../src/delivery/delivery-policy.js";
 import { UserOrder } from "../../src/delivery/ordering/user-order.js";
 import { cursorTracker } from "../../src/delivery/reading/cursor-tracker.js";
-import { fullRateLimit, type RateLimit, takePermit } from "../../src/delivery/sending/rate-limit.js";
+import { DestinationGate } from "../../src/delivery/sending/destination-gate.js";
 
 const at = (offset: number): Offset => offset as Offset;
 
@@ -46,35 +47,48 @@ describe("the cursor", () => {
 });
 
 describe("a rate limit", () => {
+  const limited = (perSecond: number, nowMs: number): DestinationGate => {
+    const gate = new DestinationGate(DELIVERY_DEFAULTS.breaker);
+    gate.reset(perSecond, nowMs);
+    return gate;
+  };
+  /** Starts as many rounds as the gate allows. */
   const takeAll = (
-    limit: RateLimit,
+    gate: DestinationGate,
     nowMs: number,
-  ): { taken: number; limit: RateLimit; retryAtMs: number } => {
-    let [taken, current] = [0, limit];
-    for (;;) {
-      const permit = takePermit(current, nowMs);
-      if (!permit.taken) return { taken, limit: current, retryAtMs: permit.retryAtMs };
-      [taken, current] = [taken + 1, permit.next];
+  ): { taken: number; retryAtMs: number | undefined } => {
+    for (let taken = 0; ; taken++) {
+      const answer = gate.ask(nowMs);
+      if (answer.kind !== "open") return { taken, retryAtMs: answer.untilMs };
+      gate.enter(nowMs);
     }
   };
 
-  it("gives a second's worth at once, then one each interval, and saves up no more than a second", () => {
-    const first = takeAll(fullRateLimit(10, 0), 0);
-    expect([first.taken, first.retryAtMs]).toEqual([10, 100]);
-    expect(takeAll(first.limit, 99).taken).toBe(0);
-    expect(takeAll(first.limit, 100).taken).toBe(1);
-    expect(takeAll(first.limit, 60_000).taken).toBe(10);
+  it("allows a second's worth at once, then one each interval, and saves up no more than a second", () => {
+    const gate = limited(10, 0);
+    expect(takeAll(gate, 0)).toEqual({ taken: 10, retryAtMs: 100 });
+    expect(takeAll(gate, 99).taken).toBe(0);
+    expect(takeAll(gate, 100).taken).toBe(1);
+    expect(takeAll(gate, 60_000).taken).toBe(10);
   });
 
-  it("below one a second waits for it", () => {
-    const first = takeAll(fullRateLimit(0.5, 0), 0);
-    expect([first.taken, first.retryAtMs]).toEqual([1, 2_000]);
-    expect(takeAll(first.limit, 2_000).taken).toBe(1);
+  it("waits for a whole round when it is below one per second", () => {
+    const gate = limited(0.5, 0);
+    expect(takeAll(gate, 0)).toEqual({ taken: 1, retryAtMs: 2_000 });
+    expect(takeAll(gate, 2_000).taken).toBe(1);
   });
 
-  it("gives nothing for a clock that goes backwards", () => {
-    const { limit } = takeAll(fullRateLimit(10, 1_000), 1_000);
-    expect(takeAll(limit, 0).taken).toBe(0);
+  it("allows nothing when the clock goes backwards", () => {
+    const gate = limited(10, 1_000);
+    takeAll(gate, 1_000);
+    expect(takeAll(gate, 0).taken).toBe(0);
+  });
+
+  it("takes a round back that found nothing to start", () => {
+    const gate = limited(1, 0);
+    gate.enter(0);
+    gate.takeBack();
+    expect(takeAll(gate, 0).taken).toBe(1);
   });
 });
 
@@ -95,12 +109,12 @@ describe("the order of a user's messages", () => {
       order.join("u", at(1), "one"),
       order.join("u", at(2), "two"),
       order.join("v", at(3), "three"),
-    ]).toEqual(["begin", "wait", "begin"]);
+    ]).toEqual(["start", "wait", "start"]);
     expect(order.waiting).toBe(1);
     expect(order.leave("u", at(1))).toEqual({ kind: "waiting", work: "two" });
     expect(order.waiting).toBe(0);
     expect(order.leave("u", at(2))).toBeUndefined();
-    expect(order.join("u", at(4), "four")).toBe("begin");
+    expect(order.join("u", at(4), "four")).toBe("start");
   });
 
   it("parks those behind a message that failed, and takes up a retry only at the head", () => {

@@ -14,8 +14,8 @@ import type {
 import { parseFilters } from "../routing/parse-filters.js";
 
 /**
- * Changes to destinations that are right with respect to the log: what a destination gets is decided by offsets (connected
- * after here, disabled between here and there), so that every message has one answer, whenever it is asked.
+ * Changes of destinations that are consistent with the log. Offsets decide what a destination gets (connected after one, disabled
+ * between two), so the answer for a message is the same whenever it is asked.
  */
 export interface ConnectionDeps {
   readonly store: Store;
@@ -36,13 +36,13 @@ export interface NewDestination {
 
 export interface DestinationChange {
   readonly name?: string;
-  /** The sources it is connected to from now on. */
+  /** All sources to connect from now on. */
   readonly sourceIds?: readonly string[];
-  /** Laid over those kept; null takes a key out. */
+  /** Merged over the stored settings; null removes a key. */
   readonly settings?: unknown;
   readonly enabled?: boolean;
   readonly filters?: unknown;
-  /** Only when this is the version now. */
+  /** Change only if this is the current version. */
   readonly version?: number;
 }
 
@@ -51,7 +51,7 @@ export type ChangeResult =
   | { readonly kind: "invalid"; readonly issues: readonly SettingsIssue[] }
   | { readonly kind: "not_found" };
 
-/** Creates a destination that gets its sources' messages from now on. */
+/** Creates a destination. It gets its sources' messages from now on. */
 export async function createDestination(deps: ConnectionDeps, input: NewDestination): Promise<ChangeResult> {
   const { store, catalog, clock } = deps;
   const type = catalog.get(input.type);
@@ -91,7 +91,7 @@ export async function createDestination(deps: ConnectionDeps, input: NewDestinat
   return { kind: "changed", destination };
 }
 
-/** Changes a destination; of messages queued by now none is lost by it. */
+/** Changes a destination. Messages that are already queued are not lost. */
 export async function changeDestination(
   deps: ConnectionDeps,
   id: string,
@@ -104,9 +104,9 @@ export async function changeDestination(
     if (change.version !== undefined && change.version !== before.version) {
       throw new VersionConflict(DOCUMENT_KINDS.destination, id, before.version);
     }
-    const after = await changed(deps, before.value, change, catalog);
+    const after = await applyChange(deps, before.value, change, catalog);
     if ("issues" in after) return { kind: "invalid", issues: after.issues };
-    // Before the change itself: a collector that is killed between them and what follows finds it at its next start.
+    // Written before the change itself, so that a collector killed in between finds it at its next start.
     for (const { sourceId, since } of addedConnections(before.value, after)) {
       await store.config.put<CatchUpDocument>(DOCUMENT_KINDS.catchUp, `${id}/${sourceId}`, {
         destinationId: id,
@@ -118,13 +118,13 @@ export async function changeDestination(
       const destination = await store.config.put(DOCUMENT_KINDS.destination, id, after, before.version);
       return { kind: "changed", destination };
     } catch (error) {
-      // Somebody else's change came between (a URL that answered 410, say): ours is laid over that one.
+      // Another change came first, for example a URL that answered 410. Apply ours on top of it.
       if (!(error instanceof VersionConflict) || change.version !== undefined) throw error;
     }
   }
 }
 
-/** Deletes a destination; what it has stored about its deliveries goes with it. False: there was none. */
+/** Deletes a destination with all that is stored about its deliveries. Resolves with false if there was none. */
 export async function removeDestination(store: Store, id: string): Promise<boolean> {
   const existed = await store.config.delete(DOCUMENT_KINDS.destination, id);
   if (existed) await store.consumers.remove(id);
@@ -134,12 +134,12 @@ export async function removeDestination(store: Store, id: string): Promise<boole
   return existed;
 }
 
-/** The sources that a destination is connected to now. */
+/** Sources that are connected now. */
 export function connectedSources(destination: DestinationDocument): string[] {
   return destination.connections.filter(({ upTo }) => upTo === undefined).map(({ sourceId }) => sourceId);
 }
 
-async function changed(
+async function applyChange(
   { store }: ConnectionDeps,
   before: DestinationDocument,
   change: DestinationChange,
@@ -181,7 +181,7 @@ async function changed(
   return issues.length > 0 ? { issues } : after;
 }
 
-/** Connections when, from `head` on, these sources are connected and no others. */
+/** The connections when exactly these sources are connected from `head` on. */
 export function reconnect(
   connections: readonly Connection[],
   sourceIds: readonly string[],
@@ -198,7 +198,7 @@ export function reconnect(
   ];
 }
 
-/** Connections that were not there before. */
+/** New connections. */
 export function addedConnections(
   before: Pick<DestinationDocument, "connections">,
   after: Pick<DestinationDocument, "connections">,
@@ -210,7 +210,7 @@ export function addedConnections(
   );
 }
 
-/** Disabled spans when, from `head` on, the destination is enabled or disabled. */
+/** The disabled spans when the destination is enabled or disabled from `head` on. */
 export function switchSpans(spans: readonly DisabledSpan[], enabled: boolean, head: Offset): DisabledSpan[] {
   const ended = spans
     .map(({ after, upTo = head }) => ({ after, upTo }))

@@ -4,7 +4,7 @@ import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../../destinations/catalog.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 
-/** Takes a target out of a destination's settings because it asked never to be called again. False: it was out already. */
+/** Disables a target that answered 410 Gone. Resolves with false if it was disabled already. */
 export async function disableTarget(
   { store, catalog, clock }: { readonly store: Store; readonly catalog: Catalog; readonly clock: Clock },
   destinationId: string,

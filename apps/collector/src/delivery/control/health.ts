@@ -1,24 +1,24 @@
 import type { Delivery, Store } from "@sluice/event-log";
 import type { DestinationHealthView } from "@sluice/protocol";
 
-/** What came of the messages that a destination tried last. */
+/** How the last round at a destination ended. */
 export type LastTried =
-  /** Nothing was tried yet. */
+  /** No round yet. */
   | { readonly kind: "nothing" }
   | { readonly kind: "delivered" }
   | { readonly kind: "failed"; readonly sinceMs: number; readonly error: string };
 
-/** A round ended without its message being delivered; `sinceMs` stays that of the first such. */
+/** After a round that failed. `sinceMs` stays that of the first failure in a row. */
 export function failedAgain(before: LastTried, atMs: number, error: string): LastTried {
   return { kind: "failed", sinceMs: before.kind === "failed" ? before.sinceMs : atMs, error };
 }
 
-/** Deliveries of each state that are looked at: they are listed by their messages, and an older one may have ended later. */
-const MOST_LOOKED_AT = 20;
+/** Deliveries to look at per state. They are listed by message, and an older message may have ended later. */
+const SAMPLE = 20;
 
 /**
- * What the store knows of the time before a moment: what a collector remembered ended with its process. The moment is told as wall time,
- * `ended` as the clock was set at it, by which deliveries are dated that have ended; `pending` as the clock is set now.
+ * What the store knows from before a moment, for the time before this process started. The moment is in wall time: `ended` by the
+ * clock at that moment, which dates finished deliveries; `pending` by the clock as it is set now.
  */
 export async function lastTriedBefore(
   { consumers }: Pick<Store, "consumers">,
@@ -29,7 +29,7 @@ export async function lastTriedBefore(
     (["delivered", "failed", "pending"] as const).map((state) =>
       consumers.list(
         { consumerId, state, toMs: state === "pending" ? beforeMs.pending : beforeMs.ended },
-        { limit: MOST_LOOKED_AT },
+        { limit: SAMPLE },
       ),
     ),
   );
@@ -41,13 +41,13 @@ export async function lastTriedBefore(
   return { kind: "failed", sinceMs, error: error ?? newest.reason };
 }
 
-/** Of the newest deliveries, in any order. */
+/** The last round among the newest deliveries, given in any order. */
 export function lastOf<D extends Pick<Delivery, "state" | "atMs" | "rounds">>(
   deliveries: readonly D[],
 ):
   | Exclude<LastTried, { kind: "failed" }>
   | { readonly kind: "failed"; readonly sinceMs: number; readonly newest: D } {
-  // What was never tried says nothing about the destination.
+  // A delivery that was never tried says nothing about the destination.
   const tried = deliveries.filter(({ rounds }) => rounds > 0);
   const deliveredAtMs = Math.max(
     ...tried.filter(({ state }) => state === "delivered").map(({ atMs }) => atMs),
@@ -60,7 +60,7 @@ export function lastOf<D extends Pick<Delivery, "state" | "atMs" | "rounds">>(
   return deliveredAtMs === Number.NEGATIVE_INFINITY ? { kind: "nothing" } : { kind: "delivered" };
 }
 
-/** The one judgement that overview, pages, commands and alerts share. */
+/** The one health model: overview, pages, commands and alerts all use it. */
 export function judgeHealth(
   state: "delivering" | "disabled" | "backing_off",
   disabledUrls: "none" | "some" | "all",

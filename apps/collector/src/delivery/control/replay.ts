@@ -18,7 +18,7 @@ export interface ReplayRequest {
   readonly event?: string;
   /** `userId`, or `anonymousId` where there is none. */
   readonly userId?: string;
-  /** Only messages that ended so. Default: any way. Pending ones are on their way and are never replayed. */
+  /** Only messages with this outcome. Default: any outcome. Pending ones are never replayed. */
   readonly state?: FinalState;
   /** By receipt, inclusive and exclusive. */
   readonly fromMs?: number;
@@ -26,14 +26,14 @@ export interface ReplayRequest {
 }
 
 export interface ReplayOptions {
-  /** Counts only. Default: false. */
+  /** Only counts. Default: false. */
   readonly dryRun?: boolean;
-  /** How many are sent again in a second. Default: 200. */
+  /** Messages per second. Default: 200. */
   readonly perSecond?: number;
 }
 
 export interface ReplayResult {
-  /** Messages that are (or would be) sent again. */
+  /** Messages that are, or would be, sent again. */
   readonly count: number;
 }
 
@@ -41,8 +41,8 @@ const PAGE = 500;
 const DEFAULT_PER_SECOND = 200;
 
 /**
- * Sends messages of a destination again that were settled there before: under the same message ids, marked as replay, and
- * spread over time, so that a replay of a day does not stand in the way of today's messages.
+ * Sends finished messages to a destination again: under the same message ids, marked as replays, and spread over time so that a
+ * replay of a whole day does not delay today's messages.
  */
 export async function replay(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
@@ -51,7 +51,7 @@ export async function replay(
 ): Promise<ReplayResult> {
   const startMs = clock.monotonic();
   let count = 0;
-  for await (const offsets of settledMessages(store, messageLoader(store.log, clock), request)) {
+  for await (const offsets of finishedMessages(store, messageLoader(store.log, clock), request)) {
     if (!dryRun) {
       const retries = offsets.map((offset, index) =>
         freshReplay(offset, startMs + Math.floor(((count + index) * 1_000) / perSecond)),
@@ -64,8 +64,8 @@ export async function replay(
 }
 
 /**
- * Tries one delivery now: a pending one without waiting for its time, a settled one anew. False: the destination has
- * nothing to do with that message.
+ * Tries one delivery now: a pending one before it is due, a finished one again. Resolves with false if the destination has no
+ * delivery of that message.
  */
 export async function retryDelivery(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
@@ -99,8 +99,8 @@ function freshReplay(offset: Offset, dueAtMs: number): Retry {
   };
 }
 
-/** Offsets of the messages that the request means, page by page. */
-async function* settledMessages(
+/** Offsets of the messages that match the request, page by page. */
+async function* finishedMessages(
   store: Store,
   loader: MessageLoader,
   request: ReplayRequest,
@@ -121,11 +121,11 @@ async function messagePage(store: Store, request: ReplayRequest, page: PageReque
   const { destinationId, state: _, ...query } = request;
   const { items, ...rest } = await store.log.find(query, page);
   const deliveries = await Promise.all(items.map(({ offset }) => deliveryOf(store, destinationId, offset)));
-  const settled = deliveries.filter((delivery) => delivery !== undefined && delivery.state !== "pending");
-  return { items: settled.flatMap((delivery) => delivery?.offset ?? []), ...rest };
+  const finished = deliveries.filter((delivery) => delivery !== undefined && delivery.state !== "pending");
+  return { items: finished.flatMap((delivery) => delivery?.offset ?? []), ...rest };
 }
 
-/** Begins at the deliveries in that state: they are far fewer than the messages. */
+/** Starts from the deliveries with that outcome, which are far fewer than the messages. */
 async function deliveryPage(
   store: Store,
   loader: MessageLoader,
@@ -137,12 +137,15 @@ async function deliveryPage(
   const wanted: Offset[] = [];
   for (const { offset } of items) {
     const stored = await loader.load(offset);
-    if (stored !== undefined && isMeant(stored, request)) wanted.push(offset);
+    if (stored !== undefined && matchesRequest(stored, request)) wanted.push(offset);
   }
   return { items: wanted, ...rest };
 }
 
-function isMeant({ messageId, receivedAtMs, message }: StoredMessage, request: ReplayRequest): boolean {
+function matchesRequest(
+  { messageId, receivedAtMs, message }: StoredMessage,
+  request: ReplayRequest,
+): boolean {
   const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = request;
   return (
     receivedAtMs >= fromMs &&

@@ -1,17 +1,17 @@
 import type { Offset, Retry } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 
-/** The user whose messages are kept in order: `userId`, else `anonymousId`. */
+/** The user whose messages keep their order: `userId`, else `anonymousId`. */
 export function userOf(message: UncheckedMessage): string {
   return String(message.userId ?? message.anonymousId ?? "");
 }
 
-/** Where a message is that is not done. `T` is what the consumer needs to begin it. */
+/** Where an unfinished message is. `T` is what the consumer needs to start it. */
 type Held<T> =
-  | { readonly kind: "under_way" }
+  | { readonly kind: "in_flight" }
   /** In memory, until the one before it is done. */
   | { readonly kind: "waiting"; readonly work: T }
-  /** In the retry queue: it failed, or stands behind one that did. */
+  /** In the retry queue: it failed, or is behind one that did. */
   | { readonly kind: "parked"; readonly retry: Retry };
 
 interface Entry<T> {
@@ -20,23 +20,23 @@ interface Entry<T> {
 }
 
 /**
- * Of each user's messages that are not done, the first alone may be under way. With the first in the retry queue those
- * behind it are parked there too, so that a user who fails takes no memory and holds back nobody else.
+ * Keeps each user's unfinished messages in a queue. Only the first of a queue may be in flight. When the first is in the retry
+ * queue, those behind it are parked there too, so that a failing user takes no memory and delays nobody else.
  */
 export class UserOrder<T> {
   readonly #bytesOf: (work: T) => number;
-  readonly #lines = new Map<string, Entry<T>[]>();
+  readonly #queues = new Map<string, Entry<T>[]>();
   #waiting = 0;
   #waitingBytes = 0;
 
-  /** `bytesOf`: what a message that waits takes in memory. Default: nothing. */
+  /** `bytesOf`: the memory that a waiting message takes. Default: 0. */
   constructor(bytesOf: (work: T) => number = () => 0) {
     this.#bytesOf = bytesOf;
   }
 
-  /** Nobody has a message that is not done. */
+  /** No user has an unfinished message. */
   get isEmpty(): boolean {
-    return this.#lines.size === 0;
+    return this.#queues.size === 0;
   }
 
   /** Messages that wait in memory. */
@@ -44,91 +44,93 @@ export class UserOrder<T> {
     return this.#waiting;
   }
 
-  /** What they take. */
+  /** The memory that they take, in bytes. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
 
-  /** A message of the log joins its user's line: it may begin, waits in memory, or is to be parked. */
-  join(user: string, offset: Offset, work: T): "begin" | "wait" | "park" {
-    const line = this.#lines.get(user);
-    if (line === undefined) {
-      this.#lines.set(user, [{ offset, held: { kind: "under_way" } }]);
-      return "begin";
+  /** Adds a message of the log to its user's queue: it may start, waits in memory, or has to be parked. */
+  join(user: string, offset: Offset, work: T): "start" | "wait" | "park" {
+    const queue = this.#queues.get(user);
+    if (queue === undefined) {
+      this.#queues.set(user, [{ offset, held: { kind: "in_flight" } }]);
+      return "start";
     }
-    if (line[0]?.held.kind === "parked") return "park";
-    line.push({ offset, held: { kind: "waiting", work } });
+    if (queue[0]?.held.kind === "parked") return "park";
+    queue.push({ offset, held: { kind: "waiting", work } });
     this.#waiting += 1;
     this.#waitingBytes += this.#bytesOf(work);
     return "wait";
   }
 
-  /** The message is in the retry queue from now on; one that is not in its line yet joins it. */
+  /** The message is in the retry queue from now on. If it is not in its user's queue yet, it joins. */
   park(user: string, retry: Retry): void {
-    const line = this.#lines.get(user) ?? [];
-    this.#lines.set(user, line);
+    const queue = this.#queues.get(user) ?? [];
+    this.#queues.set(user, queue);
     const held = { kind: "parked", retry } as const;
-    const entry = line.find(({ offset }) => offset === retry.offset);
+    const entry = queue.find(({ offset }) => offset === retry.offset);
     if (entry === undefined) {
-      // In the log's order, but behind one that is under way already.
-      const place = line.findIndex((other) => other.offset > retry.offset && other.held.kind !== "under_way");
-      line.splice(place < 0 ? line.length : place, 0, { offset: retry.offset, held });
+      // In the order of the log, but behind a message that is already in flight.
+      const place = queue.findIndex(
+        (other) => other.offset > retry.offset && other.held.kind !== "in_flight",
+      );
+      queue.splice(place < 0 ? queue.length : place, 0, { offset: retry.offset, held });
     } else {
-      if (entry.held.kind === "waiting") this.#noLongerWaits(entry.held.work);
+      if (entry.held.kind === "waiting") this.#removeWaiting(entry.held.work);
       entry.held = held;
     }
   }
 
-  /** What waits in memory in the user's line. */
+  /** The user's messages that wait in memory. */
   waitingOf(user: string): T[] {
-    return (this.#lines.get(user) ?? []).flatMap(({ held }) => (held.kind === "waiting" ? [held.work] : []));
+    return (this.#queues.get(user) ?? []).flatMap(({ held }) => (held.kind === "waiting" ? [held.work] : []));
   }
 
-  /** Whether a parked message is the first of its line; it is under way from then on. */
+  /** Whether a parked message is the first of its queue. If so, it is in flight from then on. */
   resume(user: string, offset: Offset): boolean {
-    const first = this.#lines.get(user)?.[0];
+    const first = this.#queues.get(user)?.[0];
     if (first !== undefined && first.offset !== offset) return false;
-    if (first !== undefined) first.held = { kind: "under_way" };
+    if (first !== undefined) first.held = { kind: "in_flight" };
     return true;
   }
 
-  /** The user whose first message is at this offset: looked for, where the message itself is gone. */
+  /** The user whose first message has this offset, for a message that is itself gone. */
   firstAt(offset: Offset): string | undefined {
-    for (const [user, line] of this.#lines) if (line[0]?.offset === offset) return user;
+    for (const [user, queue] of this.#queues) if (queue[0]?.offset === offset) return user;
     return undefined;
   }
 
-  /** Parked messages of the user that are gone leave the line: nobody will call them up. */
+  /** Removes the user's parked messages that are gone: nothing else would. */
   dropParked(user: string, isGone: (offset: Offset) => boolean): void {
-    const line = this.#lines.get(user);
-    if (line === undefined) return;
-    const left = line.filter(({ offset, held }) => held.kind !== "parked" || !isGone(offset));
-    if (left.length === 0) this.#lines.delete(user);
-    else this.#lines.set(user, left);
+    const queue = this.#queues.get(user);
+    if (queue === undefined) return;
+    const left = queue.filter(({ offset, held }) => held.kind !== "parked" || !isGone(offset));
+    if (left.length === 0) this.#queues.delete(user);
+    else this.#queues.set(user, left);
   }
 
-  /** A message is done: what is to be done with the next, where it was its user's first. */
+  /** Removes a finished message. Returns what to do with the next one if it was its user's first. */
   leave(user: string, offset: Offset): Held<T> | undefined {
-    const line = this.#lines.get(user);
-    const place = line?.findIndex((entry) => entry.offset === offset) ?? -1;
-    if (line === undefined || place < 0) return undefined;
-    line.splice(place, 1);
-    // It was under way before its user's order counted.
+    const queue = this.#queues.get(user);
+    const place = queue?.findIndex((entry) => entry.offset === offset) ?? -1;
+    if (queue === undefined || place < 0) return undefined;
+    queue.splice(place, 1);
+    // It was in flight before its user's order counted.
     if (place > 0) return undefined;
-    const [next] = line;
+    const [next] = queue;
     if (next === undefined) {
-      this.#lines.delete(user);
+      this.#queues.delete(user);
       return undefined;
     }
     const { held } = next;
     if (held.kind === "waiting") {
-      next.held = { kind: "under_way" };
-      this.#noLongerWaits(held.work);
+      next.held = { kind: "in_flight" };
+      this.#removeWaiting(held.work);
     }
     return held;
   }
 
-  #noLongerWaits(work: T): void {
+  #removeWaiting(work: T): void {
     this.#waiting -= 1;
     this.#waitingBytes -= this.#bytesOf(work);
   }

@@ -10,13 +10,13 @@ export interface CatchUpDeps {
   readonly clock: Clock;
 }
 
-/** Retries that are put in one commit. */
-const AT_ONCE = 500;
+/** Retries per commit. */
+const BATCH = 500;
 
 /**
- * A source that is connected while the log grows: the destination's cursor may have passed some of its messages before it
- * heard of the connection. Those go into the retry queue, as due now. Resolves with whether there were any, when that is synced and
- * the mark is gone; until then a restart does it again.
+ * When a source is connected while the log grows, the destination's cursor may already have passed some of its messages. This puts
+ * them into the retry queue, due now. Resolves with whether there were any, once that is synced and the `catch_up` document is
+ * deleted. Until then a restart repeats it.
  */
 export async function catchUp(
   deps: CatchUpDeps,
@@ -33,33 +33,33 @@ export async function catchUp(
     missed = [];
   };
   for await (const { offset } of messagesOf(reader, sourceId, since, passed)) {
-    // Before a restart some were put already, and may have ended.
+    // Some may have been queued, and delivered, before a restart.
     const known = await store.consumers.outcomesOf(offset);
     if (known.some(({ consumerId }) => consumerId === destinationId)) continue;
     missed.push(queued(offset, clock.monotonic()));
-    if (missed.length === AT_ONCE) await put();
+    if (missed.length === BATCH) await put();
   }
   await put();
   await store.config.delete(DOCUMENT_KINDS.catchUp, `${destinationId}/${sourceId}`);
   return hasMissed;
 }
 
-/** What is to be caught up with at a destination, as its document says now; marks of connections that came to nothing are removed. */
-export async function owedCatchUps(
+/** The catch-ups that a destination still needs. Deletes the documents of connections that no longer exist. */
+export async function pendingCatchUps(
   store: Store,
   destinationId: string,
   { connections }: Pick<DestinationDocument, "connections">,
 ): Promise<CatchUpDocument[]> {
-  const owed: CatchUpDocument[] = [];
+  const pending: CatchUpDocument[] = [];
   for (const { id, value } of await store.config.list<CatchUpDocument>(DOCUMENT_KINDS.catchUp)) {
     if (value.destinationId !== destinationId) continue;
     const isConnected = connections.some(
       ({ sourceId, since }) => sourceId === value.sourceId && since === value.since,
     );
-    if (isConnected) owed.push(value);
+    if (isConnected) pending.push(value);
     else await store.config.delete(DOCUMENT_KINDS.catchUp, id);
   }
-  return owed;
+  return pending;
 }
 
 function queued(offset: Offset, nowMs: number): Retry {

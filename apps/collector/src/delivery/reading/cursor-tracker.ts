@@ -1,27 +1,27 @@
 import type { Offset } from "@sluice/event-log";
 
-/** A message's place in the order of the log; `done` once its outcome or retry is handed over for storing. */
+/** A message's place in the order of the log. `done` when its outcome or retry was handed over for storing. */
 export interface Place {
   readonly offset: Offset;
   done: boolean;
 }
 
-/** Knows up to where everything is done, while messages are handled at the same time and end in any order. */
+/** Tracks up to where everything is done, while messages are handled concurrently and end in any order. */
 export interface CursorTracker {
   /** Every message at or before it is done. */
   readonly cursor: Offset;
-  /** How many were added and are not done. */
+  /** Messages that were added and are not done. */
   readonly open: number;
-  /** The next message of the log; offsets ascend. */
+  /** Adds the next message of the log. Offsets ascend. */
   add(offset: Offset): Place;
   done(place: Place): void;
-  /** Up to here there is nothing to do but what was added. */
+  /** Up to here, nothing is left to do except for what was added. */
   passed(offset: Offset): void;
 }
 
 export function cursorTracker(start: Offset): CursorTracker {
   let cursor = start;
-  /** Only places from `first` on are live; those before it are done. */
+  /** Only places from `first` on are live. Those before it are done. */
   let places: Place[] = [];
   let first = 0;
   let open = 0;
@@ -45,7 +45,7 @@ export function cursorTracker(start: Offset): CursorTracker {
         cursor = next.offset;
         first += 1;
       }
-      // Half of it is dead: copying the rest costs no more than what was done since the last time.
+      // At least half of it is dead, so copying the rest is amortized.
       if (first > 1_024 && first * 2 > places.length) {
         places = places.slice(first);
         first = 0;

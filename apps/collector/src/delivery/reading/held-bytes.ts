@@ -1,8 +1,8 @@
-/** What an object or array takes beside its contents, and what a value in one takes, in bytes. */
+/** Overhead of an object or array, and of each value in it, in bytes. */
 const CONTAINER_BYTES = 64;
 const VALUE_BYTES = 16;
 
-/** About how many bytes of the heap a value takes that was parsed from JSON. Many small objects take twenty times their text. */
+/** Estimates the heap that a parsed JSON value takes, in bytes. Many small objects take twenty times their text. */
 export function heldBytes(value: unknown): number {
   if (typeof value === "string") return VALUE_BYTES + value.length;
   if (typeof value !== "object" || value === null) return VALUE_BYTES;

@@ -5,32 +5,32 @@ import type { ReadBatch, SharedReader } from "./shared-reader.js";
 export interface LogWindowOptions {
   readonly reader: SharedReader;
   readonly start: Offset;
-  /** Whether the destination may have something to do with a batch: others are passed over undecoded. */
+  /** Whether a batch may hold messages for the destination. Others are skipped without decoding. */
   readonly concerns: (batch: { sourceId: string; onlyDestinations?: readonly string[] }) => boolean;
-  /** Messages came, or the end was reached. */
+  /** Called after each read. */
   readonly onRead: () => void;
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * Messages of the log that were read ahead for one destination, in order. The batches are kept as bytes, and only the next few
- * messages are kept decoded: a destination may hang for hours, and decoded messages may be twenty times as large.
+ * Messages of the log that are read ahead for one destination, in order. Batches are kept as bytes and only the next few messages
+ * are decoded: a destination may hang for hours, and decoded messages may be twenty times as large.
  */
 export class LogWindow {
   readonly #options: LogWindowOptions;
-  /** Batches that have messages beyond `#next`. */
+  /** Batches with messages after `#next`. */
   #batches: ReadBatch[] = [];
   /** The next messages, decoded. */
   #next: StoredMessage[] = [];
-  /** Messages of `#next` before it are taken. */
+  /** Messages of `#next` before this index are taken. */
   #at = 0;
   #readAfter: Offset;
-  /** The last offsets of the readings of which something is left. */
+  /** The last offset of each read that still has messages left. */
   #ends: Offset[] = [];
-  /** The last message that was taken, or passed over because nothing of its batch concerned the destination. */
+  /** The last message that was taken, or skipped because its batch does not concern the destination. */
   #passed: Offset;
   #reading = false;
-  /** The log has grown since its end was read. */
+  /** The log has grown since the last read. */
   #grown = true;
 
   constructor(options: LogWindowOptions) {
@@ -39,12 +39,12 @@ export class LogWindow {
     this.#passed = options.start;
   }
 
-  /** Everything up to here was taken or concerns the destination not. */
+  /** Everything up to here was taken or does not concern the destination. */
   get passed(): Offset {
     return this.#passed;
   }
 
-  /** Nothing is read ahead, and nothing more is in the log as far as is known. */
+  /** Nothing is read ahead, and the log is known to hold nothing more. */
   get atEnd(): boolean {
     return this.#isEmpty && !this.#reading && !this.#grown;
   }
@@ -63,22 +63,22 @@ export class LogWindow {
     return stored;
   }
 
-  /** Reads on until enough is read ahead; `onRead` is called after each reading. */
+  /** Reads on until enough is read ahead. `onRead` is called after each read. */
   fill(): void {
     if (this.#isEmpty) {
-      // What is left of the readings does not concern the destination.
+      // What is left of the reads does not concern the destination.
       this.#passed = this.#readAfter;
       this.#ends = [];
     }
     while (this.#ends[0] !== undefined && this.#ends[0] <= this.#passed) this.#ends.shift();
-    if (this.#reading || !this.#grown || this.#ends.length >= READINGS_AHEAD) return;
+    if (this.#reading || !this.#grown || this.#ends.length >= READS_AHEAD) return;
     this.#reading = true;
     this.#grown = false;
     const after = this.#readAfter;
     this.#options.reader.read(after).then(
       (batches) => {
         this.#reading = false;
-        // Meanwhile the window was dropped: this reading is not the next any more.
+        // The window was dropped meanwhile, so this read is no longer the next one.
         if (after !== this.#readAfter) {
           this.#grown = true;
           this.#options.onRead();
@@ -101,7 +101,7 @@ export class LogWindow {
     );
   }
 
-  /** Forgets what was read ahead: it waits in the log until the destination takes messages again. */
+  /** Drops what was read ahead. It is read again when the destination takes messages again. */
   drop(): void {
     if (this.#isEmpty && this.#readAfter === this.#passed) return;
     this.#batches = [];
@@ -116,7 +116,7 @@ export class LogWindow {
     return this.#at === this.#next.length && this.#batches.length === 0;
   }
 
-  /** Decodes the messages that come next: of one batch, and no more than `DECODED_BYTES`. */
+  /** Decodes the next messages: of one batch, at most `DECODED_BYTES`. */
   #decodeNext(): void {
     this.#next = [];
     this.#at = 0;
@@ -127,7 +127,7 @@ export class LogWindow {
         bytes += heldBytes(stored.message);
         return bytes > DECODED_BYTES;
       });
-      // One that alone is larger is taken all the same.
+      // A single message that is larger is taken anyway.
       this.#next = end < 0 ? left : left.slice(0, Math.max(1, end));
       if (this.#next.length === left.length) this.#batches.shift();
       if (this.#next.length > 0) return;
@@ -135,11 +135,11 @@ export class LogWindow {
   }
 }
 
-/** Bytes of messages that are kept decoded for one destination, as `heldBytes` counts them. */
+/** Memory for decoded messages of one destination, as `heldBytes` estimates it. */
 const DECODED_BYTES = 2 * 1_024 * 1_024;
 
 /**
- * A reading waits its turn behind commits of the store, tens of milliseconds at times; a fast destination is through with one
- * reading by then.
+ * A read waits behind commits of the store, sometimes for tens of milliseconds. A fast destination finishes one read's messages in
+ * that time.
  */
-const READINGS_AHEAD = 3;
+const READS_AHEAD = 3;

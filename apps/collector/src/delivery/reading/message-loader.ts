@@ -4,7 +4,7 @@ import type { Clock } from "@sluice/resilience";
 
 /** Loads single messages of the log. */
 export interface MessageLoader {
-  /** Undefined: it is in the log no more. */
+  /** Resolves with undefined if it is no longer in the log. */
   load(offset: Offset): Promise<StoredMessage | undefined>;
 }
 
@@ -12,20 +12,20 @@ interface Kept {
   readonly first: Offset;
   readonly end: number;
   readonly readAtMs: number;
-  /** Of the batch's body. */
+  /** Size of the batch's body. */
   readonly bytes: number;
   readonly messages: readonly StoredMessage[];
 }
 
-/** Batches kept, and for how long: no longer than it takes a crowd to pass, since messages may be purged from the log. */
+/** Batches to keep, and for how long. Long enough for a burst of retries, and short because messages may be purged from the log. */
 const KEPT_BATCHES = 8;
 const KEPT_MS = 1_000;
-/** Bytes of the bodies of batches that are kept, but for the latest: decoded they may be twenty times as large. */
+/** Bodies to keep besides the latest, in bytes. Decoded they may be twenty times as large. */
 const KEPT_BYTES = 512 * 1_024;
 
 /**
- * Messages that failed together are mostly of one batch, and come back together: its bytes are read and decoded once for them. For one
- * message of a batch of 800 that took 2.4 ms.
+ * Messages that fail together mostly belong to one batch and come back together, so a batch is read and decoded once for them.
+ * Decoding a batch of 800 messages for one of them took 2.4 ms.
  */
 export function messageLoader(log: Pick<EventLog, "read">, clock: Clock): MessageLoader {
   let kept: Promise<Kept | undefined>[] = [];
@@ -38,7 +38,7 @@ export function messageLoader(log: Pick<EventLog, "read">, clock: Clock): Messag
     return { first, end, readAtMs: clock.monotonic(), bytes: body.byteLength, messages: decodeBatch(batch) };
   };
 
-  /** Batches that were read, latest first. */
+  /** Batches that were read, the latest first. */
   let done: { readonly reading: Promise<Kept | undefined>; readonly bytes: number }[] = [];
   const keepRead = (reading: Promise<Kept | undefined>, { bytes }: Kept): void => {
     let sum = 0;
@@ -53,7 +53,7 @@ export function messageLoader(log: Pick<EventLog, "read">, clock: Clock): Messag
 
   return {
     async load(offset) {
-      // Those under way count too: whoever asks meanwhile shares them.
+      // Reads in flight count too: concurrent calls share them.
       for (const reading of kept) {
         const batch = await reading.catch(() => undefined);
         if (batch === undefined || offset < batch.first || offset >= batch.end) continue;

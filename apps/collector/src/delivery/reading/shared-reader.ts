@@ -8,7 +8,7 @@ import {
   type StoredMessage,
 } from "@sluice/event-log";
 
-/** A batch of the log whose messages are decoded when first asked for, once for all destinations. */
+/** A batch of the log. Its messages are decoded on first use, once for all destinations. */
 export interface ReadBatch {
   readonly sourceId: string;
   readonly onlyDestinations?: readonly string[];
@@ -17,17 +17,17 @@ export interface ReadBatch {
   messages(): readonly StoredMessage[];
 }
 
-/** Reads the log for many consumers that mostly are at the same place: its end. */
+/** Reads the log for many consumers. Most of them are at the same place: its end. */
 export interface SharedReader {
-  /** The batches after an offset, as many as one reading gives; none at the log's end. */
+  /** The batches after an offset, as many as one read returns. None at the end of the log. */
   read(after: Offset): Promise<readonly ReadBatch[]>;
 }
 
-/** One reading: enough to keep a destination busy while the next is under way, little enough to hold for each. */
+/** One read: enough to keep a destination busy during the next read, and small enough to hold one per destination. */
 const READ_LIMITS = { messages: 500, bytes: 512 * 1_024 } as const;
-/** Readings kept for the next consumer that comes by; consumers at the log's end come within a commit of each other. */
-const KEPT_READINGS = 8;
-/** Bytes of batches whose messages are kept decoded: those may be twenty times as large. */
+/** Reads to keep for other consumers. Consumers at the end of the log ask within one commit of each other. */
+const KEPT_READS = 8;
+/** Batches to keep decoded, in bytes of their bodies. Decoded they may be twenty times as large. */
 const KEPT_DECODED_BYTES = 1_024 * 1_024;
 
 export function sharedReader(log: Pick<EventLog, "read">): SharedReader {
@@ -52,13 +52,13 @@ export function sharedReader(log: Pick<EventLog, "read">): SharedReader {
         .read(after, READ_LIMITS)
         .then((batches) => batches.map((batch) => readBatch(batch, keepDecoded)));
       readings.set(after, reading);
-      // The log's end is another place a moment later, and a failed reading may go well then.
+      // The end of the log moves, and a failed read may succeed later.
       reading.then(
         (batches) => batches.length === 0 && readings.delete(after),
         () => readings.delete(after),
       );
       for (const oldest of readings.keys()) {
-        if (readings.size <= KEPT_READINGS) break;
+        if (readings.size <= KEPT_READS) break;
         readings.delete(oldest);
       }
       return reading;
@@ -66,7 +66,7 @@ export function sharedReader(log: Pick<EventLog, "read">): SharedReader {
   };
 }
 
-/** A source's messages of a span of the log. */
+/** A source's messages in a span of the log. */
 export async function* messagesOf(
   reader: SharedReader,
   sourceId: string,
@@ -87,7 +87,7 @@ export async function* messagesOf(
 /** A batch whose messages are kept decoded. */
 interface DecodedBatch {
   readonly bytes: number;
-  /** They are decoded anew when they are asked for again. */
+  /** Drops the messages. The next use decodes them again. */
   forget(): void;
 }
 

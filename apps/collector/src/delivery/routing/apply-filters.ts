@@ -9,11 +9,11 @@ import {
 } from "@sluice/protocol";
 
 export type FilterResult =
-  /** To be sent; the message is another object when a rule took fields out. */
+  /** To be sent. The message is a copy if a rule removed fields. */
   | { readonly kind: "kept"; readonly message: JsonObject }
   | { readonly kind: "filtered"; readonly reason: string };
 
-/** What a destination's rules make of a message. The message itself is not changed. */
+/** Applies a destination's rules to a message. The message itself is not changed. */
 export function applyFilters(
   rules: readonly FilterRuleView[],
   message: JsonObject,
@@ -50,7 +50,7 @@ function matchesRule({ kinds, events, where }: FilterRuleView, message: JsonObje
   );
 }
 
-/** The message without a field, copied along the path to it. A name with dots is taken whole first, as `lookUp` does. */
+/** The message without a field, copied along the path. A name that contains dots is tried whole first, as `lookUp` does. */
 function without(message: JsonObject, path: string): JsonObject {
   if (Object.hasOwn(message, path)) {
     const { [path]: _, ...others } = message;
@@ -63,7 +63,7 @@ function without(message: JsonObject, path: string): JsonObject {
   return isPlainObject(inner) ? { ...message, [name]: without(inner, path.slice(dot + 1)) } : message;
 }
 
-/** A number in [0, 1) that is always the same for one message id. */
+/** A number in [0, 1), the same each time for one message id. */
 function shareOf(messageId: string): number {
   return createHash("sha1").update(messageId).digest().readUInt32BE(0) / 2 ** 32;
 }

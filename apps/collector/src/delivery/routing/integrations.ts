@@ -1,8 +1,8 @@
 import { isPlainObject } from "@sluice/protocol";
 
 /**
- * Why a message's `integrations` keep it from a destination; undefined when they do not. The destination's own name
- * decides, else the catalog's, else `All`; a value that is no boolean means enabled. Names are case sensitive.
+ * Why a message's `integrations` exclude a destination, or undefined. The destination's own name takes precedence, then the catalog
+ * name, then `All`. A value that is not a boolean means enabled. Names are case-sensitive.
  */
 export function disabledByIntegrations(
   integrations: unknown,

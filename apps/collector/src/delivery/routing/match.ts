@@ -7,27 +7,27 @@ import type { Suppressions } from "../../documents/suppressions.js";
 import { applyFilters } from "./apply-filters.js";
 import { disabledByIntegrations } from "./integrations.js";
 
-/** All that decides which messages a destination gets; made anew when its document changes. */
+/** Everything that decides which messages a destination gets. Built again when its document changes. */
 export interface Routing {
   readonly destinationId: string;
   readonly document: DestinationDocument;
   readonly type: Pick<DestinationType, "name" | "sources" | "historical">;
   readonly connections: ReadonlyMap<string, readonly Connection[]>;
-  /** The sources as they are now. */
+  /** Current source documents. */
   readonly sources: { get(id: string): SourceDocument | undefined };
-  /** Whether a user's message at an offset came while the user was suppressed. Default: nobody is. */
+  /** Whether a user was suppressed when the message at an offset came. Default: never. */
   readonly isSuppressed?: Suppressions["covers"];
 }
 
 export type Match =
   | { readonly kind: "deliver"; readonly message: JsonObject; readonly timeMs: number }
-  /** It was not meant to go there; the reason says by what. */
+  /** Configuration or the message itself excludes the destination. The reason names which. */
   | { readonly kind: "filtered"; readonly reason: string }
   /** The destination was disabled when it came. */
   | { readonly kind: "skipped"; readonly reason: string }
-  /** It came while its user was suppressed: no replay brings it back. */
+  /** It came while its user was suppressed. A replay does not send it either. */
   | { readonly kind: "suppressed"; readonly reason: string }
-  /** The source is not connected: the destination has nothing to do with it. */
+  /** The source is not connected to the destination. */
   | { readonly kind: "unconnected" };
 
 export function routingOf(
@@ -54,8 +54,8 @@ export function routingOf(
 }
 
 /**
- * Whether a destination gets a message. `replay`: a person asked for it, so it does not matter that the destination was
- * disabled, or connected only later, when the message came.
+ * Whether a destination gets a message. A `replay` was asked for by a person, so it also goes to a destination that was disabled, or
+ * not connected yet, when the message came.
  */
 export function match(stored: StoredMessage, routing: Routing, replay: boolean): Match {
   const { destinationId, document, type } = routing;
@@ -102,12 +102,12 @@ function skipped({ offset }: StoredMessage, { document }: Routing, replay: boole
 
 export const WAS_DISABLED = "the destination was disabled";
 
-/** Whether a message came while the destination was disabled: it will be skipped, though nothing says so yet. */
+/** Whether a message came while the destination was disabled. It will be skipped, even if no outcome is stored yet. */
 export function wasDisabledAt({ disabledSpans }: DestinationDocument, offset: Offset): boolean {
   return disabledSpans.some(({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo));
 }
 
-/** Whether what was matched has a kind that destinations know. The log holds no others but by a mistake. */
+/** Whether destinations take this kind of message. The log should hold no others. */
 export function isOutbound(message: JsonObject): message is JsonObject & { type: "delete" } {
   return message.type === "delete" || isMessageKind(message.type);
 }

@@ -8,7 +8,7 @@ export type FiltersResult =
 const MOST_RULES = 50;
 const RULE_KEYS = new Set(["kinds", "events", "where", "action"]);
 
-/** A destination's filter as a client writes it. */
+/** Parses and checks a destination's filter rules. */
 export function parseFilters(input: unknown): FiltersResult {
   const issues: SettingsIssue[] = [];
   const check = (holds: boolean, path: string, message: string): void => {

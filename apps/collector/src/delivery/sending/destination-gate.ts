@@ -5,15 +5,20 @@ import {
   type CircuitBreaker,
   type CircuitBreakerOptions,
   CLOSED_BREAKER,
+  fullBucket,
+  msUntilTokens,
+  refill,
+  type TokenBucket,
+  type TokenBucketRate,
+  takeTokens,
 } from "@sluice/resilience";
 import type { RoundOutcome } from "../../destinations/destination.js";
-import { fullRateLimit, type RateLimit, takePermit } from "./rate-limit.js";
 
 /**
- * Whether a round may begin now.
- * - `open`: yes, any message.
- * - `dead`: the breaker lets none through before the next probe; those alone may go whose last attempt it is.
- * - `paced`: the rate limit's next permit comes later.
+ * Whether a round may start now.
+ * - `open`: yes, for any message.
+ * - `dead`: the breaker admits nothing until the next probe. Only messages on their last attempt may go.
+ * - `paced`: the rate limit allows the next round later.
  */
 export type Gate =
   | { readonly kind: "open" }
@@ -22,12 +27,17 @@ export type Gate =
 
 const OPEN: Gate = { kind: "open" };
 
-/** A destination's breaker and rate limit, asked before each round and told how each ended. */
+interface RateLimit {
+  readonly rate: TokenBucketRate;
+  readonly bucket: TokenBucket;
+}
+
+/** A destination's circuit breaker and rate limit. Ask it before each round, and report each outcome to it. */
 export class DestinationGate {
   readonly #options: CircuitBreakerOptions;
   #breaker: CircuitBreaker = CLOSED_BREAKER;
-  #rate: RateLimit | undefined;
-  /** What both were before the last `enter`. */
+  #limit: RateLimit | undefined;
+  /** The state before the last `enter`. */
   #before: readonly [CircuitBreaker, RateLimit | undefined] = [CLOSED_BREAKER, undefined];
 
   constructor(options: CircuitBreakerOptions) {
@@ -42,61 +52,71 @@ export class DestinationGate {
     return this.#breaker.kind === "probing";
   }
 
-  /** The destination has new settings, which may be the cure: it begins as one that is well. */
+  /** The destination has new settings, which may fix it: breaker and rate limit start fresh. `perSecond` absent: no limit. */
   reset(perSecond: number | undefined, nowMs: number): void {
     this.#breaker = CLOSED_BREAKER;
-    this.#rate = perSecond === undefined ? undefined : fullRateLimit(perSecond, nowMs);
+    if (perSecond === undefined) this.#limit = undefined;
+    else {
+      const rate = { perSecond, capacity: Math.max(1, perSecond) };
+      this.#limit = { rate, bucket: fullBucket(rate, nowMs) };
+    }
   }
 
   ask(nowMs: number): Gate {
-    // As it is nearly always.
-    if (this.#breaker.kind === "closed" && this.#rate === undefined) return OPEN;
+    // The usual case.
+    if (this.#breaker.kind === "closed" && this.#limit === undefined) return OPEN;
     const admission = admit(this.#breaker, nowMs);
     if (!admission.admitted) return { kind: "dead", untilMs: admission.retryAtMs };
-    const permit = this.#rate && takePermit(this.#rate, nowMs);
-    return permit === undefined || permit.taken ? OPEN : { kind: "paced", untilMs: permit.retryAtMs };
+    const limit = this.#limit && refilled(this.#limit, nowMs);
+    const waitMs = limit === undefined ? 0 : msUntilTokens(limit.bucket, limit.rate, 1);
+    return waitMs === 0 ? OPEN : { kind: "paced", untilMs: nowMs + waitMs };
   }
 
-  /** A round is about to begin: takes the permit, and makes it the probe where one was due. */
+  /** A round is about to start: takes a token, and makes it the probe if one was due. */
   enter(nowMs: number): void {
-    if (this.#breaker.kind === "closed" && this.#rate === undefined) return;
-    this.#before = [this.#breaker, this.#rate];
+    if (this.#breaker.kind === "closed" && this.#limit === undefined) return;
+    this.#before = [this.#breaker, this.#limit];
     const admission = admit(this.#breaker, nowMs);
     if (admission.admitted) this.#breaker = admission.next;
-    const permit = this.#rate && takePermit(this.#rate, nowMs);
-    if (permit?.taken) this.#rate = permit.next;
+    if (this.#limit === undefined) return;
+    const limit = refilled(this.#limit, nowMs);
+    this.#limit = { ...limit, bucket: takeTokens(limit.bucket, 1) };
   }
 
-  /** There was nothing to begin: as if `enter` had not been called. */
+  /** There was nothing to start: undoes the last `enter`. */
   takeBack(): void {
-    if (this.#breaker.kind === "closed" && this.#rate === undefined) return;
-    [this.#breaker, this.#rate] = this.#before;
+    if (this.#breaker.kind === "closed" && this.#limit === undefined) return;
+    [this.#breaker, this.#limit] = this.#before;
   }
 
-  /** Somebody wants to know now: the next message probes a dead destination. */
+  /** Lets the next message probe a dead destination at once. */
   probeNow(nowMs: number): void {
     if (this.#breaker.kind === "open") this.#breaker = { ...this.#breaker, probeAtMs: nowMs };
   }
 
-  /** What was to be the probe turned out not to be sent at all: the next message is it. */
+  /** The probe was not sent after all: the next message becomes the probe. */
   probeNotSent(nowMs: number): void {
     if (this.#breaker.kind !== "probing") return;
     this.#breaker = { kind: "open", probes: this.#breaker.probes, probeAtMs: nowMs };
   }
 
-  /** What a round says about the destination as a whole. */
+  /** Updates the breaker with the outcome of a round. */
   observe(outcome: Exclude<RoundOutcome, { kind: "aborted" }>, nowMs: number, random: number): void {
     const alive = outcome.kind === "retry" ? outcome.alive : true;
-    // Some of several URLs failed again, as before: that says nothing new, unless it was to tell whether any lives.
+    // Only some of several URLs were tried, and failed again. That is news only for a probe.
     if (alive === "unknown" && !this.isProbing) return;
     if (alive === true || outcome.kind !== "retry") {
       this.#breaker = afterSuccess(this.#breaker);
       return;
     }
     const after = afterFailure(this.#breaker, this.#options, nowMs, random);
-    // A receiver that says when to come again is not probed before.
+    // A Retry-After also delays the probe.
     const notBeforeMs = nowMs + (outcome.retryAfterMs ?? 0);
     this.#breaker =
       after.kind === "open" && after.probeAtMs < notBeforeMs ? { ...after, probeAtMs: notBeforeMs } : after;
   }
+}
+
+function refilled({ rate, bucket }: RateLimit, nowMs: number): RateLimit {
+  return { rate, bucket: refill(bucket, rate, nowMs) };
 }

@@ -1,27 +1,30 @@
 import type { Attempt, UrlRetry } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { OutgoingMessage, Round, RoundAttempt } from "../../destinations/destination.js";
+import type { Work } from "../reading/work.js";
 import { isOutbound } from "../routing/match.js";
 import { isInLastPart, type RetryPolicy } from "../settling/retry-schedule.js";
 import type { Settler } from "../settling/settler.js";
-import type { Work } from "../work.js";
 
-/** What a message's rounds tell to, beside their outcome. */
+/** Receives what happens during a round; the outcome is returned. */
 export interface RoundListener {
   readonly settler: Pick<Settler, "attempt">;
   /** A target answered 410. */
   gone(url: string): void;
 }
 
-/** The next round of a message: what the destination is given, and what it says goes to the trace. */
+/**
+ * The next round of a message. A round tries the message at each URL that still needs it; an attempt is one exchange with one of
+ * them. The destination gets the round, and its attempts are recorded for the trace.
+ */
 export class MessageRound implements Round {
   readonly number: number;
   readonly doneUrls: readonly string[];
   readonly failedUrls: readonly string[];
-  /** When the first round of the message began: the retry window is counted from here. */
+  /** When the message's first round started. The retry window counts from here. */
   readonly firstAttemptAtMs: number;
   readonly isLast: boolean;
-  /** URLs with retries of their own whose time has not come. */
+  /** URLs with retries of their own that are not due yet. */
   readonly waiting: readonly UrlRetry[];
   readonly waitingUrls: readonly string[];
   readonly #work: Work;
@@ -41,7 +44,7 @@ export class MessageRound implements Round {
     this.#listener = listener;
   }
 
-  /** What its last exchange that failed ended with. */
+  /** The error of its last failed attempt. */
   get error(): string | undefined {
     return this.#error;
   }
@@ -77,28 +80,32 @@ export class MessageRound implements Round {
 
 const NONE: readonly UrlRetry[] = [];
 
-/** Those whose time has not come. Where that is all of them somebody wants the message tried now, and none waits. */
+/** URLs that are not due. If that is all of them, somebody asked for a retry now, and none waits. */
 function notDue(urls: readonly UrlRetry[], nowMs: number): readonly UrlRetry[] {
   const later = urls.filter(({ dueAtMs }) => dueAtMs > nowMs);
   return later.length === urls.length ? NONE : later;
 }
 
-/** What goes out; undefined for a kind of message that goes to no destination. The log holds none but by a mistake. */
-export function outgoing({ stored, matched }: Work): OutgoingMessage | undefined {
+/** The message as destinations get it. Undefined for a kind that no destination takes; the log should not hold any. */
+export function outgoing(
+  { stored, matched }: Work,
+  format: (ms: number) => string,
+): OutgoingMessage | undefined {
   const { message, timeMs } = matched;
   if (!isOutbound(message)) return undefined;
   return {
     messageId: stored.messageId,
     sourceId: stored.sourceId,
     message,
-    timestamp: timeOf(timeMs),
+    timestamp: format(timeMs),
   };
 }
 
-/** The messages of one request mostly have one time: the last that was written is kept. */
-let last = { ms: Number.NaN, text: "" };
-
-function timeOf(ms: number): string {
-  if (ms !== last.ms) last = { ms, text: formatTime(ms) };
-  return last.text;
+/** Formats times, keeping the last one: the messages of a request mostly share one, and formatting costs up to 1 µs. */
+export function timestampFormatter(): (ms: number) => string {
+  let last = { ms: Number.NaN, text: "" };
+  return (ms) => {
+    if (ms !== last.ms) last = { ms, text: formatTime(ms) };
+    return last.text;
+  };
 }

@@ -6,7 +6,7 @@ import type {
   RoundOutcome,
 } from "../../destinations/destination.js";
 
-/** A destination that was opened, with the rounds that it has under way: it is closed when it was replaced and has none. */
+/** An open destination with its rounds in flight. After `retire` it closes when the last of them has ended. */
 export class OpenDestination {
   readonly #destination: Destination;
   #rounds = 0;
@@ -20,7 +20,7 @@ export class OpenDestination {
     return this.#destination.flow;
   }
 
-  /** One round for one message; `onEnd` is called when it has ended, however it did. */
+  /** Starts a round. `onEnd` is called once, however it ends. */
   deliver(message: OutgoingMessage, round: Round, onEnd: (outcome: RoundOutcome) => void): void {
     this.#rounds += 1;
     const ended = (outcome: RoundOutcome): void => {
@@ -31,19 +31,19 @@ export class OpenDestination {
     this.#destination.deliver(message, round).then(ended, (error: unknown) => ended(crashed(error)));
   }
 
-  /** Another took its place: it is closed once its last round has ended. */
+  /** Another destination replaces it: closes it once its last round has ended. */
   retire(): void {
     this.#retired = true;
     if (this.#rounds === 0) void this.close();
   }
 
-  /** Cuts off what is under way. */
+  /** Aborts the rounds in flight. */
   close(): Promise<void> {
     return this.#destination.close();
   }
 }
 
-/** A destination must not reject: one that does has a mistake, and its message is not lost for it. */
+/** `deliver` must not reject. If it does, that is a bug in the destination type, and the message is retried. */
 function crashed(error: unknown): RoundOutcome {
   const reason = `internal error: ${error instanceof Error ? error.name : typeof error}`;
   return { kind: "retry", reason, doneUrls: [], failedUrls: [], alive: false };

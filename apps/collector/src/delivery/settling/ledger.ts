@@ -1,6 +1,6 @@
 import type { Attempt, FinalState, Offset, Retry, StoredMessage } from "@sluice/event-log";
 import { type Clock, wallTimeAt } from "@sluice/resilience";
-import type { DeliveryEvents } from "../delivery-events.js";
+import type { DeliveryEvents } from "./delivery-events.js";
 import type { RetryQueue } from "./retry-queue.js";
 import type { Settler } from "./settler.js";
 
@@ -13,7 +13,7 @@ export interface LedgerOptions {
   readonly events: DeliveryEvents;
 }
 
-/** Where a consumer writes down what became of messages: each goes to the store, and is told to who listens. */
+/** Records what happened to each message: hands it to the store, and reports it to metrics and the live stream. */
 export class Ledger {
   readonly #options: LedgerOptions;
 
@@ -21,15 +21,15 @@ export class Ledger {
     this.#options = options;
   }
 
-  /** The message has ended so. */
-  settle(stored: StoredMessage, state: FinalState, reason: string): void {
+  /** Records the final state of a message. */
+  finish(stored: StoredMessage, state: FinalState, reason: string): void {
     const { settler, clock, events, destinationId } = this.#options;
     const atMs = clock.now();
     settler.outcome({ offset: stored.offset, state, reason, atMs });
-    events.settled(destinationId, stored, state, reason, atMs);
+    events.finished(destinationId, stored, state, reason, atMs);
   }
 
-  /** The message at an offset is in the log no more. */
+  /** The message at an offset is no longer in the log. */
   lost(offset: Offset): void {
     const { settler, clock } = this.#options;
     settler.outcome({
@@ -49,7 +49,7 @@ export class Ledger {
     events.retrying(destinationId, stored, retry.reason, clock.now(), nextAttemptAtMs);
   }
 
-  /** Puts a retry that was taken out of the queue back, with another due time perhaps. */
+  /** Returns a retry that was taken out of the queue, possibly with another due time. */
   putBack(retry: Retry): void {
     this.#options.settler.retry(retry);
   }

@@ -3,29 +3,29 @@ import type { Consumers, Offset, Retry } from "@sluice/event-log";
 export interface RetryQueueOptions {
   readonly consumerId: string;
   readonly consumers: Pick<Consumers, "lease" | "nextDueMs" | "backlog">;
-  /** How many retries the store has. */
+  /** Retries in the store at the start. */
   readonly stored: number;
-  /** Retries became ready, or the next due time is known. */
+  /** Called when retries became ready, or the next due time is known. */
   readonly onReady: () => void;
   readonly onFailure: (error: unknown) => void;
 }
 
 const LEASE_MS = 5 * 60_000;
-const LEASED_AT_ONCE = 100;
+const LEASE_LIMIT = 100;
 const ASK_AGAIN_MS = 1_000;
-/** Due retries held in memory while a dead destination takes none. */
-const MOST_HELD = 5_000;
+/** Due retries in memory while a dead destination takes none. */
+const MAX_READY = 5_000;
 
-/** The retries of one destination that are due: the store keeps them all, here are those that can begin now. */
+/** The due retries of one destination. The store keeps all retries; this holds the leased ones, which can start now. */
 export class RetryQueue {
   readonly #options: RetryQueueOptions;
   #ready: Retry[] = [];
-  /** Ready or under way: a lease that ran out meanwhile does not hand them out twice. */
+  /** Ready or in flight. Prevents a second start when a lease expires meanwhile. */
   readonly #held = new Set<Offset>();
-  /** The earliest due time in the store, as far as is known. */
+  /** The earliest known due time in the store. */
   #nextDueMs: number | undefined;
   #asking = false;
-  /** The earliest due time of what was put while the store was being asked. */
+  /** The earliest due time among retries that were stored while a lease was requested. */
   #putWhileAskingMs: number | undefined;
   #waiting: number;
 
@@ -35,31 +35,31 @@ export class RetryQueue {
     this.#nextDueMs = options.stored > 0 ? Number.NEGATIVE_INFINITY : undefined;
   }
 
-  /** Retries that wait, ready ones included. */
+  /** Waiting retries, including ready ones. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** When the next one is due that is not ready yet. */
+  /** When the next retry that is not ready yet is due. */
   get nextDueMs(): number | undefined {
     return this.#asking ? undefined : this.#nextDueMs;
   }
 
-  /** The first ready one that is accepted, in the order of their due times. */
+  /** Takes the first ready retry that `accept` returns true for, in the order of due times. */
   take(accept: (retry: Retry) => boolean): Retry | undefined {
     const index = this.#ready.findIndex(accept);
     return index < 0 ? undefined : this.#ready.splice(index, 1)[0];
   }
 
-  /** Leases what is due. */
+  /** Leases due retries. */
   fill(nowMs: number): void {
     if (this.#asking || this.#nextDueMs === undefined || this.#nextDueMs > nowMs) return;
-    if (this.#ready.length >= MOST_HELD) return;
+    if (this.#ready.length >= MAX_READY) return;
     this.#asking = true;
     this.#lease(nowMs).then(
       (nextDueMs) => {
         this.#asking = false;
-        // What was put meanwhile may or may not have been seen.
+        // The store may or may not have seen what was put meanwhile.
         const putDueMs = this.#putWhileAskingMs;
         this.#putWhileAskingMs = undefined;
         this.#nextDueMs = earlier(nextDueMs, putDueMs);
@@ -72,22 +72,22 @@ export class RetryQueue {
     );
   }
 
-  /** Resolves with the due time of the next that was not handed out. */
+  /** Resolves with the due time of the next retry that was not leased. */
   async #lease(nowMs: number): Promise<number | undefined> {
     const { consumers, consumerId } = this.#options;
-    const leased = await consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASED_AT_ONCE);
+    const leased = await consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASE_LIMIT);
     for (const retry of leased) {
       if (this.#held.has(retry.offset)) continue;
       this.#held.add(retry.offset);
       this.#ready.push(retry);
     }
-    if (leased.length === LEASED_AT_ONCE) return nowMs;
+    if (leased.length === LEASE_LIMIT) return nowMs;
     const nextDueMs = await consumers.nextDueMs(consumerId);
-    // Due, but not handed out: the store's clock and ours differ on a lease. It is asked again, but not at once.
+    // Due but not leased: an earlier lease has not expired. Ask again, but not at once.
     return nextDueMs === undefined || nextDueMs > nowMs ? nextDueMs : nowMs + ASK_AGAIN_MS;
   }
 
-  /** The store may have retries that were put by somebody else. */
+  /** Somebody else may have put retries into the store. */
   changed(): void {
     this.#noteDue(Number.NEGATIVE_INFINITY);
     const { consumers, consumerId, onFailure } = this.#options;
@@ -96,7 +96,7 @@ export class RetryQueue {
     }, onFailure);
   }
 
-  /** A message is going to be put: it counts among those that wait. */
+  /** A retry was handed over for storing: it counts as waiting. */
   handedOver(offset: Offset): void {
     if (!this.#held.has(offset)) this.#waiting += 1;
   }
@@ -112,7 +112,7 @@ export class RetryQueue {
     else this.#nextDueMs = earlier(this.#nextDueMs, dueAtMs);
   }
 
-  /** An outcome was stored: if it was a retry, it is none any more. */
+  /** An outcome was stored. If the message was a retry, it is one no longer. */
   ended(offset: Offset): void {
     if (this.#held.delete(offset)) this.#waiting = Math.max(0, this.#waiting - 1);
   }

@@ -1,12 +1,12 @@
 import type { FinalState, StoredMessage } from "@sluice/event-log";
 import type { CircuitBreaker } from "@sluice/resilience";
-import type { LiveEvents } from "../process/live-events.js";
-import type { Logger } from "../process/logger.js";
-import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../process/metrics.js";
+import type { LiveEvents } from "../../process/live-events.js";
+import type { Logger } from "../../process/logger.js";
+import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../../process/metrics.js";
 
-/** Where delivery says what happens: counters, log lines, the live stream. Nothing depends on it. */
+/** Reports what happens in delivery: metrics, log lines, the live stream. */
 export interface DeliveryEvents {
-  settled(
+  finished(
     destinationId: string,
     stored: StoredMessage,
     state: FinalState,
@@ -29,19 +29,19 @@ export interface DeliveryEvents {
 export function deliveryEvents(logger: Logger, metrics: Metrics, live: LiveEvents): DeliveryEvents {
   const outcomes = metrics.counter(
     "sluice_deliveries_total",
-    "Messages that ended at a destination, by how",
+    "Messages that ended at a destination, by outcome",
     ["destination", "state"],
   );
-  const retries = metrics.counter("sluice_delivery_retries_total", "Rounds that failed and are repeated", [
+  const retries = metrics.counter("sluice_delivery_retries_total", "Failed rounds that are retried", [
     "destination",
   ]);
   const latency = metrics.histogram(
     "sluice_delivery_latency_seconds",
-    "From receipt to delivery",
+    "Time from receipt to delivery",
     LATENCY_BUCKETS_SECONDS,
   );
   return {
-    settled(destinationId, stored, state, reason, atMs) {
+    finished(destinationId, stored, state, reason, atMs) {
       outcomes.inc([destinationId, state]);
       if (state === "delivered") latency.observe(Math.max(0, atMs - stored.receivedAtMs) / 1_000);
       if (!live.watched) return;
@@ -68,18 +68,18 @@ export function deliveryEvents(logger: Logger, metrics: Metrics, live: LiveEvent
     },
     breaker(destinationId, before, after, reason) {
       if (before.kind === "closed" && after.kind === "open") {
-        logger.warn("destination does not take messages: they wait, and it is probed", {
+        logger.warn("destination is down: its messages wait, and it is probed", {
           destinationId,
           reason,
         });
       }
       if (before.kind !== "closed" && after.kind === "closed") {
-        logger.info("destination takes messages again", { destinationId });
+        logger.info("destination has recovered", { destinationId });
       }
     },
     gone(destinationId, url) {
       logger.error(
-        "webhook answered 410 Gone: this URL is disabled until the destination's webhooks are saved",
+        "webhook answered 410 Gone: its URL is disabled until you save the destination's webhooks",
         {
           destinationId,
           url,

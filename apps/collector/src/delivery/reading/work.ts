@@ -1,6 +1,6 @@
 import type { Retry, StoredMessage } from "@sluice/event-log";
-import type { Place } from "./reading/cursor-tracker.js";
-import type { Match } from "./routing/match.js";
+import type { Match } from "../routing/match.js";
+import type { Place } from "./cursor-tracker.js";
 
 export type Deliverable = Extract<Match, { kind: "deliver" }>;
 
@@ -8,9 +8,9 @@ export type Deliverable = Extract<Match, { kind: "deliver" }>;
 export interface Work {
   readonly stored: StoredMessage;
   readonly matched: Deliverable;
-  /** What the message takes in memory, about. */
+  /** The memory that the message takes, in bytes, estimated. */
   readonly heldBytes: number;
-  /** Its place in the log's order; absent for what comes from the retry queue. */
+  /** Its place in the order of the log. Absent for a retry. */
   readonly place?: Place;
   readonly retry?: Retry;
 }

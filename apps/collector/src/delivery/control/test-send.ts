@@ -7,20 +7,20 @@ import type { Catalog } from "../../destinations/catalog.js";
 import type { RoundAttempt } from "../../destinations/destination.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
-import { disableTarget } from "../control/disable-target.js";
+import { disableTarget } from "./disable-target.js";
 
-/** What a test message came to. */
+/** The result of a test message. */
 export interface TestSend {
   readonly messageId: string;
-  /** `pending`: it would be tried again. */
+  /** `pending`: a real message would be retried. */
   readonly state: "delivered" | "failed" | "pending";
   readonly reason: string;
   readonly attempts: readonly (RoundAttempt & { readonly attempt: number })[];
 }
 
 /**
- * Sends one track message, `Test Event`, the way every message goes: same settings, signature, address rules and deadline.
- * It is in no log and is tried once. Works for disabled destinations too. Undefined: there is no such destination.
+ * Sends one track message, `Test Event`, as any message is sent: same settings, signature, address rules and deadline. It is not
+ * logged and is tried once. Works for disabled destinations too. Resolves with undefined if there is no such destination.
  */
 export async function testSend(
   { store, catalog, clock }: { readonly store: Store; readonly catalog: Catalog; readonly clock: Clock },

@@ -1,0 +1,298 @@
+import type { Offset } from "@sluice/event-log";
+import { type CancelTimer, type SerialQueue, serialQueue, wallTimeAt } from "@sluice/resilience";
+import type { Destination, Targets } from "../destinations/destination.js";
+import type { DestinationDocument } from "../documents/documents.js";
+import { Consumer, type ConsumerStatus } from "./consumer.js";
+import { disableTarget } from "./control/disable-target.js";
+import { judgeHealth, type LastTried, lastTriedBefore } from "./control/health.js";
+import type { DeliveryStage, DestinationStatus } from "./delivery-stage.js";
+import { type Order, restoreOrder } from "./ordering/restore-order.js";
+import { pendingCatchUps } from "./reading/catch-up.js";
+import { type Routing, routingOf } from "./routing/match.js";
+
+/** Why a destination cannot be opened with its current settings, and since when. */
+interface OpenFailure {
+  readonly sinceMs: number;
+  readonly error: string;
+}
+
+/**
+ * - `starting`: its consumer is being opened, or waits for another try because the store failed. The first state.
+ * - `unknown_type`: this collector has no such destination type, so its messages wait. Only `close` leaves it.
+ * - `disabled`: the document says so. Messages that come are skipped.
+ * - `opening`: the destination opens with the settings of the document. Nothing is sent. `failure` is that of the try before.
+ *   A newer `opening` replaces it when the document changes meanwhile: the destination of the older one is closed unused.
+ * - `open`: the consumer delivers.
+ * - `unopenable`: opening failed. A timer leads back to `opening`.
+ * - `closed`: the end. `consumer` is absent if it was never opened.
+ */
+type State =
+  | { readonly kind: "starting"; readonly cancelRetry?: CancelTimer }
+  | { readonly kind: "unknown_type" }
+  | { readonly kind: "disabled"; readonly consumer: Consumer }
+  | { readonly kind: "opening"; readonly consumer: Consumer; readonly failure: OpenFailure | undefined }
+  | { readonly kind: "open"; readonly consumer: Consumer }
+  | {
+      readonly kind: "unopenable";
+      readonly consumer: Consumer;
+      readonly failure: OpenFailure;
+      readonly cancelRetry: CancelTimer;
+    }
+  | { readonly kind: "closed"; readonly consumer: Consumer | undefined };
+
+const STORE_RETRY_MS = 1_000;
+
+/** One destination's consumer, kept in step with the destination's document. */
+export class DestinationDelivery {
+  readonly #id: string;
+  readonly #stage: DeliveryStage;
+  /** When this was created: wall time, and as a monotonic reading. */
+  readonly #created: { readonly atMs: number; readonly monotonicMs: number };
+  readonly #inOrder: SerialQueue = serialQueue();
+  #document: DestinationDocument;
+  #state: State = { kind: "starting" };
+  #opening: Promise<void> = Promise.resolve();
+  #consumerOpened: Promise<void> = Promise.resolve();
+  /** The order for which the waiting retries were restored. */
+  #restoredOrder: Order | undefined;
+  #triedBefore: Promise<LastTried> | undefined;
+
+  constructor(id: string, document: DestinationDocument, stage: DeliveryStage) {
+    this.#id = id;
+    this.#document = document;
+    this.#stage = stage;
+    this.#created = { atMs: stage.clock.now(), monotonicMs: stage.clock.monotonic() };
+  }
+
+  /** Opens its consumer, then the destination itself. Tries again while the store fails. */
+  open(): Promise<void> {
+    this.#consumerOpened = this.#start();
+    this.#opening = this.#consumerOpened.then(() => {
+      const consumer = this.#consumer;
+      return consumer === undefined || this.#state.kind === "closed" ? undefined : this.#reopen(consumer);
+    });
+    return this.#opening;
+  }
+
+  /** Resolves when its consumer is open, or cannot be opened now. Does not wait for the destination itself. */
+  get consumerOpened(): Promise<void> {
+    return this.#consumerOpened;
+  }
+
+  /** After this returns, nothing starts with the old document. Resolves when the destination is open again. */
+  async follow(document: DestinationDocument): Promise<void> {
+    const before = this.#document;
+    this.#document = document;
+    const consumer = this.#consumer;
+    const routing = this.#routing();
+    if (consumer === undefined || routing === undefined) {
+      await this.#opening;
+      return;
+    }
+    consumer.route(routing);
+    const isSame =
+      before.enabled === document.enabled &&
+      JSON.stringify(before.settings) === JSON.stringify(document.settings);
+    if (!isSame) await this.#reopen(consumer);
+  }
+
+  notify(): void {
+    this.#consumer?.notify();
+  }
+
+  wake(): void {
+    this.#consumer?.wake();
+  }
+
+  async status(): Promise<DestinationStatus | undefined> {
+    const consumer = this.#consumer;
+    if (consumer === undefined) return undefined;
+    const { state, passed, taken, retries, inFlight, breaker, lastTried } = consumer.status;
+    const { behind } = await this.#stage.store.consumers.backlog(this.#id, passed);
+    const last = await this.#lastTried(lastTried);
+    const { called, disabled } = this.#targets();
+    return {
+      state,
+      health: judgeHealth(
+        this.#failure === undefined ? state : "delivering",
+        disabled.length === 0 ? "none" : called.length === 0 ? "all" : "some",
+        last,
+      ),
+      ...(last.kind === "failed" ? { failingSinceMs: last.sinceMs, lastError: last.error } : {}),
+      disabledTargets: disabled,
+      behind: behind + taken,
+      retries,
+      inFlight,
+      ...(breaker.kind === "open" ? { nextProbeAtMs: wallTimeAt(breaker.probeAtMs, this.#stage.clock) } : {}),
+    };
+  }
+
+  /** The consumer's numbers for metrics, which must not wait for the store. */
+  get consumerStatus(): ConsumerStatus | undefined {
+    return this.#consumer?.status;
+  }
+
+  async close(graceMs: number): Promise<void> {
+    const consumer = this.#consumer;
+    this.#setState({ kind: "closed", consumer });
+    await consumer?.close(graceMs);
+  }
+
+  /** The destination was deleted: aborts its rounds in flight, and removes its consumer from the store. */
+  async remove(): Promise<void> {
+    await this.close(0);
+    // Does not wait for a destination that hangs while it opens; it is closed once it has opened.
+    await this.#consumerOpened;
+    await this.#stage.store.consumers.remove(this.#id);
+  }
+
+  get #consumer(): Consumer | undefined {
+    return "consumer" in this.#state ? this.#state.consumer : undefined;
+  }
+
+  get #failure(): OpenFailure | undefined {
+    return "failure" in this.#state ? this.#state.failure : undefined;
+  }
+
+  #setState(state: State): void {
+    if ("cancelRetry" in this.#state) this.#state.cancelRetry?.();
+    this.#state = state;
+  }
+
+  /** Opens the consumer. */
+  async #start(): Promise<void> {
+    const { events, clock } = this.#stage;
+    const routing = this.#routing();
+    if (routing === undefined) {
+      this.#setState({ kind: "unknown_type" });
+      events.cannotOpen(this.#id, new Error(`There is no destination type ${this.#document.type}`));
+      return;
+    }
+    try {
+      const consumer = await this.#openConsumer(routing);
+      if (this.#isClosed) return;
+      // The document may have changed meanwhile.
+      consumer.route(this.#routing() ?? routing);
+      this.#setState({ kind: "opening", consumer, failure: undefined });
+    } catch (error) {
+      if (this.#isClosed) return;
+      events.storeFailed(this.#id, error);
+      const cancelRetry = clock.after(STORE_RETRY_MS, () => void this.open());
+      this.#setState({ kind: "starting", cancelRetry });
+    }
+  }
+
+  get #isClosed(): boolean {
+    return this.#state.kind === "closed";
+  }
+
+  /**
+   * Opens the destination with its current settings, or none while it is disabled. Nothing starts with the old settings after the
+   * call: a type that takes long to open delays its own messages, and sends none to where they should no longer go.
+   */
+  async #reopen(consumer: Consumer): Promise<void> {
+    const { clock, policy, events } = this.#stage;
+    if (this.#isClosed) return;
+    consumer.use(undefined);
+    if (!this.#document.enabled) {
+      this.#setState({ kind: "disabled", consumer });
+      return;
+    }
+    const opening: State = { kind: "opening", consumer, failure: this.#failure };
+    this.#setState(opening);
+    try {
+      const destination = await this.#openDestination(consumer, this.#document);
+      if (this.#state !== opening) {
+        await destination?.close();
+        return;
+      }
+      this.#setState({ kind: "open", consumer });
+      consumer.use(destination);
+    } catch (error) {
+      if (this.#state !== opening) return;
+      events.cannotOpen(this.#id, error);
+      const failure = {
+        sinceMs: opening.failure?.sinceMs ?? clock.now(),
+        error: error instanceof Error ? error.message : String(error),
+      };
+      const cancelRetry = clock.after(policy.reopenAfterMs, () => void this.#reopen(consumer));
+      this.#setState({ kind: "unopenable", consumer, failure, cancelRetry });
+    }
+  }
+
+  async #openDestination(
+    consumer: Consumer,
+    { type, settings }: DestinationDocument,
+  ): Promise<Destination | undefined> {
+    const destination = await this.#stage.catalog.get(type)?.open(settings);
+    if (destination === undefined) return undefined;
+    try {
+      await this.#setOrder(consumer, destination.flow.order);
+      return destination;
+    } catch (error) {
+      await destination.close();
+      throw error;
+    }
+  }
+
+  /** Resolves when the waiting retries whose users' order counts from now on are known. Nothing may start before. */
+  #setOrder(consumer: Consumer, order: Order): Promise<void> {
+    return this.#inOrder(async () => {
+      const isKnown =
+        this.#restoredOrder === order || (this.#restoredOrder !== undefined && order === "none");
+      consumer.setOrder(order);
+      if (!isKnown) await restoreOrder(this.#stage.store, this.#id, consumer, order);
+      this.#restoredOrder = order;
+    });
+  }
+
+  async #openConsumer(routing: Routing): Promise<Consumer> {
+    const { document } = routing;
+    const { store, reader, loader, clock, policy, events, catalog } = this.#stage;
+    const head = store.log.head();
+    const startAfter = Math.min(head, ...document.connections.map(({ since }) => since)) as Offset;
+    const state = await store.consumers.open(this.#id, startAfter);
+    const onGone = (url: string): void => {
+      disableTarget({ store, catalog, clock }, this.#id, url).then(
+        (isChanged) => isChanged && events.gone(this.#id, url),
+        (error) => events.storeFailed(this.#id, error),
+      );
+    };
+    const consumer = new Consumer(
+      { destinationId: this.#id, store, reader, loader, clock, policy, events, onGone },
+      state,
+      routing,
+    );
+    for (const { sourceId, since } of await pendingCatchUps(store, this.#id, document)) {
+      consumer.catchUp(sourceId, since);
+    }
+    return consumer;
+  }
+
+  #routing(): Routing | undefined {
+    const document = this.#document;
+    const type = this.#stage.catalog.get(document.type);
+    const { sources, suppressions } = this.#stage;
+    return type && routingOf(this.#id, document, type, sources, suppressions?.covers);
+  }
+
+  #targets(): Targets {
+    const { type, settings } = this.#document;
+    return this.#stage.catalog.get(type)?.targets?.(settings) ?? { called: [], disabled: [] };
+  }
+
+  /** How the last round ended, including what is stored of the time before this process. */
+  async #lastTried(sinceStart: LastTried): Promise<LastTried> {
+    if (this.#failure !== undefined) return { kind: "failed", ...this.#failure };
+    if (sinceStart.kind === "delivered") return sinceStart;
+    const { store, clock } = this.#stage;
+    const createdAtMs = { ended: this.#created.atMs, pending: wallTimeAt(this.#created.monotonicMs, clock) };
+    this.#triedBefore ??= lastTriedBefore(store, this.#id, createdAtMs).catch((error: unknown) => {
+      this.#triedBefore = undefined;
+      throw error;
+    });
+    const before = await this.#triedBefore;
+    if (sinceStart.kind === "nothing") return before;
+    return before.kind === "failed" ? { ...sinceStart, sinceMs: before.sinceMs } : sinceStart;
+  }
+}

@@ -1,0 +1,37 @@
+import type { CancelTimer, Clock } from "@sluice/resilience";
+
+/** One timer for the earliest of several times. */
+export class WakeTimer {
+  readonly #clock: Clock;
+  readonly #onWake: () => void;
+  #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
+
+  constructor(clock: Clock, onWake: () => void) {
+    this.#clock = clock;
+    this.#onWake = onWake;
+  }
+
+  /** Sets the timer for the earliest of these monotonic readings that is in the future, or clears it if there is none. */
+  set(timesMs: readonly (number | undefined)[]): void {
+    if (this.#timer === undefined && timesMs.every((atMs) => atMs === undefined)) return;
+    const nowMs = this.#clock.monotonic();
+    const atMs = timesMs.reduce<number>(
+      (earliest, at) => (at !== undefined && at > nowMs && at < earliest ? at : earliest),
+      Number.POSITIVE_INFINITY,
+    );
+    // Called often, and mostly with the same time.
+    if (atMs === this.#timer?.atMs) return;
+    this.cancel();
+    if (atMs === Number.POSITIVE_INFINITY) return;
+    const cancel = this.#clock.after(atMs - nowMs, () => {
+      this.#timer = undefined;
+      this.#onWake();
+    });
+    this.#timer = { atMs, cancel };
+  }
+
+  cancel(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+}
