@@ -60,7 +60,7 @@ export {
 export type { EventLog, MessageQuery } from "./ports/event-log.js";
 export type { Page, PageRequest } from "./ports/page.js";
 export {
-  type OwedMessage,
+  type PendingMessage,
   PROFILE_LIMITS,
   type ProfileCommit,
   type ProfileRecord,

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { OwedMessage, ProfileStore } from "@sluice/event-log";
+import type { PendingMessage, ProfileStore } from "@sluice/event-log";
 import {
   anonymousIdentity,
   BEFORE_FIRST,
@@ -147,7 +147,7 @@ export interface EngineStatus {
 
 /** What a step leaves to its caller: messages that are to be appended to the log, in order, and `paid` afterwards. */
 export interface StepResult {
-  readonly owed: readonly OwedMessage[];
+  readonly owed: readonly PendingMessage[];
   /** What was left out of profiles that are full. */
   readonly leftOut: Readonly<LeftOutOfProfile>;
   /** Messages that were given up. */
@@ -242,8 +242,8 @@ export class AudienceEngine {
   }
 
   /** Messages that a crash left owed. */
-  async owed(limit: number): Promise<readonly OwedMessage[]> {
-    return this.#inTurn(() => this.#store.owed(limit));
+  async owed(limit: number): Promise<readonly PendingMessage[]> {
+    return this.#inTurn(() => this.#store.pending(limit));
   }
 
   /** Messages up to `seq` are in the log. */
@@ -255,7 +255,7 @@ export class AudienceEngine {
   settle(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#paidUpTo === undefined) return;
-      await this.#store.commit({ paidUpTo: this.#paidUpTo });
+      await this.#store.commit({ publishedUpTo: this.#paidUpTo });
       this.#paidUpTo = undefined;
     });
   }

@@ -1,4 +1,4 @@
-import type { Identity, OwedMessage, SuppressedId } from "@sluice/event-log";
+import type { Identity, PendingMessage, SuppressedId } from "@sluice/event-log";
 import {
   BEFORE_FIRST,
   DOCUMENT_KINDS,
@@ -274,7 +274,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     await store.consumers.settle(AUDIENCE_SOURCE_ID, { cursor, outcomes: [], retries: [], attempts: [] });
     reported = cursor;
   };
-  const append = async (owed: readonly OwedMessage[]): Promise<void> => {
+  const append = async (owed: readonly PendingMessage[]): Promise<void> => {
     const last = owed.at(-1);
     if (last === undefined) return;
     isRecovering = true;
@@ -303,7 +303,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     for (;;) {
       const owed = await engine.owed(RECOVERED);
       if (owed.length === 0) break;
-      const missing: OwedMessage[] = [];
+      const missing: PendingMessage[] = [];
       for (const one of owed) {
         const { messageId } = JSON.parse(one.message) as { readonly messageId: string };
         const found = await log.find({ messageId, sourceId: AUDIENCE_SOURCE_ID }, { limit: 1 });

@@ -1,4 +1,4 @@
-import type { MessageKey, NewBatch, OwedMessage } from "@sluice/event-log";
+import type { MessageKey, NewBatch, PendingMessage } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import { type Profile, userFields } from "./profile.js";
 
@@ -19,7 +19,7 @@ export function owedMessage(
   profile: Profile,
   destinationIds: readonly string[],
   { seq, nonce, nowMs }: { readonly seq: number; readonly nonce: string; readonly nowMs: number },
-): OwedMessage {
+): PendingMessage {
   const messageId = `aud-${nonce}-${seq}`;
   const user = userFields(profile);
   const timestamp = formatTime(nowMs);
@@ -50,8 +50,8 @@ const MOST_BYTES = 400_000;
  * Messages of several audiences alternate, so within a run they are brought together by destinations; the order
  * of one audience's messages stays.
  */
-export function owedBatches(owed: readonly OwedMessage[], nowMs: number): NewBatch[] {
-  const byDestinations = new Map<string, OwedMessage[]>();
+export function owedBatches(owed: readonly PendingMessage[], nowMs: number): NewBatch[] {
+  const byDestinations = new Map<string, PendingMessage[]>();
   for (const message of owed) {
     const key = JSON.stringify(message.destinationIds);
     const group = byDestinations.get(key);
@@ -71,7 +71,7 @@ export function owedBatches(owed: readonly OwedMessage[], nowMs: number): NewBat
   return batches;
 }
 
-function asBatch(owed: readonly OwedMessage[], nowMs: number): NewBatch {
+function asBatch(owed: readonly PendingMessage[], nowMs: number): NewBatch {
   const keys = owed.map(({ message }, index): MessageKey => {
     const { messageId, userId, anonymousId, type, event } = JSON.parse(message) as {
       readonly [field: string]: string | undefined;

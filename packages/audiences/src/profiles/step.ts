@@ -1,4 +1,4 @@
-import type { Offset, OwedMessage, ProfileCommit, ProfileStore, Seen } from "@sluice/event-log";
+import type { Offset, PendingMessage, ProfileCommit, ProfileStore, Seen } from "@sluice/event-log";
 import type { AspectProgress, DefinitionState } from "../definitions/definition-state.js";
 import type { BoundedMap } from "./bounded-map.js";
 import { heapBytesOf } from "./heap-bytes.js";
@@ -39,7 +39,7 @@ export interface Remembered {
 export class Step {
   /** The time that is evaluated at. */
   nowMs: number;
-  readonly owed: OwedMessage[] = [];
+  readonly owed: PendingMessage[] = [];
   /** Messages that asked for ids to be joined that were not, by source. */
   readonly refusedJoins = new Map<string, number>();
   readonly #store: ProfileStore;
@@ -271,7 +271,7 @@ export class Step {
     if (this.#areNumbersChanged) this.#documents.set("numbers", JSON.stringify(this.#numbers));
     const change: ProfileCommit = {
       ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
-      ...(paidUpTo === undefined ? {} : { paidUpTo }),
+      ...(paidUpTo === undefined ? {} : { publishedUpTo: paidUpTo }),
       profiles: Array.from(this.#changed, (profile) => this.#encoded(profile)),
       seen: this.#seenOnly(),
       removedProfiles: [...this.#removed],
@@ -279,7 +279,7 @@ export class Step {
       members: [...this.#members.values()],
       held: [...this.#held.values()],
       removedDefinitions: this.#removedDefinitions,
-      owed: this.owed,
+      pending: this.owed,
       withdrawn: this.#withdrawn,
       documents: [...this.#documents],
     };

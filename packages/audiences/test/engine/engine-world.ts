@@ -1,4 +1,4 @@
-import type { OwedMessage, ProfileStore } from "@sluice/event-log";
+import type { PendingMessage, ProfileStore } from "@sluice/event-log";
 import { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt, type StoredBatch } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../../src/definitions/definitions.js";
@@ -139,7 +139,7 @@ export class EngineWorld {
   }
 }
 
-function asHeard({ message: json, destinationIds }: OwedMessage): Heard {
+function asHeard({ message: json, destinationIds }: PendingMessage): Heard {
   const message = JSON.parse(json) as UncheckedMessage;
   return { id: String(message.userId ?? `anonymous ${message.anonymousId}`), message, destinationIds };
 }

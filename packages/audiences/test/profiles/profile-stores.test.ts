@@ -77,7 +77,7 @@ test("what was removed is in no byte of the files after compaction", async () =>
           { number: 2, ...SEEN, body: "{}" },
         ],
         identities: [[`u:${marker}`, 1]],
-        owed: [{ seq: length, profile: 1, destinationIds: [], message: marker }],
+        pending: [{ seq: length, profile: 1, destinationIds: [], message: marker }],
       });
     }
     expect(await holds()).toBe(true);

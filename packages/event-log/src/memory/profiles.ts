@@ -1,7 +1,7 @@
 import { BEFORE_FIRST, type Offset } from "../message/offset.js";
 import type {
   MemberRecord,
-  OwedMessage,
+  PendingMessage,
   ProfileCommit,
   ProfileRecord,
   ProfileStore,
@@ -16,7 +16,7 @@ export function memoryProfileStore(): ProfileStore {
   const members = new Map<string, Map<number, number>>();
   const held = new Map<string, Set<number>>();
   const documents = new Map<string, string>();
-  let owed: OwedMessage[] = [];
+  let pending: PendingMessage[] = [];
 
   const inOrder = (numbers: Iterable<number>): number[] => [...numbers].sort((a, b) => a - b);
 
@@ -50,9 +50,9 @@ export function memoryProfileStore(): ProfileStore {
       held.delete(definitionId);
     }
     const withdrawn = new Set(change.withdrawn);
-    const paidUpTo = change.paidUpTo ?? -1;
-    owed = owed.filter((message) => message.seq > paidUpTo && !withdrawn.has(message.profile));
-    owed.push(...(change.owed ?? []));
+    const publishedUpTo = change.publishedUpTo ?? -1;
+    pending = pending.filter((message) => message.seq > publishedUpTo && !withdrawn.has(message.profile));
+    pending.push(...(change.pending ?? []));
     for (const [name, json] of change.documents ?? []) {
       if (json === undefined) documents.delete(name);
       else documents.set(name, json);
@@ -114,7 +114,7 @@ export function memoryProfileStore(): ProfileStore {
         : { items };
     },
     held: async (definitionId, limit) => inOrder(held.get(definitionId) ?? []).slice(0, limit),
-    owed: async (limit) => owed.slice(0, limit),
+    pending: async (limit) => pending.slice(0, limit),
     commit: async (change) => apply(change),
     compact: async () => {},
     close: async () => {},

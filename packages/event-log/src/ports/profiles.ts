@@ -1,6 +1,6 @@
 /**
  * The port under audiences and computed traits: profiles, the ids that they answer to, who is a member of what, and
- * messages that are owed to the log. A store of its own, apart from the log's: what one chunk of the log (or a moment
+ * an outbox of messages for the log. A store of its own, apart from the log's: what one chunk of the log (or a moment
  * in time) changes is committed together with the cursor, so after a crash nothing is counted twice and nothing is missed.
  *
  * Profiles are opaque JSON here. They are numbered in the order of their making; numbers are never used again.
@@ -29,8 +29,8 @@ export interface ProfileRecord {
 /** A span of time in which messages of a profile were made. */
 export type Seen = readonly [profile: number, firstMs: number, lastMs: number];
 
-/** A message owed to the log: appended after the commit that made it, removed after that. */
-export interface OwedMessage {
+/** A message in the outbox: committed with the change that caused it, published to the log after that commit, then removed. */
+export interface PendingMessage {
   /** Ascending, never used again: the message's id is made of it, so a second append is known as a duplicate. */
   readonly seq: number;
   readonly profile: number;
@@ -68,14 +68,14 @@ export interface ProfileCommit {
   readonly held?: readonly (readonly [definitionId: string, profile: number, isHeld: boolean])[];
   /** Definitions of which members and what is held are forgotten. */
   readonly removedDefinitions?: readonly string[];
-  readonly owed?: readonly OwedMessage[];
-  /** Messages up to this one are in the log. */
-  readonly paidUpTo?: number;
-  /** Messages owed of these profiles are withdrawn. */
+  readonly pending?: readonly PendingMessage[];
+  /** Messages up to this `seq` are published: they are in the log, and leave the outbox. */
+  readonly publishedUpTo?: number;
+  /** Pending messages of these profiles are withdrawn. */
   readonly withdrawn?: readonly number[];
   /** Small JSON documents by name; undefined removes one. */
   readonly documents?: readonly (readonly [name: string, json: string | undefined])[];
-  /** To be synced to disk with all commits before it, although nothing is owed. */
+  /** To be synced to disk with all commits before it, although nothing is pending. */
   readonly isSynced?: true;
 }
 
@@ -105,10 +105,10 @@ export interface ProfileStore {
   members(definitionId: string, page: PageRequest): Promise<Page<MemberRecord>>;
   /** Profiles of which a definition has something to send later, in order, after a number. */
   held(definitionId: string, limit: number): Promise<readonly number[]>;
-  /** Messages owed, in order. */
-  owed(limit: number): Promise<readonly OwedMessage[]>;
+  /** Pending messages by `seq`, at most `limit`. */
+  pending(limit: number): Promise<readonly PendingMessage[]>;
   /**
-   * Resolves when the commit is made; when it has `owed` messages, or says `isSynced`, only when it is synced to disk. Any other
+   * Resolves when the commit is made; when it has `pending` messages, or says `isSynced`, only when it is synced to disk. Any other
    * may be lost in a power cut, with all that came after it: the store is then as it was before.
    */
   commit(change: ProfileCommit): Promise<void>;

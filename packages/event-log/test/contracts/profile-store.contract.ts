@@ -27,7 +27,7 @@ export function profileStoreContract(
       expect(await store.count()).toBe(0);
       expect(await store.documents()).toEqual(new Map());
       expect(await store.nextDueMs()).toBeUndefined();
-      expect(await store.owed(10)).toEqual([]);
+      expect(await store.pending(10)).toEqual([]);
     });
 
     test("keeps all that a commit says, over a restart", async () => {
@@ -43,7 +43,7 @@ export function profileStoreContract(
         ],
         members: [["aud", 1, 77]],
         held: [["aud", 2, true]],
-        owed: [{ seq: 9, profile: 1, destinationIds: ["d1", "d2"], message: '{"type":"identify"}' }],
+        pending: [{ seq: 9, profile: 1, destinationIds: ["d1", "d2"], message: '{"type":"identify"}' }],
         documents: [["numbers", "{}"]],
       });
       store = await opened.reopen();
@@ -60,7 +60,7 @@ export function profileStoreContract(
       );
       expect((await store.members("aud", { limit: 5 })).items).toEqual([{ profile: 1, sinceMs: 77 }]);
       expect(await store.held("aud", 5)).toEqual([2]);
-      expect(await store.owed(5)).toEqual([
+      expect(await store.pending(5)).toEqual([
         { seq: 9, profile: 1, destinationIds: ["d1", "d2"], message: '{"type":"identify"}' },
       ]);
       expect(await store.documents()).toEqual(new Map([["numbers", "{}"]]));
@@ -235,12 +235,12 @@ export function profileStoreContract(
         destinationIds: [],
         message: `${seq}`,
       });
-      await store.commit({ owed: [message(3, 1), message(4, 2), message(5, 1), message(6, 3)] });
-      expect((await store.owed(2)).map((one) => one.seq)).toEqual([3, 4]);
-      await store.commit({ paidUpTo: 3, owed: [message(7, 2)] });
-      expect((await store.owed(9)).map((one) => one.seq)).toEqual([4, 5, 6, 7]);
+      await store.commit({ pending: [message(3, 1), message(4, 2), message(5, 1), message(6, 3)] });
+      expect((await store.pending(2)).map((one) => one.seq)).toEqual([3, 4]);
+      await store.commit({ publishedUpTo: 3, pending: [message(7, 2)] });
+      expect((await store.pending(9)).map((one) => one.seq)).toEqual([4, 5, 6, 7]);
       await store.commit({ withdrawn: [2] });
-      expect((await store.owed(9)).map((one) => one.seq)).toEqual([5, 6]);
+      expect((await store.pending(9)).map((one) => one.seq)).toEqual([5, 6]);
     });
   });
 }

@@ -5,7 +5,7 @@ import { BEFORE_FIRST, type Offset } from "../../message/offset.js";
 import { StorageUnavailable } from "../../ports/errors.js";
 import type {
   MemberRecord,
-  OwedMessage,
+  PendingMessage,
   ProfileCommit,
   ProfileRecord,
   ProfileStore,
@@ -108,7 +108,7 @@ export function openSqliteProfileStore(options: SqliteProfileStoreOptions): Sqli
       });
     },
     held: (definitionId, limit) => use((file) => file.held(definitionId, limit)),
-    owed: (limit) => use((file) => file.owed(limit)),
+    pending: (limit) => use((file) => file.pending(limit)),
     commit: (change) => use((file) => file.commit(change)),
     compact: () => use((file) => file.compact()),
     checkWhole: () => use((file) => file.checkWhole()),
@@ -292,7 +292,7 @@ class ProfileFile {
     return rows.map((row) => row.profile);
   }
 
-  owed(limit: number): OwedMessage[] {
+  pending(limit: number): PendingMessage[] {
     const rows = this.#all<{ seq: number; profile: number; destinations: string; message: string }>(
       "SELECT seq, profile, destinations, message FROM owed ORDER BY seq LIMIT ?",
       limit,
@@ -304,7 +304,7 @@ class ProfileFile {
   }
 
   commit(change: ProfileCommit): void {
-    this.#sync(change.isSynced === true || (change.owed?.length ?? 0) > 0);
+    this.#sync(change.isSynced === true || (change.pending?.length ?? 0) > 0);
     this.#database.exec("BEGIN");
     try {
       this.#write(change);
@@ -389,9 +389,10 @@ class ProfileFile {
       this.#run("DELETE FROM members WHERE definition = ?", definitionId);
       this.#run("DELETE FROM held WHERE definition = ?", definitionId);
     }
-    if (change.paidUpTo !== undefined) this.#run("DELETE FROM owed WHERE seq <= ?", change.paidUpTo);
+    if (change.publishedUpTo !== undefined)
+      this.#run("DELETE FROM owed WHERE seq <= ?", change.publishedUpTo);
     for (const profile of change.withdrawn ?? []) this.#run("DELETE FROM owed WHERE profile = ?", profile);
-    for (const { seq, profile, destinationIds, message } of change.owed ?? [])
+    for (const { seq, profile, destinationIds, message } of change.pending ?? [])
       this.#run(
         "INSERT INTO owed (seq, profile, destinations, message) VALUES (?, ?, ?, ?)",
         seq,
