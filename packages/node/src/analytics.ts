@@ -22,14 +22,14 @@ import { watchProcessEnd } from "./process-end.js";
 import { lazySpool } from "./spool/lazy-spool.js";
 
 /** No plan: every name and every shape is allowed. */
-// biome-ignore lint/complexity/noBannedTypes: an object type without keys is what "names nothing" means here.
+// biome-ignore lint/complexity/noBannedTypes: a plan that names nothing is an object type without keys.
 type NoPlan = {};
 
 /**
- * A client: takes messages without making you wait, and sends them in batches.
+ * A client: it queues messages and sends them in batches in the background.
  *
- * Only the constructor throws (`ConfigError`). No call throws or rejects, whatever it is given and whatever the server does;
- * what is lost is told to `onError`. Its methods can be passed on without their object.
+ * Only the constructor throws (`ConfigError`). No other call throws or rejects, whatever its arguments are and whatever the server does.
+ * Lost messages are reported to `onError`. You can pass its methods on without the object.
  *
  * @typeParam Plan A tracking plan that types all calls. Default: none.
  * @example
@@ -55,46 +55,47 @@ export class Analytics<Plan extends TrackingPlan = NoPlan> {
       get held() {
         return engine.held;
       },
-      flushWithin: engine.flushWithin,
+      flushWithin: (timeoutMs) => engine.flushWithin(timeoutMs),
       exitFlushTimeoutMs,
       flushesOnSignals: flushOnSignals,
       endNow: () => engine.endNow(spool?.appendNow),
     });
   }
 
-  /** Says who a user is. Needs a `userId` or an `anonymousId`. */
+  /** Sets traits of a user. Needs a `userId` or an `anonymousId`. */
   readonly identify = (call: IdentifyCall<Plan>): Receipt => this.#engine.take("identify", call);
 
-  /** Says what a user did. Needs an `event` and a `userId` or an `anonymousId`. */
+  /** Records an event of a user. Needs an `event` and a `userId` or an `anonymousId`. */
   readonly track = (call: TrackCall<Plan>): Receipt => this.#engine.take("track", call);
 
-  /** Says which page a user saw: `page({...})`, `page("Home", {userId})` or `page("Docs", "Home", {userId})`. */
+  /** Records a page view: `page({...})`, `page("Home", {userId})` or `page("Docs", "Home", {userId})`. */
   readonly page: View<Plan, "page", Receipt> = (...args: unknown[]): Receipt =>
     this.#engine.take("page", viewArguments(args));
 
-  /** Says which screen of an app a user saw; the forms of `page`. */
+  /** Records a screen view in an app. Takes the same arguments as `page`. */
   readonly screen: View<Plan, "screen", Receipt> = (...args: unknown[]): Receipt =>
     this.#engine.take("screen", viewArguments(args));
 
-  /** Says which group a user belongs to. Needs a `groupId` and a `userId` or an `anonymousId`. */
+  /** Adds a user to a group. Needs a `groupId` and a `userId` or an `anonymousId`. */
   readonly group = (call: GroupCall<Plan>): Receipt => this.#engine.take("group", call);
 
-  /** Says that two ids are one user. Needs a `userId` and a `previousId`. */
+  /** Joins two ids of the same user. Needs a `userId` and a `previousId`. */
   readonly alias = (call: AliasCall): Receipt => this.#engine.take("alias", call);
 
   /**
-   * Sends all that is queued now; resolves when it is delivered or given up, and never rejects. While it is pending the
-   * process stays alive.
+   * Sends everything that is queued. Resolves when all of it is delivered or given up, and never rejects. A pending flush keeps the
+   * process alive.
    *
-   * @returns What became of the messages that were queued or in flight at the call.
+   * @returns How the messages ended that were queued or in flight at the call.
    */
   readonly flush = (): Promise<FlushResult> => this.#engine.flush();
 
   /**
-   * Takes no further messages, sends what is queued, releases the sockets. Never rejects. A second call answers the first's promise.
+   * Refuses further messages, sends everything that is queued, and closes the connections. Never rejects. A second call waits for the first
+   * one and has the same result.
    *
-   * @param options.timeoutMs After this many milliseconds what remains is given up and told to `onError`. Default: 60_000.
-   * @returns What became of the messages that were queued or in flight at the call.
+   * @param options.timeoutMs After this many milliseconds, messages that are left are given up and reported to `onError`. Default: 60_000.
+   * @returns How the messages ended that were queued or in flight at the call.
    */
   readonly close = async (options?: { timeoutMs?: number | undefined }): Promise<FlushResult> => {
     const result = await this.#engine.close(deadlineOf(options));
@@ -102,13 +103,13 @@ export class Analytics<Plan extends TrackingPlan = NoPlan> {
     return result;
   };
 
-  /** Counters since the client was made: delivered, failed, refused, queued (in flight included). */
+  /** Counters since the client was created: delivered, failed, refused, and queued (in flight included). */
   readonly stats = (): Stats => this.#engine.stats();
 
   /**
-   * Calls `listener` at each `delivered`, `failed`, `refused` or `request`. What it throws is contained.
+   * Calls `listener` for each event `delivered`, `failed`, `refused` or `request`. Errors thrown by it are swallowed.
    *
-   * @returns A function that takes the listener away.
+   * @returns An unsubscribe function.
    * @example
    * const stop = analytics.on("request", ({ status, durationMs }) => histogram.record(durationMs, { status }));
    */
@@ -133,7 +134,7 @@ function withFetch(options: NodeAnalyticsOptions): NodeAnalyticsOptions {
   return { ...options, transport: fetchTransport(options.fetch) };
 }
 
-/** `close()` does not throw: what is no duration is the default. */
+/** `close()` does not throw: an invalid duration is replaced by the default. */
 function deadlineOf(options: { timeoutMs?: unknown } | null | undefined): number {
   const timeoutMs = options?.timeoutMs;
   return typeof timeoutMs === "number" && timeoutMs >= 0 ? timeoutMs : NODE_DEFAULTS.closeTimeoutMs;

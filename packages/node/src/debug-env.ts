@@ -1,8 +1,8 @@
 const NAMESPACE = "analytics";
 
 /**
- * Whether the environment variable `DEBUG` asks for our lines, by the convention of the `debug` package: names separated by
- * commas or blanks, `*` for any text, a leading `-` to leave out.
+ * Whether the environment variable `DEBUG` turns our debug lines on. It follows the `debug` package: names separated by commas or
+ * spaces, `*` for any text, a leading `-` to exclude.
  */
 export function debugIsOn(variable: string | undefined): boolean {
   let on = false;

@@ -4,10 +4,10 @@ import { debugIsOn } from "./debug-env.js";
 import { uuidSource } from "./message-id.js";
 import { undiciTransport } from "./undici-transport.js";
 
-/** `setInterval` with its longest delay: it does nothing but keep the process running. */
+/** The longest delay of `setInterval`. The timer only keeps the process alive. */
 const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
 
-/** Node.js, Bun, Deno and, with a fetch transport, edge runtimes: what is particular to Node.js is looked for, not assumed. */
+/** The platform of Node.js, Bun, Deno and edge runtimes. It uses features of Node.js only if they exist. */
 export function nodePlatform(environment: Readonly<Record<string, string | undefined>>): Platform {
   const defer = typeof setImmediate === "function" ? setImmediate : (task: () => void) => setTimeout(task, 0);
   return {
@@ -21,7 +21,7 @@ export function nodePlatform(environment: Readonly<Record<string, string | undef
     },
     newMessageId: uuidSource(),
     gzip,
-    // undici is made for Node.js; the others have a fetch of their own that is better there.
+    // undici is made for Node.js. On other runtimes their own fetch works better.
     defaultTransport: (maxInFlight) =>
       isNode() ? undiciTransport({ connections: maxInFlight }) : fetchTransport(),
     warn: (line) => console.error(line),
@@ -44,14 +44,14 @@ function isNode(): boolean {
 
 const VARIABLES = ["DEBUG", "SLUICE_OREGON_URL", "SLUICE_DUBLIN_URL"];
 
-/** The environment variables that the SDK reads, as far as the runtime has any and lets us: Deno asks for a permission. */
+/** The environment variables that the SDK reads, if the runtime has them and allows it: Deno needs a permission. */
 export function environmentVariables(): Readonly<Record<string, string | undefined>> {
   const found: Record<string, string | undefined> = {};
   for (const name of VARIABLES) {
     try {
       found[name] = process.env[name];
     } catch {
-      // Not there, or not for us.
+      // The runtime has no environment variables, or does not allow reading them.
     }
   }
   return found;

@@ -1,15 +1,15 @@
 import { type AnalyticsOptions, ConfigError, DEFAULTS, type Fetch, flag, integer } from "@sluice/core";
 
-/** Options of the Node.js client: those of every client, and what needs a process. */
+/** The options of the Node.js client. */
 export interface NodeAnalyticsOptions extends AnalyticsOptions {
-  /** A `fetch` to send with: shorthand for `transport: fetchTransport(fetch)`. */
+  /** The `fetch` to send with. Shorthand for `transport: fetchTransport(fetch)`. */
   fetch?: Fetch | undefined;
   /** Flushes on SIGTERM and SIGINT before the signal ends the process. Default: `false`. */
   flushOnSignals?: boolean | undefined;
-  /** Milliseconds that the end of the process may wait for what is queued. Default: 10_000. */
+  /** How long the end of the process may wait for queued messages, in milliseconds. Default: 10_000. */
   exitFlushTimeoutMs?: number | undefined;
   /**
-   * Keeps what could not be sent on disk, and sends it later, also after a restart. Default: off.
+   * Keeps messages on disk that could not be sent, and sends them later, also after a restart. Default: off.
    *
    * @example
    * spool: { directory: "/var/lib/my-app/analytics", maxBytes: 16_777_216 }
@@ -17,22 +17,22 @@ export interface NodeAnalyticsOptions extends AnalyticsOptions {
   spool?: SpoolOptions | undefined;
 }
 
-/** Where the spool is and how large it may be. */
+/** The directory and size of the spool. */
 export interface SpoolOptions {
-  /** A directory that only this application uses. It is made where there is none. */
+  /** A directory that only this application uses. It is created if it does not exist. */
   directory: string;
-  /** Bytes on disk at most; what does not fit is lost and told to `onError`. Default: 67_108_864 (64 MB). */
+  /** The most bytes on disk. Messages that do not fit are lost and reported to `onError`. Default: 67_108_864 (64 MB). */
   maxBytes?: number | undefined;
 }
 
-/** The numbers, each once, those of every client included. */
+/** The default values of all options. */
 export const NODE_DEFAULTS = {
   ...DEFAULTS,
   flushOnSignals: false,
   exitFlushTimeoutMs: 10_000,
-  /** Of `close()`, where it names none: longer than all retries of a server that is away for 30 s take. */
+  /** For `close()` without `timeoutMs`. It is longer than all retries during an outage of 30 s. */
   closeTimeoutMs: 60_000,
-  /** Of `spool.maxBytes`. */
+  /** For `spool.maxBytes`. */
   spoolMaxBytes: 67_108_864,
 } as const;
 

@@ -3,31 +3,31 @@ import type { Dispatcher, Pool } from "undici";
 
 /** Options of {@link undiciTransport}. */
 export interface UndiciTransportOptions {
-  /** Connections to the collector, at most. Default: the client's `maxInFlight`, or 1 when you make the transport yourself. */
+  /** The most connections to the collector. Default: the client's `maxInFlight`, or 1 if you create the transport yourself. */
   connections?: number | undefined;
-  /** Milliseconds an idle connection is kept where the server names no time of its own. Default: 30_000, several times `flushAfter`. */
+  /** How long an idle connection is kept in milliseconds, unless the server sets a time. Default: 30_000, several times `flushAfter`. */
   keepAliveMs?: number | undefined;
-  /** Sends through this dispatcher instead of an own pool: a proxy agent, or `MockAgent` in tests. It is not closed. */
+  /** Sends through this dispatcher instead of a pool: a proxy agent, or `MockAgent` in tests. It is not closed. */
   dispatcher?: Dispatcher | undefined;
 }
 
 /**
- * Sends over undici with connections kept alive: the default on Node.js. undici is loaded at the first request, not at import.
+ * Sends over undici with keep-alive connections. The default on Node.js. undici is loaded at the first request, not at import.
  *
  * @example
  * const analytics = new Analytics({ writeKey, transport: undiciTransport({ dispatcher: new ProxyAgent(url) }) });
  */
 export function undiciTransport(options: UndiciTransportOptions = {}): Transport {
   const { connections = 1, keepAliveMs = 30_000, dispatcher } = options;
-  /** One pool an origin; a client has one origin. */
+  /** One pool per origin. A client has one origin. */
   const pools = new Map<string, Promise<Pool>>();
 
   const poolOf = (origin: string): Promise<Pool> => {
     const open = async (): Promise<Pool> => {
-      // The pool alone: the whole of undici (fetch, WebSocket, caches) takes twice the time and 14 MB more to load. The
-      // version is pinned, so the path is too; undici's types do not know it.
+      // Loads only the pool: all of undici (fetch, WebSocket, caches) takes twice the time and 14 MB more. undici's types do not
+      // have this path, but the version is pinned.
       const { default: Pool } = (await import("undici/lib/dispatcher/pool.js" as string)) as PoolModule;
-      // The SDK sets the one deadline that counts, so undici's own are off.
+      // The SDK sets the deadline, so undici's own timeouts are off.
       return new Pool(origin, {
         connections,
         keepAliveTimeout: keepAliveMs,
@@ -69,7 +69,7 @@ interface PoolModule {
   readonly default: typeof Pool;
 }
 
-/** undici's own events, without the streams and promises that `request()` builds on them. */
+/** Uses undici's events directly, without the streams and promises of `request()`. */
 function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
@@ -109,7 +109,7 @@ function exchange(
           bytes <= ANSWER_BYTES ? chunk : chunk.subarray(0, ANSWER_BYTES - (bytes - chunk.byteLength)),
         );
         if (bytes < ANSWER_BYTES) return;
-        // Enough was read to know the verdict; what follows is not waited for.
+        // Enough was read to know the verdicts.
         answered();
         started.abort(new Error("The answer is longer than is read"));
       },

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Analytics, type AnalyticsOptions } from "../src/index.js";
 
 import { type BuiltIns, builtIns } from "../src/spool/built-ins.js";
-import { type SpoolDirectory, spoolDirectory } from "../src/spool/spool-directory.js";
+import { SpoolDirectory } from "../src/spool/spool-directory.js";
 import { runProgram } from "./programs/run-program.js";
 
 let directory: string;
@@ -154,7 +154,7 @@ describe("the directory", () => {
     });
   const openSpool = async (maxBytes = 1_000_000): Promise<SpoolDirectory> => {
     const options = { directory, maxBytes, writeKey: "k", batchUrl: "http://c/v1/batch" };
-    const spool = spoolDirectory(options, await builtIns());
+    const spool = new SpoolDirectory(options, await builtIns());
     await spool.open();
     return spool;
   };
@@ -181,7 +181,7 @@ describe("the directory", () => {
       },
     };
     const options = { directory, maxBytes: 1_000_000, writeKey: "k", batchUrl: "http://c/v1/batch" };
-    const spool = spoolDirectory(options, { ...builtIn, fs: racing as unknown as typeof fs });
+    const spool = new SpoolDirectory(options, { ...builtIn, fs: racing as unknown as typeof fs });
     expect(spool.appendNow(batch("c"))).toBe("kept");
     await spool.open();
     expect(spool.messages).toBe(2);
@@ -248,7 +248,7 @@ describe("the directory", () => {
   ): Promise<SpoolDirectory> => {
     const { fs, ...others } = await builtIns();
     const options = { directory, maxBytes: 1_000_000, writeKey: "k", batchUrl: "http://c/v1/batch" };
-    const spool = spoolDirectory(options, { ...others, fs: { ...fs, ...replace(fs) } as typeof fs });
+    const spool = new SpoolDirectory(options, { ...others, fs: { ...fs, ...replace(fs) } as typeof fs });
     await spool.open();
     return spool;
   };

@@ -1,4 +1,4 @@
-/** The modules of Node.js that the spool needs. */
+/** The Node.js modules that the spool needs. */
 export interface BuiltIns {
   readonly crypto: typeof import("node:crypto");
   readonly fs: typeof import("node:fs");
@@ -6,8 +6,8 @@ export interface BuiltIns {
 }
 
 /**
- * At once, where the runtime can (Node.js 20.16 and newer): so a client's spool can be written to in the very turn of the
- * event loop that made it. A static import would fail on the runtimes that have no such modules.
+ * Loads the modules synchronously if the runtime can (Node.js 20.16 and newer), so that a spool can be written to in the turn of the event
+ * loop in which its client was created. A static import would fail on runtimes without these modules.
  */
 export function builtInsNow(): BuiltIns | undefined {
   if (typeof process === "undefined" || typeof process.getBuiltinModule !== "function") return undefined;
@@ -17,7 +17,7 @@ export function builtInsNow(): BuiltIns | undefined {
   return crypto && fs && path && { crypto, fs, path };
 }
 
-/** Wherever there are such modules. */
+/** Loads the modules. Rejects on runtimes that do not have them. */
 export async function builtIns(): Promise<BuiltIns> {
   const [crypto, fs, path] = await Promise.all([
     import("node:crypto"),

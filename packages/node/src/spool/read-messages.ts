@@ -1,13 +1,13 @@
 import type { HeldMessage } from "@sluice/core";
 
-/** What a file of the spool holds. */
+/** The contents of a spool file. */
 export interface SpoolFileContents {
   readonly messages: readonly HeldMessage[];
-  /** The lines that are not messages, by the id that they still show; `""` where they show none. */
+  /** Lines that are not messages. The id is `""` if the line does not show one. */
   readonly damaged: readonly { readonly messageId: string }[];
 }
 
-/** Reads one message a line. A file that a crash or a full disk cut off in the middle still holds the lines before that. */
+/** Reads one message per line. If a crash or a full disk truncated the file, the lines before that are still read. */
 export function readMessages(text: string): SpoolFileContents {
   const messages: HeldMessage[] = [];
   const damaged: { messageId: string }[] = [];
@@ -20,7 +20,7 @@ export function readMessages(text: string): SpoolFileContents {
   return { messages, damaged };
 }
 
-/** Ids with an escape in them are not recognised in a fragment. */
+/** Does not match ids that contain an escape. */
 const ID_IN_FRAGMENT = /"messageId":"([^"\\]+)"/;
 
 function idOf(json: string): string | undefined {

@@ -1,196 +1,198 @@
-import { type Batch, type Kept, reasonOf, type Spool } from "@sluice/core";
+import { type Batch, type Kept, reasonOf, type Spool, type SpooledBatch } from "@sluice/core";
 import type { BuiltIns } from "./built-ins.js";
 import { readMessages } from "./read-messages.js";
+import {
+  draftFile,
+  isDraft,
+  isWaiting,
+  numberOf,
+  releasableName,
+  takenFile,
+  waitingFile,
+} from "./spool-files.js";
 import { makeFolder, removeQuietly, syncFolder, writeSynced } from "./write-synced.js";
 
 export interface SpoolDirectoryOptions {
   readonly directory: string;
   readonly maxBytes: number;
-  /** What the messages belong to: those of another key or collector are never mixed in. */
+  /** Batches of different write keys or collectors are kept apart. */
   readonly writeKey: string;
   readonly batchUrl: string;
 }
 
-/** A spool in a directory, and a way to write to it when no promise will be waited for any more. */
-export interface SpoolDirectory extends Spool {
-  /** As `append`, before it returns; also where the spool is not open yet. */
+/** A spool that can also write at once, when no promise will be waited for any more. */
+export interface SyncSpool extends Spool {
+  /** Like `append`, but synchronous. Can be called before `open` has resolved. */
   appendNow(batch: Batch): Kept;
 }
 
+/** A draft is written within moments. One of this age was left by a process that ended while it wrote. */
+const OLD_DRAFT_MS = 60 * 60 * 1_000;
+
 /**
- * The spool has one file per batch with one line per message, named by its place in the order:
+ * Keeps batches in a directory. The spool has a folder, named by a hash of write key and URL, with one file per batch and one line per
+ * message.
  *
- *     <directory>/<hash of key and URL>/000000000042.jsonl               waits
- *     <directory>/<hash of key and URL>/000000000042.jsonl.<pid>.taken   is being sent by that process
- *
- * A file gets its name when it is whole and synced; the folder is synced after that, so that a power cut takes neither.
- * A process takes a file by renaming it. Files that an ended process had taken wait again.
+ * A file gets its name when it is complete and synced, and the folder is synced after that, so that a power cut loses neither. A process
+ * takes a file by renaming it. Files that were taken by a process that has ended wait again.
  */
-export function spoolDirectory(options: SpoolDirectoryOptions, builtIns: BuiltIns): SpoolDirectory {
-  const { crypto, fs, path } = builtIns;
-  const { openSync, closeSync, readdirSync, statSync, renameSync, existsSync } = fs;
-  const { mkdir, readdir, readFile, rename, stat, unlink } = fs.promises;
-  const { join } = path;
-  const folder = join(options.directory, folderName(options, crypto));
+export class SpoolDirectory implements SyncSpool {
+  readonly #options: SpoolDirectoryOptions;
+  readonly #builtIns: BuiltIns;
+  readonly #folder: string;
   /** Bytes and messages of every file that waits or that this process has taken. */
-  const sizes = new Map<string, { bytes: number; messages: number }>();
-  let lastNumber = 0;
-  let isOpen = false;
+  readonly #sizes = new Map<string, { readonly bytes: number; readonly messages: number }>();
+  #lastNumber = 0;
+  #isOpen = false;
 
-  const total = (of: "bytes" | "messages"): number => {
-    let sum = 0;
-    for (const size of sizes.values()) sum += size[of];
-    return sum;
-  };
+  constructor(options: SpoolDirectoryOptions, builtIns: BuiltIns) {
+    this.#options = options;
+    this.#builtIns = builtIns;
+    this.#folder = builtIns.path.join(options.directory, folderName(options, builtIns.crypto));
+  }
 
-  /** Writes a whole file under a name that no other process can have chosen. Throws, and leaves nothing, where the disk fails. */
-  const write = (batch: Batch): void => {
-    makeFolder(folder, builtIns);
-    const text = Buffer.from(batch.map(({ json }) => `${json}\n`).join(""));
-    if (!isOpen) weighFolder();
-    if (total("bytes") + text.length > options.maxBytes) {
-      throw new Error(`The spool is full: it holds at most ${options.maxBytes} bytes`);
+  get messages(): number {
+    return this.#total("messages");
+  }
+
+  async open(): Promise<void> {
+    const { mkdir, readdir } = this.#builtIns.fs.promises;
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      for (const file of (await readdir(this.#folder)).sort()) {
+        this.#lastNumber = Math.max(this.#lastNumber, numberOf(file));
+        // If another process takes the file meanwhile, it is no longer ours: go on with the next one.
+        await this.#add(file).catch(() => this.#sizes.delete(file));
+      }
+      this.#isOpen = true;
+    } catch {
+      // The directory cannot be read. The first write reports the error.
     }
-    const draft = join(folder, `${crypto.randomUUID()}${DRAFT}`);
+  }
+
+  async append(batch: Batch): Promise<Kept> {
+    return this.appendNow(batch);
+  }
+
+  appendNow(batch: Batch): Kept {
+    try {
+      this.#write(batch);
+      return "kept";
+    } catch (error) {
+      return { reason: `The spool cannot keep the batch: ${reasonOf(error)}` };
+    }
+  }
+
+  async oldest(): Promise<SpooledBatch | undefined> {
+    for (const file of [...this.#sizes.keys()].sort()) {
+      try {
+        const batch = await this.#take(file);
+        if (batch.batch.length > 0 || batch.damaged.length > 0) return batch;
+        await batch.remove();
+      } catch {
+        // Another process took the file, or it cannot be read.
+        this.#sizes.delete(file);
+      }
+    }
+    return undefined;
+  }
+
+  #path(file: string): string {
+    return this.#builtIns.path.join(this.#folder, file);
+  }
+
+  #total(of: "bytes" | "messages"): number {
+    let sum = 0;
+    for (const size of this.#sizes.values()) sum += size[of];
+    return sum;
+  }
+
+  /** Takes a file, so that no other process sends it, and reads it. */
+  async #take(file: string): Promise<SpooledBatch> {
+    const { existsSync, promises } = this.#builtIns.fs;
+    const taken = this.#path(takenFile(file));
+    // It has this name already if it was taken before and could not be sent.
+    if (!existsSync(taken)) await promises.rename(this.#path(file), taken);
+    const { messages, damaged } = readMessages(await promises.readFile(taken, "utf8"));
+    const remove = async (): Promise<void> => {
+      this.#sizes.delete(file);
+      await promises.unlink(taken).catch(() => {});
+    };
+    return { batch: messages, file: this.#path(file), damaged, remove };
+  }
+
+  /** Writes a batch to a new file. If the disk fails it throws, and leaves no file. */
+  #write(batch: Batch): void {
+    const { crypto, fs } = this.#builtIns;
+    makeFolder(this.#folder, this.#builtIns);
+    const text = Buffer.from(batch.map(({ json }) => `${json}\n`).join(""));
+    if (!this.#isOpen) this.#countLeftBytes();
+    if (this.#total("bytes") + text.length > this.#options.maxBytes) {
+      throw new Error(`The spool is full: it holds at most ${this.#options.maxBytes} bytes`);
+    }
+    const draft = this.#path(draftFile(crypto.randomUUID()));
     let file: string | undefined;
     try {
       writeSynced(draft, text, fs);
-      for (const other of readdirSync(folder)) lastNumber = Math.max(lastNumber, numberOf(other));
-      file = reserve();
-      renameSync(draft, join(folder, file));
-      syncFolder(folder, fs);
+      for (const other of fs.readdirSync(this.#folder))
+        this.#lastNumber = Math.max(this.#lastNumber, numberOf(other));
+      file = this.#reserve();
+      fs.renameSync(draft, this.#path(file));
+      syncFolder(this.#folder, fs);
     } catch (error) {
       removeQuietly(draft, fs);
-      if (file !== undefined) removeQuietly(join(folder, file), fs);
+      if (file !== undefined) removeQuietly(this.#path(file), fs);
       throw error;
     }
-    sizes.set(file, { bytes: text.length, messages: batch.length });
-  };
+    this.#sizes.set(file, { bytes: text.length, messages: batch.length });
+  }
 
-  /** What earlier processes left counts before `open` has read it, too: a process may end at once, again and again. */
-  const weighFolder = (): void => {
-    for (const file of readdirSync(folder)) {
-      if (!WAITS.test(file) || sizes.has(file)) continue;
-      // Undefined: another process has taken it meanwhile.
-      const bytes = statSync(join(folder, file), { throwIfNoEntry: false })?.size;
-      if (bytes !== undefined) sizes.set(file, { bytes, messages: 0 });
+  /** Counts the bytes that earlier processes left, also before `open` has read them: processes may end at once again and again. */
+  #countLeftBytes(): void {
+    const { readdirSync, statSync } = this.#builtIns.fs;
+    for (const file of readdirSync(this.#folder)) {
+      if (!isWaiting(file) || this.#sizes.has(file)) continue;
+      // Undefined if another process has taken the file meanwhile.
+      const bytes = statSync(this.#path(file), { throwIfNoEntry: false })?.size;
+      if (bytes !== undefined) this.#sizes.set(file, { bytes, messages: 0 });
     }
-  };
+  }
 
-  /** An empty file under the next free number: another process cannot take the same, and our draft replaces it. */
-  const reserve = (): string => {
+  /** Creates an empty file under the next free number, so that no other process can use it. The draft then replaces it. */
+  #reserve(): string {
+    const { openSync, closeSync } = this.#builtIns.fs;
     for (;;) {
-      lastNumber += 1;
-      const file = `${String(lastNumber).padStart(12, "0")}.jsonl`;
+      this.#lastNumber += 1;
+      const file = waitingFile(this.#lastNumber);
       try {
-        closeSync(openSync(join(folder, file), "wx", 0o600));
+        closeSync(openSync(this.#path(file), "wx", 0o600));
         return file;
       } catch (error) {
         if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
       }
     }
-  };
+  }
 
-  const removeIfOld = async (draft: string): Promise<void> => {
-    const { mtimeMs } = await stat(draft);
-    if (Date.now() - mtimeMs > OLD_DRAFT_MS) await unlink(draft);
-  };
-
-  /** The name under which a file waits for us; undefined for another process's. */
-  const waitingName = async (file: string): Promise<string | undefined> => {
-    if (WAITS.test(file)) return file;
-    const [, waiting, , pid] = TAKEN.exec(file) ?? [];
-    if (waiting === undefined || (Number(pid) !== process.pid && isAlive(Number(pid)))) return undefined;
-    await rename(join(folder, file), join(folder, waiting));
-    return waiting;
-  };
-
-  const lookAt = async (file: string): Promise<void> => {
-    if (file.endsWith(DRAFT)) await removeIfOld(join(folder, file));
-    const waiting = await waitingName(file);
-    if (waiting === undefined) return;
-    const { size } = await stat(join(folder, waiting));
-    const { messages } = readMessages(await readFile(join(folder, waiting), "utf8"));
-    sizes.set(waiting, { bytes: size, messages: messages.length });
-  };
-
-  const appendNow = (batch: Batch): Kept => {
-    try {
-      write(batch);
-      return "kept";
-    } catch (error) {
-      return { reason: `The spool cannot keep the batch: ${reasonOf(error)}` };
+  /** Adds a file that an earlier process left. Removes it if it is an old draft. */
+  async #add(file: string): Promise<void> {
+    const { rename, readFile, stat, unlink } = this.#builtIns.fs.promises;
+    if (isDraft(file)) {
+      const { mtimeMs } = await stat(this.#path(file));
+      if (Date.now() - mtimeMs > OLD_DRAFT_MS) await unlink(this.#path(file));
+      return;
     }
-  };
-
-  return {
-    get messages() {
-      return total("messages");
-    },
-
-    async open() {
-      try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
-        for (const file of (await readdir(folder)).sort()) {
-          lastNumber = Math.max(lastNumber, numberOf(file));
-          // Another process may take it meanwhile: then it is none of ours, and the next one is looked at.
-          await lookAt(file).catch(() => sizes.delete(file));
-        }
-        isOpen = true;
-      } catch {
-        // A directory that cannot be read holds nothing for us; writing to it will say why.
-      }
-    },
-
-    append: async (batch) => appendNow(batch),
-
-    appendNow,
-
-    async oldest() {
-      for (const file of [...sizes.keys()].sort()) {
-        const taken = join(folder, `${file}.${process.pid}.taken`);
-        try {
-          // It has our name already where the last try to send it failed.
-          if (!existsSync(taken)) await rename(join(folder, file), taken);
-          const { messages, damaged } = readMessages(await readFile(taken, "utf8"));
-          const remove = async (): Promise<void> => {
-            sizes.delete(file);
-            await unlink(taken).catch(() => {});
-          };
-          if (messages.length > 0 || damaged.length > 0)
-            return { batch: messages, file: join(folder, file), damaged, remove };
-          await remove();
-        } catch {
-          // Another process took it, or nobody can read it.
-          sizes.delete(file);
-        }
-      }
-      return undefined;
-    },
-  };
+    let waiting: string | undefined = file;
+    if (!isWaiting(file)) {
+      waiting = releasableName(file);
+      if (waiting === undefined) return;
+      await rename(this.#path(file), this.#path(waiting));
+    }
+    const { size } = await stat(this.#path(waiting));
+    const { messages } = readMessages(await readFile(this.#path(waiting), "utf8"));
+    this.#sizes.set(waiting, { bytes: size, messages: messages.length });
+  }
 }
 
 function folderName({ writeKey, batchUrl }: SpoolDirectoryOptions, crypto: BuiltIns["crypto"]): string {
   return crypto.createHash("sha256").update(`${writeKey}\n${batchUrl}`).digest("hex").slice(0, 16);
-}
-
-const DRAFT = ".draft";
-/** A draft is whole within moments; one of this age was left by a process that ended while it wrote. */
-const OLD_DRAFT_MS = 60 * 60 * 1_000;
-
-const WAITS = /^(\d{12})\.jsonl$/;
-const TAKEN = /^((\d{12})\.jsonl)\.(\d+)\.taken$/;
-
-function numberOf(file: string): number {
-  return Number(WAITS.exec(file)?.[1] ?? TAKEN.exec(file)?.[2] ?? 0);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: there is such a process, of another user.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }

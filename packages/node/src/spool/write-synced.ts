@@ -3,8 +3,8 @@ import type { BuiltIns } from "./built-ins.js";
 type Fs = BuiltIns["fs"];
 
 /**
- * Creates the file `path` with these bytes, synced and readable by its owner alone. Throws when the disk does not take
- * all of them; no file is left then.
+ * Creates the file `path` with these bytes, syncs it, and makes it readable only by its owner. Throws if the disk does not accept all of the
+ * bytes, and then leaves no file.
  */
 export function writeSynced(path: string, bytes: Uint8Array, fs: Fs): void {
   const descriptor = fs.openSync(path, "wx", 0o600);
@@ -21,7 +21,7 @@ export function writeSynced(path: string, bytes: Uint8Array, fs: Fs): void {
   }
 }
 
-/** A full disk cuts a write short without an error; only the next one fails. */
+/** A full disk shortens a write without an error: only the next write fails. */
 function writeAll(descriptor: number, bytes: Uint8Array, fs: Fs): void {
   for (let done = 0; done < bytes.length; ) {
     const written = fs.writeSync(descriptor, bytes, done, bytes.length - done);
@@ -30,19 +30,19 @@ function writeAll(descriptor: number, bytes: Uint8Array, fs: Fs): void {
   }
 }
 
-/** Removes a file if it is there. What stays behind does no harm. */
+/** Removes a file if it exists. Ignores errors. */
 export function removeQuietly(path: string, fs: Fs): void {
   try {
     fs.unlinkSync(path);
   } catch {
-    // Not there, or not ours to remove.
+    // A file that is left does no harm.
   }
 }
 
-/** Windows cannot open a folder, and some file systems cannot sync one. */
+/** Errors for syncing a folder where it is not supported: Windows cannot open one, and some file systems cannot sync one. */
 const UNSUPPORTED: ReadonlySet<unknown> = new Set(["EACCES", "EINVAL", "EISDIR", "ENOTSUP", "EPERM"]);
 
-/** Makes the names in a folder survive a power cut. Throws when the disk fails. */
+/** Makes the file names in a folder survive a power cut. Throws if the disk fails. */
 export function syncFolder(path: string, fs: Fs): void {
   try {
     const descriptor = fs.openSync(path, "r");
@@ -56,7 +56,7 @@ export function syncFolder(path: string, fs: Fs): void {
   }
 }
 
-/** Creates a folder and those above it, for its owner alone, and syncs each folder that has a new name in it. */
+/** Creates a folder and its parents, accessible only by the owner, and syncs each folder that got a new entry. */
 export function makeFolder(folder: string, { fs, path }: BuiltIns): void {
   const first = fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
