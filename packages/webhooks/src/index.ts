@@ -1,14 +1,15 @@
-export { type ExpressRequest, expressHandler } from "./express-handler.js";
+export { type ExpressRequest, expressHandler } from "./adapters/express-handler.js";
 export {
   type FastifyHandler,
   type FastifyLike,
   type FastifyReplyLike,
   type FastifyRequestLike,
   fastifyHandler,
-} from "./fastify-handler.js";
-export { type HonoContextLike, honoHandler } from "./hono-handler.js";
-export { type MemoryDedupeOptions, type MessageDedupe, memoryDedupe } from "./message-dedupe.js";
-export { nodeHandler } from "./node-handler.js";
+} from "./adapters/fastify-handler.js";
+export { type HonoContextLike, honoHandler } from "./adapters/hono-handler.js";
+export { nodeHandler } from "./adapters/node-handler.js";
+export { webHandler } from "./adapters/web-handler.js";
+export { type MemoryDedupeOptions, type MessageDedupe, memoryDedupe } from "./message/message-dedupe.js";
 export {
   type AliasPayload,
   type Data,
@@ -20,13 +21,12 @@ export {
   type ScreenPayload,
   type TrackPayload,
   type WebhookPayload,
-} from "./payload.js";
-export type { Delivery, ReceiverOptions, Rejection } from "./receive.js";
-export { type RawBody, sign, verify } from "./signature.js";
+} from "./message/payload.js";
+export type { Delivery, ReceiverOptions, Rejection } from "./receiver/receiver-options.js";
+export { type RawBody, sign, verify } from "./signature/signature.js";
 export {
   type StandardHeaders,
   type StandardVerdict,
   signStandard,
   verifyStandard,
-} from "./standard-webhooks.js";
-export { webHandler } from "./web-handler.js";
+} from "./signature/standard-webhooks.js";

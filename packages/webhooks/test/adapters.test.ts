@@ -17,7 +17,7 @@ import {
   type WebhookPayload,
   webHandler,
 } from "../src/index.js";
-import { warnNowAndThen } from "../src/warn-now-and-then.js";
+import { rejectionWarnings } from "../src/receiver/rejection-warnings.js";
 
 const SECRET = "secret";
 const closers: (() => Promise<unknown>)[] = [];
@@ -120,16 +120,20 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     const unsigned = await post(url, BODY);
     expect([unsigned.status, await unsigned.text()]).toEqual([
       401,
-      "no X-Signature: has the destination a shared secret?",
+      "X-Signature is missing: does the destination have a shared secret?",
     ]);
     expect((await post(url, BODY, { "x-signature": sign(BODY, "other") })).status).toBe(401);
     expect((await post(url, JSON.stringify({ type: "track" }), SIGNED)).status).toBe(401);
     expect(got).toEqual([]);
     expect(rejected).toEqual([
-      { status: 401, reason: "no X-Signature: has the destination a shared secret?", messageId: "m1" },
+      {
+        status: 401,
+        reason: "X-Signature is missing: does the destination have a shared secret?",
+        messageId: "m1",
+      },
       ...Array(2).fill({
         status: 401,
-        reason: "X-Signature does not match: have both sides the same secret?",
+        reason: "X-Signature does not match: do both sides have the same secret?",
         messageId: "m1",
       }),
     ]);
@@ -228,7 +232,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     const answer = await post(url, BODY, SIGNED);
     expect([answer.status, await answer.text()]).toEqual([
       401,
-      "no webhook-signature: has the destination standardWebhooks on?",
+      "webhook-signature is missing: is standardWebhooks on for the destination?",
     ]);
     const standard = signStandard(BODY, SECRET, { id: "m1", timestampMs: Date.now() });
     expect((await post(url, BODY, { ...standard })).status).toBe(200);
@@ -299,7 +303,7 @@ describe("a receiver", () => {
     }
   });
 
-  const UNREADABLE = "the body cannot be read: has something else read it?";
+  const UNREADABLE = "the body cannot be read: does something else read it before?";
   it.each<[name: string, open: (options: ReceiverOptions) => RequestListener]>([
     [
       "node:http",
@@ -366,7 +370,7 @@ describe("the default warning of refused requests", () => {
   it("is one line a minute, with how many were not told", () => {
     const lines: string[] = [];
     let nowMs = 0;
-    const warn = warnNowAndThen(
+    const warn = rejectionWarnings(
       (line) => lines.push(line),
       () => nowMs,
     );
@@ -381,7 +385,7 @@ describe("the default warning of refused requests", () => {
   it("does not fall silent when the clock is set back", () => {
     const lines: string[] = [];
     let nowMs = 1_000_000;
-    const warn = warnNowAndThen(
+    const warn = rejectionWarnings(
       (line) => lines.push(line),
       () => nowMs,
     );

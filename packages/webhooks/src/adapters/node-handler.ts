@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { dropRest } from "./drop-rest.js";
-import { readStream } from "./read-stream.js";
-import { type ReadBody, type Receiver, type ReceiverOptions, receiver } from "./receive.js";
+import { dropRemainingBody } from "../body/drop-remaining-body.js";
+import { readStream } from "../body/read-stream.js";
+import { type ReadBody, type Receiver, receiver } from "../receiver/receiver.js";
+import type { ReceiverOptions } from "../receiver/receiver-options.js";
 
 /**
- * For `node:http`: `createServer(nodeHandler({ secret, onMessage }))`, or called for one path of a server. It reads the
- * body itself; nothing else may read it before.
+ * For `node:http`: `createServer(nodeHandler({ secret, onMessage }))`, or call it for one path of your server. It reads the body itself, so
+ * nothing else may read it before.
  */
 export function nodeHandler(
   options: ReceiverOptions,
@@ -15,7 +16,7 @@ export function nodeHandler(
     answerNode(hook, request, response, () => readStream(request, hook.maxBodyBytes));
 }
 
-/** Reads, decides and answers one request of Node.js; `read` knows where the body is. */
+/** Answers one request of `node:http`. `read` reads its body. */
 export async function answerNode(
   hook: Receiver,
   request: IncomingMessage,
@@ -26,7 +27,7 @@ export async function answerNode(
   try {
     rawBody = await read();
   } catch {
-    // The sender went away in the middle of the body: there is nobody to answer.
+    // The sender disconnected before the end of the body, so there is nobody to answer.
     response.destroy();
     return;
   }
@@ -46,8 +47,8 @@ export async function answerNode(
     response.writeHead(answer.status, headers).end(answer.text);
     return;
   }
-  // The answer is complete by its length. The connection closes when the sender has had time to read it.
+  // The answer is complete by its length. The connection is closed after the sender has had time to read it.
   response.writeHead(answer.status, { ...headers, connection: "close" }).write(answer.text);
-  await dropRest(request);
+  await dropRemainingBody(request);
   response.end();
 }

@@ -1,8 +1,9 @@
-import { rawOfParsed } from "./parsed-body.js";
-import { type ReceiverOptions, receiver } from "./receive.js";
-import type { RawBody } from "./signature.js";
+import { rawBodyOf } from "../body/parsed-body.js";
+import { receiver } from "../receiver/receiver.js";
+import type { ReceiverOptions } from "../receiver/receiver-options.js";
+import type { RawBody } from "../signature/signature.js";
 
-/** What is used of a Fastify instance; Fastify's own type fits it. */
+/** The parts of a Fastify instance that are used here. Fastify's own type is assignable to it. */
 export interface FastifyLike {
   addContentTypeParser(
     contentType: string,
@@ -14,7 +15,7 @@ export interface FastifyLike {
   post(path: string, handler: (this: any, request: any, reply: any) => Promise<unknown>): unknown;
 }
 
-/** What is used of a Fastify request. */
+/** The parts of a Fastify request that are used here. */
 export interface FastifyRequestLike {
   readonly method: string;
   readonly headers: { readonly [name: string]: string | string[] | undefined };
@@ -22,7 +23,7 @@ export interface FastifyRequestLike {
   readonly rawBody?: unknown;
 }
 
-/** What is used of a Fastify reply. */
+/** The parts of a Fastify reply that are used here. */
 export interface FastifyReplyLike {
   code(status: number): FastifyReplyLike;
   type(contentType: string): FastifyReplyLike;
@@ -30,17 +31,17 @@ export interface FastifyReplyLike {
 }
 
 export interface FastifyHandler {
-  /** As a route's handler: `app.post("/hook", fastifyHandler(…))`. Behind Fastify's parser integers beyond 2^53 do not verify. */
+  /** As a route handler: `app.post("/hook", fastifyHandler(…))`. Bodies with integers beyond 2^53 fail verification. */
   (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown>;
-  /** As a plugin: `app.register(fastifyHandler({ secret, onMessage }), { prefix: "/hook" })`. Reads the raw bytes. */
+  /** As a plugin: `app.register(fastifyHandler({ secret, onMessage }), { prefix: "/hook" })`. It reads the raw body. */
   (app: FastifyLike, options: object): Promise<void>;
 }
 
-/** For Fastify (4 and 5), as a plugin with a raw-body parser of its own, or as a route's handler. */
+/** For Fastify (4 and 5), as a plugin with its own raw-body parser, or as a route handler. */
 export function fastifyHandler(options: ReceiverOptions): FastifyHandler {
   const hook = receiver(options);
   const answer = async (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown> => {
-    const rawBody: RawBody = rawOfParsed(request) ?? "";
+    const rawBody: RawBody = rawBodyOf(request) ?? "";
     const { status, text } = await hook.receive({
       method: request.method,
       header: (name) => {
@@ -52,7 +53,7 @@ export function fastifyHandler(options: ReceiverOptions): FastifyHandler {
     return reply.code(status).type("text/plain; charset=utf-8").send(text);
   };
   const plugin = async (app: FastifyLike): Promise<void> => {
-    // Parsers belong to the plugin's own scope: the rest of the application keeps its JSON parser.
+    // Parsers apply only within the plugin: the rest of the application keeps its JSON parser.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser(
       "*",

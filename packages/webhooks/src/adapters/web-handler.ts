@@ -1,7 +1,8 @@
-import { type ReadBody, type Receiver, type ReceiverOptions, receiver } from "./receive.js";
+import { type ReadBody, type Receiver, receiver } from "../receiver/receiver.js";
+import type { ReceiverOptions } from "../receiver/receiver-options.js";
 
 /**
- * For everything that speaks `Request` and `Response`: Next.js route handlers, Remix, SvelteKit, Bun, Deno.
+ * For frameworks that use `Request` and `Response`, such as Next.js route handlers, Remix, SvelteKit, Bun and Deno.
  * `export const POST = webHandler({ secret, onMessage });`
  */
 export function webHandler(options: ReceiverOptions): (request: Request) => Promise<Response> {
@@ -9,7 +10,7 @@ export function webHandler(options: ReceiverOptions): (request: Request) => Prom
   return (request) => answerWeb(hook, request);
 }
 
-/** Reads, decides and answers one Web request. */
+/** Answers one Web request. */
 export async function answerWeb(hook: Receiver, request: Request): Promise<Response> {
   let rawBody: ReadBody;
   try {

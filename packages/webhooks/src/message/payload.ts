@@ -1,13 +1,13 @@
 /** JSON data of a message. */
 export type Data = { [key: string]: unknown };
 
-/** What every body may carry beside its own fields; with `payload: "classic"` it does not. */
-interface Carried {
+/** Optional fields of every body. Bodies with `payload: "classic"` do not have them. */
+interface CommonFields {
   messageId?: string;
   anonymousId?: string;
   context?: Data;
   integrations?: Data;
-  /** Whatever else the message carried travels on. */
+  /** All other fields of the message. */
   [field: string]: unknown;
 }
 
@@ -16,21 +16,21 @@ interface Timed {
   timestamp: string;
 }
 
-export interface TrackPayload extends Carried, Timed {
+export interface TrackPayload extends CommonFields, Timed {
   version: number;
   type: "track";
-  /** Absent when the message named its user by `anonymousId` only. */
+  /** Absent if the message has only an `anonymousId`. */
   userId?: string;
   event: string;
   properties: Data;
 }
-export interface IdentifyPayload extends Carried, Timed {
+export interface IdentifyPayload extends CommonFields, Timed {
   version: number;
   type: "identify";
   userId?: string;
   traits: Data;
 }
-export interface PagePayload extends Carried, Timed {
+export interface PagePayload extends CommonFields, Timed {
   version: number;
   type: "page";
   userId?: string;
@@ -38,34 +38,34 @@ export interface PagePayload extends Carried, Timed {
   category?: string;
   properties: Data;
 }
-export interface ScreenPayload extends Carried, Timed {
+export interface ScreenPayload extends CommonFields, Timed {
   version: number;
   type: "screen";
   userId?: string;
   name?: string;
   category?: string;
 }
-export interface GroupPayload extends Carried, Timed {
+export interface GroupPayload extends CommonFields, Timed {
   version: number;
   type: "group";
   groupId: string;
   userId?: string;
   traits: Data;
 }
-export interface AliasPayload extends Carried, Timed {
+export interface AliasPayload extends CommonFields, Timed {
   version: number;
   type: "alias";
   "Previous ID": string;
   "User ID": string;
 }
-/** A deletion request: forget this user, or this visitor who was never identified. It has one of the two ids. */
+/** A request to delete the data of a user, or of a visitor who was never identified. It has one of the two ids. */
 export interface DeletePayload extends Timed {
   type: "delete";
   userId?: string;
   anonymousId?: string;
 }
 
-/** The body of a webhook request; `type` tells which. */
+/** The body of a webhook request. `type` says which kind it is. */
 export type WebhookPayload =
   | TrackPayload
   | IdentifyPayload
@@ -85,7 +85,7 @@ const KINDS: ReadonlySet<unknown> = new Set<WebhookPayload["type"]>([
   "delete",
 ]);
 
-/** The payload that a body holds; undefined when it is none. To be called with verified bodies: only the kind is looked at. */
+/** Parses a body. Returns undefined if it is not a payload. Call it only with verified bodies, because it checks only `type`. */
 export function parsePayload(rawBody: string): WebhookPayload | undefined {
   let parsed: unknown;
   try {

@@ -1,7 +1,10 @@
 const WARN_EVERY_MS = 60_000;
 
-/** Warns of refused requests, so that a wrong secret is seen where the receiver runs; whoever sends many fills no log with it. */
-export function warnNowAndThen(
+/**
+ * Returns a function that warns of refused requests, so that a wrong secret shows up in the receiver's log. It warns at most once a minute,
+ * so that a sender of many wrong requests does not fill the log.
+ */
+export function rejectionWarnings(
   warn: (line: string) => void = console.warn,
   now: () => number = Date.now,
 ): (rejection: { readonly status: number; readonly reason: string }) => void {

@@ -1,8 +1,8 @@
-/** Calls the host's code, which does not decide about the answer: what it throws, now or by a rejected promise, ends here. */
+/** Calls the application's code and swallows what it throws or rejects with. */
 export function contained<Args extends readonly unknown[]>(
   call: (...args: Args) => unknown,
   ...args: Args
 ): void {
-  // The executor runs at once; what it throws is a rejection.
+  // The executor runs synchronously, and an error in it rejects the promise.
   new Promise((resolve) => resolve(call(...args))).catch(() => {});
 }

@@ -1,18 +1,18 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** A request body exactly as it came. */
+/** A request body exactly as it arrived. */
 export type RawBody = string | Uint8Array;
 
 const HEX_SHA1 = /^[0-9a-f]{40}$/;
 
-/** The `X-Signature` of a body: the lower-case hex HMAC-SHA1 of its bytes. For tests of receivers. */
+/** The `X-Signature` of a body: the HMAC-SHA1 of its bytes in lower-case hex. For tests of receivers. */
 export function sign(rawBody: RawBody, secret: string): string {
   return createHmac("sha1", secret).update(rawBody).digest("hex");
 }
 
 /**
- * Whether `signature` is the `X-Signature` of exactly this body under the secret, or under one of two during a rotation.
- * Compares in constant time; anything malformed is false, never an error.
+ * Whether `signature` is the `X-Signature` of exactly this body under one of the secrets. Pass two secrets during a rotation.
+ * Compares in constant time. Returns false for malformed arguments, and never throws.
  */
 export function verify(
   rawBody: RawBody,
@@ -24,7 +24,7 @@ export function verify(
   const given = Buffer.from(signature, "hex");
   const secrets = typeof secret === "string" ? [secret] : Array.isArray(secret) ? secret : [];
   let matches = false;
-  // All of them, whichever matches: the time taken does not tell which.
+  // Tries all secrets, so that the time does not reveal which one matches.
   for (const one of secrets) {
     if (typeof one !== "string" || one === "") continue;
     const expected = createHmac("sha1", one).update(rawBody).digest();

@@ -1,9 +1,12 @@
-/** Runs one task per id at a time; tasks of the same id wait for each other. */
+/**
+ * Runs one task per id at a time. Tasks of the same id wait for each other; if one fails, the next one runs all the same. An id without
+ * tasks takes no memory.
+ */
 export function onePerId(): <Result>(id: string, task: () => Promise<Result>) => Promise<Result> {
   const running = new Map<string, Promise<unknown>>();
   return async (id, task) => {
     for (let before = running.get(id); before !== undefined; before = running.get(id)) {
-      // How it ended is for its own caller.
+      // Its own caller handles the error.
       await before.catch(() => {});
     }
     const result = task();

@@ -1,15 +1,15 @@
 import { finished, type Readable } from "node:stream";
 
-/** Bytes of a refused body that are read and dropped, at most. */
+/** The most bytes of a refused body that are read and dropped. */
 const MOST_DROPPED_BYTES = 16 * 1_024 * 1_024;
-/** How long the rest of a refused body may take to come, in milliseconds. */
+/** How long reading the rest of a refused body may take, in milliseconds. */
 const DROP_TIMEOUT_MS = 5_000;
 
 /**
- * Reads what is left of a body and drops it. Resolves at its end, when the sender has gone, after 16 MB or after 5 s. A connection that
- * is closed while its sender still writes is reset, and the sender loses an answer that it has not read yet.
+ * Reads the rest of a body and drops it. Resolves at its end, when the sender has disconnected, after 16 MB, or after 5 s. Closing a
+ * connection while its sender still writes resets it, and the sender loses an answer that it has not read yet.
  */
-export function dropRest(stream: Readable): Promise<void> {
+export function dropRemainingBody(stream: Readable): Promise<void> {
   return new Promise((resolve) => {
     let droppedBytes = 0;
     const stop = (): void => {

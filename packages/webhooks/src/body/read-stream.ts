@@ -1,9 +1,9 @@
 import type { Readable } from "node:stream";
 
 /**
- * The whole body, or `too_large` as soon as it is longer than the limit. The stream is paused then, not destroyed: an
- * answer is still to go out over its connection, see `dropRest`. `unreadable`: something has read it to its end
- * already, and no event would come any more. Rejects when the sender went away.
+ * Reads the whole body. Resolves with `too_large` as soon as it is over the limit; the stream is then paused, not destroyed, because the
+ * answer goes out over the same connection (see `dropRemainingBody`). Resolves with `unreadable` if something else has already read the
+ * stream to its end. Rejects if the sender disconnects.
  */
 export async function readStream(
   stream: Readable,
@@ -27,7 +27,7 @@ export async function readStream(
     stream.on("data", onData);
     stream.on("end", () => resolve(Buffer.concat(chunks)));
     stream.on("error", reject);
-    // After `end` it says nothing new.
-    stream.on("close", () => reject(new Error("The sender went away")));
+    // No effect after `end`.
+    stream.on("close", () => reject(new Error("The sender disconnected")));
   });
 }

@@ -1,0 +1,94 @@
+import type { MessageDedupe } from "../message/message-dedupe.js";
+import type { WebhookPayload } from "../message/payload.js";
+import type { SignaturePolicy } from "../signature/check-signature.js";
+import { rejectionWarnings } from "./rejection-warnings.js";
+
+/** The second argument of `onMessage`. */
+export interface Delivery {
+  /**
+   * The same on every attempt, and signed: `webhook-id`. For a request without Standard Webhooks headers it is the `messageId` in the body,
+   * or `sha256:` and the digest of a body without one. Characters that a header cannot carry are percent-encoded.
+   */
+  readonly messageId: string;
+  /** From 1. Not signed. */
+  readonly attempt: number;
+  /** The body as it arrived. */
+  readonly rawBody: string;
+}
+
+/** A request that was refused. */
+export interface Rejection {
+  readonly status: 400 | 401 | 405 | 413;
+  /** The text of the answer. */
+  readonly reason: string;
+  /** As the request says. Do not trust it: the request was not verified. */
+  readonly messageId?: string;
+}
+
+export interface ReceiverOptions {
+  /**
+   * The destination's shared secret, or two of them during a rotation. You can pass an environment variable: if it is not set, creating the
+   * receiver throws.
+   */
+  readonly secret: string | readonly string[] | undefined;
+  /**
+   * Called with each message whose signature is valid. When it returns or resolves, the answer is 200. When it throws, the answer is 500
+   * and the collector sends the message again later. So be idempotent, or use `dedupe`.
+   */
+  readonly onMessage: (message: WebhookPayload, delivery: Delivery) => void | Promise<void>;
+  /** Messages that it knows are answered with 200, without calling `onMessage`. It gets only signed ids. Default: none. */
+  readonly dedupe?: MessageDedupe;
+  /**
+   * `accept`: a request with Standard Webhooks headers must pass them, including the five-minute window. A request without them must pass
+   * `X-Signature`, which is valid at any time. `require`: requests without Standard Webhooks headers are refused, so that a recorded
+   * request is useless after five minutes. Default: `accept`.
+   */
+  readonly standardWebhooks?: "accept" | "require";
+  /** The time, in milliseconds since the Unix epoch. Default: `Date.now`. */
+  readonly now?: () => number;
+  /** The longest body, in bytes. Longer ones are answered with 413. Default: 1_048_576. */
+  readonly maxBodyBytes?: number;
+  /** Called with what `onMessage` threw. Default: `console.error`. */
+  readonly onError?: (error: unknown, delivery: Delivery) => void;
+  /**
+   * Called for each request that is refused before `onMessage`, most often because of a wrong secret. Default: `console.warn`, at most once
+   * a minute, with the number of requests refused since the last warning.
+   */
+  readonly onRejected?: (rejection: Rejection) => void;
+}
+
+/** Options as the receiver reads them: checked and complete. */
+export interface ResolvedReceiverOptions {
+  readonly policy: SignaturePolicy;
+  readonly onMessage: ReceiverOptions["onMessage"];
+  readonly dedupe: MessageDedupe | undefined;
+  readonly maxBodyBytes: number;
+  readonly onError: NonNullable<ReceiverOptions["onError"]>;
+  readonly onRejected: NonNullable<ReceiverOptions["onRejected"]>;
+}
+
+/** Checks the options and fills in the defaults. Throws `TypeError`. */
+export function resolveReceiverOptions(options: ReceiverOptions): ResolvedReceiverOptions {
+  const { secret, onMessage, dedupe, maxBodyBytes = 1_048_576, onError = logError } = options;
+  const { standardWebhooks = "accept", now = Date.now, onRejected = rejectionWarnings() } = options;
+  const secrets = typeof secret === "string" ? [secret] : secret;
+  if (
+    !Array.isArray(secrets) ||
+    secrets.length === 0 ||
+    secrets.some((one) => typeof one !== "string" || one === "")
+  ) {
+    throw new TypeError(
+      "Option `secret` must be the destination's shared secret, or a list of two: not empty",
+    );
+  }
+  if (typeof onMessage !== "function") throw new TypeError("Option `onMessage` must be a function");
+  if (standardWebhooks !== "accept" && standardWebhooks !== "require") {
+    throw new TypeError('Option `standardWebhooks` must be "accept" or "require"');
+  }
+  const policy = { secrets, isStandardRequired: standardWebhooks === "require", now };
+  return { policy, onMessage, dedupe, maxBodyBytes, onError, onRejected };
+}
+
+function logError(error: unknown, { messageId }: Delivery): void {
+  console.error(`Webhook message ${messageId} could not be handled:`, error);
+}
