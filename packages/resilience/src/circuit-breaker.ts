@@ -1,24 +1,24 @@
 import { type BackoffOptions, backoffDelayMs } from "./backoff.js";
 
 export interface CircuitBreakerOptions {
-  /** Failures in a row that open the breaker. */
+  /** Consecutive failures that open the breaker. */
   readonly failureThreshold: number;
-  /** How long it stays open before the next probe; grows with every probe that fails. */
+  /** How long it stays open before the next probe. Grows with every probe that fails. */
   readonly openFor: BackoffOptions;
 }
 
-/** A breaker is a value: the functions below make the next one from it. It can be stored and compared. */
+/** A breaker is a value that can be stored and compared: the functions below make the next one from it. */
 export type CircuitBreaker =
-  /** Everything may pass. */
+  /** All calls may be made. */
   | { readonly kind: "closed"; readonly failures: number }
-  /** Nothing may pass before `probeAtMs`; then one probe. `probes` failed since it opened. */
+  /** No call may be made before `probeAtMs`, then one probe. `probes` have failed since it opened. */
   | { readonly kind: "open"; readonly probeAtMs: number; readonly probes: number }
-  /** One probe is under way; nothing else may pass until it ends. */
+  /** One probe is in progress. No other call may be made until it ends. */
   | { readonly kind: "probing"; readonly probes: number };
 
 export const CLOSED_BREAKER: CircuitBreaker = { kind: "closed", failures: 0 };
 
-/** Whether a call may be made at `nowMs`. Where it may, go on with `next`: it says that a probe is under way. */
+/** Whether a call may be made at `nowMs`. If so, replace the breaker by `next`, which remembers a probe. */
 export function admit(
   breaker: CircuitBreaker,
   nowMs: number,
@@ -62,7 +62,7 @@ export function afterFailure(
       return { kind: "open", probeAtMs: nowMs + backoffDelayMs(probes + 1, options.openFor, random), probes };
     }
     case "open":
-      // A call that was under way when the breaker opened: what it says is known already.
+      // The call was in progress when the breaker opened, so its failure is no news.
       return breaker;
     default:
       return breaker satisfies never;

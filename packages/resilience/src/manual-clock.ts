@@ -1,40 +1,80 @@
-import type { Clock } from "./clock.js";
+import { type CancelTimer, type Clock, sleepWith } from "./clock.js";
 
 export interface ManualClockOptions {
-  /** Where time starts, in milliseconds since the epoch. Default: 2026-01-01T00:00:00.000Z. */
+  /** The first time, in milliseconds since the epoch. Default: 2026-01-01T00:00:00.000Z. */
   readonly startMs?: number;
-  /** What `random()` answers: a number, or a function called each time. Default: 0.5. */
+  /** What `random()` returns: a number, or a function that is called each time. Default: 0.5. */
   readonly random?: number | (() => number);
 }
 
-/** A clock that stands still until the test moves it. */
+/** A clock that stands still until a test moves it. */
 export interface ManualClock extends Clock {
-  /** Every duration that `sleep` was asked for, in order. */
+  /** The durations of all calls of `sleep`, in order. */
   readonly slept: readonly number[];
-  /** Sleeps and timers that have not ended. A test that leaves some has left something running. */
+  /** Sleeps and timers that have not ended. If some are left at the end of a test, something still runs. */
   readonly pending: number;
-  /** The reading of `monotonic()` at which the next sleep or timer is due, or undefined where none waits. */
+  /** The monotonic time at which the next sleep or timer is due. Undefined if there is none. */
   readonly nextDueMs: number | undefined;
   /**
-   * Moves time forward by `ms`, firing what falls due in its order. Promise reactions (and anything that takes one turn of
-   * the event loop) run after each, so what they start is fired too where it falls within `ms`.
+   * Moves time forward by `ms` and fires what becomes due, in order. After each timer, promise reactions and one turn of the event loop
+   * run, so timers that they start are fired too if they are due within `ms`.
    */
   advance(ms: number): Promise<void>;
-  /** Lets time pass while nothing else gets its turn, as in a long computation: timers that fall due are late. */
+  /** Moves time forward without firing timers, as during a long computation: timers that become due are late. */
   elapse(ms: number): void;
-  /** Sets the wall clock forward or back. The monotonic reading and the timers do not notice, as on a machine. */
+  /** Sets the wall clock forward or back. Monotonic time and timers are not affected, as on a real machine. */
   jump(ms: number): void;
   /**
-   * What a new process finds after the old one ended: the wall clock set forward or back by `ms`, and a monotonic reading
-   * that begins there. Timers that are left keep their remaining time.
+   * Simulates a restart of the process: sets the wall clock forward or back by `ms`, and starts monotonic time there. Timers keep their
+   * remaining time.
    */
   restart(ms: number): void;
 }
 
-interface Waiting {
+interface Timer {
   dueMs: number;
   readonly order: number;
   readonly fire: () => void;
+}
+
+/** The sleeps and timers of a manual clock. */
+class Timers {
+  readonly #timers = new Set<Timer>();
+  #lastOrder = 0;
+
+  get size(): number {
+    return this.#timers.size;
+  }
+
+  add(dueMs: number, callback: () => void): CancelTimer {
+    this.#lastOrder += 1;
+    const timer: Timer = {
+      dueMs,
+      order: this.#lastOrder,
+      fire: () => {
+        this.#timers.delete(timer);
+        callback();
+      },
+    };
+    this.#timers.add(timer);
+    return () => {
+      this.#timers.delete(timer);
+    };
+  }
+
+  /** The timer that is due first. Of those that are due at the same time, the one that was added first. */
+  next(): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (!first || timer.dueMs < first.dueMs || (timer.dueMs === first.dueMs && timer.order < first.order))
+        first = timer;
+    }
+    return first;
+  }
+
+  postpone(ms: number): void {
+    for (const timer of this.#timers) timer.dueMs += ms;
+  }
 }
 
 const turnOfTheEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -42,68 +82,30 @@ const turnOfTheEventLoop = (): Promise<void> => new Promise((resolve) => setImme
 export function manualClock(options: ManualClockOptions = {}): ManualClock {
   const { startMs = Date.UTC(2026, 0, 1), random = 0.5 } = options;
   let nowMs = startMs;
-  /** Wall time minus monotonic time: how far the clock was set since the start. */
+  /** Wall time minus monotonic time: how far the wall clock was set since the start. */
   let setByMs = 0;
-  let order = 0;
   const slept: number[] = [];
-  const waiting = new Set<Waiting>();
-
-  const after = (ms: number, callback: () => void): (() => void) => {
-    order += 1;
-    const entry: Waiting = {
-      dueMs: nowMs + Math.max(0, ms),
-      order,
-      fire: () => {
-        waiting.delete(entry);
-        callback();
-      },
-    };
-    waiting.add(entry);
-    return () => {
-      waiting.delete(entry);
-    };
-  };
-
-  const next = (): Waiting | undefined => {
-    let first: Waiting | undefined;
-    for (const entry of waiting) {
-      if (!first || entry.dueMs < first.dueMs || (entry.dueMs === first.dueMs && entry.order < first.order)) {
-        first = entry;
-      }
-    }
-    return first;
-  };
+  const timers = new Timers();
+  const after = (ms: number, callback: () => void): CancelTimer =>
+    timers.add(nowMs + Math.max(0, ms), callback);
 
   return {
     now: () => nowMs + setByMs,
     monotonic: () => nowMs,
     random: () => (typeof random === "number" ? random : random()),
     after,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        slept.push(ms);
-        if (signal?.aborted) {
-          reject(signal.reason);
-          return;
-        }
-        const onAbort = (): void => {
-          cancel();
-          reject(signal?.reason);
-        };
-        const cancel = after(ms, () => {
-          signal?.removeEventListener("abort", onAbort);
-          resolve();
-        });
-        signal?.addEventListener("abort", onAbort, { once: true });
-      }),
+    sleep: (ms, signal) => {
+      slept.push(ms);
+      return sleepWith(after, ms, signal);
+    },
     get slept() {
       return slept;
     },
     get pending() {
-      return waiting.size;
+      return timers.size;
     },
     get nextDueMs() {
-      return next()?.dueMs;
+      return timers.next()?.dueMs;
     },
     elapse: (ms) => {
       nowMs += ms;
@@ -115,14 +117,14 @@ export function manualClock(options: ManualClockOptions = {}): ManualClock {
       const movedMs = setByMs + ms;
       nowMs += movedMs;
       setByMs = 0;
-      for (const entry of waiting) entry.dueMs += movedMs;
+      timers.postpone(movedMs);
     },
     advance: async (ms) => {
       const untilMs = nowMs + ms;
       await turnOfTheEventLoop();
-      for (let entry = next(); entry && entry.dueMs <= untilMs; entry = next()) {
-        nowMs = Math.max(nowMs, entry.dueMs);
-        entry.fire();
+      for (let timer = timers.next(); timer && timer.dueMs <= untilMs; timer = timers.next()) {
+        nowMs = Math.max(nowMs, timer.dueMs);
+        timer.fire();
         await turnOfTheEventLoop();
       }
       nowMs = Math.max(nowMs, untilMs);

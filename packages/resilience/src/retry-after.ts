@@ -4,17 +4,17 @@ const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "
 const DAY_FIRST =
   /^[a-z]{3,9},\s+(\d{1,2})[\s-]([a-z]{3})[\s-](\d{4}|\d{2})\s+(\d{2}):(\d{2}):(\d{2})\s+(?:GMT|UTC)$/i;
 
-/** C's asctime, which HTTP reads as UTC: `Sun Nov  6 08:49:37 1994`. */
+/** The format of C's asctime, which means UTC in HTTP: `Sun Nov  6 08:49:37 1994`. */
 const MONTH_FIRST = /^[a-z]{3}\s+([a-z]{3})\s+(\d{1,2})\s+(\d{2}):(\d{2}):(\d{2})\s+(\d{4})$/i;
 
 /**
- * The wait that a `Retry-After` value asks for, in milliseconds from `nowMs`; 0 for a moment in the past,
- * undefined for anything that RFC 9110 (section 10.2.3) does not know.
+ * The wait that a `Retry-After` value asks for, in milliseconds from `nowMs`. 0 for a time in the past, undefined for values that RFC 9110
+ * (section 10.2.3) does not define.
  */
 export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | undefined {
   const text = value?.trim();
   if (!text) return undefined;
-  // The standard has whole seconds; servers that send "1.5" mean it.
+  // The standard has only whole seconds, but some servers send "1.5".
   if (/^\d+(\.\d+)?$/.test(text)) {
     const ms = Math.ceil(Number(text) * 1_000);
     return Number.isSafeInteger(ms) ? ms : undefined;
@@ -37,7 +37,7 @@ function httpDateMs(text: string, nowMs: number): number | undefined {
   return undefined;
 }
 
-/** RFC 9110: a two-digit year that seems more than 50 years ahead is the most recent such year of the past. */
+/** RFC 9110: a two-digit year that would be more than 50 years in the future is in the past. */
 function fullYear(year: string, nowMs: number): number {
   if (year.length === 4) return Number(year);
   const thisYear = new Date(nowMs).getUTCFullYear();

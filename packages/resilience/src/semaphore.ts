@@ -1,15 +1,15 @@
-/** Gives a permit back; a second call does nothing. */
+/** Gives a permit back. A second call does nothing. */
 export type Release = () => void;
 
-/** Lets at most a fixed number of holders in at a time; the others wait in the order they came. */
+/** Limits the number of concurrent holders. Others wait in the order of their calls. */
 export interface Semaphore {
   /** Permits held now. */
   readonly held: number;
   /** Callers waiting for a permit. */
   readonly waiting: number;
-  /** A permit at once, or undefined. Never overtakes a caller who waits. */
+  /** Returns a permit, or undefined if none is free or others are waiting. */
   tryAcquire(): Release | undefined;
-  /** Resolves with a permit; rejects with `signal.reason` as soon as `signal` aborts, and then holds none. */
+  /** Resolves with a permit. Rejects with `signal.reason` as soon as `signal` aborts. */
   acquire(signal?: AbortSignal): Promise<Release>;
 }
 
@@ -18,7 +18,7 @@ export function semaphore(permits: number): Semaphore {
     throw new RangeError(`A semaphore needs an integer >= 1 of permits, got ${permits}`);
   }
   let held = 0;
-  // A Set keeps the order of arrival and drops an aborted waiter without a search.
+  // A Set keeps the order of the calls and removes an aborted waiter without a search.
   const waiters = new Set<() => void>();
 
   const permit = (): Release => {

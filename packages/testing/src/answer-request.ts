@@ -14,17 +14,17 @@ import {
   validate,
 } from "@sluice/protocol";
 
-/** A request to the ingestion API, from whatever carried it. */
+/** A request to the ingestion API, independent of the transport. */
 export interface IngestRequest {
   readonly method: string;
-  /** Without query. */
+  /** Without the query. */
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** What the collector says to a request, and what it keeps of it. */
+/** The collector's answer to a request, and the messages that it keeps. */
 export interface IngestAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -42,19 +42,16 @@ const SHORT_KINDS: Readonly<Record<string, MessageKind>> = {
   a: "alias",
 };
 
-/** Answers as the collector does: write key, limits, and a verdict for each message. `writeKey` undefined takes any. */
+/** Answers like the collector: checks write key and limits, and gives a verdict on each message. Without `writeKey`, every key is valid. */
 export function answerRequest(request: IngestRequest, writeKey: string | undefined): IngestAnswer {
-  // Whatever base path the client was given, the API begins at its last `/v1/`.
-  const name = /\/v1\/([^/]+)\/?$/.exec(request.path)?.[1];
-  const kind = name === undefined ? undefined : isMessageKind(name) ? name : SHORT_KINDS[name];
-  const isBatch = name !== undefined && BATCH_PATHS.has(name);
-  if (!isBatch && kind === undefined) return refusal(404, "not_found", `No such path: ${request.path}`);
+  const endpoint = endpointOf(request.path);
+  if (endpoint === undefined) return refusal(404, "not_found", `No such path: ${request.path}`);
   if (request.method !== "POST")
     return refusal(405, "method_not_allowed", `${request.method} is not allowed here`);
 
   const text = textOf(request);
   if (text === undefined) return refusal(400, "malformed_json", "The body cannot be decompressed");
-  const limit = isBatch ? LIMITS.batchBytes : LIMITS.messageBytes;
+  const limit = endpoint === "batch" ? LIMITS.batchBytes : LIMITS.messageBytes;
   const bytes = Buffer.byteLength(text);
   if (bytes > limit) {
     return refusal(413, "payload_too_large", `The body is ${bytes} bytes; the limit is ${limit}`);
@@ -65,7 +62,16 @@ export function answerRequest(request: IngestRequest, writeKey: string | undefin
   if (writeKey !== undefined && keyOf(request.headers.authorization, body) !== writeKey) {
     return refusal(401, "invalid_write_key", "The write key is not known");
   }
-  return isBatch ? batchAnswer(body) : singleAnswer(coerce(body, kind === undefined ? {} : { kind }));
+  return endpoint === "batch" ? batchAnswer(body) : singleAnswer(coerce(body, { kind: endpoint }));
+}
+
+/** The kind of message that a path takes, `"batch"`, or undefined if there is no such path. */
+function endpointOf(path: string): MessageKind | "batch" | undefined {
+  // The client's host may have a path of its own, so the API begins at the last `/v1/`.
+  const name = /\/v1\/([^/]+)\/?$/.exec(path)?.[1];
+  if (name === undefined) return undefined;
+  if (BATCH_PATHS.has(name)) return "batch";
+  return isMessageKind(name) ? name : SHORT_KINDS[name];
 }
 
 function batchAnswer(body: UncheckedMessage): IngestAnswer {
@@ -114,7 +120,7 @@ export function refusal(status: number, code: IngestErrorCode, message: string):
   return { status, headers: {}, body: JSON.stringify(body), kept: [] };
 }
 
-/** The uncompressed body. */
+/** The uncompressed body. Undefined if it cannot be decompressed. */
 export function textOf({ headers, body }: IngestRequest): string | undefined {
   try {
     return Buffer.from(headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString("utf8");
@@ -131,7 +137,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The user name of Basic, with or without its colon, else the body's key. */
+/** The write key: the user name of Basic authentication, with or without its colon, else the `writeKey` of the body. */
 function keyOf(authorization: string | undefined, body: UncheckedMessage): unknown {
   const encoded = /^Basic\s+(.+)$/i.exec(authorization ?? "")?.[1];
   return encoded === undefined

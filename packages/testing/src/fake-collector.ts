@@ -3,21 +3,21 @@ import { type Fault, type FaultScript, faultScript } from "./faults.js";
 import { type Recorder, recorder } from "./recorder.js";
 
 export interface FakeCollectorOptions {
-  /** The one write key that is known. Default: every key is. */
+  /** The only valid write key. Default: every key is valid. */
   readonly writeKey?: string;
-  /** Faults that the first requests meet, one each. */
+  /** Faults for the first requests, one each. */
   readonly faults?: readonly Fault[];
 }
 
-/** How a request ends at the collector's end of the wire. */
+/** How the collector ends a request. */
 export type Ending =
   | { readonly kind: "answer"; readonly answer: Omit<IngestAnswer, "kept"> }
   | { readonly kind: "reset" }
   | { readonly kind: "hang" };
 
 /**
- * A collector without a disk: takes what the real one takes, refuses what it refuses, and shows what arrived. Give it to a
- * carrier: `memoryTransport`, `loopbackCollector`, `mswHandlers` (`@sluice/testing/msw`) or `mockAgent` (`@sluice/testing/undici`).
+ * A collector in memory: it accepts and refuses the same messages as the real one, and shows what arrived. Connect it with `memoryTransport`,
+ * `loopbackCollector`, `mswHandlers` (`@sluice/testing/msw`) or `mockAgent` (`@sluice/testing/undici`).
  *
  * @example
  * const collector = fakeCollector({ faults: [{ status: 503 }] });
@@ -27,7 +27,7 @@ export type Ending =
  */
 export interface FakeCollector extends Recorder {
   readonly faults: FaultScript;
-  /** What a carrier asks for each request. */
+  /** Takes one request. Called by what connects the collector. */
   handle(request: IngestRequest): Ending;
 }
 

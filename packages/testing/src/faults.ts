@@ -1,40 +1,40 @@
-/** What happens to one request instead of the usual answer. */
+/** What happens to a request instead of the usual answer. */
 export type Fault =
-  /** Answered with this status; nothing of the request is kept. `retryAfter` is the header's value: seconds, or a date. */
+  /** The answer has this status, and no message is kept. `retryAfter` is the value of the header: seconds, or a date. */
   | { readonly status: number; readonly retryAfter?: string | number; readonly body?: string }
-  /** The connection is reset before an answer; nothing of the request is kept. */
+  /** The connection is reset before an answer, and no message is kept. */
   | "reset"
-  /** Everything is kept as if the answer were 200, and then the connection is reset. */
+  /** The messages are kept as usual, and then the connection is reset. */
   | "accept_then_reset"
-  /** No answer comes; nothing of the request is kept. */
+  /** No answer comes, and no message is kept. */
   | "hang"
-  /** No fault: this request is answered as usual. */
+  /** No fault: the request is answered as usual. */
   | "pass";
 
-/** Faults in the order in which requests meet them. */
+/** The faults of the next requests. */
 export interface FaultScript {
-  /** Adds faults behind those that wait: one a request. */
+  /** Adds faults behind those that were added before. Each is used for one request. */
   add(...faults: readonly Fault[]): void;
-  /** Every request meets this fault, until `clear()`. Faults that wait come first. */
+  /** Uses this fault for every request until `clear()`. Faults of `add` are used first. */
   always(fault: Fault): void;
-  /** From here on requests are answered as usual. */
+  /** Answers requests as usual from now on. */
   clear(): void;
 }
 
 export function faultScript(): FaultScript & { next(): Fault } {
   let waiting: Fault[] = [];
-  let standing: Fault = "pass";
+  let permanent: Fault = "pass";
   return {
     add: (...faults) => {
       waiting.push(...faults);
     },
     always: (fault) => {
-      standing = fault;
+      permanent = fault;
     },
     clear: () => {
       waiting = [];
-      standing = "pass";
+      permanent = "pass";
     },
-    next: () => waiting.shift() ?? standing,
+    next: () => waiting.shift() ?? permanent,
   };
 }

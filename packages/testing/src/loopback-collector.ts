@@ -2,16 +2,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { type FakeCollector, type FakeCollectorOptions, fakeCollector } from "./fake-collector.js";
 
-/** A fake collector behind a real socket. */
+/** A fake collector on a real socket. */
 export interface LoopbackCollector extends FakeCollector {
-  /** The base URL: the client's `host`. */
+  /** The base URL. Pass it to the client as `host`. */
   readonly url: string;
-  /** Ends the server and whatever is connected to it. */
+  /** Closes the server and all connections. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Listens on a free port of 127.0.0.1. Resets and silence are those of a real connection. */
+/** Starts a fake collector on a free port of 127.0.0.1. The faults `reset` and `hang` happen on the real connection. */
 export async function loopbackCollector(options: FakeCollectorOptions = {}): Promise<LoopbackCollector> {
   const collector = fakeCollector(options);
   const sockets = new Set<Socket>();

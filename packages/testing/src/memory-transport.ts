@@ -1,6 +1,6 @@
 import type { FakeCollector } from "./fake-collector.js";
 
-/** What the SDK hands a transport; the shape of `TransportRequest` in `@sluice/node`. */
+/** The argument of a transport: `TransportRequest` of `@sluice/node`. */
 interface Request {
   readonly url: string;
   readonly method: string;
@@ -17,7 +17,7 @@ type Outcome =
     }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** A `transport` for `Analytics` that hands requests to the collector without a socket. */
+/** A `transport` for `Analytics` that passes requests to the collector without a socket. */
 export function memoryTransport(collector: FakeCollector): {
   send(request: Request, signal: AbortSignal): Promise<Outcome>;
 } {

@@ -2,8 +2,8 @@ import { delay, HttpResponse, http, type RequestHandler } from "msw";
 import type { FakeCollector } from "./fake-collector.js";
 
 /**
- * Handlers for msw's `setupServer` that answer as the collector. msw sees `fetch` and `node:http`, not undici's own calls:
- * give the client `transport: fetchTransport()`.
+ * Handlers for msw's `setupServer` that answer like the collector. msw intercepts `fetch` and `node:http`, but not undici, so create the
+ * client with `transport: fetchTransport()`.
  *
  * @param host The client's `host`. Default: any.
  * @example

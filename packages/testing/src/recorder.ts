@@ -3,39 +3,39 @@ import type { UncheckedMessage } from "@sluice/protocol";
 /** A message as it arrived. */
 export type ReceivedMessage = UncheckedMessage;
 
-/** One request as it arrived, whatever became of it. */
+/** A request as it arrived, whether it was accepted or not. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The status it was answered with; 0 where no answer was given. */
+  /** The status of the answer, or 0 if there was none. */
   readonly status: number;
   /** The uncompressed body. */
   readonly body: string;
 }
 
-/** Some fields that a message must have (compared as JSON), or a function that knows it. */
+/** Fields that a message must have (compared as JSON), or a function that tests it. */
 export type Match = Partial<ReceivedMessage> | ((message: ReceivedMessage) => boolean);
 
 export interface WaitOptions {
-  /** How many such messages to wait for. Default: 1. */
+  /** The number of messages to wait for. Default: 1. */
   readonly count?: number;
-  /** Milliseconds. Default: 5_000. */
+  /** How long to wait, in milliseconds. Default: 5_000. */
   readonly timeoutMs?: number;
 }
 
-/** What arrived. */
+/** Everything that arrived. */
 export interface Recorder {
-  /** Messages that were accepted, in the order of their arrival. One that arrived twice is here twice. */
+  /** Accepted messages, in the order in which they arrived. A message that arrived twice is listed twice. */
   readonly messages: readonly ReceivedMessage[];
   readonly requests: readonly ReceivedRequest[];
   /**
-   * Resolves with the first `count` messages that match, as soon as they have arrived. Rejects after `timeoutMs`, saying
-   * what did arrive.
+   * Resolves with the first `count` messages that match, as soon as they have arrived. Rejects after `timeoutMs`, with a list of the
+   * messages that did arrive.
    */
   waitFor(match: Match, options?: WaitOptions): Promise<readonly ReceivedMessage[]>;
-  /** Forgets what arrived. */
+  /** Clears messages and requests. */
   clear(): void;
 }
 
@@ -91,7 +91,7 @@ export function recorder(): Recorder & RecordingEnd {
   };
 }
 
-/** Messages that a wait which runs out lists, the last ones. */
+/** How many of the last messages the error of `waitFor` lists. */
 const LISTED = 10;
 
 function named({ type, event, name }: ReceivedMessage): string {

@@ -2,8 +2,8 @@ import { MockAgent } from "undici";
 import type { FakeCollector } from "./fake-collector.js";
 
 /**
- * undici's `MockAgent`, answering as the collector and letting nothing else out: for the client's own transport, with
- * `undiciTransport({ dispatcher: mockAgent(collector, host) })`. A `"hang"` is not possible here: use `loopbackCollector`.
+ * A `MockAgent` of undici that answers like the collector and blocks all other requests. Create the client with
+ * `transport: undiciTransport({ dispatcher: mockAgent(collector, host) })`. It does not support the fault `"hang"`: use `loopbackCollector`.
  */
 export function mockAgent(collector: FakeCollector, host: string): MockAgent {
   const agent = new MockAgent();
@@ -17,7 +17,7 @@ export function mockAgent(collector: FakeCollector, host: string): MockAgent {
         const { status, headers: answered, body: text } = ending.answer;
         return { statusCode: status, data: text, responseOptions: { headers: { ...answered } } };
       }
-      // undici hands what is thrown here to the request as its error.
+      // The request fails with what is thrown here.
       throw new Error(
         ending.kind === "reset"
           ? "reset by the fake collector"
@@ -33,7 +33,7 @@ function plain(headers: unknown): Record<string, string> {
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
-/** undici's types say text; a body given as bytes comes as bytes. */
+/** undici's types say string, but a body of bytes arrives as bytes. */
 function bytesOf(body: unknown): Uint8Array {
   return body instanceof Uint8Array ? body : Buffer.from(typeof body === "string" ? body : "");
 }
