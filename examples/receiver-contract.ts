@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import { sign, signStandard } from "@sluice/webhooks";
 import { expect, it } from "vitest";
 
-const SECRET = "a secret of two";
+const SECRET = "a shared secret";
 
-/** Starts a receiver's script, which prints its URL first and then a line for each message. */
+/** Starts the script of a receiver. It prints its URL, and then a line for each message. */
 async function start(script: URL) {
   const child = spawn(process.execPath, [fileURLToPath(script)], {
     env: { ...process.env, SHARED_SECRET: SECRET, PORT: "0" },
@@ -25,9 +25,9 @@ async function start(script: URL) {
   };
 }
 
-/** What every receiver of these examples does, whatever it is built with. */
+/** The tests that the receiver of every example must pass. */
 export function receiverContract(script: URL): void {
-  it("takes signed messages once, and refuses all others", async () => {
+  it("handles signed messages once, and refuses all others", async () => {
     await using receiver = await start(script);
     const post = (body: string, headers: Record<string, string>) =>
       fetch(receiver.url, {
@@ -35,7 +35,7 @@ export function receiverContract(script: URL): void {
         headers: { "content-type": "application/json", "x-message-id": "m1", "x-attempt": "1", ...headers },
         body,
       });
-    // An integer beyond 2^53 and text beyond ASCII: only the raw bytes verify.
+    // With an integer beyond 2^53 and text beyond ASCII, only the raw body passes verification.
     const body =
       '{"version":1,"type":"track","messageId":"m1","userId":"u1","event":"Größe","properties":{"id":12345678901234567890}}';
     const signed = { "x-signature": sign(body, SECRET) };
@@ -45,7 +45,7 @@ export function receiverContract(script: URL): void {
     expect((await post(`${body} `, signed)).status).toBe(401);
     expect((await post(body, signed)).status).toBe(200);
     expect(await receiver.line()).toBe('m1: track "Größe" (attempt 1)');
-    // The same message again: answered, not handled, whatever its unsigned headers say.
+    // The same message again, whatever its unsigned headers are: it is answered with 200 but not handled.
     expect((await post(body, { ...signed, "x-attempt": "2" })).status).toBe(200);
     expect((await post(body, { ...signed, "x-message-id": "m2" })).status).toBe(200);
     const standard = signStandard(body, SECRET, { id: "m1", timestampMs: Date.now() });

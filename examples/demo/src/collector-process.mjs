@@ -5,8 +5,8 @@ import { createInterface } from "node:readline";
 const SLUICE = createRequire(import.meta.url).resolve("sluice/bin/sluice.cjs");
 
 /**
- * `sluice dev` as a process of its own, so that it can really be killed.
- * @param {{ dataDir: string, port: number }} options port 0: any free one
+ * Starts `sluice dev` in a process of its own, so that it can be killed.
+ * @param {{ dataDir: string, port: number }} options port 0: any free port
  */
 export async function startCollectorProcess({ dataDir, port }) {
   const child = spawn(
@@ -26,7 +26,7 @@ export async function startCollectorProcess({ dataDir, port }) {
   return {
     /** @type {{ url: string, dashboardUrl: string, adminToken: string, writeKey: string, sourceId: string }} */
     ready,
-    /** No warning, no chance to write anything: what is not on disk now is gone. */
+    /** Ends the process without a chance to write anything: everything that is not on disk is lost. */
     async kill9() {
       child.kill("SIGKILL");
       await exited;

@@ -1,9 +1,9 @@
-// 329 real webhooks of GitHub, as messages, through the whole of Sluice and back:
+// Sends 329 real webhook payloads of GitHub through all of Sluice and back:
 //
-//   this script ── @sluice/node ──▶ sluice dev (a process of its own) ── signed webhooks ──▶ a receiver in this script
+//   this script ── @sluice/node ──▶ sluice dev (another process) ── signed webhooks ──▶ a receiver in this script
 //
-// The receiver compares every body with what was sent. With --kill the collector is killed with -9 in the middle and
-// started again on its data. Exit code 1 when anything is lost or differs.
+// The receiver compares every body with the original. With --kill the collector is killed with SIGKILL halfway and started again with
+// the same data. The exit code is 1 if anything is lost or differs.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,8 +14,8 @@ import { realInput } from "./real-input.mjs";
 import { startReceiver } from "./receiver.mjs";
 
 const SECRET = "demo-secret";
-/** Longer than the slowest machine needs, with a restart in the middle. */
-const PATIENCE_MS = 90_000;
+/** Longer than a slow machine needs, including the restart. */
+const TIMEOUT_MS = 90_000;
 
 const kills = process.argv.includes("--kill");
 const planned = realInput();
@@ -36,14 +36,14 @@ try {
 
   const bar = progressBar(planned.length);
   const show = () =>
-    bar.show(receiver.received.size, kills ? "received (with a kill -9 on the way)" : "received");
+    bar.show(receiver.received.size, kills ? "received (with a SIGKILL halfway)" : "received");
   const half = Math.floor(planned.length / 2);
   for (const message of planned.slice(0, half)) send(analytics, message);
-  if (kills) await killInTheMiddle(analytics, planned.slice(half));
+  if (kills) await killHalfway(analytics, planned.slice(half));
   else for (const message of planned.slice(half)) send(analytics, message);
 
-  await analytics.close({ timeoutMs: PATIENCE_MS });
-  const deadline = Date.now() + PATIENCE_MS;
+  await analytics.close({ timeoutMs: TIMEOUT_MS });
+  const deadline = Date.now() + TIMEOUT_MS;
   while (receiver.received.size < planned.length && Date.now() < deadline) {
     show();
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -64,13 +64,13 @@ function send(analytics, { kind, call }) {
   if (!receipt.accepted) throw new Error(`The SDK refused a ${kind}: ${receipt.reason}`);
 }
 
-/** Some are delivered, some accepted and not delivered, some in flight, some not yet sent: the collector dies there. */
-async function killInTheMiddle(analytics, rest) {
+/** Kills the collector while some messages are delivered, some only accepted, some in flight, and some not sent yet. */
+async function killHalfway(analytics, remaining) {
   while (receiver.received.size < 20) await new Promise((resolve) => setTimeout(resolve, 1));
-  for (const message of rest) send(analytics, message);
+  for (const message of remaining) send(analytics, message);
   await new Promise((resolve) => setTimeout(resolve, 5));
   await collector.kill9();
-  process.stderr.write(`\nkilled -9 with ${receiver.received.size} received; starting again\n`);
+  process.stderr.write(`\nkilled with ${receiver.received.size} received; starting again\n`);
   collector = await startCollectorProcess({ dataDir, port: Number(new URL(url).port) });
 }
 
@@ -88,7 +88,7 @@ async function createDestination() {
   if (response.status !== 201) throw new Error(`The destination was refused: ${await response.text()}`);
 }
 
-/** Prints what happened; answers whether all is well. */
+/** Prints the result. Returns whether every message arrived unchanged. */
 function report({ accepted, refused }) {
   const { expected, received, verified, duplicates, differences } = receiver;
   const lost = [...expected.keys()].filter((messageId) => !received.has(messageId));
@@ -112,13 +112,13 @@ function report({ accepted, refused }) {
   for (const difference of differences.slice(0, 10)) process.stderr.write(`differs: ${difference}\n`);
   for (const { status, message, count } of refused)
     process.stderr.write(`${count} given up: ${status} ${message}\n`);
-  const isWhole =
+  const isComplete =
     lost.length === 0 &&
     differences.length === 0 &&
     verified.size === expected.size &&
     accepted === expected.size;
   process.stdout.write(
-    isWhole ? "\nNothing was lost, nothing was changed.\n" : "\nSomething was lost or changed.\n",
+    isComplete ? "\nNothing was lost, nothing was changed.\n" : "\nSomething was lost or changed.\n",
   );
-  return isWhole;
+  return isComplete;
 }

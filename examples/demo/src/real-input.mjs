@@ -3,12 +3,12 @@ import { createRequire } from "node:module";
 /** @typedef {{ kind: "track" | "identify" | "group", call: Record<string, unknown> }} Planned */
 
 /**
- * GitHub's example payloads (329 of them, up to 27 KB, nested, with all of Unicode that real people use) as messages:
- * each a track; its sender as an identify, its repository as a group, where it has them.
+ * Turns GitHub's 329 example payloads (up to 27 KB, nested, with real Unicode text) into messages: a track for each, an identify for its
+ * sender, and a group for its repository.
  * @returns {Planned[]}
  */
 export function realInput() {
-  // A plain JSON file under its package's main: `import` would need an attribute that bundlers dispute.
+  // The package's main file is JSON: `import` would need an attribute that not all bundlers support.
   const definitions = createRequire(import.meta.url)("@octokit/webhooks-examples");
   return definitions.flatMap(({ name, examples }) =>
     examples.flatMap((payload) => [...messagesOf(name, payload)]),

@@ -4,19 +4,19 @@ import { isDeepStrictEqual } from "node:util";
 import { verify } from "@sluice/webhooks";
 
 /**
- * A webhook receiver that trusts nothing: it checks every signature in two ways and compares every body with what was
- * sent, to the order of its keys.
+ * Starts a webhook receiver that checks everything: every signature in two ways, and every body against the original, including the order
+ * of its keys.
  */
 export async function startReceiver(secret) {
   const receiver = {
-    /** messageId → what was sent under it, and when. @type {Map<string, { kind: string, call: Record<string, any>, atMs: number }>} */
+    /** messageId → the call that was sent, and when. @type {Map<string, { kind: string, call: Record<string, any>, atMs: number }>} */
     expected: new Map(),
     /** messageId → milliseconds from the call to the first receipt. @type {Map<string, number>} */
     received: new Map(),
-    /** Messages whose signature held in both ways. @type {Set<string>} */
+    /** Messages whose signature was valid in both ways. @type {Set<string>} */
     verified: new Set(),
     duplicates: 0,
-    /** What was wrong with a request. @type {string[]} */
+    /** Descriptions of everything that was wrong. @type {string[]} */
     differences: [],
   };
   const server = createServer((request, response) => {
@@ -50,18 +50,18 @@ function take(receiver, secret, rawBody, headers) {
   const differ = (what) => receiver.differences.push(`${messageId}: ${what}`);
   if (sent === undefined) return differ("was never sent");
 
-  // As @sluice/webhooks does it, and as the interface's own receivers do: over the body parsed and written again.
-  const recipe = createHmac("sha1", secret).update(JSON.stringify(body), "utf8").digest("hex");
+  // The signature must match the raw body, and also the body after JSON.parse and JSON.stringify, which many receivers use.
+  const reserialized = createHmac("sha1", secret).update(JSON.stringify(body), "utf8").digest("hex");
   if (!verify(rawBody, signature, secret)) differ("its signature does not verify");
-  else if (recipe !== signature) differ("its signature does not verify over JSON.stringify(body)");
+  else if (reserialized !== signature) differ("its signature does not verify over JSON.stringify(body)");
   else receiver.verified.add(messageId);
 
   const { version, type, timestamp, messageId: ownId, ...fields } = body;
   if (version !== 1) differ(`version is ${version}`);
   if (type !== sent.kind) differ(`type is ${type}`);
-  if (ownId !== messageId) differ("the id in the body is another one");
+  if (ownId !== messageId) differ("the id in the body is different");
   if (new Date(timestamp).toISOString() !== timestamp) differ(`timestamp is ${timestamp}`);
-  // Fields that the SDK adds beside what it was given are its own; everything given must come as it was.
+  // The SDK adds fields, but everything that was passed to it must arrive unchanged.
   for (const [field, value] of Object.entries(sent.call)) {
     const asSent = JSON.stringify(value);
     if (!isDeepStrictEqual(fields[field], JSON.parse(asSent)) || JSON.stringify(fields[field]) !== asSent)

@@ -19,13 +19,13 @@ function demo(...args: string[]): Promise<{ code: number | null; out: string; er
 
 it.each([
   ["loses and changes nothing", []],
-  ["loses and changes nothing when the collector is killed with -9 in its middle", ["--kill"]],
+  ["loses and changes nothing when the collector is killed halfway", ["--kill"]],
 ])("the demo %s", { timeout: 120_000 }, async (_name, args) => {
   const { code, out, err } = await demo(...args);
   expect(out + err).toContain("Nothing was lost, nothing was changed.");
   expect(out).toMatch(/^sent +934$/m);
   expect(out).toMatch(/^verified +934$/m);
   expect(out).toMatch(/^lost +0$/m);
-  if (args.length > 0) expect(err).toContain("killed -9 with");
+  if (args.length > 0) expect(err).toContain("killed with");
   expect(code).toBe(0);
 });

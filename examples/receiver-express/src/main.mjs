@@ -10,17 +10,17 @@ if (!secret) {
   process.exit(2);
 }
 
-/** A message comes at least once: this process handles each id once. */
+/** A message may arrive more than once: this process handles each id once. */
 const dedupe = memoryDedupe();
 
 function onMessage(message, { messageId, attempt }) {
-  // `message.type` tells which: track, identify, page, screen, group, alias or delete.
+  // `message.type` is track, identify, page, screen, group, alias or delete.
   const what = message.type === "track" ? `${message.type} ${JSON.stringify(message.event)}` : message.type;
   console.log(`${messageId}: ${what} (attempt ${attempt})`);
 }
 
 const app = express();
-// Before express.json(): the handler reads the very bytes that were signed.
+// It needs the raw body, so mount it before express.json().
 app.all("/hook", expressHandler({ secret, onMessage, dedupe }));
 app.use(express.json());
 

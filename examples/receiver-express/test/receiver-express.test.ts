@@ -1,4 +1,4 @@
-// @boundaries-ignore the cases that every receiver must pass stand beside them
+// @boundaries-ignore all receivers share these tests
 import { receiverContract } from "../../receiver-contract.js";
 
 receiverContract(new URL("../src/main.mjs", import.meta.url));

@@ -10,17 +10,17 @@ if (!secret) {
   process.exit(2);
 }
 
-/** A message comes at least once: this process handles each id once. */
+/** A message may arrive more than once: this process handles each id once. */
 const dedupe = memoryDedupe();
 
 function onMessage(message, { messageId, attempt }) {
-  // `message.type` tells which: track, identify, page, screen, group, alias or delete.
+  // `message.type` is track, identify, page, screen, group, alias or delete.
   const what = message.type === "track" ? `${message.type} ${JSON.stringify(message.event)}` : message.type;
   console.log(`${messageId}: ${what} (attempt ${attempt})`);
 }
 
 const app = Fastify();
-// As a plugin it has a parser of its own, which keeps the very bytes that were signed; the other routes keep theirs.
+// As a plugin it has its own parser, which keeps the raw body. Other routes are not affected.
 app.register(fastifyHandler({ secret, onMessage, dedupe }), { prefix: "/hook" });
 
 const address = await app.listen({ port: Number(PORT), host: "127.0.0.1" });

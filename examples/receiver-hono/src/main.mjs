@@ -11,11 +11,11 @@ if (!secret) {
   process.exit(2);
 }
 
-/** A message comes at least once: this process handles each id once. */
+/** A message may arrive more than once: this process handles each id once. */
 const dedupe = memoryDedupe();
 
 function onMessage(message, { messageId, attempt }) {
-  // `message.type` tells which: track, identify, page, screen, group, alias or delete.
+  // `message.type` is track, identify, page, screen, group, alias or delete.
   const what = message.type === "track" ? `${message.type} ${JSON.stringify(message.event)}` : message.type;
   console.log(`${messageId}: ${what} (attempt ${attempt})`);
 }

@@ -1,4 +1,4 @@
-// Serves the route of `route.mjs` without a framework, so that it can be tried.
+// Serves the route of `route.mjs` without a framework, so that you can try it.
 //
 //   SHARED_SECRET=… node src/main.mjs
 import { createServer } from "node:http";

@@ -1,7 +1,7 @@
-// A Next.js route handler: this file as `app/hook/route.js`. The same function serves Remix, SvelteKit, Bun and Deno.
+// A Next.js route handler: save it as `app/hook/route.js`. The same function works in Remix, SvelteKit, Bun and Deno.
 import { memoryDedupe, webHandler } from "@sluice/webhooks";
 
-/** A message comes at least once: this process handles each id once. */
+/** A message may arrive more than once: this process handles each id once. */
 const dedupe = memoryDedupe();
 
 export const POST = webHandler({

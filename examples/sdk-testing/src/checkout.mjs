@@ -1,5 +1,5 @@
 /**
- * A checkout that tells analytics what happened. The client comes in from outside, so that a test can bring its own.
+ * A checkout that tracks its orders. It takes the client as an argument, so that tests can pass their own.
  *
  * @param {import("@sluice/node").Analytics} analytics
  */

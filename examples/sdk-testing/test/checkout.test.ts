@@ -28,7 +28,7 @@ it("a completed order is tracked with its total", async () => {
   ]);
 });
 
-it("a collector that is away for a moment costs no event", async () => {
+it("no event is lost while the collector is down for a moment", async () => {
   const collector = fakeCollector({ faults: [{ status: 503 }, "reset"] });
   const analytics = new Analytics({ writeKey: "test", transport: memoryTransport(collector) });
   checkout(analytics).complete(order);
@@ -36,7 +36,7 @@ it("a collector that is away for a moment costs no event", async () => {
   expect(collector.requests).toHaveLength(3);
 });
 
-it("with msw, beside the application's other handlers", async () => {
+it("works with msw, next to the application's other handlers", async () => {
   const collector = fakeCollector({ writeKey: "test" });
   const server = setupServer(...mswHandlers(collector, "https://events.example.com"));
   server.listen();

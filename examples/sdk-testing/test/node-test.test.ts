@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
-it("the same application is tested under node:test", async () => {
+it("the same application can be tested with node:test", async () => {
   const file = fileURLToPath(new URL("../node-test/checkout.mjs", import.meta.url));
-  // Without the parent's variables: node:test would take itself for part of another run.
+  // With the parent's variables, node:test would behave as part of another run.
   const child = spawn(process.execPath, ["--test", file], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: process.env.PATH ?? "" },

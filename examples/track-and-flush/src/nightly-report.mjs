@@ -1,4 +1,4 @@
-// A script that tells what it does, and loses none of it however it ends: by itself, by `kill`, by Ctrl-C.
+// A script that loses no event, whether it ends by itself, by `kill` or by Ctrl-C.
 //
 //   SLUICE_WRITE_KEY=… SLUICE_URL=http://127.0.0.1:8787 node src/nightly-report.mjs
 import { Analytics } from "@sluice/node";
@@ -7,7 +7,7 @@ const {
   SLUICE_WRITE_KEY: writeKey,
   SLUICE_URL: host = "http://127.0.0.1:8787",
   REPORTS = "100",
-  MS_A_REPORT = "5",
+  MS_PER_REPORT = "5",
 } = process.env;
 if (writeKey === undefined) {
   console.error("Set SLUICE_WRITE_KEY to the write key that `sluice dev` printed.");
@@ -17,13 +17,13 @@ if (writeKey === undefined) {
 const analytics = new Analytics({
   writeKey,
   host,
-  // SIGTERM and SIGINT: what is queued goes out first, then the signal ends the process.
+  // On SIGTERM and SIGINT, the client sends what is queued before the signal ends the process.
   flushOnSignals: true,
   onError: (status, message) => console.error(`not delivered: ${status} ${message}`),
 });
 
 for (let report = 1; report <= Number(REPORTS); report++) {
-  await new Promise((resolve) => setTimeout(resolve, Number(MS_A_REPORT)));
+  await new Promise((resolve) => setTimeout(resolve, Number(MS_PER_REPORT)));
   analytics.track({
     userId: "nightly-report",
     event: "Report Written",
@@ -32,7 +32,7 @@ for (let report = 1; report <= Number(REPORTS); report++) {
   console.log(report);
 }
 
-// The end of a script: without this line the last messages would wait for the next flush, and the process with them.
+// Without this line, the last messages and the process would wait for the next flush.
 await analytics.close();
 const { delivered, failed, refused } = analytics.stats();
 console.log(`delivered ${delivered}, failed ${failed}, refused ${refused}`);

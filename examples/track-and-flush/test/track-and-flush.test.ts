@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 
 const SCRIPT = fileURLToPath(new URL("../src/nightly-report.mjs", import.meta.url));
 
-/** Answers as a collector does, and keeps the numbers of the reports. */
+/** Answers like a collector, and keeps the numbers of the reports. */
 async function fakeCollector() {
   const reports: number[] = [];
   const server = createServer((request, response) => {
@@ -43,9 +43,9 @@ function run(url: string, env: Record<string, string> = {}) {
 
 const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 
-it("delivers everything by its end", async () => {
+it("delivers everything before it ends", async () => {
   await using collector = await fakeCollector();
-  const { lines, ended } = run(collector.url, { REPORTS: "45", MS_A_REPORT: "1" });
+  const { lines, ended } = run(collector.url, { REPORTS: "45", MS_PER_REPORT: "1" });
   const printed: string[] = [];
   lines.on("line", (line) => printed.push(line));
   expect((await ended)[0]).toBe(0);
@@ -53,7 +53,7 @@ it("delivers everything by its end", async () => {
   expect(printed.at(-1)).toBe("delivered 45, failed 0, refused 0");
 });
 
-it("delivers everything it tracked before SIGTERM, and then ends by it", async () => {
+it("delivers everything that it tracked before SIGTERM, and then ends by the signal", async () => {
   await using collector = await fakeCollector();
   const { child, lines, ended } = run(collector.url, { REPORTS: "100000" });
   let last = 0;
