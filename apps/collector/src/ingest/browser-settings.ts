@@ -1,6 +1,6 @@
 /**
- * What `GET /v1/projects/:writeKey/settings` answers: the document that browser and mobile SDKs of Segment's lineage ask
- * for before they start. It names one destination, ourselves, and switches everything else off.
+ * The response of `GET /v1/projects/:writeKey/settings`, which Segment's browser and mobile SDKs and their relatives request before they
+ * start. It names this collector as the only destination and switches everything else off.
  */
 export function browserSettings(writeKey: string, baseUrl: URL): object {
   const everything = { enabled: true, integrations: {} };

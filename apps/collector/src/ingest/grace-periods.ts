@@ -1,8 +1,8 @@
-/** Tells a change of shared state when everything that began under the state before it has ended. */
+/** Lets a change of shared state wait for everything that began before it. */
 export interface GracePeriods {
-  /** Begins something under the state as it is now; returns the function that ends it. */
+  /** Begins work that relies on the present state; returns the function that ends it. */
   begin(): () => void;
-  /** To be called after the state was changed: resolves when everything that began before the call has ended. */
+  /** Call it after changing the state. Resolves when all work that began before the call has ended. */
   end(): Promise<void>;
 }
 

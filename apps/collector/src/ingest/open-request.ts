@@ -18,37 +18,34 @@ import {
 import { KB, LIMITS, type MessageKind } from "@sluice/protocol";
 import { CollectorError } from "../errors.js";
 
-/**
- * How deep a message may be nested. Jackson, on many receivers' side, reads as much by default; V8 writes some
- * thousands before its stack ends.
- */
+/** How deep a message may be nested. Jackson, which many receivers use, reads this much by default; V8 writes a few thousand levels. */
 export const MAX_NESTING = 1_000;
 
 /**
- * What stands around a batch (its context and integrations) goes under each of its messages: a large one times many
- * messages is a small request that unfolds to gigabytes. Product of both, at most.
+ * The context and integrations of a batch are merged into each of its messages, so a small request with a large context and many
+ * messages would unfold to gigabytes. This bounds their product.
  */
 export const MAX_UNFOLDED_BYTES = 4 * KB * KB;
 
-/** What stands around the messages of a batch, white space not counted, has as much room as a message. */
+/** The envelope is everything of a batch except its messages. Without white space it may be as large as a message. */
 export const MAX_ENVELOPE_BYTES = LIMITS.messageBytes;
 
-/** Bytes of messages that are parsed in one slice, about. At worst a message of 32 KB takes some milliseconds. */
+/** About how many bytes of messages are parsed in one slice. A message of 32 KB takes a few milliseconds at worst. */
 const SLICE_BYTES = 16 * KB;
 
-/** A request's body after parsing. */
+/** A parsed body. */
 export interface OpenedRequest extends DecodedRequest {
-  /** What is stored: as it arrived, with `null` in place of items that no parser should be given. */
+  /** The bytes to store: as they arrived, with `null` in place of items that are not parsed. */
   readonly body: Uint8Array;
-  /** Items that are nested too deep. They were not parsed. */
+  /** Items that are nested too deep, and so not parsed. */
   readonly deepItems: ReadonlySet<number>;
-  /** Items that are over the limit of a message. They were not parsed: of their fields the items have only `type` and `messageId`. */
+  /** Items over the size limit of a message, and so not parsed: they have only the fields `type` and `messageId`. */
   readonly largeItems: ReadonlySet<number>;
   /** The bytes of an item as they arrived, without white space around them. */
   bytesOf(index: number): Uint8Array;
 }
 
-/** Parses a body whose size is within limits already; throws a `CollectorError` when the whole request is refused. */
+/** Parses a body whose size was checked before. Throws a `CollectorError` if the whole request is refused. */
 export function openRequest(body: Uint8Array, kind: MessageKind | undefined): OpenedRequest {
   const slices = openInSlices(body, kind);
   for (;;) {
@@ -57,7 +54,7 @@ export function openRequest(body: Uint8Array, kind: MessageKind | undefined): Op
   }
 }
 
-/** As `openRequest`, with a pause after each few milliseconds of work. */
+/** Like `openRequest`, but yields after every few milliseconds of work. */
 export function* openInSlices(
   body: Uint8Array,
   kind: MessageKind | undefined,
@@ -75,8 +72,8 @@ function openSingle(body: Uint8Array, kind: MessageKind | undefined): OpenedRequ
 }
 
 /**
- * The messages of a batch are parsed one by one. Together with what stands around them they are JSON exactly if the whole is. So a
- * message that is too large or nested too deep is never given to the parser, and no single step takes long.
+ * Parses the envelope and the messages of a batch one by one; the whole is valid JSON exactly if all of them are. So messages that are
+ * too large or too deep never reach the parser, and no slice takes long.
  */
 function* openBatch(arrived: Uint8Array): Generator<void, OpenedRequest> {
   const scan = scanJson(arrived, MAX_NESTING);
@@ -88,11 +85,11 @@ function* openBatch(arrived: Uint8Array): Generator<void, OpenedRequest> {
   if (count > LIMITS.batchMessages)
     throw new CollectorError("payload_too_large", `more than ${LIMITS.batchMessages} messages`);
   const envelope = envelopeOf(arrived, scan);
-  assertSmall(envelope, scan);
+  assertSmallEnvelope(envelope, scan);
   yield;
 
   const around = requestOf(parse(envelope), undefined);
-  // What is no batch is told so by whoever asked for one.
+  // The caller refuses it, if it needs a batch.
   if (!around.isBatch)
     return { ...around, body: arrived, deepItems: NONE, largeItems: NONE, bytesOf: () => arrived };
   if (unfoldedBytes(around, envelope.length, count) > MAX_UNFOLDED_BYTES)
@@ -103,6 +100,17 @@ function* openBatch(arrived: Uint8Array): Generator<void, OpenedRequest> {
 
   const bytesOf = (index: number): Uint8Array => arrived.subarray(...itemSpan(arrived, scan, index));
   const deepItems = new Set(scan.deepItems);
+  const { items, largeItems } = yield* parseItems(count, bytesOf, deepItems);
+  const unparsed = [...new Set([...deepItems, ...largeItems])].sort((a, b) => a - b);
+  const body = unparsed.length === 0 ? arrived : withoutItems(arrived, scan, unparsed);
+  return { items, root: around.root, isBatch: true, body, deepItems, largeItems, bytesOf };
+}
+
+function* parseItems(
+  count: number,
+  bytesOf: (index: number) => Uint8Array,
+  deepItems: ReadonlySet<number>,
+): Generator<void, Pick<OpenedRequest, "items" | "largeItems">> {
   const largeItems = new Set<number>();
   const items: unknown[] = [];
   let parsedBytes = 0;
@@ -115,9 +123,7 @@ function* openBatch(arrived: Uint8Array): Generator<void, OpenedRequest> {
     parsedBytes = 0;
     yield;
   }
-  const unparsed = [...new Set([...deepItems, ...largeItems])].sort((a, b) => a - b);
-  const body = unparsed.length === 0 ? arrived : withoutItems(arrived, scan, unparsed);
-  return { items, root: around.root, isBatch: true, body, deepItems, largeItems, bytesOf };
+  return { items, largeItems };
 }
 
 const NONE: ReadonlySet<number> = new Set();
@@ -126,7 +132,7 @@ function tooDeep(): CollectorError {
   return new CollectorError("malformed_json", `nested deeper than ${MAX_NESTING} levels`);
 }
 
-/** The parser says where, if it does not take long. */
+/** Lets the parser say where the error is, unless parsing would take long. */
 function notClosed(body: Uint8Array): CollectorError {
   if (body.length <= LIMITS.messageBytes) parse(body);
   return new CollectorError("malformed_json", "its brackets or quotation marks do not match");
@@ -148,31 +154,31 @@ function hasEmptyItem(body: Uint8Array, scan: JsonScan): boolean {
   return false;
 }
 
-function assertSmall(envelope: Uint8Array, { bounds }: JsonScan): void {
+function assertSmallEnvelope(envelope: Uint8Array, { bounds }: JsonScan): void {
   if (envelope.length <= MAX_ENVELOPE_BYTES) return;
   let bytes = 0;
   for (const byte of envelope) if (byte > 0x20) bytes++;
   if (bytes <= MAX_ENVELOPE_BYTES) return;
-  if (!isContainer(envelope)) throw new CollectorError("malformed_json", "it is no object");
+  if (!isContainer(envelope)) throw new CollectorError("malformed_json", "it is not an object");
   if (bounds.length === 0) throw noBatch();
   throw new CollectorError(
     "payload_too_large",
-    `more than ${MAX_ENVELOPE_BYTES} bytes stand around the messages of the batch`,
+    `the batch has more than ${MAX_ENVELOPE_BYTES} bytes besides its messages`,
   );
 }
 
-/** Whether an object or an array begins there. */
+/** Whether the body is an object or an array. */
 function isContainer(body: Uint8Array): boolean {
   const first = body[skipBlanks(body, 0)];
   return first === OPEN_OBJECT || first === OPEN_ARRAY;
 }
 
-/** Of a path that takes batches, for a body that is none. */
+/** Thrown where a batch is expected and the body is not one. */
 export function noBatch(): CollectorError {
   return new CollectorError("invalid_message", "the body must be an object with an array `batch`");
 }
 
-/** Fields by which a refusal names a message. */
+/** The fields that a refusal shows of a message. */
 const NAMING: ReadonlySet<string> = new Set(["type", "messageId"]);
 
 function parse(body: Uint8Array): unknown {
@@ -186,14 +192,14 @@ function parse(body: Uint8Array): unknown {
   }
 }
 
-/** What the batch's context and integrations come to under each of its messages; 0 where it is clear at once that it is little. */
-function unfoldedBytes({ root }: DecodedRequest, mostBytesAround: number, count: number): number {
-  if (mostBytesAround * count <= MAX_UNFOLDED_BYTES) return 0;
-  // Other fields and white space may take the room, and do no harm.
+/** Size of the batch's context and integrations merged into each message; 0 where an upper bound shows that it is small. */
+function unfoldedBytes({ root }: DecodedRequest, envelopeBytes: number, count: number): number {
+  if (envelopeBytes * count <= MAX_UNFOLDED_BYTES) return 0;
+  // The envelope may be large because of other fields or white space, which are not merged.
   return JSON.stringify([root?.context, root?.integrations]).length * count;
 }
 
-/** V8 quotes the text around the error, which is the client's data: only what and where is told. */
+/** V8 quotes the client's data around the error. Keeps only the reason and the position. */
 function withoutExcerpt(message: string): string {
   return message.replace(/, (?:\.\.\.)?".*$/s, "").slice(0, 120);
 }

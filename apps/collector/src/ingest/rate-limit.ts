@@ -1,13 +1,21 @@
-import type { Clock } from "@sluice/resilience";
+import {
+  type Clock,
+  fullBucket,
+  msUntilTokens,
+  refill,
+  type TokenBucket,
+  takeTokens,
+} from "@sluice/resilience";
+import { CollectorError } from "../errors.js";
 import type { Source } from "./source-directory.js";
 
 /**
- * Messages a second of a source whose key is public: more than the visitors of any one site send to a collector of one process, and few
- * enough that other sources go on when somebody takes the key from the page.
+ * Messages a second of a source whose key is public. It is more than the visitors of one site send to one collector process, and low
+ * enough that other sources keep working when somebody takes the key from the page.
  */
 const PUBLIC_KEY_RATE = 10_000;
 
-/** The limit of a source that has none of its own, by what is set for all; undefined: none. Who has a server source's key is trusted, and may import. */
+/** The limit of a source without one of its own, by the setting for all; undefined: no limit. Server sources' keys are secret, and may import. */
 export function rateOf(
   { kind }: Pick<Source, "kind">,
   setting: number | "auto" | undefined,
@@ -16,54 +24,46 @@ export function rateOf(
   return kind === "server" ? undefined : PUBLIC_KEY_RATE;
 }
 
-/** What is left of a source's allowance: below zero after a request that was larger than what was left. */
-export interface Allowance {
-  readonly messages: number;
-  readonly atMs: number;
-}
-
 export type RateDecision =
-  | { readonly kind: "admitted"; readonly allowance: Allowance }
-  /** Come again when the allowance is above zero. */
+  | { readonly kind: "admitted"; readonly bucket: TokenBucket }
   | { readonly kind: "limited"; readonly retryAfterSeconds: number };
 
 /**
- * Whether `messages` more may come in at `perSecond`. An allowance grows by the rate, up to one second's worth, and
- * is admitted from while anything is left: so a batch larger than the rate gets through, and is paid for afterwards.
+ * Decides whether `messages` more are accepted at `perSecond`. The bucket holds up to one second's worth, and admits while anything is
+ * left in it. So a batch larger than the rate gets through, and later ones wait until its debt is paid.
  */
 export function decideRate(
-  before: Allowance | undefined,
+  before: TokenBucket | undefined,
   messages: number,
   perSecond: number,
   nowMs: number,
 ): RateDecision {
-  const left = allowanceAt(before, perSecond, nowMs);
-  if (left <= 0 && before !== undefined)
-    return { kind: "limited", retryAfterSeconds: Math.max(1, Math.ceil(-left / perSecond)) };
-  return { kind: "admitted", allowance: { messages: left - messages, atMs: nowMs } };
+  const rate = { perSecond, capacity: perSecond };
+  const bucket = before === undefined ? fullBucket(rate, nowMs) : refill(before, rate, nowMs);
+  if (bucket.tokens > 0) return { kind: "admitted", bucket: takeTokens(bucket, messages) };
+  const waitMs = msUntilTokens(bucket, rate, 0);
+  return { kind: "limited", retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
 }
 
-function allowanceAt(before: Allowance | undefined, perSecond: number, nowMs: number): number {
-  if (before === undefined) return perSecond;
-  // Time that goes back gives nothing and takes nothing.
-  const elapsedMs = Math.max(0, nowMs - before.atMs);
-  return Math.min(perSecond, before.messages + (elapsedMs / 1_000) * perSecond);
-}
-
-/** The limits of all sources. */
+/** The rate limits of all sources. */
 export interface RateLimiter {
-  /** Seconds to wait where `messages` more of a source are not taken now; undefined where they are, and counted. */
-  admit(sourceId: string, messages: number, perSecond: number): number | undefined;
+  /** Counts `messages` of a source; throws `rate_limited` if they are too many now. Zero asks without counting. */
+  admit(source: Pick<Source, "id" | "kind" | "rateLimit">, messages: number): void;
 }
 
-export function rateLimiter(clock: Clock): RateLimiter {
-  const allowances = new Map<string, Allowance>();
+/** `setting`: messages a second of each source without a limit of its own; `auto`: of those with public keys. Undefined: no limit. */
+export function rateLimiter(clock: Clock, setting: number | "auto" | undefined): RateLimiter {
+  const buckets = new Map<string, TokenBucket>();
   return {
-    admit(sourceId, messages, perSecond) {
-      const decision = decideRate(allowances.get(sourceId), messages, perSecond, clock.monotonic());
-      if (decision.kind === "limited") return decision.retryAfterSeconds;
-      allowances.set(sourceId, decision.allowance);
-      return undefined;
+    admit(source, messages) {
+      const perSecond = source.rateLimit ?? rateOf(source, setting);
+      if (perSecond === undefined) return;
+      const decision = decideRate(buckets.get(source.id), messages, perSecond, clock.monotonic());
+      if (decision.kind === "limited")
+        throw new CollectorError("rate_limited", `more than ${perSecond} messages a second`, {
+          details: { retryAfterSeconds: decision.retryAfterSeconds },
+        });
+      buckets.set(source.id, decision.bucket);
     },
   };
 }

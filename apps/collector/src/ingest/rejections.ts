@@ -3,18 +3,18 @@ import { namedUsers, usersOf } from "@sluice/event-log";
 import { isPlainObject, KB, kindOf, LIMITS, type MessageKind } from "@sluice/protocol";
 import type { Suppressions } from "../documents/suppressions.js";
 import type { CollectorError, ErrorCode } from "../errors.js";
-import type { Refusal } from "./judge.js";
 import type { OpenedRequest } from "./open-request.js";
+import type { Refusal } from "./validate-messages.js";
 
-/** How much of a refused message is kept for the debugger. */
+/** How much of a refused message the debugger shows. */
 const EXCERPT_BYTES = 4 * KB;
-/** How far users are looked for in what cannot be parsed: to the end of a message that the excerpt shows the beginning of. */
+/** How far to look for user ids in bytes that cannot be parsed: to the end of any message that the excerpt shows a part of. */
 const SEARCHED_BYTES = EXCERPT_BYTES + LIMITS.messageBytes;
 
 const lenient = new TextDecoder();
 
-/** Codes of requests that are refused whole and remembered: what their sender did wrong, not what we are short of. */
-const REMEMBERED: ReadonlySet<ErrorCode> = new Set([
+/** Errors of the sender, which are recorded when they refuse a whole request. Shortages of the collector are not. */
+const RECORDED: ReadonlySet<ErrorCode> = new Set([
   "malformed_json",
   "invalid_message",
   "payload_too_large",
@@ -22,7 +22,7 @@ const REMEMBERED: ReadonlySet<ErrorCode> = new Set([
   "invalid_write_key",
 ]);
 
-/** Where something refused came from, and of whom nothing may be kept. */
+/** Where a refused request came from, and which users must not be recorded. */
 export interface RefusedFrom {
   readonly sourceId: string;
   readonly receivedAtMs: number;
@@ -31,15 +31,15 @@ export interface RefusedFrom {
 }
 
 /**
- * What is remembered of a request that was refused whole; undefined where there is nothing for its source's owner to mend.
- * A body that names another source's key is not kept: it may be that source's.
+ * The record of a request that was refused as a whole; undefined if the source's owner cannot fix the cause. The body is left out if
+ * it names another source's key, because it may belong to that source.
  */
 export function wholeRejection(
   error: CollectorError,
   from: RefusedFrom & { readonly body: Uint8Array | undefined },
 ): Rejection | undefined {
   const { code } = error;
-  if (!REMEMBERED.has(code)) return undefined;
+  if (!RECORDED.has(code)) return undefined;
   const body = code === "invalid_write_key" ? undefined : from.body;
   return {
     sourceId: from.sourceId,
@@ -55,7 +55,7 @@ export function wholeRejection(
   };
 }
 
-/** The excerpt, with the users whose deletion removes it; empty where one of them is suppressed. */
+/** The excerpt, with the users whose deletion removes it. Empty if one of them is suppressed. */
 function contents(
   text: string,
   identities: readonly Identity[],
@@ -66,7 +66,7 @@ function contents(
   return identities.length === 0 ? { excerpt } : { excerpt, identities };
 }
 
-/** What is remembered of refused messages. */
+/** The records of refused messages. */
 export function rejectionsOf(
   request: OpenedRequest,
   refusals: readonly Refusal[],
@@ -84,7 +84,7 @@ export function rejectionsOf(
   }));
 }
 
-/** What names another source's key may be that source's. */
+/** A message with another source's key may belong to that source. */
 function isForeign(issues: Refusal["issues"]): boolean {
   return issues.some(({ code }) => code === "invalid_write_key");
 }
@@ -96,20 +96,20 @@ function usersIn(request: OpenedRequest, index: number): Identity[] {
   return namedUsers(lenient.decode(request.bytesOf(index).subarray(0, SEARCHED_BYTES)));
 }
 
-/** The kind, if it is one: anything else may be long, and stands in the excerpt. */
+/** The kind, if it is a known one: other values may be long, and the excerpt shows them. */
 function typeOf(item: unknown): { readonly type?: MessageKind } {
   const kind = isPlainObject(item) ? kindOf(item) : undefined;
   return kind === undefined ? {} : { type: kind };
 }
 
-/** The beginning of a message as it arrived. */
+/** The first bytes of a message, as they arrived. */
 function excerptOf(request: OpenedRequest, index: number): string {
   const bytes = request.bytesOf(index).subarray(0, EXCERPT_BYTES);
-  // A character that the cut went through is left out rather than shown as a broken one.
+  // Drop a character that the cut went through.
   return lenient.decode(bytes, { stream: false }).replace(/\ufffd$/, "");
 }
 
-/** Values of write keys, whosoever they are; the last one may be cut. */
+/** Values of all write keys; the last one may be cut off. */
 const KEYS = /("writeKey"\s*:\s*")(?:[^"\\]|\\.)*(\\?$|")/gs;
 
 function withoutKeys(text: string, writeKey: string | undefined): string {

@@ -22,17 +22,17 @@ export interface IngestRoutesOptions {
   readonly live: LiveEvents;
   /** Default: nobody is suppressed. */
   readonly suppressions?: Pick<Suppressions, "isSuppressed">;
-  /** The region this collector runs as; undefined where no region is configured. */
+  /** The region this collector runs as; undefined if no region is configured. */
   readonly region: Region | undefined;
-  /** Base URLs of the regions: the other's is named in a 421, our own in the settings for browsers. */
+  /** Base URLs of the regions: the other region's is in a 421, our own in the settings for browsers. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   readonly limits?: {
-    /** Messages a second of each source that has no limit of its own; `auto`: of web and mobile sources. Default: no limit. */
+    /** Messages a second of each source without a limit of its own; `auto`: of web and mobile sources. Default: no limit. */
     readonly messagesPerSecond?: number | "auto";
   };
 }
 
-/** Short names that browser SDKs use for the kinds. */
+/** Short names that browser SDKs use for the message kinds. */
 const SHORT: Readonly<Record<MessageKind, string>> = {
   identify: "i",
   track: "t",
@@ -72,7 +72,7 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
       body: browserSettings(writeKey, publicUrl(request, ownUrl)),
     };
   };
-  /** A page cannot see what became of an image: whatever happened, it is one. */
+  /** Always responds with the image: a page cannot read anything else. */
   const pixel: Handler = async (request) => {
     const kind = kindNamed(request.params.kind);
     try {
@@ -80,7 +80,7 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
       const body = pixelBody(request.query.get("data"));
       await ingest.take(request, kind, () => body);
     } catch (error) {
-      logger.debug("a pixel was not taken", { error });
+      logger.debug("rejected a pixel request", { error });
     }
     return {
       status: 200,
@@ -88,7 +88,7 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
       body: PIXEL_GIF,
     };
   };
-  /** Clients' metrics about themselves: read so that the connection stays usable, and dropped. */
+  /** Clients' metrics about themselves are read, so that the connection can be reused, and dropped. */
   const clientMetrics: Handler = async (request) => {
     await request.dropBody(LIMITS.batchBytes);
     return { status: 200, body: { success: true } };
@@ -110,7 +110,7 @@ function kindNamed(name: string | undefined): MessageKind | undefined {
   return MESSAGE_KINDS.find((kind) => kind === name || SHORT[kind] === name);
 }
 
-/** Where clients reach us: as configured, else as this client did. */
+/** The URL at which clients reach this collector: as configured, or else as this client reached it. */
 function publicUrl(request: HttpRequest, configured: string | undefined): URL {
   const asked = `http://${request.headers.host ?? "localhost"}`;
   return new URL(configured ?? (URL.canParse(asked) ? asked : "http://localhost"));

@@ -4,30 +4,30 @@ import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
 import type { SourceDocument } from "../documents/documents.js";
 import { gracePeriods } from "./grace-periods.js";
 
-/** What ingestion has to know of a source. */
+/** The part of a source that ingestion needs. */
 export interface Source {
   readonly id: string;
   readonly kind: SourceDocument["kind"];
   readonly region?: NonNullable<SourceDocument["region"]>;
-  /** Messages a second; absent: no limit of its own. */
+  /** Messages a second. Absent: no limit of its own. */
   readonly rateLimit?: number;
 }
 
-/** The sources by their write keys, as they are now. */
+/** The present sources by their write keys. */
 export interface SourceDirectory {
   /**
-   * The source that a write key belongs to. Keys are looked up by their hash, so that the time it takes says nothing
-   * about how much of a guessed key was right.
+   * The source of a write key. Keys are looked up by their hash, so that response times do not tell how much of a guessed key was
+   * right.
    */
   find(writeKey: string): Source | undefined;
-  /** Changes with each change of a source: what was found holds for as long as this stays. */
+  /** Changes with each change of a source. A source that was found is valid until then. */
   readonly version: number;
   /**
-   * To be called in the same turn as the look-up on which messages are acknowledged; returns the function that says that they are.
-   * A change of a source is answered when everything that began before the change has ended.
+   * Call it in the same turn as the look-up, and the returned function when the messages are acknowledged. A change of a source waits
+   * for everything that began before it.
    */
   begin(): () => void;
-  /** Ends the watching. */
+  /** Stops watching the documents. */
   close(): void;
 }
 

@@ -4,7 +4,7 @@ import { isPlainObject } from "@sluice/protocol";
 import type { Suppressions } from "../documents/suppressions.js";
 import type { OpenedRequest } from "./open-request.js";
 
-/** Places of messages whose users are suppressed. */
+/** Indexes of the messages whose users are suppressed. */
 export function suppressedItems(
   keys: readonly MessageKey[],
   suppressions: Pick<Suppressions, "isSuppressed"> | undefined,
@@ -17,13 +17,10 @@ export function suppressedItems(
   return places;
 }
 
-/** What is kept of a message of a suppressed user: enough to show that it came and went nowhere. */
+/** The fields kept of a suppressed user's message: enough to show that it arrived and was not delivered. */
 const KEPT = ["type", "messageId", "userId", "anonymousId"] as const;
 
-/**
- * A request's body in which these messages have lost their contents. Rare, and written anew: what stood around the
- * messages has been merged into each of them.
- */
+/** The body with only the kept fields of these messages. It is serialized again, which is rare; the envelope is merged into each message already. */
 export function withoutContents({ items, isBatch }: OpenedRequest, places: ReadonlySet<number>): Uint8Array {
   const kept = items.map((item, index) => {
     if (!places.has(index) || !isPlainObject(item)) return item;
@@ -32,7 +29,7 @@ export function withoutContents({ items, isBatch }: OpenedRequest, places: Reado
   return Buffer.from(JSON.stringify(isBatch ? { batch: kept } : kept[0]));
 }
 
-/** Their keys: messages without contents have no event to be found by. */
+/** The keys for that body: messages without contents cannot be found by their event. */
 export function keysWithoutContents(
   keys: readonly MessageKey[],
   places: ReadonlySet<number>,

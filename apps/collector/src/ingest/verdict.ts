@@ -1,8 +1,8 @@
 import type { IngestSuccess } from "@sluice/protocol";
 import { CollectorError } from "../errors.js";
-import type { Refusal } from "./judge.js";
+import type { Refusal } from "./validate-messages.js";
 
-/** The body of a 200: how many messages are on disk, which were refused and why, how many had been received before. */
+/** The body of a 200: how many messages are on disk, which were refused and why, and how many had been received before. */
 export function success(accepted: number, refusals: readonly Refusal[], duplicates = 0): IngestSuccess {
   return {
     success: true,
@@ -21,7 +21,7 @@ function rejectedMessage({ index, messageId, issues: [first] }: Refusal) {
   };
 }
 
-/** The refusal of a message that came alone: a 400 with everything that is wrong with it. */
+/** The error for a refused single message: a 400 with all of its issues. */
 export function invalidMessage({ messageId, issues }: Refusal): CollectorError {
   return new CollectorError(
     "invalid_message",

@@ -1,6 +1,6 @@
 import type { OpenedRequest } from "./open-request.js";
 
-/** The user name of a Basic header, with or without the colon; undefined when there is none. */
+/** The user name of a Basic header, with or without the colon; undefined if there is none. */
 export function basicUser(header: string | undefined): string | undefined {
   if (header === undefined || !/^basic /i.test(header)) return undefined;
   const text = Buffer.from(header.slice(6).trim(), "base64").toString("utf8");
@@ -9,11 +9,11 @@ export function basicUser(header: string | undefined): string | undefined {
   return user === "" ? undefined : user;
 }
 
-/** Write keys that a body names. */
+/** The write keys in a body. */
 export interface NamedKeys {
-  /** The write key of the envelope, or of the single message. */
+  /** From the envelope, or the single message. */
   readonly ofRequest: string | undefined;
-  /** Those that stand in the messages of a batch, each once. */
+  /** From the messages of a batch, each once. */
   readonly ofMessages: readonly string[];
 }
 

@@ -11,8 +11,8 @@ import { coerce, webhookPayload } from "@sluice/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CollectorError } from "../../src/errors.js";
-import { judge } from "../../src/ingest/judge.js";
 import { openRequest } from "../../src/ingest/open-request.js";
+import { validateMessages } from "../../src/ingest/validate-messages.js";
 import { type IngestServer, startIngestServer } from "../ingest/ingest-server.js";
 
 const MAX_DEPTH = 1_000;
@@ -169,7 +169,7 @@ describe("openRequest", () => {
         });
         const items = texts.map((text, i) => " ".repeat(messages[i]?.blanks ?? 0) + text);
         const opened = openRequest(Buffer.from(`{"batch":[${items.join(",")}]}`), undefined);
-        const { refusals } = judge(opened, { isForeignKey: () => false, makeId: () => "id" });
+        const { refusals } = validateMessages(opened, { isForeignKey: () => false, makeId: () => "id" });
         expect(refusals.map(({ index, issues }) => [index, issues[0]?.code])).toEqual(
           texts.flatMap((text, i) => (Buffer.byteLength(text) > 32_768 ? [[i, "message_too_large"]] : [])),
         );

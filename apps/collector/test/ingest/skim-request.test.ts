@@ -2,14 +2,14 @@ import { findWriteKey, skimRequest } from "@sluice/event-log";
 import { MESSAGE_KINDS, type MessageKind } from "@sluice/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { judge } from "../../src/ingest/judge.js";
 import { openRequest } from "../../src/ingest/open-request.js";
+import { validateMessages } from "../../src/ingest/validate-messages.js";
 import { namedKeys } from "../../src/ingest/write-key.js";
 
 /** What parser and validator make of a request, in the form in which skimming tells it; throws where either refuses something. */
 function judged(body: Uint8Array, kind: MessageKind | undefined) {
   const opened = openRequest(body, kind);
-  const judgement = judge(opened, { isForeignKey: () => true, makeId: () => "made" });
+  const judgement = validateMessages(opened, { isForeignKey: () => true, makeId: () => "made" });
   expect(judgement.refusals).toEqual([]);
   expect(judgement.madeIds).toEqual([]);
   expect(judgement.wantsIp).toBe(false);

@@ -3,7 +3,7 @@ import { wantsIp } from "@sluice/event-log";
 import { type Issue, isPlainObject, issue, LIMITS, validate } from "@sluice/protocol";
 import { MAX_NESTING, type OpenedRequest } from "./open-request.js";
 
-/** Why the collector refuses a message, beyond what the shared validator knows. */
+/** An issue of the shared validator, or one that only the collector can find. */
 export interface RefusalIssue {
   readonly code: Issue["code"] | "nested_too_deep" | "invalid_write_key";
   readonly path: string;
@@ -17,17 +17,17 @@ export interface Refusal {
   readonly issues: readonly RefusalIssue[];
 }
 
-/** Which messages of a request are taken, and which are not. */
-export interface Judgement {
+/** Which messages of a request are valid, and which are refused. */
+export interface ValidatedMessages {
   readonly keys: readonly MessageKey[];
   readonly madeIds: readonly (readonly [index: number, messageId: string])[];
   readonly refusals: readonly Refusal[];
-  /** Some message wants the connection's address as its `context.ip`. */
+  /** Whether a message asks for the connection's address as its `context.ip`. */
   readonly wantsIp: boolean;
 }
 
-export interface JudgeOptions {
-  /** Whether a write key that stands in a message belongs to another source than the request's. */
+export interface ValidateOptions {
+  /** Whether a write key in a message belongs to another source than the request's. */
   readonly isForeignKey: (writeKey: string) => boolean;
   readonly makeId: () => string;
 }
@@ -42,25 +42,20 @@ const FOREIGN_KEY: RefusalIssue = {
   path: "writeKey",
   message: "`writeKey` disagrees with the request's",
 };
-/** Ids longer than the limit are refused, and named by their beginning. */
-const NAMED_ID_LENGTH = 2 * LIMITS.messageIdLength;
+/** A refusal shows this much of an id that is too long. */
+const SHOWN_ID_LENGTH = 2 * LIMITS.messageIdLength;
 
-/** Judges each message of a request on its own. */
-export function judge(request: OpenedRequest, options: JudgeOptions): Judgement {
+/** Validates each message of a request on its own. */
+export function validateMessages(request: OpenedRequest, options: ValidateOptions): ValidatedMessages {
   const keys: MessageKey[] = [];
   const madeIds: [number, string][] = [];
   const refusals: Refusal[] = [];
-  let somebodyWantsIp = false;
+  let oneWantsIp = false;
 
   for (const [index, item] of request.items.entries()) {
     const issues = request.deepItems.has(index) ? [TOO_DEEP] : issuesOf(request, index, item, options);
     if (issues.length > 0 || !isPlainObject(item)) {
-      const messageId = isPlainObject(item) ? item.messageId : undefined;
-      refusals.push({
-        index,
-        ...(typeof messageId === "string" ? { messageId: messageId.slice(0, NAMED_ID_LENGTH) } : {}),
-        issues,
-      });
+      refusals.push(refusal(index, item, issues));
       continue;
     }
     let messageId = item.messageId as string | undefined;
@@ -68,26 +63,39 @@ export function judge(request: OpenedRequest, options: JudgeOptions): Judgement 
       messageId = options.makeId();
       madeIds.push([index, messageId]);
     }
-    const type = item.type as string;
-    const userId = ((item.userId || item.anonymousId) ?? "") as string;
-    keys.push({
-      index,
-      messageId,
-      userId,
-      ...(item.userId ? {} : { isAnonymous: true }),
-      type,
-      ...(type === "track" ? { event: item.event as string } : {}),
-    });
-    somebodyWantsIp ||= wantsIp(item);
+    keys.push(keyOf(index, item, messageId));
+    oneWantsIp ||= wantsIp(item);
   }
-  return { keys, madeIds, refusals, wantsIp: somebodyWantsIp };
+  return { keys, madeIds, refusals, wantsIp: oneWantsIp };
+}
+
+function refusal(index: number, item: unknown, issues: readonly RefusalIssue[]): Refusal {
+  const messageId = isPlainObject(item) ? item.messageId : undefined;
+  return {
+    index,
+    ...(typeof messageId === "string" ? { messageId: messageId.slice(0, SHOWN_ID_LENGTH) } : {}),
+    issues,
+  };
+}
+
+/** The key of a message that is valid. */
+function keyOf(index: number, item: { readonly [field: string]: unknown }, messageId: string): MessageKey {
+  const type = item.type as string;
+  return {
+    index,
+    messageId,
+    userId: ((item.userId || item.anonymousId) ?? "") as string,
+    ...(item.userId ? {} : { isAnonymous: true }),
+    type,
+    ...(type === "track" ? { event: item.event as string } : {}),
+  };
 }
 
 function issuesOf(
   request: OpenedRequest,
   index: number,
   item: unknown,
-  options: JudgeOptions,
+  options: ValidateOptions,
 ): readonly RefusalIssue[] {
   if (request.largeItems.has(index)) return [issue("message_too_large", "")];
   const issues = validate(item);
