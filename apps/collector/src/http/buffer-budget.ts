@@ -1,32 +1,32 @@
 import { KB, LIMITS } from "@sluice/protocol";
 
-/** How many bytes of request bodies may be in memory at once, and who may have how many of them. */
+/** Limits the memory that request bodies take at once, and shares it out among clients. */
 export interface BufferBudget {
   readonly maxBytes: number;
   readonly usedBytes: number;
-  /** Begins what one request of a client address holds: nothing yet, and of a sender who has not shown a key. */
+  /** Starts the account of one request: it holds nothing yet, and has not shown a valid key. */
   hold(address: string): BufferHold;
 }
 
-/** What one request holds of the room for bodies. */
+/** The share of one request. */
 export interface BufferHold {
-  /** Takes `bytes` more; false, and nothing taken, when they are not there for this client. */
+  /** Takes `bytes` more. Returns false, and takes nothing, if this client may not have them. */
   take(bytes: number): boolean;
-  /** The request has shown a good key or token: it is no longer counted to the part of those without. */
+  /** The request has shown a valid key or token, and no longer counts to the part for those without. */
   vouch(): void;
   readonly isVouchedFor: boolean;
-  /** Gives everything back. */
+  /** Returns everything. */
   release(): void;
 }
 
-/** This part of the room is for requests that have not shown a good key. */
+/** The part of the memory for requests without a valid key. */
 const KEYLESS_SHARE = 1 / 8;
-/** What the largest request takes: compressed, unpacked, and itself. One request must always fit where nothing else is held. */
+/** The largest request: its body compressed and decompressed, and its objects. One such request must fit while nothing else is held. */
 const LARGEST_REQUEST_BYTES = 2 * LIMITS.batchBytes + 16 * KB;
 
 /**
- * A pool in which one address may hold as much as is free for all others, so that no address fills it: one alone gets half, and what is
- * left is always there for the next. The first request of an address needs only that there is room.
+ * In this pool an address may hold as much as is still free, so that none can fill it: a single address gets half, and the next one
+ * still finds room. The first request of an address only needs that there is room.
  */
 class Pool {
   readonly #maxBytes: number;
@@ -37,7 +37,7 @@ class Pool {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether `bytes` more are there for a request that holds `held` of them already. */
+  /** Whether a request that holds `held` bytes may have `bytes` more. */
   hasRoom(address: string, held: number, bytes: number): boolean {
     const freeBytes = this.#maxBytes - this.usedBytes - bytes;
     if (freeBytes < 0) return false;
@@ -45,7 +45,7 @@ class Pool {
     return others === 0 || others + held + bytes <= freeBytes;
   }
 
-  /** `requests`: 1 when a request begins to hold something here, -1 when it ends to. */
+  /** `requests`: 1 when a request takes its first bytes, -1 when it returns its last. */
   add(address: string, bytes: number, requests: -1 | 0 | 1): void {
     const entry = this.#byAddress.get(address) ?? { bytes: 0, requests: 0 };
     entry.bytes += bytes;

@@ -1,11 +1,11 @@
 import { isIPv6 } from "node:net";
 
-/** A client behind a proxy that writes nonsense is one client. */
+/** A proxy may write anything: longer texts are cut off. */
 const LONGEST = 64;
 
 /**
- * What counts as one client: an IPv4 address, or the /64 block of an IPv6 address, which is the least that one subscriber has. Takes
- * what proxies write into `X-Forwarded-For` too: a port behind the address, brackets.
+ * Groups addresses into clients: an IPv4 address, or the /64 block of an IPv6 address, which is the least that a subscriber has. Also
+ * understands the forms that proxies write into `X-Forwarded-For`, with a port or brackets.
  */
 export function clientGroup(address: string): string {
   const bare =
@@ -16,7 +16,7 @@ export function clientGroup(address: string): string {
   if (mapped !== undefined) return mapped;
   const [front = "", back] = withoutZone.split("::");
   const first = front === "" ? [] : front.split(":");
-  // `::` stands for as many zeros as are missing; an IPv4 address at the end takes the room of two.
+  // `::` stands for the missing zeros. An IPv4 address at the end counts as two groups.
   const last = back === undefined || back === "" ? [] : back.split(":");
   const lastLength = last.length + (last.at(-1)?.includes(".") ? 1 : 0);
   const zeros = back === undefined ? 0 : 8 - first.length - lastLength;

@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "./route.js";
 
-/** What pages may send even if they do not ask: clients of all ages do. */
+/** Headers that pages may send even if the preflight does not ask for them. */
 const ALLOWED_HEADERS = "authorization, content-type, content-encoding, x-retry-count";
 
-/** A day; browsers cut it to what they like. */
+/** A day. Browsers may shorten it. */
 const MAX_AGE_SECONDS = "86400";
 
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * Headers that let a page of any origin read the answer, error answers too. Credentials are allowed because
- * `navigator.sendBeacon` always sends in that mode; we never set or read a cookie.
+ * Headers that let a page of any origin read the response, also an error response. They allow credentials because
+ * `navigator.sendBeacon` always sends in that mode. The collector never sets or reads cookies.
  */
 export function corsHeaders(request: IncomingHttpHeaders): Headers {
   const { origin } = request;
@@ -24,7 +24,7 @@ export function corsHeaders(request: IncomingHttpHeaders): Headers {
   };
 }
 
-/** The answer to a preflight of `route`. */
+/** The headers of the response to a preflight request. */
 export function preflightHeaders(request: IncomingHttpHeaders, route: Route): Headers {
   const asked = request["access-control-request-headers"];
   return {

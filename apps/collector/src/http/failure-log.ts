@@ -1,24 +1,25 @@
 import type { Clock } from "@sluice/resilience";
 import type { LogFields, Logger } from "../process/logger.js";
 
-/** Lines about failures in one period, at most. */
-const MOST_LINES = 20;
+/** Log lines about failures in one period. */
+const MAX_LINES = 20;
 const PERIOD_MS = 10_000;
 
-/** Logs failures that clients may bring about as often as they like: in a flood most are only counted. */
+/** Logs failures that clients can cause at any rate: beyond a number of lines it only counts them. */
 export function failureLog(logger: Logger, clock: Clock): (event: string, fields: LogFields) => void {
   let lines = 0;
-  let leftOut = 0;
+  let suppressed = 0;
   const endPeriod = (): void => {
-    if (leftOut > 0) logger.error("more failures were not logged", { count: leftOut, withinMs: PERIOD_MS });
+    if (suppressed > 0)
+      logger.error("suppressed further failure logs", { count: suppressed, withinMs: PERIOD_MS });
     lines = 0;
-    leftOut = 0;
+    suppressed = 0;
   };
   return (event, fields) => {
     if (lines === 0) clock.after(PERIOD_MS, endPeriod);
-    if (lines < MOST_LINES) {
+    if (lines < MAX_LINES) {
       lines++;
       logger.error(event, fields);
-    } else leftOut++;
+    } else suppressed++;
   };
 }

@@ -5,19 +5,17 @@ import type { Route } from "./route.js";
 export type Health = { readonly kind: "ready" } | { readonly kind: "unavailable"; readonly reason: string };
 
 export interface HealthRoutesOptions {
-  /** Whether messages can be stored now. */
+  /** Whether the store takes writes. */
   readonly health: () => Health;
-  /** The server's. */
   readonly budget: BufferBudget;
   readonly metrics: Metrics;
 }
 
-/** Above this share of the memory for bodies a load balancer is asked to send requests elsewhere. */
+/** Above this share of the memory for bodies the collector is not ready, so that load balancers send requests elsewhere. */
 const BUSY_SHARE = 0.8;
 
 export type Readiness = { readonly kind: "ready" } | { readonly kind: "not ready"; readonly reason: string };
 
-/** Whether requests should be sent here. */
 export function readiness(health: Health, bufferedShare: number): Readiness {
   if (health.kind === "unavailable")
     return { kind: "not ready", reason: `storage_unavailable: ${health.reason}` };
@@ -25,13 +23,13 @@ export function readiness(health: Health, bufferedShare: number): Readiness {
   return { kind: "ready" };
 }
 
-/** `/healthz`: the process answers. `/readyz`: it can take messages. Both without a token. */
+/** `/healthz`: the process responds. `/readyz`: it accepts messages. Both need no token. */
 export function healthRoutes({ health, budget, metrics }: HealthRoutesOptions): Route[] {
   const bufferedShare = (): number => budget.usedBytes / budget.maxBytes;
-  metrics.gauge("sluice_ready", "1 while requests are taken", () =>
+  metrics.gauge("sluice_ready", "1 while the collector accepts requests", () =>
     readiness(health(), bufferedShare()).kind === "ready" ? 1 : 0,
   );
-  metrics.gauge("sluice_store_available", "1 while the store takes writes", () =>
+  metrics.gauge("sluice_store_available", "1 while the store accepts writes", () =>
     health().kind === "ready" ? 1 : 0,
   );
   return [
@@ -54,7 +52,7 @@ export function healthRoutes({ health, budget, metrics }: HealthRoutesOptions): 
   ];
 }
 
-/** `/metrics`: Prometheus, without a token. */
+/** `/metrics`, in Prometheus' text format. It needs no token. */
 export function metricsRoute(metrics: Metrics): Route {
   return {
     path: "/metrics",

@@ -3,16 +3,16 @@ import { CollectorError } from "../errors.js";
 import type { Handler, Route } from "./route.js";
 
 export interface HostCheckOptions {
-  /** The address that the server listens on. */
+  /** The address on which the server listens. */
   readonly listensOn: string;
-  /** Names that the operator allows: `events.example.com`, `*.example.com`, `*` for all. */
+  /** Allowed names: `events.example.com`, `*.example.com`, `*` for all. */
   readonly allowedHosts: readonly string[];
 }
 
 /**
- * Routes that answer only where the `Host` header names this machine, or a name that the operator allows. A page of another site can
- * have its own name resolve to this machine (DNS rebinding), and would then read what answers here. Checked where the server listens on
- * loopback, and wherever `allowedHosts` is set: elsewhere the names of a collector are not known.
+ * Wraps routes so that they respond only if the `Host` header names this machine, or an allowed name. Otherwise a web page could let
+ * its own name resolve to this machine (DNS rebinding) and read the responses. The check applies if the server listens on loopback or
+ * `allowedHosts` is set: in other cases the collector does not know its names.
  */
 export function checkHosts(routes: readonly Route[], options: HostCheckOptions): readonly Route[] {
   const { listensOn, allowedHosts } = options;
@@ -27,14 +27,14 @@ function checkedMethods(methods: Route["methods"], allowedHosts: readonly string
       if (host === undefined || isAllowedHost(host, allowedHosts)) return handler(request);
       throw new CollectorError(
         "host_not_allowed",
-        `${host.slice(0, 100)}: add this name to the setting allowedHosts (SLUICE_ALLOWED_HOSTS) if the collector is yours under it`,
+        `${host.slice(0, 100)}: if this name is yours, add it to the setting allowedHosts (SLUICE_ALLOWED_HOSTS)`,
       );
     };
   };
   return Object.fromEntries(Object.entries(methods).map(([method, handler]) => [method, checked(handler)]));
 }
 
-/** Whether a `Host` header is one that no foreign name can have led to: an address, `localhost`, or an allowed name. The port does not matter. */
+/** Whether a `Host` header is an address, `localhost`, or an allowed name: no foreign name can be one of these. The port does not matter. */
 export function isAllowedHost(header: string, allowedHosts: readonly string[]): boolean {
   const name = hostName(header);
   if (isIP(name) !== 0 || name === "localhost" || name.endsWith(".localhost")) return true;
@@ -44,7 +44,7 @@ export function isAllowedHost(header: string, allowedHosts: readonly string[]): 
   });
 }
 
-/** In lower case, without port, brackets and the dot at the end. */
+/** In lower case, without port, brackets, and trailing dot. */
 function hostName(header: string): string {
   const bare = /^\[([^\]]*)\]/.exec(header)?.[1] ?? header.replace(/:\d*$/, "");
   return bare.toLowerCase().replace(/\.$/, "");

@@ -5,7 +5,7 @@ import { clientGroup } from "./client-group.js";
 import { type BodyProgress, dropBody, readBody } from "./read-body.js";
 import type { HttpRequest } from "./route.js";
 
-/** A node:http request as a handler sees it. What few handlers ask for is made when it is asked for. */
+/** A node:http request as handlers see it. Rarely used parts are made on first use. */
 export class IncomingRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -31,7 +31,7 @@ export class IncomingRequest implements HttpRequest {
       budget: BufferBudget;
       trustedProxies: number;
       expectsContinue: boolean;
-      /** Where requests that have a signal are entered, for as long as they last. */
+      /** Holds the controllers of requests that asked for a signal, until they end. */
       aborts: Set<AbortController>;
     },
   ) {
@@ -77,16 +77,16 @@ export class IncomingRequest implements HttpRequest {
   }
 
   readBody(limitBytes: number): Promise<Uint8Array> {
-    this.#letBodyCome(limitBytes);
+    this.#sendContinue(limitBytes);
     return readBody(this.#message, limitBytes, this.#body());
   }
 
   dropBody(limitBytes: number): Promise<void> {
-    this.#letBodyCome(limitBytes);
+    this.#sendContinue(limitBytes);
     return dropBody(this.#message, limitBytes, this.#body());
   }
 
-  #letBodyCome(limitBytes: number): void {
+  #sendContinue(limitBytes: number): void {
     if (!this.#expectsContinue || Number(this.headers["content-length"]) > limitBytes) return;
     this.#expectsContinue = false;
     this.#response.writeContinue();
@@ -100,30 +100,30 @@ export class IncomingRequest implements HttpRequest {
     return this.#progress;
   }
 
-  /** The client waits for leave to send the body, and was not given it. */
+  /** The client waits for `100 Continue` and has not received it. */
   get isBodyHeldBack(): boolean {
     return this.#expectsContinue;
   }
 
-  /** Whether what came over the connection is still this request's body. */
+  /** Whether the body has not arrived completely. */
   get isArriving(): boolean {
     return !this.#message.complete;
   }
 
-  /** The rest of the body is not coming: whoever reads it, now or later, gets the error. */
+  /** The rest of the body will not arrive: reading it, now or later, fails with the error. */
   failBody(error: CollectorError): void {
     const progress = this.#body();
     progress.error = error;
     progress.fail?.(error);
   }
 
-  /** Answered: gives back what the body took of the room for bodies. */
+  /** Releases the memory of the body, after the response. */
   release(): void {
     this.#progress?.hold.release();
   }
 }
 
-/** The address that the outermost trusted proxy saw: the header's entries are appended, so the last `proxies` are ours. */
+/** The address that the outermost trusted proxy saw. Proxies append to the header, so its last `proxies` entries are trusted. */
 export function forwardedFor(
   header: string | readonly string[] | undefined,
   proxies: number,

@@ -2,19 +2,26 @@ import type { Socket } from "node:net";
 import { KB } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 
-/** Bytes that are read and dropped after the last answer, at most. */
-const MOST_DROPPED_BYTES = 16 * KB * KB;
+/** How much is read and dropped after the last response. */
+const MAX_DROPPED_BYTES = 16 * KB * KB;
 
-const lingering = new WeakSet<object>();
+const lingering = Symbol("lingering");
+interface MaybeLingering {
+  [lingering]?: boolean;
+}
 
 /**
- * Closes our side of a connection and drops what the client still sends, until it closes its own side. A socket that is closed while
- * bytes wait to be read resets the connection, and a client that has not read its answer yet loses it. When `timeoutMs` or 16 MB have
- * passed, the connection is cut.
+ * Closes our side of a connection, and drops what the client still sends until it closes its side. Closing the socket while bytes wait
+ * to be read would reset the connection, and the client would lose a response that it has not read yet. Cuts the connection after
+ * `timeoutMs` or 16 MB.
  */
-export function linger(socket: Socket, clock: Pick<Clock, "after">, timeoutMs: number): void {
-  if (socket.destroyed || lingering.has(socket)) return;
-  lingering.add(socket);
+export function linger(
+  socket: Socket & MaybeLingering,
+  clock: Pick<Clock, "after">,
+  timeoutMs: number,
+): void {
+  if (socket.destroyed || socket[lingering]) return;
+  socket[lingering] = true;
   if (socket.readableEnded) {
     socket.end(() => socket.destroy());
     return;
@@ -29,17 +36,17 @@ export function linger(socket: Socket, clock: Pick<Clock, "after">, timeoutMs: n
     else socket.once("finish", cut);
   });
   let droppedBytes = 0;
-  // The HTTP parser listens here. What comes now is not for it.
+  // Detach the HTTP parser: what arrives now is not for it.
   socket.removeAllListeners("data");
   socket.on("data", (chunk) => {
     droppedBytes += chunk.length;
-    if (droppedBytes > MOST_DROPPED_BYTES) cut();
+    if (droppedBytes > MAX_DROPPED_BYTES) cut();
   });
   socket.resume();
   socket.end();
 }
 
-/** Whether nothing but the end of this connection is awaited. */
-export function isLingering(socket: object): boolean {
-  return lingering.has(socket);
+/** Whether `linger` was called for this connection. */
+export function isLingering(socket: Socket & MaybeLingering): boolean {
+  return socket[lingering] === true;
 }

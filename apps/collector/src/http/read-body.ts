@@ -5,22 +5,22 @@ import type { BufferHold } from "./buffer-budget.js";
 import { COMPRESSION_OVERHEAD_BYTES, inflate, looksGzipped, parseEncoding } from "./inflate.js";
 
 /**
- * What a request takes beside its body, roughly: its objects live until it is answered. Without it, a client that sends
- * thousands of tiny requests without waiting would be bounded by nothing.
+ * About what a request takes besides its body, until its response. Without it, thousands of tiny requests that do not wait for
+ * responses would have no limit.
  */
 export const REQUEST_BYTES = 4 * KB;
 
-/** A request's body on its way in. */
+/** The body of a request, while it arrives. */
 export interface BodyProgress {
-  /** What it holds of the room for bodies; to be given back when the request is answered. */
+  /** Its share of the memory for bodies, until the response. */
   readonly hold: BufferHold;
-  /** Why the rest is not coming. */
+  /** Why the rest will not arrive. */
   error?: CollectorError;
-  /** Ends the reading with that; there while somebody reads. */
+  /** Fails the read that is under way, if there is one. */
   fail?: ((error: CollectorError) => void) | undefined;
 }
 
-/** The body, unpacked; see `HttpRequest.readBody`. What it takes of the room for bodies is held by `progress`. */
+/** Reads and decompresses a body; see `HttpRequest.readBody`. `progress` holds its share of the memory for bodies. */
 export async function readBody(
   request: IncomingMessage,
   limitBytes: number,
@@ -42,7 +42,7 @@ export async function readBody(
   return body;
 }
 
-/** Reads a body to its end and keeps nothing of it; rejects as `readBody` does. */
+/** Reads a body to its end and drops it. Rejects like `readBody`. */
 export async function dropBody(
   request: IncomingMessage,
   limitBytes: number,
@@ -69,7 +69,7 @@ function collect(
       reject(progress.error ?? new CollectorError("request_timeout", "the connection has ended"));
       return;
     }
-    // Believed only to refuse early: what really arrives is counted all the same.
+    // Refuses early. The bytes that arrive are counted all the same.
     if (Number(request.headers["content-length"]) > limitBytes) {
       reject(tooLarge());
       return;

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type CollectorError, collectorErrorOf, ERRORS } from "../errors.js";
 import type { HttpAnswer } from "./route.js";
 
-/** How long a client is asked to wait when the collector is short of something, in seconds. */
+/** `Retry-After` of a 503, in seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** The answer for anything that was thrown: ours with its code, everything else as `internal` without a word about it. */
+/** The answer for a thrown error: its own code if it is known, else `internal` without details. */
 export function errorAnswer(error: unknown): HttpAnswer {
   const known = collectorErrorOf(error);
   const { status } = ERRORS[known.code];
@@ -29,7 +29,7 @@ function retryHeaders(status: number, seconds: string): Readonly<Record<string, 
     : { "retry-after": seconds };
 }
 
-/** A whole answer for a connection of which nothing better is known, as bytes. */
+/** A complete response as text, for a connection without a parsed request. */
 export function rawErrorAnswer(error: CollectorError): string {
   const { status } = ERRORS[error.code];
   const body = JSON.stringify(errorAnswer(error).body);
@@ -45,10 +45,10 @@ const REASONS: Readonly<Record<number, string>> = {
   431: "Request Header Fields Too Large",
 };
 
-/** Of a body that nobody reads, this much is waited for so that the connection can be used again. */
-const SPARED_BYTES = 1_024 * 1_024;
+/** An unread body of at most this size is read to its end, so that the connection can be reused. */
+const MAX_DRAINED_BYTES = 1_024 * 1_024;
 
-/** What the client still has to send of a body that nobody will read, at most. */
+/** Upper bound for the unread rest of the body. */
 function unreadBytes(request: IncomingMessage): number {
   if (request.complete) return 0;
   if (request.headers["transfer-encoding"] !== undefined) return Number.POSITIVE_INFINITY;
@@ -56,8 +56,8 @@ function unreadBytes(request: IncomingMessage): number {
 }
 
 /**
- * Writes an answer. The rest of a body that was not read is read and dropped, so that the connection can be used again. Where that may
- * be much, or the rest is not coming, the connection is closed: see `linger`.
+ * Writes an answer. Reads and drops the unread rest of the body, so that the connection can be reused. If that may be much, or the rest
+ * will not arrive, it closes the connection: see `linger`.
  */
 export function respond(
   request: IncomingMessage,
@@ -65,7 +65,7 @@ export function respond(
   answer: HttpAnswer,
   more: {
     readonly headers?: Readonly<Record<string, string>>;
-    /** Nothing more of the body is to be expected. */
+    /** The rest of the body will not arrive. */
     readonly isBodyLost?: boolean;
   } = {},
 ): void {
@@ -81,20 +81,20 @@ export function respond(
   }
   if (answer.status !== 204) headers["content-length"] = Buffer.byteLength(bytes);
   const unread = unreadBytes(request);
-  if (unread > SPARED_BYTES || (unread > 0 && more.isBodyLost === true)) headers.connection = "close";
+  if (unread > MAX_DRAINED_BYTES || (unread > 0 && more.isBodyLost === true)) headers.connection = "close";
   response.writeHead(answer.status, headers);
   response.end(request.method === "HEAD" ? "" : bytes);
   if (unread > 0) request.resume();
 }
 
-/** Writes an answer whose body goes on until its promise is settled. */
+/** Writes an answer whose body ends when the promise of its stream settles. */
 export async function respondStream(
   response: ServerResponse,
   answer: HttpAnswer & { readonly stream: NonNullable<HttpAnswer["stream"]> },
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<void> {
-  // A stream may be silent for longer than a request may.
+  // A stream may be silent for longer than the idle timeout.
   response.socket?.setTimeout(0);
   response.writeHead(answer.status, { "content-type": "text/plain", ...headers, ...answer.headers });
   response.flushHeaders();

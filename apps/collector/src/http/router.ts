@@ -9,7 +9,7 @@ export type Router = (path: string) => RouteMatch | undefined;
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** Finds the route of a path, with or without a trailing slash. A fixed path wins over one with parameters, then the first listed. */
+/** Finds the route of a path, with or without a trailing slash. Fixed paths win over patterns; of those the first listed wins. */
 export function createRouter(routes: readonly Route[]): Router {
   const fixed = new Map<string, RouteMatch>();
   const patterns: { readonly route: Route; readonly segments: readonly string[] }[] = [];
@@ -39,30 +39,35 @@ function withoutTrailingSlash(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
-/** `*` as the last segment takes whatever follows, as parameter `*`. */
+/** The parameters of a path that matches the pattern. `*` as the last segment matches the rest of the path. */
 function matchSegments(
   pattern: readonly string[],
   segments: readonly string[],
 ): Record<string, string> | undefined {
-  const takesRest = pattern.at(-1) === "*";
-  if (takesRest ? segments.length < pattern.length : segments.length !== pattern.length) return undefined;
+  const hasRest = pattern.at(-1) === "*";
+  if (hasRest ? segments.length < pattern.length : segments.length !== pattern.length) return undefined;
   const params: Record<string, string> = Object.create(null);
-  for (const [i, part] of pattern.entries()) {
-    const segment = segments[i] as string;
-    if (takesRest && i === pattern.length - 1) {
-      const rest = decode(segments.slice(i).join("/"));
-      if (rest === undefined) return undefined;
-      params["*"] = rest;
-    } else if (part.startsWith(":")) {
-      const value = decode(segment);
-      if (value === undefined || value === "") return undefined;
-      params[part.slice(1)] = value;
-    } else if (part !== segment) return undefined;
+  const single = hasRest ? pattern.length - 1 : pattern.length;
+  for (let i = 0; i < single; i++) {
+    if (!matchSegment(pattern[i] as string, segments[i] as string, params)) return undefined;
   }
+  if (!hasRest) return params;
+  const rest = decode(segments.slice(single).join("/"));
+  if (rest === undefined) return undefined;
+  params["*"] = rest;
   return params;
 }
 
-/** Undefined for what is not percent-encoded UTF-8: such an address names nothing here. */
+/** Adds the parameter of a `:name` to `params`. */
+function matchSegment(pattern: string, segment: string, params: Record<string, string>): boolean {
+  if (!pattern.startsWith(":")) return pattern === segment;
+  const value = decode(segment);
+  if (value === undefined || value === "") return false;
+  params[pattern.slice(1)] = value;
+  return true;
+}
+
+/** Undefined if the segment is not percent-encoded UTF-8: no route matches it. */
 function decode(segment: string): string | undefined {
   if (!segment.includes("%")) return segment;
   try {

@@ -1,0 +1,194 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { CollectorError, collectorErrorOf } from "../errors.js";
+import type { LogFields } from "../process/logger.js";
+import type { BufferBudget } from "./buffer-budget.js";
+import {
+  beginRequest,
+  type Connection,
+  countUnsent,
+  endRequest,
+  isConnectionBroken,
+  isNotReading,
+} from "./connection.js";
+import { corsHeaders, preflightHeaders } from "./cors.js";
+import type { HttpMetrics } from "./http-metrics.js";
+import { IncomingRequest } from "./incoming-request.js";
+import { errorAnswer, respond, respondStream } from "./respond.js";
+import type { Handler, HttpAnswer, Route } from "./route.js";
+import type { Router } from "./router.js";
+
+export interface ServeOptions {
+  readonly findRoute: Router;
+  readonly budget: BufferBudget;
+  readonly trustedProxies: number;
+  readonly metrics: HttpMetrics;
+  readonly logFailure: (event: string, fields: LogFields) => void;
+  /** Holds the controller of each request that asked for a signal. */
+  readonly aborts: Set<AbortController>;
+  readonly isClosing: () => boolean;
+  readonly closeIdleConnections: () => void;
+}
+
+const NO_HEADERS = Object.freeze({});
+
+/** Serves a request: finds its route, calls the handler, and writes the response. */
+export function serveRequest(
+  options: ServeOptions,
+  message: IncomingMessage,
+  response: ServerResponse,
+  expectsContinue: boolean,
+): void {
+  const connection = message.socket as Connection;
+  if (isNotReading(connection)) {
+    cutNotReading(connection, options.metrics);
+    return;
+  }
+  const target = splitTarget(message.url ?? "/");
+  const match = options.findRoute(target.path);
+  const request = new IncomingRequest(
+    message,
+    response,
+    { ...target, params: match?.params ?? NO_HEADERS },
+    {
+      budget: options.budget,
+      trustedProxies: options.trustedProxies,
+      aborts: options.aborts,
+      expectsContinue,
+    },
+  );
+  beginRequest(connection, request);
+  options.metrics.activeRequests++;
+  new ServedRequest(options, message, response, request, match?.route).handle();
+}
+
+/** One request, from its handler to the end of its response. */
+class ServedRequest {
+  readonly #options: ServeOptions;
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #request: IncomingRequest;
+  readonly #route: Route | undefined;
+
+  constructor(
+    options: ServeOptions,
+    message: IncomingMessage,
+    response: ServerResponse,
+    request: IncomingRequest,
+    route: Route | undefined,
+  ) {
+    this.#options = options;
+    this.#message = message;
+    this.#response = response;
+    this.#request = request;
+    this.#route = route;
+  }
+
+  handle(): void {
+    const handler = handlerOf(this.#message, this.#route);
+    if (typeof handler !== "function") {
+      this.#finish(handler);
+      return;
+    }
+    try {
+      const result = handler(this.#request);
+      if (result instanceof Promise) result.then(this.#finish, this.#fail);
+      else this.#finish(result);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  readonly #fail = (error: unknown): void => {
+    if (collectorErrorOf(error).code === "internal") {
+      const { method, path } = this.#request;
+      this.#options.logFailure("request failed", { method, path, error });
+    }
+    this.#finish(errorAnswer(error));
+  };
+
+  readonly #finish = (answer: HttpAnswer): void => {
+    const { metrics, isClosing } = this.#options;
+    const connection = this.#message.socket as Connection;
+    metrics.answered(this.#route?.path, answer.status);
+    if (isNotReading(connection)) {
+      cutNotReading(connection, metrics);
+      this.#end();
+      return;
+    }
+    if (isClosing() || isConnectionBroken(connection)) this.#response.shouldKeepAlive = false;
+    const { stream } = answer;
+    if (stream === undefined) {
+      this.#respond(answer, connection);
+      return;
+    }
+    respondStream(this.#response, { ...answer, stream }, this.#corsHeaders(), this.#request.signal)
+      .catch((error: unknown) => {
+        this.#options.logFailure("response stream failed", { path: this.#request.path, error });
+      })
+      .finally(() => this.#end());
+  };
+
+  #respond(answer: HttpAnswer, connection: Connection): void {
+    respond(this.#message, this.#response, answer, {
+      headers: this.#corsHeaders(),
+      isBodyLost: this.#request.isBodyHeldBack || isConnectionBroken(connection),
+    });
+    countUnsent(connection, this.#response);
+    this.#end();
+  }
+
+  #corsHeaders(): Readonly<Record<string, string>> {
+    return this.#route?.cors ? corsHeaders(this.#message.headers) : NO_HEADERS;
+  }
+
+  #end(): void {
+    const { metrics, isClosing, closeIdleConnections } = this.#options;
+    endRequest(this.#message.socket as Connection);
+    metrics.activeRequests--;
+    this.#request.release();
+    // The head of a streamed response was sent before the server began to close, and promised to keep the connection.
+    if (isClosing()) this.#response.once("finish", () => setImmediate(closeIdleConnections));
+  }
+}
+
+/** The handler of a request, or the answer if there is none. */
+function handlerOf(message: IncomingMessage, route: Route | undefined): Handler | HttpAnswer {
+  if (message.httpVersion === "1.1" && countHostHeaders(message.rawHeaders) !== 1)
+    return errorAnswer(
+      new CollectorError("invalid_request", "an HTTP/1.1 request must have exactly one Host header"),
+    );
+  if (route === undefined) return errorAnswer(new CollectorError("not_found"));
+  const method = message.method ?? "GET";
+  const handler = route.methods[(method === "HEAD" ? "GET" : method) as keyof Route["methods"]];
+  if (handler !== undefined) return handler;
+  const allow = [...Object.keys(route.methods), "OPTIONS"].join(", ");
+  if (method === "OPTIONS")
+    return {
+      status: 204,
+      headers: route.cors ? { allow, ...preflightHeaders(message.headers, route) } : { allow },
+    };
+  return { ...errorAnswer(new CollectorError("method_not_allowed", method)), headers: { allow } };
+}
+
+function cutNotReading(connection: Connection, metrics: HttpMetrics): void {
+  if (!connection.destroyed) metrics.broken("unread_answers");
+  connection.destroy();
+}
+
+/** `raw`: names and values by turns. */
+function countHostHeaders(raw: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") count++;
+  }
+  return count;
+}
+
+/** Splits a request target into path and query. Proxies are sent the absolute form. */
+function splitTarget(url: string): { path: string; query: string } {
+  const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
+  const mark = target.indexOf("?");
+  const path = mark === -1 ? target : target.slice(0, mark);
+  return { path: path === "" ? "/" : path, query: mark === -1 ? "" : target.slice(mark + 1) };
+}
