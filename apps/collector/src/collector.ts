@@ -18,131 +18,144 @@ import { deletionEndpoints } from "./admin/deletions/endpoints.js";
 import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
 import { adminRoutes } from "./admin/routes.js";
 import { startDeletions } from "./deletions/start-deletions.js";
-import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
 import { startDelivery } from "./delivery/start-delivery.js";
 import { createCatalog } from "./destinations/catalog.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
 import type { DestinationDocument } from "./documents/documents.js";
 import { newId } from "./documents/new-id.js";
-import { openSuppressions } from "./documents/suppressions.js";
-import { bufferBudget } from "./http/buffer-budget.js";
+import { openSuppressions, type Suppressions } from "./documents/suppressions.js";
+import { type BufferBudget, bufferBudget } from "./http/buffer-budget.js";
 import { healthRoutes, metricsRoute } from "./http/health-routes.js";
 import { checkHosts } from "./http/host-check.js";
-import { HTTP_LIMITS, type HttpLimits } from "./http/limits.js";
+import { HTTP_LIMITS } from "./http/limits.js";
+import type { Route } from "./http/route.js";
 import { startServer } from "./http/server.js";
 import { ingestRoutes } from "./ingest/routes.js";
-import { openSourceDirectory } from "./ingest/source-directory.js";
-import type { CollectorConfig } from "./process/config.js";
+import { openSourceDirectory, type SourceDirectory } from "./ingest/source-directory.js";
+import type { CollectorOptions } from "./process/collector-options.js";
 import { makeDataFolder, makeOwnerOnly } from "./process/data-folder.js";
-import { liveEvents } from "./process/live-events.js";
+import { defined } from "./process/defined.js";
+import { type LiveEvents, liveEvents } from "./process/live-events.js";
 import type { Logger } from "./process/logger.js";
-import { createMetrics } from "./process/metrics.js";
-import { startRateHistory } from "./process/rate-history.js";
+import { createMetrics, type Metrics } from "./process/metrics.js";
+import { type RateHistory, startRateHistory } from "./process/rate-history.js";
 import { announceRetention, resolveRetention } from "./process/retention-defaults.js";
 import { type Stages, stagesToClose } from "./process/stages.js";
 import { storeMetrics } from "./process/store-metrics.js";
 import { VERSION } from "./process/version.js";
-import type { ResolveHost } from "./sender/checked-connector.js";
 import { egressPolicy } from "./sender/egress-policy.js";
-import type { OpenEndpoint } from "./sender/endpoint.js";
-import { openTokens } from "./tokens/tokens.js";
-
-export interface CollectorOptions {
-  /** `dev` makes a first source and an admin token, kept readable in the data folder, and allows `POST /api/v1/reset`. */
-  readonly mode: "dev" | "production";
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  /** The folder in which everything is kept. */
-  readonly dataDirectory: string;
-  readonly logger: Logger;
-  /** Default: the embedded store in the data folder. */
-  readonly store?: Store;
-  readonly clock?: Clock;
-  /** A token of the control API that the operator set. */
-  readonly adminToken?: string;
-  /** The key that destinations' secrets are sealed with, 32 bytes in hex or base64. Default: made and kept in the data folder. */
-  readonly secretKey?: string;
-  /** Default: `oregon` where `regionUrls` names one, else none: nothing names a region then. */
-  readonly region?: Region;
-  readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
-  /** Targets of webhooks beside public addresses: addresses, blocks, host names. */
-  readonly allowTargets?: readonly string[];
-  readonly dedupeWindowMs?: number;
-  /** How long and how much is kept, as in the configuration; `none` for both where it is absent. Announced in the log. */
-  readonly retention?: Pick<CollectorConfig, "retentionMs" | "retentionBytes">;
-  /** Messages a second of each source that has no limit of its own; `auto`: 10,000 of web and mobile sources. Default: no limit. */
-  readonly messagesPerSecond?: number | "auto";
-  /** Names under which dashboard, control API and metrics answer, beside addresses and `localhost`; `*`: all. Default: those only on loopback, all elsewhere. */
-  readonly allowedHosts?: readonly string[];
-  readonly httpLimits?: Partial<HttpLimits>;
-  readonly deliveryPolicy?: Partial<DeliveryPolicy>;
-  /** The folder of the built dashboard. Default: the one that comes with the collector, where it was built. */
-  readonly dashboardDirectory?: string;
-  /** How names are resolved for webhooks. Default: the machine's resolver. */
-  readonly resolve?: ResolveHost;
-  /** What webhooks are sent through. Default: the network. */
-  readonly openEndpoint?: OpenEndpoint;
-}
+import { openTokens, type Tokens } from "./tokens/tokens.js";
 
 export interface Collector {
   readonly url: string;
   readonly port: number;
-  /** In `dev` mode: what a developer needs to begin. */
+  /** In `dev` mode: the first source and admin token. */
   readonly firstRun: FirstRun | undefined;
-  /** The region it runs as; undefined where no region is configured. */
+  /** The region it runs as; undefined if no region is configured. */
   readonly region: Region | undefined;
   readonly store: Store;
-  /** Stops taking requests, lets what is under way end for at most `graceMs`, and closes every stage in reverse. */
+  /** Stops accepting requests, lets pending work finish for at most `graceMs`, and closes all stages in reverse order. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Builds every stage, connects them, and listens. Rejects, with everything closed again, when one of them cannot start. */
+/** Builds all stages, connects them, and listens. If one cannot start, it closes the others and rejects. */
 export async function startCollector(options: CollectorOptions): Promise<Collector> {
   const stages = stagesToClose();
   try {
     return await startStages(options, stages);
   } catch (error) {
     await stages.close(0).catch((closing: unknown) => {
-      options.logger.error("a stage failed to close", { error: closing });
+      options.logger.error("failed to close a stage", { error: closing });
     });
     throw error;
   }
 }
 
-async function startStages(options: CollectorOptions, stages: Stages): Promise<Collector> {
-  const { logger, dataDirectory, mode } = options;
-  const clock = options.clock ?? systemClock;
-  const region = options.region ?? defaultRegion(options.regionUrls);
-  const metrics = createMetrics({ withProcess: true });
-  const budget = bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes);
-  const live = liveEvents();
-  const { keep } = stages;
+/** The parts that stages share. */
+interface Shared {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly live: LiveEvents;
+  readonly budget: BufferBudget;
+  readonly region: Region | undefined;
+  readonly startedAtMs: number;
+}
 
+async function startStages(options: CollectorOptions, stages: Stages): Promise<Collector> {
+  const clock = options.clock ?? systemClock;
+  const shared: Shared = {
+    clock,
+    logger: options.logger,
+    metrics: createMetrics({ withProcess: true }),
+    live: liveEvents(),
+    budget: bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes),
+    region: options.region ?? defaultRegion(options.regionUrls),
+    startedAtMs: clock.now(),
+  };
+  const { keep } = stages;
+  const store = keep(await openStore(options, shared), (it) => it.close());
+  storeMetrics(store, shared.metrics);
+  const key = await openKey(options, store);
+  const tokens = keep(
+    await openTokens({ config: store.config, clock, ...defined({ configured: options.adminToken }) }),
+    (it) => it.close(),
+  );
+  const first = await makeFirstAccess(options, shared, store, tokens);
+  const processing = await startProcessing({ options, shared, stages, store, key });
+  const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
+  const rates = keep(await startRateHistory(shared.metrics, clock, store.config), (it) => it.close());
+  const server = keep(
+    await startServer({
+      ...shared,
+      host: options.host,
+      port: options.port,
+      logger: shared.logger.with({ stage: "http" }),
+      ...defined({ limits: options.httpLimits }),
+      routes: allRoutes(options, { ...shared, ...processing, store, tokens, sources, rates }),
+    }),
+    (it, leftMs) => it.close(leftMs),
+  );
+  return {
+    url: server.url,
+    port: server.port,
+    firstRun: first,
+    region: shared.region,
+    store,
+    close: (graceMs) => stages.close(graceMs),
+  };
+}
+
+/** The store that was given, or the embedded one in the data folder. */
+async function openStore(options: CollectorOptions, { clock, logger }: Shared): Promise<Store> {
+  const { dataDirectory } = options;
   await makeDataFolder(dataDirectory);
-  const mended = await makeOwnerOnly(dataDirectory);
-  if (mended.length > 0)
-    logger.warn("other users of this machine could read files of the data folder; they no longer can", {
+  const corrected = await makeOwnerOnly(dataDirectory);
+  if (corrected.length > 0)
+    logger.warn("removed other users' access to files in the data folder", {
       folder: dataDirectory,
-      files: mended,
+      files: corrected,
     });
   const retention =
     options.retention === undefined ? {} : await resolveRetention(options.retention, dataDirectory);
-  if (options.store === undefined) announceRetention(logger, retention);
-  const store = keep(
-    options.store ??
-      (await openSqliteStore({
-        directory: dataDirectory,
-        clock,
-        ...(options.dedupeWindowMs === undefined ? {} : { dedupeWindowMs: options.dedupeWindowMs }),
-        retention,
-        onDamage: (what) => logger.error("stored data is damaged", { what }),
-      })),
-    (it) => it.close(),
-  );
-  storeMetrics(store, metrics);
+  if (options.store !== undefined) return options.store;
+  announceRetention(logger, retention);
+  return openSqliteStore({
+    directory: dataDirectory,
+    clock,
+    retention,
+    onDamage: (what) => logger.error("stored data is damaged", { what }),
+    ...defined({ dedupeWindowMs: options.dedupeWindowMs }),
+  });
+}
+
+/** The key that seals the secrets of destinations, and keys the digests of user ids. */
+async function openKey(
+  { secretKey, dataDirectory, logger }: CollectorOptions,
+  store: Store,
+): Promise<Uint8Array> {
   const { key, orphaned } = await openSecretKey({
-    fromEnvironment: options.secretKey,
+    fromEnvironment: secretKey,
     file: join(dataDirectory, "secret.key"),
     sealedFor: async () =>
       (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination))
@@ -153,39 +166,45 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
     logger.error("the secret key file was missing: enter the secrets of these destinations again", {
       destinations: orphaned,
     });
+  return key;
+}
+
+/** In `dev` mode a first source and token; in production a first admin token if there is none. */
+async function makeFirstAccess(
+  { mode, dataDirectory }: CollectorOptions,
+  { clock, region, logger }: Shared,
+  store: Store,
+  tokens: Tokens,
+): Promise<FirstRun | undefined> {
+  if (mode === "dev")
+    return firstRun({ config: store.config, tokens, clock, region, directory: dataDirectory });
+  const file = await firstToken(tokens, dataDirectory);
+  if (file !== undefined) logger.info("created a first admin token", { file });
+  return undefined;
+}
+
+interface ProcessingParts {
+  readonly options: CollectorOptions;
+  readonly shared: Shared;
+  readonly stages: Stages;
+  readonly store: Store;
+  readonly key: Uint8Array;
+}
+
+/** Starts the stages that work on stored messages: delivery, audiences, deletions. */
+async function startProcessing({ options, shared, stages: { keep }, store, key }: ProcessingParts) {
+  const { clock, logger, metrics, live } = shared;
   const catalog = createCatalog({
     clock,
     secrets: secretBox(key),
     egress: egressPolicy({ allow: options.allowTargets ?? [] }),
-    exportsFolder: join(dataDirectory, "exports"),
-    ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
-    ...(options.openEndpoint === undefined ? {} : { openEndpoint: options.openEndpoint }),
+    exportsFolder: join(options.dataDirectory, "exports"),
+    ...defined({ resolve: options.resolve, openEndpoint: options.openEndpoint }),
   });
-  const tokens = keep(
-    await openTokens({
-      config: store.config,
-      clock,
-      ...(options.adminToken === undefined ? {} : { configured: options.adminToken }),
-    }),
-    (it) => it.close(),
-  );
-  const beginnings =
-    mode === "dev"
-      ? await firstRun({ config: store.config, tokens, clock, region, directory: dataDirectory })
-      : undefined;
-  if (mode === "production") {
-    const file = await firstToken(tokens, dataDirectory);
-    if (file !== undefined) logger.info("made a first admin token", { file });
-  }
   const digestKey = idDigestKey(key);
   const digest = idDigest(digestKey);
   const suppressions = keep(await openSuppressions({ store, clock, digest }), (it) => it.close());
-  const unrecognized = suppressions.unrecognized();
-  if (unrecognized > 0)
-    logger.error(
-      "suppressions were stored with another secret key: messages of these users are not refused. Start with the former key, or suppress them again",
-      { suppressions: unrecognized },
-    );
+  warnOfUnrecognized(suppressions, logger);
   const delivery = keep(
     await startDelivery({
       store,
@@ -195,23 +214,21 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       logger: logger.with({ stage: "delivery" }),
       metrics,
       live,
-      ...(options.deliveryPolicy === undefined ? {} : { policy: options.deliveryPolicy }),
+      ...defined({ policy: options.deliveryPolicy }),
     }),
     (it, leftMs) => it.close(leftMs),
   );
+  const audienceLogger = logger.with({ stage: "audiences" });
   const audiences = keep(
     await startAudiences({
       store,
-      // A store that was given keeps its data elsewhere, or nowhere: so do the profiles.
+      // A store that was given has its data elsewhere, or only in memory. Profiles are then kept in memory too.
       engine:
         options.store === undefined
-          ? startEngineThread(
-              { directory: dataDirectory },
-              { logger: logger.with({ stage: "audiences" }), metrics },
-            )
+          ? startEngineThread({ directory: options.dataDirectory }, { logger: audienceLogger, metrics })
           : new AudienceEngine(memoryProfileStore()),
       clock,
-      logger: logger.with({ stage: "audiences" }),
+      logger: audienceLogger,
       metrics,
       digestKey,
     }),
@@ -230,75 +247,57 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
     }),
     (it) => it.close(),
   );
-  const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
-  const rates = keep(await startRateHistory(metrics, clock, store.config), (it) => it.close());
-
-  const dashboard = options.dashboardDirectory ?? findDashboard();
-  const hosts = { listensOn: options.host, allowedHosts: options.allowedHosts ?? [] };
-  const server = keep(
-    await startServer({
-      host: options.host,
-      port: options.port,
-      clock,
-      budget,
-      logger: logger.with({ stage: "http" }),
-      metrics,
-      ...(options.httpLimits === undefined ? {} : { limits: options.httpLimits }),
-      routes: [
-        ...healthRoutes({ health: () => store.health(), budget, metrics }),
-        ...checkHosts([metricsRoute(metrics)], hosts),
-        ...ingestRoutes({
-          store,
-          sources,
-          suppressions,
-          clock,
-          logger: logger.with({ stage: "ingest" }),
-          metrics,
-          live,
-          region,
-          regionUrls: options.regionUrls ?? {},
-          limits:
-            options.messagesPerSecond === undefined ? {} : { messagesPerSecond: options.messagesPerSecond },
-        }),
-        ...checkHosts(
-          adminRoutes({
-            store,
-            catalog,
-            delivery,
-            audiences,
-            tokens,
-            live,
-            clock,
-            logger: logger.with({ stage: "admin" }),
-            region,
-            mode,
-            startedAtMs: clock.now(),
-            version: VERSION,
-            endpoints: [
-              collectorRates(rates),
-              ...audienceEndpoints(audiences),
-              ...deletionEndpoints(deletions, suppressions),
-            ],
-          }),
-          hosts,
-        ),
-        ...(dashboard === undefined ? [] : checkHosts(dashboardRoutes(dashboard), hosts)),
-      ],
-    }),
-    (it, leftMs) => it.close(leftMs),
-  );
-
-  return {
-    url: server.url,
-    port: server.port,
-    firstRun: beginnings,
-    region,
-    store,
-    close: (graceMs) => stages.close(graceMs),
-  };
+  return { catalog, suppressions, delivery, audiences, deletions };
 }
 
-/** Who tells where regions are has regions, and this collector is one of them. */
+function warnOfUnrecognized(suppressions: Suppressions, logger: Logger): void {
+  const unrecognized = suppressions.unrecognized();
+  if (unrecognized > 0)
+    logger.error(
+      "suppressions were stored with another secret key, so messages of these users are accepted. Start with the former key, or suppress the users again",
+      { suppressions: unrecognized },
+    );
+}
+
+type RouteParts = Shared &
+  Awaited<ReturnType<typeof startProcessing>> & {
+    readonly store: Store;
+    readonly tokens: Tokens;
+    readonly sources: SourceDirectory;
+    readonly rates: RateHistory;
+  };
+
+function allRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
+  const { store, logger, metrics, audiences, deletions, suppressions, rates } = parts;
+  const dashboard = options.dashboardDirectory ?? findDashboard();
+  const guarded = [
+    metricsRoute(metrics),
+    ...adminRoutes({
+      ...parts,
+      logger: logger.with({ stage: "admin" }),
+      mode: options.mode,
+      version: VERSION,
+      endpoints: [
+        collectorRates(rates),
+        ...audienceEndpoints(audiences),
+        ...deletionEndpoints(deletions, suppressions),
+      ],
+    }),
+    ...(dashboard === undefined ? [] : dashboardRoutes(dashboard)),
+  ];
+  return [
+    ...healthRoutes({ health: () => store.health(), budget: parts.budget, metrics }),
+    ...ingestRoutes({
+      ...parts,
+      logger: logger.with({ stage: "ingest" }),
+      regionUrls: options.regionUrls ?? {},
+      limits: defined({ messagesPerSecond: options.messagesPerSecond }),
+    }),
+    ...checkHosts(guarded, { listensOn: options.host, allowedHosts: options.allowedHosts ?? [] }),
+  ];
+}
+
+/** A collector that knows URLs of regions has regions, so it runs as one of them. */
 function defaultRegion(regionUrls: CollectorOptions["regionUrls"] = {}): Region | undefined {
   return Object.values(regionUrls).some((url) => url !== undefined) ? DEFAULT_REGION : undefined;
 }

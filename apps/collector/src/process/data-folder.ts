@@ -2,9 +2,8 @@ import { access, chmod, constants, lstat, mkdir, readdir, stat } from "node:fs/p
 import { dirname, join, relative, resolve } from "node:path";
 
 /**
- * Makes the data folder where there is none, with those above it: its owner's alone, for messages are nobody else's to
- * read. Rejects, in words, when it cannot be used. One step at a time: `mkdir` with `recursive` never ends below
- * `/proc`, where a folder exists and nothing can be made in it (seen with Node 24).
+ * Creates the data folder and its parents if they are missing, readable by their owner only. Rejects with a readable reason if the
+ * folder cannot be used. It does not use `mkdir` with `recursive`, which never returns below `/proc` (seen with Node 24).
  */
 export async function makeDataFolder(folder: string): Promise<void> {
   const path = resolve(folder);
@@ -18,49 +17,49 @@ export async function makeDataFolder(folder: string): Promise<void> {
     throw new Error(`The data folder ${path} cannot be used: it is a file`);
 }
 
-/** The collector's own files, by the beginning of their names, and its folders: nothing else in the data folder is touched. */
+/** The names of the collector's own files and folders. It does not touch anything else in the data folder. */
 const OWN =
   /^(?:sluice\.db|profiles\.db|secret\.key|dev\.json|admin-token|listening\.json|damaged-rows\.jsonl|exports$|repair\.draft$)/;
-/** What others on the machine can do with a file. */
+/** The permissions of group and others. */
 const OTHERS = 0o077;
 
 /**
- * Makes the collector's files in the data folder readable by their owner alone: an older version, a backup that was restored or an open
- * umask may have left them open to others. Resolves with the paths, within the folder, whose mode was changed. The folder
- * itself keeps its mode. Links are left alone, and so is everything on Windows.
+ * Removes other users' access to the collector's files in the data folder. An older version, a restored backup or an open umask may
+ * have granted it. Resolves with the changed paths, relative to the folder. It leaves the folder's own mode and links alone, and does
+ * nothing on Windows.
  */
 export async function makeOwnerOnly(folder: string): Promise<string[]> {
   if (process.platform === "win32") return [];
-  const mended: string[] = [];
-  const visit = async (directory: string): Promise<void> => {
-    for (const name of (await namesIn(directory)).sort()) {
-      const path = join(directory, name);
-      // Another process may remove a draft meanwhile.
-      const found = await lstat(path).catch(() => undefined);
-      if (found === undefined || !(found.isFile() || found.isDirectory())) continue;
-      if (directory === folder && !OWN.test(name)) continue;
-      if ((found.mode & OTHERS) !== 0 && (await closeToOthers(path, found.mode & 0o700)))
-        mended.push(relative(folder, path));
-      if (found.isDirectory()) await visit(path);
-    }
-  };
-  await visit(folder);
-  return mended;
+  const own = (await namesIn(folder)).filter((name) => OWN.test(name));
+  const changed = (await Promise.all(own.map((name) => closeTree(join(folder, name))))).flat();
+  return changed.map((path) => relative(folder, path)).sort();
 }
 
-/** None where another user keeps the folder to themselves: that one decides who reads it. */
+/** Removes other users' access to a file, or to a folder and everything in it. */
+async function closeTree(path: string): Promise<string[]> {
+  // Another process may remove a draft meanwhile.
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined || !(found.isFile() || found.isDirectory())) return [];
+  const isChanged = (found.mode & OTHERS) !== 0 && (await closeToOthers(path, found.mode & 0o700));
+  const changed = isChanged ? [path] : [];
+  if (!found.isDirectory()) return changed;
+  for (const name of await namesIn(path)) changed.push(...(await closeTree(join(path, name))));
+  return changed;
+}
+
+/** Empty for a folder that belongs to another user, who decides about its permissions. */
 async function namesIn(directory: string): Promise<string[]> {
   try {
     return await readdir(directory);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Another process may remove it meanwhile.
+    // ENOENT: another process may remove the folder meanwhile.
     if (code === "EACCES" || code === "EPERM" || code === "ENOENT") return [];
     throw error;
   }
 }
 
-/** False where the file is another user's: that one decides who reads it. */
+/** Returns false if the file belongs to another user. */
 async function closeToOthers(path: string, mode: number): Promise<boolean> {
   try {
     await chmod(path, mode);
@@ -97,11 +96,11 @@ function reasonOf(error: unknown): string {
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return `this user may not write there (${code})`;
+      return `this user may not write to it (${code})`;
     case "ENOTDIR":
-      return "a part of its path is a file";
+      return "part of its path is a file";
     case "ENOENT":
-      return "nothing can be made in the folder above it";
+      return "its parent folder does not allow new entries";
     default:
       return message;
   }

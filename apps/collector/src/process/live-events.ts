@@ -1,6 +1,6 @@
 import type { FinalState, Offset, Rejection, StoredMessage } from "@sluice/event-log";
 
-/** What the stages tell whoever watches: nothing depends on it being heard. Messages themselves are read from the log. */
+/** An event for live views. Nothing relies on its delivery. Live views read messages from the log. */
 export type LiveEvent =
   | {
       readonly kind: "outcome";
@@ -15,11 +15,11 @@ export type LiveEvent =
   | { readonly kind: "rejected"; readonly rejection: Rejection };
 
 export interface LiveEvents {
-  /** Whether anybody listens: a publisher may spare itself the making of an event. */
+  /** Whether there are listeners. Without any, publishers need not build events. */
   readonly watched: boolean;
-  /** `stored`: the message that an outcome is of, where it is at hand. */
+  /** `stored`: the message of an outcome, if the publisher has it. */
   publish(event: LiveEvent, stored?: StoredMessage): void;
-  /** Returns the function that ends it. A listener must not throw, nor hold the message: it may be large. */
+  /** Returns an unsubscribe function. Listeners must not throw, and must not keep the message, which may be large. */
   subscribe(listener: LiveListener): () => void;
 }
 

@@ -6,34 +6,35 @@ export interface LogFields {
   readonly [name: string]: unknown;
 }
 
-/** One line an event. A field named like a secret is never written; an `error` is written with its causes. */
+/** Writes one line per event. Values of fields that are named like secrets are hidden; errors include their causes. */
 export interface Logger {
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
-  /** A logger that writes `fields` with each line. */
+  /** A logger that adds `fields` to each line. */
   with(fields: LogFields): Logger;
 }
 
 export interface LoggerOptions {
-  /** The least that is written. Default: `info`. */
+  /** The lowest level that is written. Default: `info`. */
   readonly level?: LogLevel;
-  /** `json`: one object a line, for machines. Default: `json`. */
+  /** `json`: one object per line; `pretty`: text for people. Default: `json`. */
   readonly format?: LogFormat;
-  /** Gets each line, with its line feed. Default: stderr. */
+  /** Receives each line, with its line feed. Default: writes to stderr. */
   readonly write?: (line: string) => void;
-  /** Milliseconds since the epoch. Default: the machine's. */
+  /** Milliseconds since the epoch. Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
-/** Names, in lower case and without separators, whose values are secrets wherever they stand. */
+/** Names of secret fields at any depth, in lower case and without separators. */
 const SECRET =
   /^(authorization|cookie|writekeys?|token|admintoken|sharedsecrets?|secrets?|password|signature|xsignature)$/;
 const HIDDEN = "[hidden]";
-/** Deeper than this, and longer than this, fields are cut: a log line is no archive. */
+/** Values that are deeper or longer are cut, to keep log lines small. */
 const MAX_DEPTH = 6;
 const MAX_TEXT = 4_096;
+const MAX_ITEMS = 100;
 
 export function createLogger(options: LoggerOptions = {}): Logger {
   const {
@@ -67,31 +68,34 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   return make({});
 }
 
-/** A copy that `JSON.stringify` cannot fail on, in which secrets are hidden. */
+/** A copy that `JSON.stringify` can write, with secrets hidden and long values cut. */
 function printable(value: unknown, depth: number): unknown {
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "string") return value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value;
   if (typeof value !== "object" || value === null) return value;
   if (depth >= MAX_DEPTH) return "…";
-  if (value instanceof Error) {
-    const { name, message, stack, cause } = value;
-    const code = (value as { code?: unknown }).code;
-    return {
-      name,
-      message: printable(message, depth),
-      ...(code === undefined ? {} : { code: String(code) }),
-      ...(stack === undefined ? {} : { stack }),
-      ...(cause === undefined ? {} : { cause: printable(cause, depth + 1) }),
-    };
-  }
+  if (value instanceof Error) return printableError(value, depth);
   if (value instanceof Date) return value;
-  if (Array.isArray(value)) return value.slice(0, 100).map((item) => printable(item, depth + 1));
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => printable(item, depth + 1));
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [
-      name,
-      SECRET.test(name.toLowerCase().replace(/[-_]/g, "")) ? HIDDEN : printable(item, depth + 1),
-    ]),
+    Object.entries(value).map(([name, item]) => [name, isSecret(name) ? HIDDEN : printable(item, depth + 1)]),
   );
+}
+
+function printableError(error: Error, depth: number): LogFields {
+  const { name, message, stack, cause } = error;
+  const { code } = error as { code?: unknown };
+  return {
+    name,
+    message: printable(message, depth),
+    ...(code === undefined ? {} : { code: String(code) }),
+    ...(stack === undefined ? {} : { stack }),
+    ...(cause === undefined ? {} : { cause: printable(cause, depth + 1) }),
+  };
+}
+
+function isSecret(name: string): boolean {
+  return SECRET.test(name.toLowerCase().replace(/[-_]/g, ""));
 }
 
 function pretty(fields: LogFields): string {
@@ -100,7 +104,7 @@ function pretty(fields: LogFields): string {
     .join("");
 }
 
-/** Text from outside must not forge lines or steer a terminal. */
+/** Escapes control characters, so that text from clients can neither forge lines nor control a terminal. */
 function oneLine(text: string): string {
   return text.replace(/\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }

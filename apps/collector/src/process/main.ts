@@ -4,7 +4,7 @@ import { ConfigError, loadConfig } from "./config.js";
 import { createLogger } from "./logger.js";
 import { runUntilSignal } from "./run-until-signal.js";
 
-/** The collector as a process of its own: configuration from environment and file, exit code 0 after a signal, 2 when it cannot start. */
+/** Runs the collector as its own process, configured by environment and file. Exit code 0 after a signal, 2 if it cannot start. */
 async function main(): Promise<number> {
   try {
     const config = loadConfig();

@@ -4,29 +4,29 @@ import { formatTime } from "@sluice/protocol";
 import type { CancelTimer, Clock } from "@sluice/resilience";
 import type { Metrics, Sample } from "./metrics.js";
 
-/** How finely and how far back each span is kept: 618 points in all. */
+/** Resolution and length of each span: 618 points in total. */
 export const RATE_SPANS: Readonly<Record<RateSpan, { readonly everyMs: number; readonly points: number }>> = {
   "5m": { everyMs: 2_000, points: 150 },
   "1h": { everyMs: 20_000, points: 180 },
   "24h": { everyMs: 300_000, points: 288 },
 };
-/** The counters are read this often: the finest of the spans. */
+/** Interval at which the counters are read: the resolution of the finest span. */
 const READ_EVERY_MS = RATE_SPANS["5m"].everyMs;
-/** And written this often while anything happens, as one document of at most 100 KB: a kill takes no more of the charts. */
+/** Interval at which they are stored while anything happens, as one document of at most 100 KB. A kill loses at most this much. */
 const STORE_EVERY_MS = 60_000;
 const KIND = "rates";
 const ID = "collector";
 
-/** What the collector did over the last minutes, hours and day, for whoever comes to look later. */
+/** The collector's rates over the last minutes, hour and day. */
 export interface RateHistory {
   read(span: RateSpan): RatesView;
-  /** Resolves when it is stored for the next start. */
+  /** Resolves when the history is stored for the next start. */
   close(): Promise<void>;
 }
 
 type KeptPoints = { readonly [span in RateSpan]: readonly RatePointView[] };
 
-/** Goes on where an earlier collector on the same data stopped, reads the counters at once, and then until it is closed. */
+/** Continues the stored history, and reads the counters now and regularly until it is closed. */
 export async function startRateHistory(
   metrics: Pick<Metrics, "read">,
   clock: Clock,
@@ -44,7 +44,7 @@ export async function startRateHistory(
       "1h": series["1h"].pointsWith(counters),
       "24h": series["24h"].pointsWith(counters),
     };
-    // That the store takes no writes is told elsewhere; the next one has these points as well.
+    // Others report that the store cannot be written. The next write includes these points.
     await config.put(KIND, ID, points).catch(() => {});
   };
   let reading: Promise<void> = Promise.resolve();
@@ -71,42 +71,42 @@ export async function startRateHistory(
   };
 }
 
-/** Nothing happened between two readings. */
+/** Whether nothing happened between two readings. */
 function isSilent(before: Counters, after: Counters): boolean {
   return (["accepted", "rejected", "delivered", "failed", "retried"] as const).every(
     (count) => before[count] === after[count],
   );
 }
 
-/** What is read of the counters at one moment; all count since the collector's start. */
+/** One reading of the counters, which count since the collector's start. */
 export interface Counters {
-  /** Wall time, to be shown. */
+  /** Wall-clock time, for display. */
   readonly atMs: number;
-  /** What durations are measured by. */
+  /** Monotonic time, for durations. */
   readonly monotonicMs: number;
   readonly accepted: number;
   readonly rejected: number;
   readonly delivered: number;
   readonly failed: number;
   readonly retried: number;
-  /** From receipt to delivery: how many took at most so many seconds, by ascending bound; the last is +Infinity. */
+  /** Cumulative histogram of the time from receipt to delivery, by ascending bound; the last is +Infinity. */
   readonly latency: readonly (readonly [upToSeconds: number, count: number])[];
 }
 
 interface Series {
   take(counters: Counters): void;
   points(): readonly RatePointView[];
-  /** The same with the one that is not closed yet, as it is now. */
+  /** Also includes the current point, which is not closed yet. */
   pointsWith(counters: Counters): readonly RatePointView[];
 }
 
-/** A point is closed by the first reading that is due after it: a late one makes a longer point, not a gap. */
+/** The first reading after its due time closes a point, so a late reading makes a longer point, not a gap. */
 function newSeries(
   first: Counters,
   { everyMs, points: most }: { readonly everyMs: number; readonly points: number },
   kept: readonly RatePointView[],
 ): Series {
-  // Of a clock that was set back meanwhile there may be some of the future; of many starts, many that are short.
+  // If the clock was set back, some stored points may be in the future. After many starts there may be many short ones.
   const closed = kept
     .map((point) => ({ point, closedMs: first.monotonicMs + Date.parse(point.at) - first.atMs }))
     .filter(({ closedMs }) => closedMs > first.monotonicMs - everyMs * most && closedMs <= first.monotonicMs)
@@ -131,7 +131,7 @@ function newSeries(
   };
 }
 
-/** What happened between two readings. */
+/** The rates between two readings. */
 export function ratePoint(before: Counters, after: Counters): RatePointView {
   const p50Ms = latencyQuantileMs(before, after, 0.5);
   const p99Ms = latencyQuantileMs(before, after, 0.99);
@@ -148,7 +148,7 @@ export function ratePoint(before: Counters, after: Counters): RatePointView {
   };
 }
 
-/** The latency that `share` of what was delivered between stayed within, interpolated in its bucket; undefined when nothing was. */
+/** The quantile `share` of the latencies between two readings, interpolated in its bucket; undefined if there were none. */
 function latencyQuantileMs(before: Counters, after: Counters, share: number): number | undefined {
   const growth = after.latency.map(
     ([bound, count], index) => [bound, count - (before.latency[index]?.[1] ?? 0)] as const,
@@ -159,7 +159,7 @@ function latencyQuantileMs(before: Counters, after: Counters, share: number): nu
   let [lowerBound, lowerCount] = [0, 0];
   for (const [bound, count] of growth) {
     if (count >= wanted) {
-      // Nothing is known above the greatest bound: it is at least that.
+      // The value is above the greatest bound, which is all that is known.
       if (bound === Number.POSITIVE_INFINITY) return lowerBound * 1_000;
       const within = count === lowerCount ? 1 : (wanted - lowerCount) / (count - lowerCount);
       return (lowerBound + (bound - lowerBound) * within) * 1_000;

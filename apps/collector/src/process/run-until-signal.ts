@@ -4,8 +4,8 @@ import type { Logger } from "./logger.js";
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 /**
- * Resolves when SIGTERM, SIGINT or SIGHUP came and the collector is closed, with what was acknowledged on disk; a second
- * signal ends the process at once. Rejects when closing failed.
+ * Waits for SIGTERM, SIGINT or SIGHUP, then closes the collector; acknowledged messages are on disk. A second signal ends the process
+ * at once. Rejects if closing fails.
  */
 export async function runUntilSignal(collector: Collector, logger: Logger, graceMs: number): Promise<void> {
   const signal = await new Promise<NodeJS.Signals>((resolve) => {

@@ -1,14 +1,14 @@
 import { systemClock } from "@sluice/resilience";
 
-/** The stages of a collector as they were started, to be closed in reverse. */
+/** The started stages of a collector, to be closed in reverse order. */
 export interface Stages {
-  /** Keeps a stage that was started, and how it is closed; `leftMs` is what is left of the time allowed. */
+  /** Registers a started stage and how to close it. `leftMs` is the rest of the allowed time. */
   keep<T>(stage: T, close: (stage: T, leftMs: number) => Promise<void> | void): T;
-  /** Closes all, the last first, within `allowedMs` together. One that fails does not keep the others open: the first failure is thrown at the end. */
+  /** Closes all stages, the last one first, in at most `allowedMs` altogether. Closes the others even if one fails, and throws the first error at the end. */
   close(allowedMs: number): Promise<void>;
 }
 
-/** `now`: milliseconds on a clock that is never set. */
+/** `now`: a monotonic reading in milliseconds. */
 export function stagesToClose(now: () => number = systemClock.monotonic): Stages {
   const closers: ((leftMs: number) => Promise<void> | void)[] = [];
   return {

@@ -1,14 +1,14 @@
 import type { Store } from "@sluice/event-log";
 import type { Metrics } from "./metrics.js";
 
-/** What is stored, and for whom retention keeps more than it was told to. */
+/** Registers the metrics of the store. */
 export function storeMetrics(store: Pick<Store, "stats">, metrics: Metrics): void {
-  metrics.gauge("sluice_store_messages", "Messages that are kept", () => store.stats().messages);
-  // An estimate between checkpoints, with a fraction.
-  metrics.gauge("sluice_store_bytes", "What the store takes on disk", () => Math.round(store.stats().bytes));
+  metrics.gauge("sluice_store_messages", "Stored messages", () => store.stats().messages);
+  // Between checkpoints it is an estimate with a fraction.
+  metrics.gauge("sluice_store_bytes", "Size of the store on disk", () => Math.round(store.stats().bytes));
   metrics.gauges(
     "sluice_retention_held_back_bytes",
-    "Messages beyond the limits of retention that are kept because this consumer has not come past them",
+    "Size of messages beyond the retention limits that are kept because this consumer has not read them yet",
     ["consumer"],
     () => {
       const held = store.stats().retentionHeldBack;

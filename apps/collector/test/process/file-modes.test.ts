@@ -2,8 +2,8 @@ import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { startCollector } from "../src/collector.js";
-import { createLogger } from "../src/process/logger.js";
+import { startCollector } from "../../src/collector.js";
+import { createLogger } from "../../src/process/logger.js";
 
 let directory: string;
 let umask: number;

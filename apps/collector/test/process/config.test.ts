@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { ConfigError, loadConfig, SETTINGS } from "../../src/process/config.js";
+import { ConfigError, loadConfig } from "../../src/process/config.js";
+import { SETTINGS } from "../../src/process/settings.js";
 
 const problemsOf = (inputs: Parameters<typeof loadConfig>[0]): readonly string[] => {
   try {
@@ -13,7 +14,7 @@ const problemsOf = (inputs: Parameters<typeof loadConfig>[0]): readonly string[]
 };
 
 describe("loadConfig", () => {
-  test("is made of defaults where nothing is said", () => {
+  test("uses the defaults", () => {
     const config = loadConfig({ env: {} });
     for (const [name, setting] of Object.entries(SETTINGS))
       expect([name, config[name as keyof typeof config]]).toEqual([name, setting.default]);
@@ -30,7 +31,7 @@ describe("loadConfig", () => {
     expect(config).toMatchObject({ port: 3, host: "10.0.0.2", region: "dublin" });
   });
 
-  test("names every problem at once, with where it comes from, the rule and the value", () => {
+  test("reports all problems at once, each with its origin, rule and value", () => {
     expect(
       problemsOf({
         env: { SLUICE_PORT: "70000", SLUICE_REGION: "mars" },
@@ -38,7 +39,7 @@ describe("loadConfig", () => {
         readFile: () => '{"trustedProxies": -1, "prot": 8080}',
       }),
     ).toEqual([
-      "prot in sluice.json is no setting",
+      "prot in sluice.json is not a setting",
       'SLUICE_PORT must be an integer from 0 to 65535, got "70000"',
       'SLUICE_REGION must be one of oregon, dublin, got "mars"',
       "trustedProxies in sluice.json must be an integer from 0 to 10, got -1",
@@ -51,7 +52,7 @@ describe("loadConfig", () => {
     ]);
   });
 
-  test("says when the file cannot be read or is no object", () => {
+  test("reports a file that cannot be read or is not an object", () => {
     const missing = problemsOf({
       env: { SLUICE_CONFIG: "nowhere.json" },
       readFile: () => {
@@ -60,7 +61,7 @@ describe("loadConfig", () => {
     });
     expect(missing).toEqual(["nowhere.json cannot be read: ENOENT"]);
     expect(problemsOf({ env: {}, file: "a.json", readFile: () => "[]" })).toEqual([
-      "a.json must hold a JSON object",
+      "a.json must contain a JSON object",
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stagesToClose } from "../src/process/stages.js";
+import { stagesToClose } from "../../src/process/stages.js";
 
 test("closes in reverse, and gives each what is left of the time", async () => {
   let nowMs = 100;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeDataFolder } from "../src/process/data-folder.js";
+import { makeDataFolder } from "../../src/process/data-folder.js";
 
 let root: string;
 beforeAll(async () => {
@@ -13,25 +13,25 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-test("makes the folder with those above it, for its owner alone", async () => {
+test("creates the folder and its parents, readable by their owner only", async () => {
   const folder = join(root, "a/b/c");
   await makeDataFolder(folder);
   expect((await stat(folder)).mode & 0o777).toBe(0o700);
 });
 
-test("takes a folder that is there", async () => {
+test("accepts an existing folder", async () => {
   await expect(makeDataFolder(root)).resolves.toBeUndefined();
 });
 
-test("says that it is a file, or stands below one", async () => {
+test("reports a path that is a file or below one", async () => {
   const file = join(root, "file");
   await writeFile(file, "");
   await expect(makeDataFolder(file)).rejects.toThrow(/cannot be used/);
-  await expect(makeDataFolder(join(file, "below"))).rejects.toThrow("a part of its path is a file");
+  await expect(makeDataFolder(join(file, "below"))).rejects.toThrow("part of its path is a file");
 });
 
 test.runIf(process.platform === "linux")("ends where nothing can be made", async () => {
-  await expect(makeDataFolder("/proc/nope")).rejects.toThrow("nothing can be made in the folder above it");
+  await expect(makeDataFolder("/proc/nope")).rejects.toThrow("its parent folder does not allow new entries");
 });
 
 test.skipIf(process.platform === "win32")(
@@ -44,11 +44,11 @@ test.skipIf(process.platform === "win32")(
     await Promise.all([root, folder, join(folder, "exports")].map((path) => chmod(path, 0o755)));
     // Root may read every folder: the process becomes somebody else.
     const program = `
-    const { makeOwnerOnly } = await import(${JSON.stringify(new URL("../src/process/data-folder.ts", import.meta.url).href)});
+    const { makeOwnerOnly } = await import(${JSON.stringify(new URL("../../src/process/data-folder.ts", import.meta.url).href)});
     if (process.getuid() === 0) process.setuid(65534);
     console.log(JSON.stringify(await makeOwnerOnly(process.argv[1])));
   `;
-    const loader = fileURLToPath(new URL("../../../scripts/source-loader.mjs", import.meta.url));
+    const loader = fileURLToPath(new URL("../../../../scripts/source-loader.mjs", import.meta.url));
     const flags = ["--import", loader, "--input-type=module", "--eval", program, folder];
     const { stdout } = await promisify(execFile)(process.execPath, flags);
     expect(JSON.parse(stdout)).toEqual(process.getuid?.() === 0 ? [] : ["exports"]);
