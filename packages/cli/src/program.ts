@@ -54,24 +54,26 @@ export const COMMANDS: readonly CommandMaker[] = [
   completionCommand,
 ];
 
-/** The whole command line. Nothing heavy is loaded until a command runs. */
+/** The whole command line. The collector and other large modules are only loaded when a command needs them. */
 export function program(io: Io): Command {
   const root = new Command("sluice")
-    .description("Collect events, keep every one, deliver them as signed webhooks.")
+    .description("Collect events, store them durably and deliver them as signed webhooks.")
     .version(manifest.version, "-V, --version", "print the version")
     .showHelpAfterError("Run `npx sluice --help` to see the commands.")
     .addHelpText(
       "after",
       `\nExit codes:\n${Object.values(EXIT_CODES)
         .map(({ code, meaning }) => `  ${String(code).padEnd(4)} ${meaning}`)
-        .join("\n")}\n\nNO_COLOR is obeyed; data from events is escaped for terminals.\n`,
+        .join(
+          "\n",
+        )}\n\nSet NO_COLOR to switch colours off. Data from events is escaped before it is printed.\n`,
     );
   for (const make of COMMANDS) root.addCommand(make(io));
   prepare(root, io);
   return root;
 }
 
-/** Commander writes to `io` and throws instead of ending the process. */
+/** Makes Commander write to `io`, and throw instead of ending the process. */
 function prepare(command: Command, io: Io): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => void io.out(text),

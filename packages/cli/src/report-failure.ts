@@ -12,15 +12,15 @@ interface Failure {
   readonly hint?: string | undefined;
 }
 
-/** Says on stderr what went wrong, and answers the exit code. */
+/** Prints a failure to stderr and returns the exit code. */
 export function reportFailure(error: unknown, io: Io, asJson: boolean): number {
   const { exit, code, message, hint } = describe(error, io);
   if (asJson)
     io.err(`${terminalJson({ error: { code, message, ...(hint === undefined ? {} : { hint }) } })}\n`);
   else {
     const text = message.split("\n").map(terminalText).join("\n");
-    io.err(error instanceof Finding ? `${text}\n` : `${io.errStyle.red("error")} ${text}\n`);
-    if (hint !== undefined) io.err(`${io.errStyle.dim(terminalText(hint))}\n`);
+    io.err(error instanceof Finding ? `${text}\n` : `${io.errStyle.red("error:")} ${text}\n`);
+    if (hint !== undefined) io.err(`${io.errStyle.dim(`hint: ${terminalText(hint)}`)}\n`);
   }
   return EXIT_CODES[exit].code;
 }
@@ -33,7 +33,7 @@ function describe(error: unknown, io: Io): Failure {
       exit: "unreachable",
       code: "unreachable",
       message: error.message,
-      hint: "Is the collector running? `npx sluice dev` starts one; --url names another address; `npx sluice doctor` looks closer",
+      hint: "Is the collector running? Start one with `npx sluice dev`, give another address with --url, or run `npx sluice doctor`",
     };
   if (error instanceof AdminError)
     return {
@@ -50,23 +50,23 @@ function describe(error: unknown, io: Io): Failure {
 }
 
 const TOKEN_HINT =
-  "`npx sluice dev` prints its token and keeps it in .sluice; in production it is SLUICE_ADMIN_TOKEN, or the admin-token file of the data folder. Give it with --token or SLUICE_TOKEN";
+  "Give an admin token with --token or SLUICE_TOKEN. `npx sluice dev` prints its token and keeps it in .sluice; in production it is SLUICE_ADMIN_TOKEN, or the file admin-token in the data folder";
 
-/** How the command line does what has to be done, where the collector's sentence says only what that is. */
+/** The command to run, for errors of the collector that only say what has to be done. */
 function hintOf({ code, details }: AdminError): string | undefined {
   if (code === "unauthorized") return TOKEN_HINT;
   if (code === "url_disabled" && typeof details.destination === "string")
-    return `npx sluice destinations enable ${shellWord(details.destination)}`;
+    return `Enable it again: npx sluice destinations enable ${shellWord(details.destination)}`;
   return undefined;
 }
 
-/** The collector's sentences begin with their code: with `--json` it stands beside them, and people do not need it. */
+/** The collector's messages start with their code. `--json` prints the code separately, and people do not need it. */
 function withoutCode({ code, message }: AdminError): string {
   return message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
 }
 
 function exitOf({ status, code, details }: AdminError): ExitName {
-  // A key that another one has is wrong input; a version that another one has changed is not.
+  // A key that is already taken is invalid input. A version conflict is not.
   if (status === 409 && "key" in details) return "usage";
   if (status === 401 || status === 403) return "refused";
   if (status === 404) return "notFound";

@@ -5,8 +5,8 @@ const ONE_TERM = /^(-?[\w.]+:)([^"]*\s[^"]*)$/;
 const NAMES = new RegExp(`(^|\\s)-?(${FILTER_FIELDS.join("|")}|properties\\.|traits\\.|context\\.)`);
 
 /**
- * A filter from the command line. The shell takes quotation marks away (`event:"Signed Up"` arrives as one argument
- * with a blank in it), so they are put back where an argument can only be one term.
+ * Joins a filter from its arguments. The shell removes quotation marks (`event:"Signed Up"` arrives as one argument
+ * with a space), so they are added again if an argument can only be one term.
  */
 export function filterText(args: readonly string[]): string {
   return args
@@ -18,7 +18,7 @@ export function filterText(args: readonly string[]): string {
     .join(" ");
 }
 
-/** The same, refused with a sign where it goes wrong. */
+/** Parses a filter from its arguments. Errors point at the wrong term. Returns undefined for no filter. */
 export function readFilterArgument(args: readonly string[]): string | undefined {
   const text = filterText(args);
   if (text.trim() === "") return undefined;
@@ -30,6 +30,6 @@ export function readFilterArgument(args: readonly string[]): string | undefined 
 export const FILTER_HELP = `
 Filter:
   type:track event:"Signed Up" user:42 outcome:failed -properties.plan:free checkout
-  Terms must all hold; the same field twice means either; - means not; * at the end means begins with.
-  Fields: ${FILTER_FIELDS.join(", ")}, properties.…, traits.…, context.…; anything else is text to be found.
+  All terms must match. The same field twice means either value, - means not, and * at the end matches any ending.
+  Fields: ${FILTER_FIELDS.join(", ")}, properties.…, traits.…, context.…. Other words are searched for as text.
 `;

@@ -15,7 +15,7 @@ export function completionCommand(io: Io): Command {
   return examples(command, [
     ["bash, for this session", "source <(sluice completion bash)"],
     [
-      "where it is called by npx, in a clone or a project: the word sluice first, then what completes it",
+      "In a clone or a project, where npx runs it: define sluice first, then its completion",
       'sluice() { npx sluice "$@"; }; source <(sluice completion bash)',
     ],
     ["zsh", "source <(sluice completion zsh)"],

@@ -8,9 +8,9 @@ import { terminalText } from "../terminal/terminal-text.js";
 import { isLoopbackUrl } from "./loopback-url.js";
 import { readOwnFile } from "./read-own-file.js";
 
-/** Where `sluice dev` keeps its data when nothing is said. */
+/** The default data folder of `sluice dev`. */
 export const DEV_DATA_DIR = ".sluice";
-/** In the data folder while `sluice dev` runs: where it listens. */
+/** The file in the data folder that holds the address while `sluice dev` runs. */
 export const LISTENING_FILE = "listening.json";
 
 export interface ConnectionOptions {
@@ -19,23 +19,35 @@ export interface ConnectionOptions {
   readonly dataDir?: string;
 }
 
-/** Adds the options that every command has which talks to a collector. */
+export interface WriteKeyOptions extends ConnectionOptions {
+  readonly writeKey?: string;
+}
+
+/** Adds the options of every command that talks to a collector. */
 export function withConnection(command: Command): Command {
   return command
     .option(
       "--url <url>",
-      `the collector's address (SLUICE_URL; default: the running sluice dev, else ${LOCAL_COLLECTOR_URL})`,
+      `the collector's address (SLUICE_URL; default: the running sluice dev, otherwise ${LOCAL_COLLECTOR_URL})`,
     )
     .option(
       "--token <token>",
-      "an admin token (SLUICE_TOKEN or SLUICE_ADMIN_TOKEN; default: that of sluice dev in the data folder)",
+      "an admin token (SLUICE_TOKEN or SLUICE_ADMIN_TOKEN; default: the token of sluice dev in the data folder)",
     )
     .option("--data-dir <folder>", "the data folder of sluice dev", DEV_DATA_DIR);
 }
 
+/** Adds the option of commands that send messages. */
+export function withWriteKey(command: Command): Command {
+  return command.option(
+    "--write-key <key>",
+    "a source's write key (SLUICE_WRITE_KEY; default: the key of sluice dev)",
+  );
+}
+
 /**
- * The collector's address: option, environment, the `sluice dev` that runs on the data folder, the default. The folder may have come
- * with a repository, so what stands in it is only believed of this machine.
+ * The collector's address: from the option, the environment, the running `sluice dev`, or the default. The data folder may have
+ * come with a cloned repository, so an address in it is only used if it is on this machine.
  */
 export async function collectorUrl(options: ConnectionOptions, io: Io): Promise<string> {
   const given = options.url ?? io.env.SLUICE_URL;
@@ -45,8 +57,8 @@ export async function collectorUrl(options: ConnectionOptions, io: Io): Promise<
     if (isLoopbackUrl(url)) return url;
     throw new CommandFailure(
       "usage",
-      `${devFile(io, options, LISTENING_FILE)} names ${terminalText(url)}, which is not on this machine: nothing was sent`,
-      "If that is your collector, say so with --url or SLUICE_URL; otherwise delete the file",
+      `Nothing was sent: the address in ${devFile(io, options, LISTENING_FILE)} is not on this machine: ${terminalText(url)}`,
+      "If it is the address of your collector, give it with --url or SLUICE_URL; otherwise delete the file",
     );
   }
   if (!/^https?:\/\//.test(given) || !URL.canParse(given))
@@ -54,47 +66,49 @@ export async function collectorUrl(options: ConnectionOptions, io: Io): Promise<
   return given.replace(/\/+$/, "");
 }
 
-/** A client of the control API; asks for a token where none can be found. */
+/** A client of the control API. Throws if there is no admin token. */
 export async function connect(options: ConnectionOptions, io: Io): Promise<AdminClient> {
   const url = await collectorUrl(options, io);
   const token =
     options.token ??
     io.env.SLUICE_TOKEN ??
     io.env.SLUICE_ADMIN_TOKEN ??
-    // Its token is for the collector beside it.
+    // The token of `sluice dev` is never sent to another machine.
     (isLoopbackUrl(url) ? (await readDevFile(io, options, "dev.json")).adminToken : undefined);
   if (typeof token !== "string" || token === "")
     throw new CommandFailure(
       "refused",
-      "An admin token is needed",
-      "Give one with --token or SLUICE_TOKEN, or run this beside the .sluice folder of `npx sluice dev` (or name it with --data-dir)",
+      "No admin token found",
+      "Give one with --token or SLUICE_TOKEN, or run this in the folder of `npx sluice dev` (or name its data folder with --data-dir)",
     );
   return adminClient({ url, token });
 }
 
-/** The write key: option, environment, else that of the source which `sluice dev` made. */
-export async function findWriteKey(
-  options: ConnectionOptions & { readonly writeKey?: string },
-  io: Io,
-): Promise<string> {
+/** The write key: from the option, the environment, or the source that `sluice dev` created. */
+export async function findWriteKey(options: WriteKeyOptions, io: Io): Promise<string> {
   const given = options.writeKey ?? io.env.SLUICE_WRITE_KEY;
   if (given !== undefined && given !== "") return given;
   const { sourceId } = await readDevFile(io, options, "dev.json");
   if (typeof sourceId !== "string")
     throw new CommandFailure(
       "refused",
-      "A write key is needed",
-      "Give one with --write-key or SLUICE_WRITE_KEY, or run this beside the .sluice folder of `npx sluice dev`",
+      "No write key found",
+      "Give one with --write-key or SLUICE_WRITE_KEY, or run this in the folder of `npx sluice dev`",
     );
   const source = await (await connect(options, io)).sources.get(sourceId);
   const { key, isMasked = false } = source.writeKeys.at(-1) ?? {};
   if (isMasked)
     throw new CommandFailure(
       "refused",
-      "A write key is needed: a token that may only read sees none",
+      "No write key found: a read-only token does not see write keys",
       "Give one with --write-key or SLUICE_WRITE_KEY",
     );
-  if (key === undefined) throw new CommandFailure("refused", `The source ${source.name} has no write key`);
+  if (key === undefined)
+    throw new CommandFailure(
+      "refused",
+      `The source ${source.name} has no write key`,
+      "Add one with `npx sluice sources rotate-key`",
+    );
   return key;
 }
 

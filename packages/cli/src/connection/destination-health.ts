@@ -1,14 +1,14 @@
 import type { AdminClient } from "@sluice/admin-client";
 import type { DestinationHealthView, DestinationStatusView, DestinationView } from "@sluice/protocol";
 
-/** How a destination does, in the words of every page and alert. */
+/** The health of a destination, with the same state names as in the dashboard and in alerts. */
 export interface DestinationHealth extends Omit<DestinationStatusView, "state" | "health"> {
   readonly state: Exclude<DestinationHealthView, "good" | "idle"> | "delivering";
   readonly disabledUrls: readonly string[];
 }
 
-/** Looks at so many pending deliveries for the next that is due. */
-const MOST_PENDING = 100;
+/** Pending deliveries that are read to find the next attempt. */
+const PENDING_LIMIT = 100;
 
 export async function readHealth(
   client: AdminClient,
@@ -16,14 +16,14 @@ export async function readHealth(
 ): Promise<DestinationHealth> {
   const status = await client.destinations.status(destinationId);
   if (status.retries === 0) return healthOf(status, []);
-  const pending = await client.deliveries.list({ destinationId, state: "pending", limit: MOST_PENDING });
+  const pending = await client.deliveries.list({ destinationId, state: "pending", limit: PENDING_LIMIT });
   return healthOf(
     status,
     pending.items.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []),
   );
 }
 
-/** Where it is not probed, the next attempt is that of the first of its retries; a disabled one makes none. */
+/** Without a probe, the next attempt is the earliest retry. A disabled destination has no next attempt. */
 export function healthOf(
   { state: _queue, health, disabledUrls = [], nextAttemptAt, ...status }: DestinationStatusView,
   retriesAt: readonly string[],
@@ -37,7 +37,7 @@ export function healthOf(
   };
 }
 
-/** The state for people. */
+/** The state as text: `url disabled`. */
 export function healthWord(state: DestinationHealth["state"]): string {
   return state.replace("_", " ");
 }

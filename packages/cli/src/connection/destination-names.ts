@@ -1,6 +1,6 @@
 import { type AdminClient, allPages } from "@sluice/admin-client";
 
-/** Looks up destinations' names by id; reads the list again when an id is new. */
+/** Looks up the names of destinations by id. Reads the list again for an unknown id, and returns the id if it stays unknown. */
 export function destinationNames(client: AdminClient): (id: string) => Promise<string> {
   let known = new Map<string, string>();
   return async (id) => {
@@ -10,7 +10,7 @@ export function destinationNames(client: AdminClient): (id: string) => Promise<s
         for await (const { id: one, name } of allPages((cursor) => client.destinations.list({ cursor })))
           names.set(one, name);
       } catch {
-        // The stream goes on without names.
+        // Ids are shown instead of names.
       }
       known = names.set(id, names.get(id) ?? id);
     }
@@ -18,7 +18,7 @@ export function destinationNames(client: AdminClient): (id: string) => Promise<s
   };
 }
 
-/** The names of these destinations by id; of one that is gone its id. */
+/** The names of these destinations by id; the id itself for a deleted one. */
 export async function namesOf(client: AdminClient, ids: Iterable<string>): Promise<(id: string) => string> {
   const look = destinationNames(client);
   const names = new Map<string, string>();

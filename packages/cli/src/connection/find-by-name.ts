@@ -2,9 +2,9 @@ import { allPages } from "@sluice/admin-client";
 import type { ListAnswer } from "@sluice/protocol";
 import { CommandFailure } from "../failures/exit-codes.js";
 
-/** Of a list the one with that id, else the only one with that name. */
+/** Finds the item with this id, otherwise the only one with this name. `noun` is used in errors. */
 export async function findByName<T extends { readonly id: string; readonly name: string }>(
-  what: string,
+  noun: string,
   wanted: string,
   list: (page: { cursor: string | undefined }) => Promise<ListAnswer<T>>,
 ): Promise<T> {
@@ -14,11 +14,24 @@ export async function findByName<T extends { readonly id: string; readonly name:
     if (item.name === wanted) named.push(item);
   }
   const [only, another] = named;
-  if (only === undefined) throw new CommandFailure("notFound", `There is no ${what} ${wanted}`);
+  if (only === undefined) throw new CommandFailure("notFound", `There is no ${noun} ${wanted}`);
   if (another !== undefined)
     throw new CommandFailure(
       "usage",
-      `${named.length} ${what}s are called ${wanted}; name one by its id: ${named.map(({ id }) => id).join(", ")}`,
+      `${named.length} ${noun}s have the name ${wanted}`,
+      `Use an id instead: ${named.map(({ id }) => id).join(", ")}`,
     );
   return only;
+}
+
+/** The ids of items that are given by id or name. Undefined if none are given. */
+export async function findIds(
+  noun: string,
+  wanted: readonly string[] | undefined,
+  list: (page: { cursor: string | undefined }) => Promise<ListAnswer<{ id: string; name: string }>>,
+): Promise<string[] | undefined> {
+  if (wanted === undefined) return undefined;
+  const ids: string[] = [];
+  for (const idOrName of wanted) ids.push((await findByName(noun, idOrName, list)).id);
+  return ids;
 }

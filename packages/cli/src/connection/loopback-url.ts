@@ -1,8 +1,8 @@
-/** Whether requests to a URL stay on this machine, however the address is spelled. Other names may resolve to anywhere. */
+/** Whether requests to a URL stay on this machine, in any notation of the address. Other names may resolve to anywhere. */
 export function isLoopbackUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);
-  // The parser has turned `127.1`, `0x7f.1` and `[0:0::1]` into the forms below.
+  // The URL parser normalizes `127.1`, `0x7f.1` and `[0:0::1]` to the forms below.
   return /^https?:$/.test(protocol) && LOOPBACK.test(hostname);
 }
 

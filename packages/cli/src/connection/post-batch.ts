@@ -9,40 +9,41 @@ export interface BatchRequest {
   readonly writeKey: string;
   /** Messages, or their JSON. */
   readonly batch: readonly (object | string)[];
-  /** `import` says that the messages are of the past. Default: `batch`. */
+  /** The endpoint: `import` marks the messages as historical. Default: `batch`. */
   readonly path?: "batch" | "import";
   readonly io: Io;
-  /** How long it is tried again while the collector is busy, in milliseconds. Default: 60,000. */
-  readonly patienceMs?: number;
-  /** The same while nothing answers at all. Default: `patienceMs`. */
-  readonly awayPatienceMs?: number;
-  /** Told each time that it is tried again. */
+  /** How long to retry while the collector is busy, in milliseconds. Default: 60,000. */
+  readonly busyTimeoutMs?: number;
+  /** How long to retry while nothing responds, in milliseconds. Default: `busyTimeoutMs`. */
+  readonly unreachableTimeoutMs?: number;
+  /** Called before each retry. */
   readonly onRetry?: (reason: string) => void;
 }
 
 const BACKOFF = { initialMs: 100, maxMs: 5_000 };
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** Sends one batch, again and again under the same message ids while that may help; the ids make it count once. */
+/** Sends one batch, and retries with the same message ids while that can help. The collector counts each id once. */
 export async function postBatch({
   url,
   writeKey,
   batch,
   path = "batch",
   io,
-  patienceMs = 60_000,
-  awayPatienceMs = patienceMs,
+  busyTimeoutMs = 60_000,
+  unreachableTimeoutMs = busyTimeoutMs,
   onRetry,
 }: BatchRequest): Promise<IngestSuccess> {
-  const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
+  const messages = batch.map((message) => (typeof message === "string" ? message : JSON.stringify(message)));
   const startMs = io.monotonic();
-  for (let attempt = 0; ; attempt++) {
-    const outcome = await postOnce(`${url}/v1/${path}`, authorization, batch, attempt, io);
+  for (let retries = 0; ; retries++) {
+    const outcome = await postOnce(`${url}/v1/${path}`, writeKey, messages, retries, io);
     if (outcome.kind === "accepted") return outcome.answer;
     if (outcome.kind === "refused") throw outcome.failure;
-    const delayMs = outcome.retryAfterMs ?? backoffDelayMs(attempt + 1, BACKOFF, systemClock.random());
-    if (io.monotonic() + delayMs - startMs > (outcome.isAway ? awayPatienceMs : patienceMs))
-      throw outcome.isAway
+    const delayMs = outcome.retryAfterMs ?? backoffDelayMs(retries + 1, BACKOFF, systemClock.random());
+    const timeoutMs = outcome.isUnreachable ? unreachableTimeoutMs : busyTimeoutMs;
+    if (io.monotonic() + delayMs - startMs > timeoutMs)
+      throw outcome.isUnreachable
         ? new AdminUnreachable(url, outcome.reason)
         : new CommandFailure("failed", outcome.reason);
     onRetry?.(outcome.reason);
@@ -54,52 +55,56 @@ type PostOutcome =
   | { readonly kind: "accepted"; readonly answer: IngestSuccess }
   | { readonly kind: "refused"; readonly failure: CommandFailure }
   | {
-      readonly kind: "again";
+      readonly kind: "retryable";
       readonly reason: string;
-      /** Nothing answers at all. */
-      readonly isAway: boolean;
+      /** There was no response at all. */
+      readonly isUnreachable: boolean;
       readonly retryAfterMs?: number;
     };
 
 async function postOnce(
   address: string,
-  authorization: string,
-  batch: readonly (object | string)[],
-  attempt: number,
+  writeKey: string,
+  messages: readonly string[],
+  retries: number,
   io: Io,
 ): Promise<PostOutcome> {
-  const messages = batch.map((message) => (typeof message === "string" ? message : JSON.stringify(message)));
   try {
     const response = await fetch(address, {
       method: "POST",
       headers: {
-        authorization,
+        authorization: `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`,
         "content-type": "application/json",
-        ...(attempt === 0 ? {} : { [RETRY_COUNT_HEADER]: String(attempt) }),
+        ...(retries === 0 ? {} : { [RETRY_COUNT_HEADER]: String(retries) }),
       },
       body: `{"batch":[${messages.join(",")}],"sentAt":"${new Date(io.now()).toISOString()}"}`,
-      // An interruption stops further requests, not this one: its messages may be on disk already.
+      // An interruption stops later requests, not this one: its messages may already be stored.
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       redirect: "manual",
     });
-    const body = (await response.json().catch(() => ({}))) as Partial<IngestSuccess> & Partial<ErrorBody>;
-    if (response.status === 200 && body.success === true)
-      return { kind: "accepted", answer: { accepted: batch.length, ...body } as IngestSuccess };
-    const reason = body.message ?? `The collector answered ${response.status}`;
-    if (response.status === 429 || response.status >= 500 || response.status === 408) {
-      const retryAfterMs = parseRetryAfter(response.headers.get("retry-after") ?? undefined, io.now());
-      return {
-        kind: "again",
-        reason,
-        isAway: false,
-        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      };
-    }
-    const isKey = response.status === 401 || response.status === 421;
-    return { kind: "refused", failure: new CommandFailure(isKey ? "refused" : "failed", reason) };
+    return await outcomeOf(response, messages.length, io.now());
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const code = (cause as NodeJS.ErrnoException).code;
-    return { kind: "again", reason: code ?? String(cause), isAway: true };
+    return { kind: "retryable", reason: code ?? String(cause), isUnreachable: true };
   }
+}
+
+async function outcomeOf(response: Response, messages: number, nowMs: number): Promise<PostOutcome> {
+  const { status, headers } = response;
+  const body = (await response.json().catch(() => ({}))) as Partial<IngestSuccess> & Partial<ErrorBody>;
+  if (status === 200 && body.success === true)
+    return { kind: "accepted", answer: { accepted: messages, ...body } as IngestSuccess };
+  const reason = body.message ?? `The collector responded with ${status}`;
+  if (status === 429 || status >= 500 || status === 408) {
+    const retryAfterMs = parseRetryAfter(headers.get("retry-after") ?? undefined, nowMs);
+    return {
+      kind: "retryable",
+      reason,
+      isUnreachable: false,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    };
+  }
+  const isWrongKey = status === 401 || status === 421;
+  return { kind: "refused", failure: new CommandFailure(isWrongKey ? "refused" : "failed", reason) };
 }

@@ -2,17 +2,17 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { CommandFailure } from "../failures/exit-codes.js";
 
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 
 /**
- * The JSON object that `sluice dev` wrote to a file; empty where there is no such file, or one that is being written.
- * A file that somebody else may have written is a failure: commands send tokens where it says.
+ * Reads a JSON object that `sluice dev` wrote. Returns an empty object if the file does not exist or is incomplete.
+ * Throws if another user could have written it: commands send tokens to the address in it.
  */
 export async function readOwnFile(path: string): Promise<{ readonly [field: string]: unknown }> {
-  // Without O_NONBLOCK a pipe of this name would hold the command up.
+  // Without O_NONBLOCK, opening a named pipe would block.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ELOOP") throw distrusted(path, "it is a link");
+    if (error.code === "ELOOP") throw distrusted(path, "it is a symbolic link");
     return undefined;
   });
   if (file === undefined) return {};
@@ -22,8 +22,8 @@ export async function readOwnFile(path: string): Promise<{ readonly [field: stri
     const uid = process.getuid?.();
     if (uid !== undefined && stats.uid !== uid) throw distrusted(path, "it belongs to another user");
     if (uid !== undefined && (stats.mode & 0o022) !== 0)
-      throw distrusted(path, "other users may write to it");
-    if (stats.size > MOST_BYTES) throw distrusted(path, "it is too large");
+      throw distrusted(path, "other users can write to it");
+    if (stats.size > MAX_BYTES) throw distrusted(path, "it is too large");
     return objectIn(await file.readFile("utf8"));
   } finally {
     await file.close();
@@ -35,7 +35,7 @@ function objectIn(text: string): { readonly [field: string]: unknown } {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as { [field: string]: unknown }) : {};
   } catch {
-    // Being written.
+    // It is being written.
     return {};
   }
 }
@@ -44,6 +44,6 @@ function distrusted(path: string, why: string): CommandFailure {
   return new CommandFailure(
     "usage",
     `${path} is not used: ${why}`,
-    "Say where the collector is with --url or SLUICE_URL, and give a token with --token or SLUICE_TOKEN",
+    "Give the collector's address with --url or SLUICE_URL, and a token with --token or SLUICE_TOKEN",
   );
 }

@@ -1,39 +1,39 @@
 import { Command } from "commander";
 import type { Io } from "../terminal/io.js";
 
-/** A command of `sluice`, made anew for each run. */
+/** Makes a command of `sluice`. Each run makes its own commands. */
 export type CommandMaker = (io: Io) => Command;
 
-/** A command that only has others below it. */
+/** A command that only has subcommands. */
 export function newGroup(name: string, summary: string): Command {
   return new Command(name)
     .description(summary)
-    .showHelpAfterError("Run it with --help to see what there is.");
+    .showHelpAfterError("Run it with --help to see its subcommands.");
 }
 
-/** A command with the options that all have. */
+/** A command with the options that every command has. */
 export function newCommand(name: string, summary: string): Command {
   return new Command(name)
     .description(summary)
-    .option("--json", "print JSON for programs instead of text for people")
-    .showHelpAfterError("Run it with --help to see what it takes.");
+    .option("--json", "print JSON instead of text")
+    .showHelpAfterError("Run it with --help to see its arguments and options.");
 }
 
-/** Examples at the end of `--help`: a comment line and a command line each, which is shown as it is typed: with npx. */
+/** Adds examples to the end of `--help`: a comment and a command line each. The lines are shown with `npx`, as you would type them. */
 export function examples(
   command: Command,
-  lines: readonly (readonly [what: string, how: string])[],
+  lines: readonly (readonly [comment: string, commandLine: string])[],
 ): Command {
-  return command.addHelpText(
-    "after",
-    `\nExamples:\n${lines.map(([what, how]) => `  # ${what}\n  $ ${how.replace(/^sluice /, "npx sluice ")}`).join("\n\n")}\n`,
+  const shown = lines.map(
+    ([comment, commandLine]) => `  # ${comment}\n  $ ${commandLine.replace(/^sluice /, "npx sluice ")}`,
   );
+  return command.addHelpText("after", `\nExamples:\n${shown.join("\n\n")}\n`);
 }
 
-/** The same for each command of a group, by its name. */
-export function exampleOfEach(group: Command, lines: { readonly [name: string]: string }): void {
+/** Adds one example to each subcommand, by its name. */
+export function subcommandExamples(group: Command, lines: { readonly [name: string]: string }): void {
   for (const command of group.commands) {
-    const how = lines[command.name()];
-    if (how !== undefined) examples(command, [[command.description(), how]]);
+    const commandLine = lines[command.name()];
+    if (commandLine !== undefined) examples(command, [[command.description(), commandLine]]);
   }
 }

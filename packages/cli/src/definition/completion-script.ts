@@ -3,14 +3,15 @@ import type { Command } from "commander";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-interface Words {
-  /** `sluice sources create`. */
+/** The words that can follow a command. */
+interface CommandWords {
+  /** `["sources", "create"]` for `sluice sources create`; empty for `sluice`. */
   readonly path: readonly string[];
   readonly commands: readonly { readonly name: string; readonly summary: string }[];
   readonly options: readonly { readonly flags: readonly string[]; readonly summary: string }[];
 }
 
-/** A completion script for a shell, made of the commands there are. */
+/** A completion script with all commands and options in it, so that completing starts no process. */
 export function completionScript(shell: Shell, root: Command): string {
   const all = wordsOf(root, []);
   switch (shell) {
@@ -25,7 +26,7 @@ export function completionScript(shell: Shell, root: Command): string {
   }
 }
 
-function wordsOf(command: Command, path: readonly string[]): Words[] {
+function wordsOf(command: Command, path: readonly string[]): CommandWords[] {
   return [
     {
       path,
@@ -35,14 +36,14 @@ function wordsOf(command: Command, path: readonly string[]): Words[] {
           flags: [short, long].filter((flag) => flag !== undefined && flag !== null) as string[],
           summary: description,
         })),
-        { flags: ["-h", "--help"], summary: "what it takes" },
+        { flags: ["-h", "--help"], summary: "display help for command" },
       ],
     },
     ...command.commands.flatMap((inner) => wordsOf(inner, [...path, inner.name()])),
   ];
 }
 
-function bash(all: readonly Words[]): string {
+function bash(all: readonly CommandWords[]): string {
   const cases = all
     .map(({ path, commands, options }) => {
       const words = [...commands.map(({ name }) => name), ...options.flatMap(({ flags }) => flags)];
@@ -68,7 +69,7 @@ complete -o filenames -F _sluice sluice
 `;
 }
 
-function fish(all: readonly Words[]): string {
+function fish(all: readonly CommandWords[]): string {
   const lines = all.flatMap(({ path, commands, options }) => {
     const condition = `__sluice_at ${path.map(quoted).join(" ")}`.trim();
     return [
@@ -98,7 +99,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** Words as fish reads them: a word of letters needs no quotation marks. */
+/** Quotes a text for fish, unless it is a plain word. */
 function quoted(text: string): string {
   if (/^[\w-]+$/.test(text)) return text;
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;

@@ -1,23 +1,31 @@
 import type { Command } from "commander";
 import { EXIT_CODES } from "../failures/exit-codes.js";
 
-/** `docs/reference/cli.md`, made of the commands themselves; a test holds the page against it. */
+/** Generates `docs/reference/cli.md` from the commands. A test compares it with the page. */
 export function cliReference(root: Command): string {
   return `# Command line
 
-\`sluice\` is in the package \`sluice\`; in this repository \`npx sluice …\` runs it after \`npm run build\`. It needs Node.js
-22.13 or newer. Every command has \`--json\` and \`--help\`. Where \`npx\` runs it, this in a shell's profile makes \`sluice\` a
-word of its own, which completion knows too: \`sluice() { npx sluice "$@"; }; source <(sluice completion bash)\`.
+\`sluice\` is the command of the package \`sluice\`. In this repository, run it with \`npx sluice …\` after \`npm run build\`.
+It needs Node.js 22.13 or newer. Every command has \`--json\` and \`--help\`.
 
-Commands that talk to a collector find it by \`--url\` or \`SLUICE_URL\`, else they take the \`sluice dev\` that runs on the
-data folder (\`./.sluice\`), else \`http://127.0.0.1:8787\`. The admin token comes from \`--token\`, \`SLUICE_TOKEN\` or \`SLUICE_ADMIN_TOKEN\`, else from
-the data folder (for a collector on this machine only); the write key from \`--write-key\` or \`SLUICE_WRITE_KEY\`, else it is that of the source which \`sluice dev\`
-made. What stands in the data folder is only used where it names this machine (a loopback address) and belongs to you: it may have come
-with a repository, and tokens are sent where it says.
+To type \`sluice\` instead of \`npx sluice\`, with completion, add this to your shell's profile:
+\`sluice() { npx sluice "$@"; }; source <(sluice completion bash)\`.
 
-Results go to stdout, everything else (progress, warnings, errors, logs) to stderr. \`NO_COLOR\` and \`FORCE_COLOR\` are
-obeyed. What comes from events, receivers and file names is escaped before it is printed: control characters never reach
-the terminal, and JSON stays the same JSON.
+Commands find the collector in this order:
+
+| | collector's address | admin token | write key |
+| --- | --- | --- | --- |
+| 1. option | \`--url\` | \`--token\` | \`--write-key\` |
+| 2. environment | \`SLUICE_URL\` | \`SLUICE_TOKEN\`, \`SLUICE_ADMIN_TOKEN\` | \`SLUICE_WRITE_KEY\` |
+| 3. data folder (\`./.sluice\`) | the running \`sluice dev\` | the token of \`sluice dev\` | the first source of \`sluice dev\` |
+| 4. default | \`http://127.0.0.1:8787\` | | |
+
+A data folder may come with a cloned repository. So its address is only used if it is a loopback address and the file
+belongs to you, and its token is only sent to this machine.
+
+Results go to stdout. Progress, warnings, errors and logs go to stderr. \`NO_COLOR\` and \`FORCE_COLOR\` are supported.
+Text from events, receivers and file names is escaped before it is printed: control characters never reach the terminal,
+and JSON output parses to the same value.
 
 ## Exit codes
 
@@ -49,11 +57,11 @@ ${sentence(command.description())}
 \`\`\`
 ${usage}
 \`\`\`
-${argumentsOf(command)}${options.length === 0 ? "" : `\n| option | meaning |\n| --- | --- |\n${options.join("\n")}\n`}
+${argumentList(command)}${options.length === 0 ? "" : `\n| option | meaning |\n| --- | --- |\n${options.join("\n")}\n`}
 ${command.commands.map((inner) => section(inner, name, level + 1)).join("\n")}`;
 }
 
-function argumentsOf(command: Command): string {
+function argumentList(command: Command): string {
   const described = command.registeredArguments.filter(({ description }) => description !== "");
   if (described.length === 0) return "";
   return `\n${described.map((argument) => `- \`${argument.name()}\`: ${argument.description}`).join("\n")}\n`;
@@ -63,6 +71,7 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
+/** Escapes a text for a cell of a Markdown table. */
 function cell(text: string): string {
   return text.replaceAll("|", "\\|").replace(/[<>]/g, (bracket) => (bracket === "<" ? "&lt;" : "&gt;"));
 }

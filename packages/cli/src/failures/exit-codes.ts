@@ -1,30 +1,30 @@
-/** How `sluice` can end; `docs/reference/cli.md` lists them from here. */
+/** The exit codes of `sluice`. `docs/reference/cli.md` is generated from this table. */
 export const EXIT_CODES = {
-  ok: { code: 0, meaning: "Done" },
-  failed: { code: 1, meaning: "It failed, or the answer to a question was no; stderr says why" },
+  ok: { code: 0, meaning: "Success" },
+  failed: { code: 1, meaning: "Failed, or you answered no to a question; stderr has the reason" },
   usage: {
     code: 2,
-    meaning: "The command, an option, a file or the configuration is not valid; nothing was done",
+    meaning: "The command, an option, a file or the configuration is invalid; nothing was changed",
   },
-  unreachable: { code: 3, meaning: "No collector answers at the address" },
-  refused: { code: 4, meaning: "The admin token or the write key is missing, unknown, or may not do this" },
-  notFound: { code: 5, meaning: "There is no such thing" },
+  unreachable: { code: 3, meaning: "No collector responds at the address" },
+  refused: { code: 4, meaning: "The admin token or write key is missing, unknown or not allowed to do this" },
+  notFound: { code: 5, meaning: "Not found" },
   partly: {
     code: 6,
-    meaning: "Done, but not with everything: messages were refused, a check failed, a dry run found changes",
+    meaning: "Partly done: messages were refused, a check failed, or a dry run found changes",
   },
-  timedOut: { code: 7, meaning: "What was waited for did not happen in time" },
-  impossible: { code: 8, meaning: "What was waited for cannot happen any more; stderr says why" },
-  interrupted: { code: 130, meaning: "Interrupted by Ctrl-C before it was done" },
+  timedOut: { code: 7, meaning: "Timed out while waiting" },
+  impossible: { code: 8, meaning: "The state to wait for can no longer be reached; stderr has the reason" },
+  interrupted: { code: 130, meaning: "Interrupted by Ctrl-C" },
 } as const;
 
 export type ExitName = keyof typeof EXIT_CODES;
 
-/** A command ends in a way that the user has to know about; the message is for them. */
+/** Ends a command with an exit code and a message for the user. */
 export class CommandFailure extends Error {
   override readonly name = "CommandFailure";
   readonly exit: ExitName;
-  /** What can be done about it. */
+  /** What the user can do about it. */
   readonly hint: string | undefined;
 
   constructor(exit: ExitName, message: string, hint?: string) {
@@ -34,5 +34,5 @@ export class CommandFailure extends Error {
   }
 }
 
-/** It all went well, and the exit code says what was found: no error for people to look for. */
+/** The command worked, and its result has an exit code of its own. It is printed without `error:`. */
 export class Finding extends CommandFailure {}

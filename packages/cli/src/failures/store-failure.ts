@@ -1,13 +1,17 @@
-const REFUSED_TO_OPEN = "storage_unavailable: The event log cannot be written: ";
+/** The error code and the general sentence that the collector puts before the reason. */
+const CODE_AND_SUMMARY = /^storage_unavailable: [^:]*: /;
 
-/** Why a data folder could not be opened, and what to do: of the folder's own failures only; undefined for all others. */
+/** The reason why a data folder cannot be opened, with a hint. Undefined for every other error. */
 export function storeFailure(
   error: unknown,
 ): { readonly message: string; readonly hint?: string } | undefined {
-  if (!(error instanceof Error) || !error.message.startsWith(REFUSED_TO_OPEN)) return undefined;
-  const reason = error.message.slice(REFUSED_TO_OPEN.length);
+  if (!(error instanceof Error) || !CODE_AND_SUMMARY.test(error.message)) return undefined;
+  const reason = error.message.replace(CODE_AND_SUMMARY, "");
   const message = `${reason.slice(0, 1).toUpperCase()}${reason.slice(1)}`;
   if (reason.includes("in use by another process"))
-    return { message, hint: "A collector runs on it: stop that one first, or name another folder" };
+    return {
+      message,
+      hint: "Stop the collector that uses it first, or choose another folder with --data-dir",
+    };
   return { message };
 }

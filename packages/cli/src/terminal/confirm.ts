@@ -3,7 +3,7 @@ import { CommandFailure, Finding } from "../failures/exit-codes.js";
 import type { Io } from "./io.js";
 import { terminalText } from "./terminal-text.js";
 
-/** Asks on the terminal, and takes only `y` or `yes` for yes. The end of the input and Ctrl-C mean no. */
+/** Asks on the terminal. Only `y` and `yes` mean yes; the end of the input and Ctrl-C mean no. */
 export async function confirm(question: string, io: Io): Promise<boolean> {
   const lines = createInterface({ input: io.stdin, terminal: false });
   const stop = (): void => lines.close();
@@ -20,17 +20,20 @@ export async function confirm(question: string, io: Io): Promise<boolean> {
 
 interface Removal {
   /** What the command is about to do: `This deletes the source Shop (src_1)`. */
-  readonly what: string;
+  readonly consequence: string;
   readonly question: string;
-  /** What is printed after a no: `Nothing was deleted.` */
+  /** Printed after a no: `Nothing was deleted.` */
   readonly declined: string;
   /** Whether `--yes` was given. */
   readonly isYes: boolean;
 }
 
-/** Asks on the terminal. Throws where the answer is no, and where nobody can be asked and `--yes` is missing. */
-export async function confirmRemoval({ what, question, declined, isYes }: Removal, io: Io): Promise<void> {
+/** Asks before something is removed. Throws if the answer is no, or if `--yes` is missing and there is no terminal to ask on. */
+export async function confirmRemoval(
+  { consequence, question, declined, isYes }: Removal,
+  io: Io,
+): Promise<void> {
   if (isYes) return;
-  if (!io.canAsk) throw new CommandFailure("usage", what, "Say --yes to do it");
+  if (!io.canAsk) throw new CommandFailure("usage", consequence, "Add --yes to confirm");
   if (!(await confirm(terminalText(question), io))) throw new Finding("failed", declined);
 }

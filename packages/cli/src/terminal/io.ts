@@ -1,38 +1,38 @@
 import type { Readable } from "node:stream";
 import { type Style, styleFor } from "./style.js";
 
-/** What a command has of the world around it. */
+/** Everything a command uses of its environment: streams, variables, time. Tests pass their own. */
 export interface Io {
-  /** The command's result. Resolves when a slow reader has room again. */
+  /** Prints the command's result. Resolves when the stream can take more. */
   out(text: string): Promise<void>;
-  /** Everything that is not the result: progress, warnings, errors. */
+  /** Prints everything else: progress, warnings, errors. */
   err(text: string): void;
   readonly stdin: Readable;
   readonly env: { readonly [name: string]: string | undefined };
   readonly cwd: string;
   readonly style: Style;
   readonly errStyle: Style;
-  /** Whether a person watches stderr: progress bars are for them. */
-  readonly isWatched: boolean;
-  /** Whether a person can answer a question: stdin and stderr are a terminal. */
+  /** Whether stderr is a terminal. Progress bars are only shown there. */
+  readonly isErrTerminal: boolean;
+  /** Whether stdin and stderr are a terminal, so that questions can be asked. */
   readonly canAsk: boolean;
-  /** Columns of the terminal. Default: 80. */
+  /** Width of the terminal in characters. Default: 80. */
   readonly columns: number;
-  /** Wall time, in milliseconds since the epoch. */
+  /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** Milliseconds that have passed, whatever the machine's clock is set to: what durations are measured by. */
+  /** Milliseconds of a clock that is never set back, for measuring durations. */
   monotonic(): number;
-  /** Aborts when the user presses Ctrl-C, or the process is asked to end. */
+  /** Aborts on Ctrl-C, SIGTERM and SIGHUP. */
   readonly interrupted: AbortSignal;
 }
 
-/** The process's own streams. */
+/** The `Io` of this process. */
 export function processIo(): Io {
   const controller = new AbortController();
-  // The second one finds no listener and ends the process at once.
+  // A second signal finds no listener and ends the process at once.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.once(signal, () => controller.abort(new Error(signal)));
-  // `sluice tail | head`: the reader is gone, and so is the reason to go on.
+  // The reader has closed the pipe, as in `sluice tail | head`.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
     throw error;
@@ -49,7 +49,7 @@ export function processIo(): Io {
     cwd: process.cwd(),
     style: styleFor(process.env, process.stdout.isTTY === true),
     errStyle: styleFor(process.env, process.stderr.isTTY === true),
-    isWatched: process.stderr.isTTY === true,
+    isErrTerminal: process.stderr.isTTY === true,
     canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
     columns: process.stdout.columns ?? process.stderr.columns ?? 80,
     now: () => Date.now(),

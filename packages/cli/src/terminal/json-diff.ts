@@ -1,14 +1,15 @@
 import { isPlainObject } from "@sluice/protocol";
 
-/** One difference between two values, by path. */
+/** One difference between two JSON values. */
 export interface Difference {
   readonly path: string;
-  /** Absent: it was not there. */
+  /** Absent if the value was added. */
   readonly before?: { readonly value: unknown };
+  /** Absent if the value was removed. */
   readonly after?: { readonly value: unknown };
 }
 
-/** What changed from one JSON value to another, in the order of the later one's fields. */
+/** The differences between two JSON values, in the order of the fields of `after`. */
 export function jsonDiff(before: unknown, after: unknown, path = ""): Difference[] {
   if (isPlainObject(before) && isPlainObject(after)) {
     const names = [...new Set([...Object.keys(after), ...Object.keys(before)])];

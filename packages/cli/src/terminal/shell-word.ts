@@ -1,4 +1,4 @@
-/** A text as one word of a command line to type: quoted where a shell would take it apart. */
+/** Quotes a text if a shell would split or interpret it. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,7 +1,7 @@
 import type { Io } from "./io.js";
 import { terminalJson } from "./terminal-text.js";
 
-/** Prints a result: as JSON where that is asked for, else as `text` makes it for people. */
+/** Prints a result: as JSON if `--json` was given, otherwise as `text` formats it. */
 export async function show(
   io: Io,
   asJson: boolean | undefined,

@@ -1,4 +1,4 @@
-/** Text attributes, or none where colour is not wanted. */
+/** Colours and weights for a terminal. `PLAIN` leaves text unchanged. */
 export interface Style {
   bold(text: string): string;
   dim(text: string): string;
@@ -34,7 +34,7 @@ export const COLORED: Style = {
   cyan: sgr(36, 39),
 };
 
-/** NO_COLOR (any value but none) wins, then FORCE_COLOR, then whether a terminal looks. */
+/** A non-empty NO_COLOR wins, then FORCE_COLOR; otherwise only a terminal gets colours. */
 export function styleFor(env: { readonly [name: string]: string | undefined }, isTerminal: boolean): Style {
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== "") return PLAIN;
   if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0") return COLORED;

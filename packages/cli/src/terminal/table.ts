@@ -1,6 +1,6 @@
 import { terminalText } from "./terminal-text.js";
 
-/** Rows under headings, as wide as they need to be; the last column is not padded. Cells are escaped here. */
+/** A table whose columns are as wide as their longest cell; the last column is not padded. Escapes the cells. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | number)[])[],
@@ -26,7 +26,7 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const WIDE =
   /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
 
-/** Columns that a text takes on a terminal: East Asian characters and emoji take two. */
+/** The width of a text on a terminal. East Asian characters and emoji take two columns. */
 function width(text: string): number {
   if (/^[\u0020-\u007e]*$/.test(text)) return text.length;
   let columns = 0;

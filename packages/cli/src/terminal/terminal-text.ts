@@ -1,20 +1,20 @@
 /**
- * What a terminal would obey or misplace: control characters (C0 but the line feed, DEL, C1), line and paragraph
- * separators, marks that turn the direction of writing, invisible ones, and halves of surrogate pairs.
+ * Characters that control a terminal or confuse its reader: control characters (C0, DEL, C1), line and paragraph
+ * separators, bidirectional marks, invisible characters, and halves of surrogate pairs.
  */
 const UNSAFE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to be found
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matching control characters is the purpose
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udc7f]/g;
 
-/** One line of text from elsewhere (event data, answers of receivers, file names), safe to print. */
+/** Escapes a line of untrusted text (event data, responses of receivers, file names) so that it is safe to print. */
 export function terminalText(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
-/** A value as JSON, safe to print and still the same JSON. `indent`: 0 for one line. */
+/** Formats a value as JSON that is safe to print and parses to the same value. `indent` 0 gives one line. */
 export function terminalJson(value: unknown, indent = 0): string {
   const json = JSON.stringify(value, null, indent) ?? "null";
-  // Only the indentation makes line feeds: inside strings JSON.stringify has escaped them.
+  // Line feeds come from the indentation only: JSON.stringify escapes those within strings.
   return json.replace(UNSAFE, (character) => (character === "\n" ? character : escaped(character)));
 }
 
@@ -25,7 +25,7 @@ function escaped(characters: string): string {
   }).join("");
 }
 
-/** Cut to at most `width` characters, with a mark that it was. */
+/** Cuts a text to at most `width` characters, and ends it with … if anything was cut. */
 export function clip(text: string, width: number): string {
   const characters = Array.from(text);
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join("")}…`;

@@ -119,7 +119,7 @@ describe("sluice dev --json", () => {
     const failed = await promisify(execFile)(process.execPath, args, { cwd: folder }).catch((error) => error);
     other.close();
     expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain(`Port ${port} is taken`);
+    expect(failed.stderr).toContain(`The address 127.0.0.1:${port} is already in use by another process`);
     expect(failed.stdout).toBe("");
   });
 

@@ -64,7 +64,7 @@ let dev: Terminal;
 
 beforeAll(async () => {
   dev = new Terminal(["dev", "--port", "0"]);
-  await dev.shows(/Ctrl-C ends it/);
+  await dev.shows(/Press Ctrl-C to stop/);
 });
 
 afterAll(async () => {

@@ -139,15 +139,15 @@ describe("messages and deliveries for people", () => {
     expect(deliveries[1]).toMatch(new RegExp(`^\\S+ +Broken one +${messageId} +failed`));
     const id = deliveries[1]?.split(" ")[0] ?? "";
     const retried = (await at.sluice(["deliveries", "retry", id])).out;
-    expect(retried).toContain(`See how it ends: npx sluice deliveries get ${id}`);
+    expect(retried).toContain(`See the result: npx sluice deliveries get ${id}`);
     const one = ["replay", "--destination", "Well", "--message", messageId];
     expect((await at.sluice([...one, "--dry-run"])).out).toBe("1 message would be sent again\n");
-    expect((await at.sluice(one)).out).toContain("1 message is sent again\n");
+    expect((await at.sluice(one)).out).toContain("1 message will be sent again\n");
     for (const name of ["Well", "Broken one"]) await at.sluice(["destinations", "delete", name, "--yes"]);
   });
 
   it("say that there is no such message", async () => {
-    expect((await at.sluice(["messages", "get", "nope"], 5)).err).toBe("error no message has the id nope\n");
+    expect((await at.sluice(["messages", "get", "nope"], 5)).err).toBe("error: no message has the id nope\n");
   });
 });
 
@@ -248,8 +248,8 @@ describe("listen", () => {
       ),
     ).toEqual([
       ["signed", "200"],
-      ["signed", "200", "again"],
-      ["SIGNED OVER 5 MIN OFF", "200"],
+      ["signed", "200", "repeated"],
+      ["SIGNED MORE THAN 5 MIN OFF", "200"],
       ["WRONG SIGNATURE", "200"],
       ["signed", "200"],
     ]);
@@ -284,14 +284,16 @@ describe("listen", () => {
     await once(taken, "listening");
     const { port } = taken.address() as AddressInfo;
     const { err } = await at.sluice(["listen", "--port", String(port)], 1);
-    expect(err).toContain(`Port ${port} is taken by another program\nChoose another with --port`);
+    expect(err).toContain(
+      `error: The address 127.0.0.1:${port} is already in use by another process\nhint: Choose another port with --port`,
+    );
     expect(err).not.toContain("EADDRINUSE");
     await new Promise((resolve) => taken.close(resolve));
   });
 
   it("says that an address is none of this machine's", async () => {
     const { err } = await at.sluice(["listen", "--port", "0", "--host", "192.0.2.1"], 2);
-    expect(err).toContain("192.0.2.1 is no address of this machine");
+    expect(err).toContain("192.0.2.1 is not an address of this machine");
   });
 
   it("forwards, and answers what that answers", async () => {
@@ -352,7 +354,7 @@ describe("import and export", () => {
     const file = join(at.directory, "told.jsonl");
     await writeFile(file, lines(3, "Told").join("\n"));
     expect((await at.sluice(["import", file])).out).toMatch(/^imported 3 messages in /);
-    expect((await at.sluice(["import", file])).out).toMatch(/^imported 0 new, 3 known already in /);
+    expect((await at.sluice(["import", file])).out).toMatch(/^imported 0 new, 3 duplicates in /);
   });
 
   it("imports CSV from stdin", async () => {
@@ -379,7 +381,9 @@ describe("import and export", () => {
       await at.sluice(["send", "track", "--event", "Suppressible", "--user", userId]);
     const exported = await at.sluice(["export", "type:track", "user:victim"]);
     expect(exported.out).toBe("");
-    expect(exported.err).toBe("1 message left out: it has no contents, its user is suppressed or deleted\n");
+    expect(exported.err).toBe(
+      "1 message left out: it has no contents because its user is suppressed or deleted\n",
+    );
     const file = join(at.directory, "all.jsonl");
     const all = await json(["export", "-o", file]);
     expect(all).toMatchObject({ leftOut: 1 });
@@ -488,7 +492,7 @@ describe("apply", () => {
     await writeFile(file, JSON.stringify({ sources: [{ name: "Never made" }], destinations }));
     for (const more of [["--dry-run"], []]) {
       const { err } = await at.sluice(["apply", file, ...more], 2);
-      expect(err).toContain("destinations: Dangling names the source Nowhere, which there is not");
+      expect(err).toContain("destinations: Dangling refers to the source Nowhere, which does not exist");
     }
     const { items } = await json(["sources", "list"]);
     expect(items.map(({ name }: { name: string }) => name)).not.toContain("Never made");
@@ -534,7 +538,7 @@ describe("tokens and audit", () => {
     await at.sluice(["sources", "list", "--token", token]);
     await at.sluice(["sources", "create", "x", "--token", token], 4);
     const unsure = await at.sluice(["tokens", "revoke", "wall"], 2);
-    expect(unsure.err).toContain("Say --yes to do it");
+    expect(unsure.err).toContain("Add --yes to confirm");
     const kept = cli(["tokens", "revoke", "wall"], { env: at.env, stdin: "n\n", canAsk: true });
     expect(await kept.code).toBe(1);
     expect(kept.err()).toMatch(/Revoke the token wall .*\[y\/N\] Nothing was revoked\.\n$/);
@@ -550,7 +554,7 @@ describe("the command line itself", () => {
   it("says that nothing answers, and what to do", async () => {
     const running = cli(["sources", "list", "--url", "http://127.0.0.1:1", "--token", "t"]);
     expect(await running.code).toBe(3);
-    expect(running.err()).toContain("`npx sluice dev` starts one");
+    expect(running.err()).toContain("Start one with `npx sluice dev`");
   });
 
   it("shows examples as they are typed", async () => {

@@ -96,7 +96,7 @@ describe("computed traits", () => {
       madeOf: [{ value: 4 }, { value: 3 }],
     });
     expect((await at.sluice(["traits", "why", "Total Spent", "user-paying"])).out).toMatch(
-      /^user-paying: Total Spent is 7, made of 2 events since \S+\nthe next event leaves the window at \S+\nMESSAGE +VALUE +TIMES +AT\n\S+ +4 +1 +\d{4}-/,
+      /^user-paying: Total Spent is 7, from 2 events since \S+\nthe next event leaves the window at \S+\nMESSAGE +VALUE +TIMES +AT\n\S+ +4 +1 +\d{4}-/,
     );
     await at.sluice(["traits", "why", "Total Spent", "nobody"], 5);
     expect(await json(["traits", "update", id, "--kind", "max", "--name", "Dearest"])).toMatchObject({
@@ -160,7 +160,7 @@ describe("profiles and deletions", () => {
     const refused = cli(["deletions", "create", "user-pro"], { env: at.env, stdin: "n\n", canAsk: true });
     expect(await refused.code).toBe(1);
     expect(refused.err()).toMatch(
-      /user-pro +\d+[\s\S]*Remove this for good\? \[y\/N\] Nothing was deleted\.\n$/,
+      /user-pro +\d+[\s\S]*Delete this permanently\? \[y\/N\] Nothing was deleted\.\n$/,
     );
     expect((await json(["deletions", "list"])).items).toEqual([]);
     const accepted = cli(["deletions", "create", "nobody", "--json"], {
@@ -171,15 +171,15 @@ describe("profiles and deletions", () => {
     expect(await accepted.code).toBe(0);
     const { id } = await json(["deletions", "create", "user-pro", "--suppress", "--yes"]);
     while ((await json(["deletions", "get", id])).status !== "finished");
-    expect((await at.sluice(["deletions", "get", id])).out).toContain("gone from the files");
+    expect((await at.sluice(["deletions", "get", id])).out).toContain("erased from the files");
     expect((await json(["deletions", "list"])).items).toHaveLength(2);
     await at.sluice(["profiles", "get", "user-pro"], 5);
     expect((await json(["deletions", "suppressed"])).items).toHaveLength(1);
     await at.sluice(["deletions", "lift", "user-pro"]);
     const { out, err } = await at.sluice(["deletions", "create", "nobody", "--yes"]);
-    expect(err).toContain("nothing is known of nobody");
+    expect(err).toContain("no data found for nobody");
     expect((await at.sluice(["deletions", "create", "nobody", "--dry-run"])).out).toContain(
-      "nothing is known of nobody",
+      "no data found for nobody",
     );
     expect(out).toMatch(/npx sluice deletions get del_\w+\n/);
     expect((await json(["deletions", "suppressed"])).items).toEqual([]);
@@ -195,7 +195,7 @@ describe("profiles and deletions", () => {
     expect(profile).toMatch(/also user +ada-2\n/);
     expect(profile).toMatch(/anonymous +dev-1\n/);
     const plan = await at.sluice(["deletions", "create", "ada", "--include-aliases", "--dry-run"]);
-    expect(plan.out).toContain("ada: other user ids of the same profile, which go too: ada-2");
+    expect(plan.out).toContain("ada: other user ids of the same profile are deleted too: ada-2");
     const planned = (await json(["deletions", "create", "ada", "--include-aliases", "--dry-run"])).users[0];
     expect(planned).toMatchObject({ anonymousIds: ["dev-1"], aliases: ["ada-2"] });
     const { id } = await json(["deletions", "create", "ada", "--include-aliases", "--yes"]);

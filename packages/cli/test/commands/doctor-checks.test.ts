@@ -1,11 +1,6 @@
 import { expect, it } from "vitest";
-import {
-  checkAudiences,
-  checkClock,
-  checkFreeSpace,
-  checkNode,
-  checkVersions,
-} from "../../src/commands/doctor/doctor.js";
+import { checkAudiences, checkClock, checkVersions } from "../../src/commands/doctor/collector-checks.js";
+import { checkFreeSpace, checkNode } from "../../src/commands/doctor/machine-checks.js";
 
 it.each([
   ["20.20.2", "problem"],
@@ -48,9 +43,9 @@ it("says which messages audiences do not count, and what to do", () => {
   });
   expect(check.result).toBe("problem");
   expect(check.message).toBe(
-    "5 messages are not counted, because evaluating failed; the first: message m 21 of source src_1",
+    "5 messages were left out because evaluating failed, first message m 21 of source src_1",
   );
   expect(check.hint).toContain("npx sluice messages get 'm 21'");
   const request = checkAudiences({ behind: 0, setAside: [{ sourceId: "src_2", receivedAt, messages: 4 }] });
-  expect(request.message).toContain("a request that cannot be read of source src_2");
+  expect(request.message).toContain("an unreadable request of source src_2");
 });

@@ -114,10 +114,14 @@ describe("a declared configuration", () => {
   });
 
   it.each([
-    ["a section that does not exist", { source: [] }, "source: there is no such section"],
+    ["a section that does not exist", { source: [] }, "source: unknown section"],
     ["a field that does not exist", { sources: [{ name: "a", colour: 1 }] }, "sources[0].colour"],
-    ["no name", { sources: [{}] }, "sources[0]: it must be an object with a name"],
-    ["the same name twice", { sources: [{ name: "a" }, { name: "a" }] }, "sources[1]: another one"],
+    ["no name", { sources: [{}] }, "sources[0]: must be an object with a name"],
+    [
+      "the same name twice",
+      { sources: [{ name: "a" }, { name: "a" }] },
+      "sources[1]: the name a is used twice",
+    ],
     ["no object", [], "must be an object"],
   ])("is refused for %s", (_name, config, message) => {
     expect(() => readDeclaredConfig(config, {})).toThrow(message);

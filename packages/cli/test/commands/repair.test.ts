@@ -39,9 +39,9 @@ it("takes what is damaged out of a log, says what was lost, and the collector st
 
   const repairing = cli(["repair", "--data-dir", directory]);
   expect(await repairing.code).toBe(6);
-  expect(repairing.out()).toContain(`read 2 log rows (1 message) of ${directory}`);
+  expect(repairing.out()).toContain(`read 2 log rows (1 message) in ${directory}`);
   expect(repairing.out()).toContain("offsets 0 to 0: 1 message lost");
-  expect(repairing.err()).toContain("1 message was lost to 1 damaged place");
+  expect(repairing.err()).toContain("1 message was lost in 1 damaged place");
   const kept = join(directory, "damaged-rows.jsonl");
   expect(repairing.err()).toContain(`jq -r '.text // empty' ${kept} | jq`);
   expect(repairing.err()).toContain("npx sluice import again.jsonl");
@@ -53,7 +53,7 @@ it("takes what is damaged out of a log, says what was lost, and the collector st
   const refused = cli(["repair", "--data-dir", directory]);
   expect(await refused.code).toBe(1);
   expect(refused.err()).toContain("in use by another process");
-  expect(refused.err()).toContain("stop that one first");
+  expect(refused.err()).toContain("Stop the collector that uses it first");
   await after.close(1_000);
   const again = cli(["repair", "--data-dir", directory, "--json"]);
   expect(await again.code).toBe(0);
@@ -67,7 +67,7 @@ it("takes what is damaged out of a log, says what was lost, and the collector st
   bit.close();
   const mending = cli(["repair", "--data-dir", directory]);
   expect(await mending.code).toBe(0);
-  expect(mending.out()).toContain("offsets 1 to 1: one bit was wrong and is right again, nothing is lost");
+  expect(mending.out()).toContain("offsets 1 to 1: one wrong bit was corrected, nothing is lost");
   await (await start()).close(1_000);
 });
 
@@ -103,11 +103,11 @@ it("promises nothing of messages of which no byte is left", async () => {
   expect(repairing.out()).toContain("read 0 log rows (0 messages)");
   expect(repairing.out()).toContain("offsets 0 to 31: 32 messages lost, and nothing of them can be read");
   expect(repairing.out()).not.toContain("damaged-rows.jsonl");
-  expect(repairing.err()).toContain("32 messages were lost to 1 damaged place");
-  expect(repairing.err()).toContain("Check the disk and the memory: what they hold is not what was written.");
+  expect(repairing.err()).toContain("32 messages were lost in 1 damaged place");
   expect(repairing.err()).toContain(
-    "Nothing can be read of these messages: restore a backup if you need them",
+    "Check the disk and the memory: they returned other data than was written.",
   );
+  expect(repairing.err()).toContain("These messages cannot be read: restore a backup if you need them");
   expect(repairing.err()).not.toContain("jq");
   await rm(folder, { recursive: true, force: true });
 });

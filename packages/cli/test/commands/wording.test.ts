@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Explanation } from "@sluice/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -89,9 +91,26 @@ it("a second collector on a folder is told what to do, without a word about writ
   const second = cli(["collector", "--port", "0", "--data-dir", join(at.directory, ".sluice")]);
   expect(await second.code).toBe(1);
   expect(second.err()).toMatch(/The data folder .* is in use by another process/);
-  expect(second.err()).toContain("stop that one first");
+  expect(second.err()).toContain("Stop the collector that uses it first");
   expect(second.err()).not.toContain("cannot be written");
 });
+
+it.each(["collector", "dev"])(
+  "sluice %s on a used port names the address and how to choose another",
+  async (command) => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const dataDir = join(at.directory, `used-port-${command}`);
+    const running = cli([command, "--port", String(port), "--host", "127.0.0.1", "--data-dir", dataDir]);
+    expect(await running.code).toBe(1);
+    await new Promise((resolve) => other.close(resolve));
+    expect(running.err()).toContain(
+      `error: The address 127.0.0.1:${port} is already in use by another process\nhint: Choose another port with --port; --port 0 takes any free one`,
+    );
+    expect(running.err()).not.toContain("EADDRINUSE");
+  },
+);
 
 it("a user's other ids are others", async () => {
   await json(["send", "identify", "--user", "solo"]);

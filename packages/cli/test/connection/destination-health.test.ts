@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import type { DestinationStatusView } from "@sluice/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkDestination } from "../../src/commands/doctor/doctor.js";
+import { checkDestination } from "../../src/commands/doctor/destination-checks.js";
 import { healthOf } from "../../src/connection/destination-health.js";
 import { collectorForCli, receiver } from "../support/cli.js";
 
@@ -65,7 +65,7 @@ describe("against a collector", () => {
     JSON.parse((await at.sluice([...args, "--json"], expected)).out);
 
   it("doctor says that there is no destination yet", async () => {
-    expect((await at.sluice(["doctor"])).out).toContain("messages are stored and go nowhere");
+    expect((await at.sluice(["doctor"])).out).toContain("messages are stored but not delivered");
   });
 
   it.each([
@@ -98,7 +98,7 @@ describe("against a collector", () => {
     const { id } = await json(["destinations", "create", "--webhook", hook.url, "--name", "Well"]);
     const { messageId } = await json(["send", "track", "--event", "Paid"]);
     await json(["messages", "wait", messageId, "--timeout", "20s"]);
-    expect((await at.sluice(["doctor"])).out).toContain("Well: delivering; nothing waits");
+    expect((await at.sluice(["doctor"])).out).toContain("Well: delivering; nothing is waiting");
     await at.sluice(["destinations", "delete", id, "--yes"]);
   });
 

@@ -15,7 +15,7 @@ const io: Io = {
   cwd: "/",
   style: PLAIN,
   errStyle: PLAIN,
-  isWatched: false,
+  isErrTerminal: false,
   canAsk: false,
   columns: 100,
   now: () => 0,

@@ -51,7 +51,7 @@ export function cli(
     cwd,
     style: PLAIN,
     errStyle: PLAIN,
-    isWatched: false,
+    isErrTerminal: false,
     canAsk,
     columns: 100,
     now: () => Date.now(),

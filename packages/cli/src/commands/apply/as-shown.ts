@@ -1,11 +1,11 @@
 import { isPlainObject } from "@sluice/protocol";
 
-/** How the collector shows a value that is secret; sent back, it keeps what is there. */
+/** How the collector shows a secret value. If it is sent back, the collector keeps the value. */
 export const MASKED = /^[•*]+$/;
 
 /**
- * What is declared, in the words in which the collector shows the same: a URL in its normal form, and, unless `setSecrets`,
- * nothing of secrets that are set already. What is left to differ is what has to be sent.
+ * Declared settings in the form in which the collector shows them: with normalized URLs and, unless `setSecrets`, without
+ * secrets that are already set. What still differs has to be sent.
  */
 export function asShown(wanted: unknown, shown: unknown, setSecrets: boolean): unknown {
   if (typeof wanted === "string" && typeof shown === "string" && MASKED.test(shown))
@@ -13,9 +13,9 @@ export function asShown(wanted: unknown, shown: unknown, setSecrets: boolean): u
   if (Array.isArray(wanted) && Array.isArray(shown))
     return wanted.map((item: unknown, index) => {
       const now: unknown = shown[index];
-      // The collector keeps a header's value with its URL: at another URL it has to be sent.
-      const isOther = isPlainObject(item) && isPlainObject(now) && normalUrl(item.url) !== now.url;
-      return isOther ? item : asShown(item, now, setSecrets);
+      // The collector stores a header's value with its URL, so it has to be sent for a new URL.
+      const isOtherUrl = isPlainObject(item) && isPlainObject(now) && normalUrl(item.url) !== now.url;
+      return isOtherUrl ? item : asShown(item, now, setSecrets);
     });
   if (!isPlainObject(wanted) || !isPlainObject(shown)) return wanted;
   return Object.fromEntries(
@@ -28,7 +28,7 @@ export function asShown(wanted: unknown, shown: unknown, setSecrets: boolean): u
   );
 }
 
-/** As the collector keeps a URL: `http://127.0.0.1:3000` is `http://127.0.0.1:3000/`, and a fragment is never sent. */
+/** A URL as the collector stores it: `http://127.0.0.1:3000/` for `http://127.0.0.1:3000`, and without a fragment. */
 function normalUrl(value: unknown): unknown {
   if (typeof value !== "string" || !URL.canParse(value)) return value;
   const url = new URL(value);

@@ -1,7 +1,7 @@
 import { isPlainObject } from "@sluice/protocol";
 import { CommandFailure } from "../../failures/exit-codes.js";
 
-/** What `sluice.config.json` or `sluice.config.ts` declares. Things are known by their names. */
+/** The contents of `sluice.config.json` or `sluice.config.ts`. Items are identified by name. */
 export interface DeclaredConfig {
   readonly sources?: readonly DeclaredSource[];
   readonly destinations?: readonly DeclaredDestination[];
@@ -41,51 +41,44 @@ const FIELDS = {
   audiences: ["name", "condition", "destinations", "sync", "trackEvents"],
 } as const;
 
+type Environment = { readonly [name: string]: string | undefined };
+
 /**
- * Checks what a file declares, and puts environment variables in the place of `${NAME}`: secrets stay out of the file.
- * What the values may be is for the collector to say.
+ * Checks the names of sections and fields, and replaces `${NAME}` with environment variables, so that secrets stay out of the
+ * file. The collector validates the values.
  */
-export function readDeclaredConfig(
-  value: unknown,
-  env: { readonly [name: string]: string | undefined },
-): DeclaredConfig {
-  const problems: string[] = [];
+export function readDeclaredConfig(value: unknown, env: Environment): DeclaredConfig {
   if (!isPlainObject(value)) throw new CommandFailure("usage", "The configuration must be an object");
-  for (const key of Object.keys(value))
-    if (!(key in FIELDS))
-      problems.push(`${key}: there is no such section; there are ${Object.keys(FIELDS).join(", ")}`);
-  for (const [section, fields] of Object.entries(FIELDS)) {
-    const items = value[section];
-    if (items === undefined) continue;
-    if (!Array.isArray(items)) {
-      problems.push(`${section}: it must be a list`);
-      continue;
-    }
-    const names = new Set<unknown>();
-    items.forEach((item: unknown, index) => {
-      const at = `${section}[${index}]`;
-      if (!isPlainObject(item) || typeof item.name !== "string" || item.name === "") {
-        problems.push(`${at}: it must be an object with a name`);
-        return;
-      }
-      if (names.has(item.name)) problems.push(`${at}: another one is called ${item.name} too`);
-      names.add(item.name);
-      for (const key of Object.keys(item))
-        if (!(fields as readonly string[]).includes(key))
-          problems.push(`${at}.${key}: there is no such field; there are ${fields.join(", ")}`);
-    });
-  }
+  const problems: string[] = Object.keys(value)
+    .filter((key) => !(key in FIELDS))
+    .map((key) => `${key}: unknown section, expected one of ${Object.keys(FIELDS).join(", ")}`);
+  for (const [section, fields] of Object.entries(FIELDS))
+    problems.push(...sectionProblems(section, value[section], fields));
   const resolved = problems.length === 0 ? fromEnvironment(value, env, "", problems) : value;
   if (problems.length > 0) throw new CommandFailure("usage", problems.join("\n"));
   return resolved as DeclaredConfig;
 }
 
-function fromEnvironment(
-  value: unknown,
-  env: { readonly [name: string]: string | undefined },
-  path: string,
-  problems: string[],
-): unknown {
+function sectionProblems(section: string, items: unknown, fields: readonly string[]): string[] {
+  if (items === undefined) return [];
+  if (!Array.isArray(items)) return [`${section}: must be a list`];
+  const names = new Set<unknown>();
+  return items.flatMap((item: unknown, index) => {
+    const at = `${section}[${index}]`;
+    if (!isPlainObject(item) || typeof item.name !== "string" || item.name === "")
+      return [`${at}: must be an object with a name`];
+    const duplicate = names.has(item.name) ? [`${at}: the name ${item.name} is used twice`] : [];
+    names.add(item.name);
+    const unknown = Object.keys(item).filter((key) => !fields.includes(key));
+    return [
+      ...duplicate,
+      ...unknown.map((key) => `${at}.${key}: unknown field, expected one of ${fields.join(", ")}`),
+    ];
+  });
+}
+
+/** Replaces `${NAME}` in all strings. Adds a problem for each variable that is not set. */
+function fromEnvironment(value: unknown, env: Environment, path: string, problems: string[]): unknown {
   if (typeof value === "string")
     return value.replace(/\$\{([A-Za-z_]\w*)\}/g, (_, name: string) => {
       const found = env[name];

@@ -1,8 +1,9 @@
 import { isPlainObject } from "@sluice/protocol";
 import { type Difference, jsonDiff } from "../../terminal/json-diff.js";
 import { asShown, MASKED } from "./as-shown.js";
+import type { DeclaredConfig } from "./declared-config.js";
 
-/** A thing of the collector as it is now, in the fields in which it is declared. */
+/** An item as it is in the collector, with the same fields as a declared one. */
 export interface CurrentItem {
   readonly id: string;
   readonly version: number;
@@ -12,7 +13,10 @@ export interface CurrentItem {
 
 export type Section = "sources" | "destinations" | "audiences";
 
-/** One thing that has to be done so that the collector is as declared. */
+/** What one item of a section is called in messages. */
+export const NOUNS = { sources: "source", destinations: "destination", audiences: "audience" } as const;
+
+/** One change that makes the collector match the declared configuration. */
 export type Change =
   | { readonly action: "create"; readonly section: Section; readonly name: string; readonly fields: Fields }
   | {
@@ -30,77 +34,103 @@ export type Change =
 export type Fields = { readonly [field: string]: unknown };
 
 export interface PlanOptions {
-  /** Delete what is not declared, in the sections that are. */
+  /** Delete items that are not declared, in the sections that are declared. */
   readonly prune: boolean;
-  /** Send secrets again: the collector shows only that they are set, so a changed one cannot be seen. */
+  /** Send secrets again. The collector only shows that a secret is set, so a changed one is not noticed. */
   readonly setSecrets: boolean;
 }
 
-/** The changes from what is to what is declared, in one section. */
+/** All changes in an order in which they can be made: items are created before, and deleted after, those that refer to them. */
+export function planAllChanges(
+  declared: DeclaredConfig,
+  current: { readonly [Name in Section]: readonly CurrentItem[] },
+  options: PlanOptions,
+): Change[] {
+  const sources = declared.sources?.map((one) => ({ ...one }));
+  const destinations = declared.destinations?.map((one) => ({
+    type: "webhooks",
+    ...one,
+    ...(one.sources === undefined ? {} : { sources: [...one.sources].sort() }),
+  }));
+  const audiences = declared.audiences?.map((one) => ({
+    ...one,
+    ...(one.destinations === undefined ? {} : { destinations: [...one.destinations].sort() }),
+  }));
+  const changes = [
+    ...planChanges("sources", sources, current.sources, options),
+    ...planChanges("destinations", destinations, current.destinations, options),
+    ...planChanges("audiences", audiences, current.audiences, options),
+  ];
+  const isDelete = ({ action }: Change) => action === "delete";
+  return [...changes.filter((change) => !isDelete(change)), ...changes.filter(isDelete).reverse()];
+}
+
+/** The changes in one section. */
 export function planChanges(
   section: Section,
   declared: readonly (Fields & { readonly name: string })[] | undefined,
   current: readonly CurrentItem[],
-  { prune, setSecrets }: PlanOptions,
+  options: PlanOptions,
 ): Change[] {
   if (declared === undefined) return [];
-  const changes: Change[] = [];
-  for (const fields of declared) {
+  const changes = declared.flatMap((fields) => {
     const now = current.find(({ name }) => name === fields.name);
-    if (now === undefined) {
-      changes.push({ action: "create", section, name: fields.name, fields });
-      continue;
-    }
-    const restated = Object.entries(fields).map(([field, wanted]): [string, unknown] => [
-      field,
-      field === "settings" ? asShown(wanted, now[field], setSecrets) : wanted,
-    ]);
-    const differing = restated.filter(
-      ([field, wanted]) => !agrees(wanted, now[field], setSecrets && field === "settings"),
-    );
-    if (differing.length === 0) continue;
-    changes.push({
-      action: "update",
-      section,
-      name: fields.name,
-      id: now.id,
-      version: now.version,
-      fields: Object.fromEntries(differing),
-      differences: differing.flatMap(([field, wanted]) => visible(jsonDiff(now[field], wanted, field))),
-    });
-  }
-  if (prune) {
-    const names = new Set(declared.map(({ name }) => name));
-    for (const { id, name } of current)
-      if (!names.has(name)) changes.push({ action: "delete", section, name, id });
-  }
-  return changes;
+    if (now === undefined) return [{ action: "create", section, name: fields.name, fields } as const];
+    return planUpdate(section, fields, now, options.setSecrets);
+  });
+  if (!options.prune) return changes;
+  const names = new Set(declared.map(({ name }) => name));
+  const deletes = current
+    .filter(({ name }) => !names.has(name))
+    .map(({ id, name }) => ({ action: "delete", section, name, id }) as const);
+  return [...changes, ...deletes];
+}
+
+function planUpdate(
+  section: Section,
+  declared: Fields & { readonly name: string },
+  now: CurrentItem,
+  setSecrets: boolean,
+): Change[] {
+  const wantedFields = Object.entries(declared).map(([field, wanted]): [string, unknown] => [
+    field,
+    field === "settings" ? asShown(wanted, now[field], setSecrets) : wanted,
+  ]);
+  const differing = wantedFields.filter(
+    ([field, wanted]) => !agrees(wanted, now[field], setSecrets && field === "settings"),
+  );
+  if (differing.length === 0) return [];
+  const { name } = declared;
+  const { id, version } = now;
+  const fields = Object.fromEntries(differing);
+  const differences = differing.flatMap(([field, wanted]) => shown(jsonDiff(now[field], wanted, field)));
+  return [{ action: "update", section, name, id, version, fields, differences }];
 }
 
 const SECRET = /secret|password|token|authorization|api[-_]?key/i;
 
 /**
- * Whether what is shown can be what is wanted. A setting that is not shown (`sharedSecret`) is taken as agreeing where
- * the collector says that it is set (`sharedSecretSet`).
+ * Whether the collector may already have the wanted value. A setting that it does not show (`sharedSecret`) agrees if the
+ * collector says that it is set (`sharedSecretSet`).
  */
-function agrees(wanted: unknown, shown: unknown, setSecrets: boolean): boolean {
-  if (typeof wanted === "string" && typeof shown === "string" && MASKED.test(shown)) return !setSecrets;
+function agrees(wanted: unknown, current: unknown, setSecrets: boolean): boolean {
+  if (typeof wanted === "string" && typeof current === "string" && MASKED.test(current)) return !setSecrets;
   if (Array.isArray(wanted))
     return (
-      Array.isArray(shown) &&
-      wanted.length === shown.length &&
-      wanted.every((item, index) => agrees(item, shown[index], setSecrets))
+      Array.isArray(current) &&
+      wanted.length === current.length &&
+      wanted.every((item, index) => agrees(item, current[index], setSecrets))
     );
-  if (!isPlainObject(wanted)) return JSON.stringify(wanted) === JSON.stringify(shown);
-  if (!isPlainObject(shown)) return false;
+  if (!isPlainObject(wanted)) return JSON.stringify(wanted) === JSON.stringify(current);
+  if (!isPlainObject(current)) return false;
   return Object.entries(wanted).every(([name, value]) => {
-    if (Object.hasOwn(shown, name)) return agrees(value, shown[name], setSecrets);
-    return shown[`${name}Set`] === true && !setSecrets;
+    if (Object.hasOwn(current, name)) return agrees(value, current[name], setSecrets);
+    return current[`${name}Set`] === true && !setSecrets;
   });
 }
 
-/** Without what the collector adds by itself, and without the values of secrets. */
-function visible(differences: readonly Difference[]): Difference[] {
+/** The differences without fields that only the collector sets, and without the values of secrets. */
+function shown(differences: readonly Difference[]): Difference[] {
   return differences
     .filter(({ after }) => after !== undefined)
     .map((difference) => {

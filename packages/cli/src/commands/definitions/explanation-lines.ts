@@ -2,10 +2,10 @@ import type { Explanation } from "@sluice/protocol";
 import { durationText } from "../../arguments/numbers.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 
-/** Why a user is in or out, as a tree: a line a node, with a mark for whether it holds and what was seen. */
+/** An explanation as a tree: one line per condition, with yes or no and the values that were compared. */
 export function explanationLines(explanation: Explanation, indent = 0): string {
   const mark = explanation.holds ? "yes" : "no ";
-  const line = `${"  ".repeat(indent)}${mark} ${words(explanation)}\n`;
+  const line = `${"  ".repeat(indent)}${mark} ${conditionText(explanation)}\n`;
   switch (explanation.kind) {
     case "and":
     case "or":
@@ -17,7 +17,7 @@ export function explanationLines(explanation: Explanation, indent = 0): string {
   }
 }
 
-function words(explanation: Explanation): string {
+function conditionText(explanation: Explanation): string {
   switch (explanation.kind) {
     case "and":
       return "all of";

@@ -4,7 +4,7 @@ import { type Condition, validateCondition } from "@sluice/protocol";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
 
-/** A condition tree as it was given: JSON, or `@` and the name of a file that holds it. */
+/** Parses and validates a condition that is given as JSON, or as `@` and the name of a file with JSON. */
 export async function readCondition(given: string, io: Io): Promise<Condition> {
   const text = given.startsWith("@") ? await readFile(resolve(io.cwd, given.slice(1)), "utf8") : given;
   let condition: unknown;
@@ -14,7 +14,7 @@ export async function readCondition(given: string, io: Io): Promise<Condition> {
     throw new CommandFailure(
       "usage",
       `The condition is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
-      "Give JSON in single quotes, or @FILE",
+      "Put the JSON in single quotes, or give @FILE",
     );
   }
   const [issue] = validateCondition(condition);

@@ -1,210 +1,114 @@
-import { allPages } from "@sluice/admin-client";
 import {
   COMPUTED_TRAIT_KINDS,
+  type ComputedTraitDefinition,
+  type ComputedTraitInput,
   type ComputedTraitKind,
+  type ComputedTraitPatch,
   type ComputedTraitView,
   type SyncView,
   type UserValueView,
   type ValueWhyView,
 } from "@sluice/protocol";
 import { type Command, Option } from "commander";
-import { readDuration, readInteger } from "../../arguments/numbers.js";
-import { type ConnectionOptions, connect, withConnection } from "../../connection/connection.js";
-import { findByName } from "../../connection/find-by-name.js";
-import { exampleOfEach, examples, newCommand, newGroup } from "../../definition/command.js";
-import { confirmRemoval } from "../../terminal/confirm.js";
+import { definedFields } from "../../arguments/defined-fields.js";
+import { readDuration } from "../../arguments/numbers.js";
+import { examples, subcommandExamples } from "../../definition/command.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
-import { show } from "../../terminal/show.js";
 import { table } from "../../terminal/table.js";
 import { clip, terminalJson, terminalText } from "../../terminal/terminal-text.js";
+import { type DefinitionOptions, definitionGroup, type ManagedDefinition } from "./managed-definition.js";
+import { progressText } from "./progress-text.js";
 
-interface Options extends ConnectionOptions {
-  readonly json?: boolean;
-}
-
-interface Given extends Options {
-  readonly name?: string;
+interface TraitOptions extends DefinitionOptions {
   readonly kind?: ComputedTraitKind;
   readonly event?: string;
   readonly property?: string;
   readonly within?: string;
-  readonly destination?: string[];
 }
 
-export function traitsCommand(io: Io): Command {
-  const command = newGroup("traits", "list, make, preview and change computed traits");
-  const sub = (name: string, summary: string): Command => withConnection(newCommand(name, summary));
-  const find = async (wanted: string, options: Options) => {
-    const client = await connect(options, io);
-    const trait = await findByName("computed trait", wanted, (page) => client.computedTraits.list(page));
-    return { client, trait };
-  };
-  /** The fields that were given, as the API wants them. */
-  const body = async (given: Given, client: Awaited<ReturnType<typeof connect>>) => {
-    const destinationIds = [];
-    for (const wanted of given.destination ?? [])
-      destinationIds.push((await findByName("destination", wanted, (of) => client.destinations.list(of))).id);
-    const { name, kind, event, property, within } = given;
-    return {
-      ...(name === undefined ? {} : { name }),
-      ...(kind === undefined ? {} : { kind }),
-      ...(event === undefined ? {} : { event }),
-      ...(property === undefined ? {} : { property }),
-      ...(within === undefined ? {} : { withinMs: readDuration("--within", within) }),
-      ...(given.destination === undefined ? {} : { destinationIds }),
-    };
-  };
-  const kindOption = (): Option =>
-    new Option("--kind <kind>", "what is made of the events").choices(COMPUTED_TRAIT_KINDS);
-  const withEvents = (to: Command): Command =>
-    to
-      .option("--property <property>", "of which property; every kind but count needs one")
-      .option("--within <duration>", "only events of the last so long, such as 30d");
-  const withFields = (to: Command): Command =>
-    withEvents(to).option("--destination <destination...>", "destinations that are told: ids or names");
+interface TraitTypes {
+  readonly item: ComputedTraitView;
+  readonly patch: ComputedTraitPatch;
+  readonly user: UserValueView;
+  readonly why: ValueWhyView;
+  readonly options: TraitOptions;
+}
 
-  command.addCommand(
-    sub("list", "all computed traits, oldest first").action(async (options: Options) => {
-      const client = await connect(options, io);
-      const traits: ComputedTraitView[] = [];
-      for await (const trait of allPages((cursor) => client.computedTraits.list({ cursor })))
-        traits.push(trait);
-      await show(io, options.json, { items: traits }, () => traitsTable(traits, io));
-    }),
-  );
-  command.addCommand(
-    sub("get", "one computed trait, and how far its sync is")
-      .argument("<trait>", "its id or name")
-      .action(async (wanted: string, options: Options) => {
-        const { trait } = await find(wanted, options);
-        await show(io, options.json, trait, () => traitsTable([trait], io));
-      }),
-  );
-  command.addCommand(
-    withFields(
-      sub("create", "make a computed trait; its destinations are told of every user's value")
-        .argument("<name>")
-        .addOption(kindOption().makeOptionMandatory())
-        .requiredOption("--event <event>", "the track event that it is made of"),
-    ).action(
-      async (name: string, options: Given & { readonly kind: ComputedTraitKind; readonly event: string }) => {
-        const client = await connect(options, io);
-        const { kind, event } = options;
-        const trait = await client.computedTraits.create({
-          ...(await body(options, client)),
-          name,
-          kind,
-          event,
-        });
-        await show(io, options.json, trait, () => traitsTable([trait], io));
-      },
-    ),
-  );
-  command.addCommand(
-    withFields(
-      sub("update", "change a computed trait: only values that differ by it are sent; the key stays")
-        .argument("<trait>", "its id or name")
-        .option("--name <name>", "its new name")
-        .addOption(kindOption())
-        .option("--event <event>", "the track event that it is made of from now on"),
-    ).action(async (wanted: string, options: Given) => {
-      const { client, trait } = await find(wanted, options);
-      const changed = await client.computedTraits.patch(trait.id, {
-        ...(await body(options, client)),
-        version: trait.version,
-      });
-      await show(io, options.json, changed, () => traitsTable([changed], io));
-    }),
-  );
-  for (const [name, summary, enabled] of [
-    ["disable", "send nothing more", false],
-    ["enable", "send again, beginning with what is different by now", true],
-  ] as const) {
-    command.addCommand(
-      sub(name, summary)
-        .argument("<trait>", "its id or name")
-        .action(async (wanted: string, options: Options) => {
-          const { client, trait } = await find(wanted, options);
-          const changed = await client.computedTraits.patch(trait.id, { enabled });
-          await show(io, options.json, changed, () => traitsTable([changed], io));
-        }),
-    );
-  }
-  command.addCommand(
-    withEvents(
-      sub("preview", "what a computed trait would be, before there is one")
-        .addOption(kindOption().makeOptionMandatory())
-        .requiredOption("--event <event>", "the track event that it is made of"),
-    ).action(async (options: Given & { readonly kind: ComputedTraitKind; readonly event: string }) => {
-      const client = await connect(options, io);
-      const { kind, event, property, within } = options;
-      const preview = await client.computedTraits.preview({
-        kind,
+const TRAITS: ManagedDefinition<TraitTypes> = {
+  noun: "computed trait",
+  argument: "trait",
+  group: "traits",
+  summary: "manage, preview and explain computed traits",
+  summaries: {
+    list: "list computed traits, oldest first",
+    get: "show a computed trait with its sync progress",
+    create: "create a computed trait and send every user's value to its destinations",
+    update: "change a computed trait and send the values that differ; its key stays the same",
+    preview: "show the values of a computed trait without creating it",
+    users: "list users with a value",
+    why: "explain a user's value: how many events, in which window, from which messages",
+    delete: "delete a computed trait; nothing more is sent",
+  },
+  switches: [
+    { name: "disable", summary: "stop syncing", patch: { enabled: false } },
+    {
+      name: "enable",
+      summary: "start syncing again; first sends what has changed since it was disabled",
+      patch: { enabled: true },
+    },
+  ],
+  withDefinition(command, use) {
+    const isMandatory = use !== "update";
+    return command
+      .addOption(
+        new Option("--kind <kind>", "how the value is computed")
+          .choices(COMPUTED_TRAIT_KINDS)
+          .makeOptionMandatory(isMandatory),
+      )
+      .addOption(
+        new Option("--event <event>", "the track event it is computed from").makeOptionMandatory(isMandatory),
+      )
+      .option("--property <property>", "the event's property; required by every kind except count")
+      .option("--within <duration>", "use only events of this period up to now, such as 30d");
+  },
+  async readFields({ kind, event, property, within }, common) {
+    const withinMs = within === undefined ? undefined : readDuration("--within", within);
+    return { ...common, ...definedFields({ kind, event, property, withinMs }) };
+  },
+  // Commander has checked that name, kind and event are there.
+  create: (client, fields) => client.computedTraits.create(fields as ComputedTraitInput),
+  preview: (client, fields) => client.computedTraits.preview(fields as ComputedTraitDefinition),
+  previewResult: "would have a value",
+  list: (client, page) => client.computedTraits.list(page),
+  patch: (client, id, fields, version) =>
+    client.computedTraits.patch(id, { ...fields, ...definedFields({ version }) }),
+  delete: (client, id) => client.computedTraits.delete(id),
+  users: {
+    command: "values",
+    list: (client, id, page) => client.computedTraits.values(id, page),
+    table: valuesTable,
+  },
+  why: (client, id, userId) => client.computedTraits.why(id, userId),
+  whyText,
+  table: (traits, io) =>
+    table(
+      ["ID", "NAME", "KEY", "KIND", "EVENT", "STATE"],
+      traits.map(({ id, name, key, kind, event, property, status }) => [
+        id,
+        name,
+        key,
+        property === undefined ? kind : `${kind} of ${property}`,
         event,
-        ...(property === undefined ? {} : { property }),
-        ...(within === undefined ? {} : { withinMs: readDuration("--within", within) }),
-      });
-      await show(io, options.json, preview, () =>
-        [
-          `${preview.size} of ${preview.evaluated} users would have a value (found in ${Math.round(preview.tookMs)} ms)\n`,
-          valuesTable(preview.sample, io),
-        ].join(""),
-      );
-    }),
-  );
-  command.addCommand(
-    sub("values", "users who have a value, and what it is")
-      .argument("<trait>", "its id or name")
-      .option("-n, --limit <n>", "at most so many", "50")
-      .action(async (wanted: string, options: Options & { limit: string }) => {
-        const limit = readInteger("--limit", options.limit, 1, 500);
-        const { client, trait } = await find(wanted, options);
-        const items: UserValueView[] = [];
-        let nextCursor: string | undefined;
-        // Where values are rare a page may be short and have a next one.
-        do {
-          const page = await client.computedTraits.values(trait.id, {
-            limit: limit - items.length,
-            cursor: nextCursor,
-          });
-          items.push(...page.items);
-          nextCursor = page.nextCursor;
-        } while (nextCursor !== undefined && items.length < limit);
-        const values = { items, ...(nextCursor === undefined ? {} : { nextCursor }) };
-        await show(io, options.json, values, () => valuesTable(items, io));
-      }),
-  );
-  command.addCommand(
-    sub("why", "how a user's value came about: of how many events, in which window, of which messages")
-      .argument("<trait>", "its id or name")
-      .argument("<userId>")
-      .action(async (wanted: string, userId: string, options: Options) => {
-        const { client, trait } = await find(wanted, options);
-        const why = await client.computedTraits.why(trait.id, userId);
-        await show(io, options.json, why, () => whyText(trait, why, io));
-      }),
-  );
-  command.addCommand(
-    sub("delete", "delete a computed trait: nothing more is sent")
-      .argument("<trait>", "its id or name")
-      .option("--yes", "do not ask")
-      .action(async (wanted: string, options: Options & { yes?: boolean }) => {
-        const { client, trait } = await find(wanted, options);
-        await confirmRemoval(
-          {
-            what: `This deletes the computed trait ${trait.name} (${trait.id})`,
-            question: `Delete the computed trait ${trait.name} (${trait.id})?`,
-            declined: "Nothing was deleted.",
-            isYes: options.yes === true,
-          },
-          io,
-        );
-        await client.computedTraits.delete(trait.id);
-        await show(io, options.json, { deleted: trait.id }, () => `deleted ${trait.id}\n`);
-      }),
-  );
-  exampleOfEach(command, {
+        stateText(status),
+      ]),
+      io.style.bold,
+    ),
+};
+
+export function traitsCommand(io: Io): Command {
+  const group = definitionGroup(TRAITS, io);
+  subcommandExamples(group, {
     list: "sluice traits list",
     get: 'sluice traits get "Orders placed"',
     create: 'sluice traits create "Orders placed" --kind count --event "Order Completed"',
@@ -216,70 +120,54 @@ export function traitsCommand(io: Io): Command {
     why: 'sluice traits why "Orders placed" user-42',
     delete: 'sluice traits delete "Orders placed" --yes',
   });
-  return examples(command, [
+  return examples(group, [
     [
-      "What each user spent within 30 days",
+      "How much each user spent in the last 30 days",
       "sluice traits create 'Spent 30 days' --kind sum --event 'Order Completed' --property total --within 30d --destination Orders",
     ],
     ["A user's values", "sluice profiles get user-42"],
-    ["Why one of them is what it is", "sluice traits why 'Spent 30 days' user-42"],
+    ["Why a user has this value", "sluice traits why 'Spent 30 days' user-42"],
   ]);
 }
 
-/** Characters of a value that the table shows. */
-const SHOWN_CHARACTERS = 80;
+/** Characters of a value that tables show. */
+const VALUE_WIDTH = 80;
 
 function valuesTable(values: readonly UserValueView[], io: Io): string {
   return table(
     ["USER", "VALUE"],
     values.map(({ userId, anonymousId, value }) => [
       userId ?? `anonymous ${anonymousId ?? ""}`,
-      clip(terminalJson(value), SHOWN_CHARACTERS),
+      clip(terminalJson(value), VALUE_WIDTH),
     ]),
     io.style.bold,
   );
 }
 
-function whyText(trait: ComputedTraitView, why: ValueWhyView, io: Io): string {
+function whyText({ name }: ComputedTraitView, why: ValueWhyView, io: Io): string {
   const { userId, value, events, leftOut, windowFrom, changesAt, madeOf } = why;
+  const result = value === undefined ? "has no value" : `is ${clip(terminalJson(value), VALUE_WIDTH)}`;
+  const window = windowFrom === undefined ? "" : ` since ${windowFrom}`;
   const lines = [
-    `${terminalText(userId)}: ${terminalText(trait.name)} ${
-      value === undefined ? "has no value" : `is ${clip(terminalJson(value), SHOWN_CHARACTERS)}`
-    }, made of ${plural(events, "event", "events")}${windowFrom === undefined ? "" : ` since ${windowFrom}`}`,
+    `${terminalText(userId)}: ${terminalText(name)} ${result}, from ${plural(events, "event", "events")}${window}`,
     ...(changesAt === undefined ? [] : [`the next event leaves the window at ${changesAt}`]),
-    ...(leftOut === undefined ? [] : [`${plural(leftOut, "event", "events")} left out: a limit was reached`]),
+    ...(leftOut === undefined ? [] : [`${plural(leftOut, "event", "events")} not used: a limit was reached`]),
   ];
-  const parts = table(
+  const messages = table(
     ["MESSAGE", "VALUE", "TIMES", "AT"],
     madeOf.map(({ messageId, value: part, times, at }) => [
-      messageId ?? "not stored any more",
-      clip(terminalJson(part), SHOWN_CHARACTERS),
+      messageId ?? "no longer stored",
+      clip(terminalJson(part), VALUE_WIDTH),
       times ?? 1,
       at,
     ]),
     io.style.bold,
   );
-  return `${lines.join("\n")}\n${madeOf.length === 0 ? "" : parts}`;
+  return `${lines.join("\n")}\n${madeOf.length === 0 ? "" : messages}`;
 }
 
-function stateText({ state, progress, leftOut }: SyncView): string {
-  const how = progress === 1 ? state : `${state} ${Math.floor(progress * 100)} %`;
-  return leftOut === undefined
-    ? how
-    : `${how}; limits cut the values of ${plural(leftOut.users, "user", "users")}`;
-}
-
-function traitsTable(traits: readonly ComputedTraitView[], io: Io): string {
-  return table(
-    ["ID", "NAME", "KEY", "KIND", "EVENT", "STATE"],
-    traits.map(({ id, name, key, kind, event, property, status }) => [
-      id,
-      name,
-      key,
-      property === undefined ? kind : `${kind} of ${property}`,
-      event,
-      stateText(status),
-    ]),
-    io.style.bold,
-  );
+function stateText(status: SyncView): string {
+  const { leftOut } = status;
+  if (leftOut === undefined) return progressText(status);
+  return `${progressText(status)}; limits cut the values of ${plural(leftOut.users, "user", "users")}`;
 }

@@ -1,14 +1,14 @@
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 
-/** How far an import came: everything up to and with `line` is on the collector's disk or in the reject file. */
+/** The progress of an import. Everything up to and including `line` is stored by the collector or in the reject file. */
 export interface Checkpoint {
   readonly line: number;
   readonly accepted: number;
   readonly duplicates: number;
   readonly rejected: number;
-  /** Length of the reject file then: what is beyond it will be found again. */
+  /** The length of the reject file at that line. A later import writes the rest again. */
   readonly rejectBytes: number;
-  /** Of the file that was imported: a file that has changed is begun anew. */
+  /** Size of the imported file, in bytes. If the file has changed, the import starts from the beginning. */
   readonly size: number;
   readonly modifiedMs: number;
 }
@@ -17,7 +17,7 @@ export function checkpointFile(file: string): string {
   return `${file}.sluice-import.json`;
 }
 
-/** The checkpoint of an earlier import of this file, if it is still the same file. */
+/** The checkpoint of an earlier import of this file. Undefined if there is none, or if the file has changed. */
 export async function readCheckpoint(file: string): Promise<Checkpoint | undefined> {
   try {
     const checkpoint: Checkpoint = JSON.parse(await readFile(checkpointFile(file), "utf8"));
@@ -28,11 +28,11 @@ export async function readCheckpoint(file: string): Promise<Checkpoint | undefin
   }
 }
 
-/** Whole or not at all. */
+/** Replaces the checkpoint atomically. */
 export async function writeCheckpoint(file: string, checkpoint: Checkpoint): Promise<void> {
-  const draft = `${checkpointFile(file)}.new`;
-  await writeFile(draft, `${JSON.stringify(checkpoint)}\n`, { mode: 0o600 });
-  await rename(draft, checkpointFile(file));
+  const temporary = `${checkpointFile(file)}.new`;
+  await writeFile(temporary, `${JSON.stringify(checkpoint)}\n`, { mode: 0o600 });
+  await rename(temporary, checkpointFile(file));
 }
 
 export async function removeCheckpoint(file: string): Promise<void> {

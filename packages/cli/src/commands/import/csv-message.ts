@@ -1,8 +1,8 @@
-/** Maps in which a number, true, false or null is meant as what it looks like; elsewhere (ids, names) text stays text. */
+/** In these objects, numbers, true, false and null are converted. Other values, such as ids and names, stay text. */
 const TYPED_ROOTS = new Set(["properties", "traits", "context", "integrations"]);
 const UNSAFE_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
-/** A row as a message: a column `properties.plan` goes into `properties`; empty fields are left out. */
+/** Turns a row into a message. A column `properties.plan` becomes a field of `properties`; empty fields are left out. */
 export function csvMessage(
   header: readonly string[],
   fields: readonly string[],
@@ -12,7 +12,7 @@ export function csvMessage(
     const text = fields[index] ?? "";
     const path = column.trim().split(".");
     if (text === "" || path.some((key) => key === "" || UNSAFE_KEYS.has(key))) return;
-    const value = path.length > 1 && TYPED_ROOTS.has(path[0] ?? "") ? typed(text) : text;
+    const value = path.length > 1 && TYPED_ROOTS.has(path[0] ?? "") ? convert(text) : text;
     put(message, path, value);
   });
   return message;
@@ -28,14 +28,14 @@ function put(target: { [field: string]: unknown }, path: readonly string[], valu
   const inner = target[key];
   if (typeof inner === "object" && inner !== null) put(inner as { [field: string]: unknown }, rest, value);
   else {
-    const made: { [field: string]: unknown } = {};
-    target[key] = made;
-    put(made, rest, value);
+    const created: { [field: string]: unknown } = {};
+    target[key] = created;
+    put(created, rest, value);
   }
 }
 
-/** Only what writes itself back the same is a number: `007` and `1e3` stay text. */
-function typed(text: string): unknown {
+/** A text is a number only if the number has the same text: `007` and `1e3` stay text. */
+function convert(text: string): unknown {
   if (text === "true") return true;
   if (text === "false") return false;
   if (text === "null") return null;

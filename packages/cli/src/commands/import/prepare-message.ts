@@ -10,7 +10,7 @@ import {
 } from "@sluice/protocol";
 import type { FileRecord } from "./read-records.js";
 
-/** A record that can be sent, as the JSON that goes out, or why it cannot. */
+/** A record as the JSON to send, or the reasons why it cannot be sent. */
 export type Prepared =
   | { readonly ok: true; readonly line: number; readonly json: string; readonly messageId: string }
   | {
@@ -27,8 +27,8 @@ export interface RejectIssue {
 }
 
 /**
- * Checks a record as the collector will. A message without an id gets one made of its line and text: the same file
- * imported again, or from the middle, is known to the collector by it.
+ * Validates a record like the collector does. A message without an id gets one from its line number and text, so that
+ * the collector recognizes it if the file is imported again.
  */
 export function prepareMessage({ line, raw, value }: FileRecord): Prepared {
   const refuse = (issues: readonly (Issue | RejectIssue)[]): Prepared => ({ ok: false, line, raw, issues });

@@ -1,25 +1,25 @@
 import type { Io } from "../../terminal/io.js";
 
-const BAR = 24;
-const EVERY_MS = 100;
+const BAR_WIDTH = 24;
+const UPDATE_EVERY_MS = 100;
 
 export interface Progress {
   readonly done: number;
-  /** Share of the file, 0 to 1; undefined where its size is not known. */
+  /** The fraction of the file that was read, 0 to 1; undefined if its size is unknown. */
   readonly share: number | undefined;
-  /** Messages a second since it began. */
+  /** Messages per second since the start. */
   readonly rate: number;
-  /** Milliseconds that are left; undefined while that is not known. */
+  /** Estimated milliseconds that remain; undefined while unknown. */
   readonly etaMs: number | undefined;
 }
 
-/** A line on stderr that is written over, where somebody watches; nothing elsewhere. */
+/** A line on stderr that is updated in place. Prints nothing if stderr is not a terminal. */
 export function progressLine(io: Io): { show(progress: Progress): void; end(): void } {
   let shownAtMs = Number.NEGATIVE_INFINITY;
   let isShown = false;
   return {
     show(progress) {
-      if (!io.isWatched || io.monotonic() - shownAtMs < EVERY_MS) return;
+      if (!io.isErrTerminal || io.monotonic() - shownAtMs < UPDATE_EVERY_MS) return;
       shownAtMs = io.monotonic();
       isShown = true;
       io.err(`\r${progressText(progress)}\u001b[K`);
@@ -34,8 +34,8 @@ export function progressLine(io: Io): { show(progress: Progress): void; end(): v
 export function progressText({ done, share, rate, etaMs }: Progress): string {
   const counts = `${done.toLocaleString("en")} messages  ${Math.round(rate).toLocaleString("en")}/s`;
   if (share === undefined) return counts;
-  const filled = Math.round(Math.min(1, share) * BAR);
-  const bar = "█".repeat(filled) + "░".repeat(BAR - filled);
+  const filled = Math.round(Math.min(1, share) * BAR_WIDTH);
+  const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
   const eta = etaMs === undefined ? "" : `  ${duration(etaMs)} left`;
   return `${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${counts}${eta}`;
 }

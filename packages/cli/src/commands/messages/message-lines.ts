@@ -1,58 +1,50 @@
 import type { DeliveryStateView, LiveEventView, RejectedMessageView } from "@sluice/protocol";
+import { stateWord } from "../../terminal/state-word.js";
 import type { Style } from "../../terminal/style.js";
 import { clip, terminalJson, terminalText } from "../../terminal/terminal-text.js";
 
 type LiveOutcome = Extract<LiveEventView, { readonly kind: "outcome" }>;
 
-/** A stored message in one line: when, kind, what, who, with what. */
+interface StoredMessage {
+  readonly receivedAt: string;
+  readonly messageId: string;
+  readonly message: { readonly [field: string]: unknown };
+}
+
+/** A stored message in one line: time, type, event or name, user, data. */
 export function messageLine(
-  {
-    receivedAt,
-    messageId,
-    message,
-  }: {
-    readonly receivedAt: string;
-    readonly messageId: string;
-    readonly message: { readonly [field: string]: unknown };
-  },
+  { receivedAt, messageId, message }: StoredMessage,
   style: Style,
   columns: number,
 ): string {
-  const what = message.event ?? message.name ?? message.groupId ?? message.previousId ?? "";
-  const who = message.userId ?? message.anonymousId ?? "";
-  const head = `${timeOfDay(receivedAt)}  ${String(message.type).padEnd(8)} ${clip(terminalText(String(what)), 32).padEnd(16)} ${clip(terminalText(String(who)), 24)}`;
+  const time = timeOfDay(receivedAt);
+  const type = terminalText(String(message.type)).padEnd(8);
+  const name = message.event ?? message.name ?? message.groupId ?? message.previousId ?? "";
+  const nameText = clip(terminalText(String(name)), 32).padEnd(16);
+  const user = clip(terminalText(String(message.userId ?? message.anonymousId ?? "")), 24);
   const data = message.properties ?? message.traits;
-  const left = Math.max(20, columns - head.length - 2);
-  const tail = data === undefined ? "" : `  ${style.dim(clip(terminalJson(data), left))}`;
-  return `${style.dim(timeOfDay(receivedAt))}  ${style.bold(terminalText(String(message.type)).padEnd(8))} ${clip(terminalText(String(what)), 32).padEnd(16)} ${style.cyan(clip(terminalText(String(who)), 24))}${tail}  ${style.dim(terminalText(messageId))}\n`;
+  const room = Math.max(20, columns - `${time}  ${type} ${nameText} ${user}`.length - 2);
+  const dataText = data === undefined ? "" : `  ${style.dim(clip(terminalJson(data), room))}`;
+  return `${style.dim(time)}  ${style.bold(type)} ${nameText} ${style.cyan(user)}${dataText}  ${style.dim(terminalText(messageId))}\n`;
 }
 
 export function outcomeLine(outcome: LiveOutcome, destination: string, style: Style): string {
-  const next = outcome.nextAttemptAt === undefined ? "" : `, again at ${timeOfDay(outcome.nextAttemptAt)}`;
-  return `${style.dim(timeOfDay(outcome.at))}    → ${stateWord(outcome.state, style)} ${terminalText(destination)}: ${terminalText(outcome.reason)}${next}  ${style.dim(terminalText(outcome.messageId))}\n`;
+  const { nextAttemptAt } = outcome;
+  const retry = nextAttemptAt === undefined ? "" : `, next attempt at ${timeOfDay(nextAttemptAt)}`;
+  return `${style.dim(timeOfDay(outcome.at))}    → ${stateWord(outcome.state, style)} ${terminalText(destination)}: ${terminalText(outcome.reason)}${retry}  ${style.dim(terminalText(outcome.messageId))}\n`;
 }
 
 export function rejectedLine(
   rejected: Pick<RejectedMessageView, "receivedAt" | "issues" | "messageId">,
   style: Style,
 ): string {
-  const why = rejected.issues.map(({ code, message }) => `${code}: ${message}`).join("; ");
-  return `${style.dim(timeOfDay(rejected.receivedAt))}  ${style.red("refused")}  ${terminalText(why)}  ${style.dim(terminalText(rejected.messageId ?? ""))}\n`;
-}
-
-export function stateWord(state: DeliveryStateView, style: Style): string {
-  return paintState(state, state, style);
-}
-
-function paintState(text: string, state: DeliveryStateView, style: Style): string {
-  if (state === "delivered") return style.green(text);
-  if (state === "failed") return style.red(text);
-  return state === "pending" ? style.yellow(text) : style.dim(text);
+  const reasons = rejected.issues.map(({ code, message }) => `${code}: ${message}`).join("; ");
+  return `${style.dim(timeOfDay(rejected.receivedAt))}  ${style.red("refused")}  ${terminalText(reasons)}  ${style.dim(terminalText(rejected.messageId ?? ""))}\n`;
 }
 
 const OTHER_STATES = ["failed", "pending", "filtered", "skipped", "suppressed"] as const;
 
-/** What became of a message at all its destinations: `2/12 delivered, 4 failed, 6 pending`. */
+/** A summary of a message's outcomes: `2/12 delivered, 4 failed, 6 pending`. */
 export function outcomeCounts(
   outcomes: readonly { readonly state: DeliveryStateView }[],
   style: Style,
@@ -63,12 +55,12 @@ export function outcomeCounts(
   const head = `${delivered}/${outcomes.length} delivered`;
   const others = OTHER_STATES.flatMap((state) => {
     const found = count(state);
-    return found === 0 ? [] : [paintState(`${found} ${state}`, state, style)];
+    return found === 0 ? [] : [stateWord(state, style, `${found} ${state}`)];
   });
   return [delivered === 0 ? style.dim(head) : style.green(head), ...others].join(", ");
 }
 
-/** `09:30:08.276` of an ISO time, in UTC as everywhere else. */
+/** `09:30:08.276` from an ISO time, in UTC. */
 function timeOfDay(iso: string): string {
   return iso.slice(11, 23);
 }

@@ -1,136 +1,171 @@
 import { type AdminClient, AdminUnreachable, type LiveItem } from "@sluice/admin-client";
-import type { MessageSummary } from "@sluice/protocol";
 import { backoffDelayMs, systemClock } from "@sluice/resilience";
 import type { Command } from "commander";
+import { definedFields } from "../../arguments/defined-fields.js";
 import { FILTER_HELP, readFilterArgument } from "../../arguments/filter-argument.js";
-import { readInteger } from "../../arguments/numbers.js";
-import { type ConnectionOptions, connect, withConnection } from "../../connection/connection.js";
+import { readCount, readInteger } from "../../arguments/numbers.js";
+import { collectUpTo } from "../../connection/collect.js";
+import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
+import { connect } from "../../connection/connection.js";
 import { destinationNames } from "../../connection/destination-names.js";
-import { examples, newCommand } from "../../definition/command.js";
+import { examples } from "../../definition/command.js";
 import type { Io } from "../../terminal/io.js";
 import { terminalJson } from "../../terminal/terminal-text.js";
 import { messageLine, outcomeLine, rejectedLine } from "./message-lines.js";
 
-interface TailOptions extends ConnectionOptions {
+interface TailOptions extends CommandOptions {
   readonly last: string;
   readonly count?: string;
   readonly outcomes: boolean;
-  readonly json?: boolean;
 }
 
 export function tailCommand(io: Io): Command {
-  const command = withConnection(newCommand("tail", "show messages and what becomes of them, as it happens"))
-    .argument("[filter...]", "only messages that match")
-    .option("-n, --last <n>", "begin with the last n messages that match", "0")
-    .option("--count <n>", "end after n events")
-    .option("--no-outcomes", "messages only, not what became of them")
+  const command = connectedCommand("tail", "show messages and their outcomes as they happen")
+    .argument("[filter...]", "show only messages that match")
+    .option("-n, --last <n>", "start with the last n messages that match", "0")
+    .option("--count <n>", "stop after n events")
+    .option("--no-outcomes", "show messages only")
     .addHelpText("after", FILTER_HELP)
-    .action((filter: string[], options: TailOptions) => tail(filter, options, io));
+    .action(async (filter: string[], options: TailOptions) => {
+      const q = readFilterArgument(filter);
+      const last = readInteger("--last", options.last, 0, 10_000);
+      const count = readCount(options.count);
+      const client = await connect(options, io);
+      const { outcomes, json: asJson = false } = options;
+      await new Tail({ client, q, last, count, outcomes, asJson, io }).run();
+    });
   return examples(command, [
     ["Everything", "sluice tail"],
     [
       "One event of one user, as JSON lines",
       'sluice tail event:"Signed Up" user:42 --json | jq .message.properties',
     ],
-    ["What fails", "sluice tail outcome:failed"],
+    ["Only messages that failed", "sluice tail outcome:failed"],
   ]);
 }
 
-const RECONNECT = { initialMs: 250, maxMs: 5_000 };
+interface TailSettings {
+  readonly client: AdminClient;
+  readonly q: string | undefined;
+  /** Stored messages to start with. */
+  readonly last: number;
+  /** Events after which it stops; Infinity for no limit. */
+  readonly count: number;
+  readonly outcomes: boolean;
+  readonly asJson: boolean;
+  readonly io: Io;
+}
 
-async function tail(filter: string[], options: TailOptions, io: Io): Promise<void> {
-  const q = readFilterArgument(filter);
-  const last = readInteger("--last", options.last, 0, 10_000);
-  const count =
-    options.count === undefined ? Number.POSITIVE_INFINITY : readInteger("--count", options.count, 1, 1e9);
-  const client = await connect(options, io);
-  const names = destinationNames(client);
-  let shown = 0;
-  const print = async (item: LiveItem): Promise<void> => {
-    const { event } = item;
-    if (event.kind === "outcome" && !options.outcomes) return;
-    shown += 1;
-    if (options.json) await io.out(`${terminalJson(event)}\n`);
-    else await io.out(await lineOf(item, io, names));
-  };
+const RECONNECT = { initialMs: 250, maxMs: 5_000, jitter: "equal" } as const;
 
-  let lastEventId: string | undefined;
-  /** Shown already, of those that the stream will bring again. */
-  const seen = new Set<string>();
-  const showLast = async (): Promise<void> => {
-    for (const message of await lastMessages(client, q, last)) {
-      seen.add(message.messageId);
-      await print({ event: { kind: "message", ...message } });
-      if (shown >= count) return;
-    }
-  };
+/** Prints the live stream, and reconnects where it left off. */
+class Tail {
+  readonly #settings: TailSettings;
+  readonly #names: (id: string) => Promise<string>;
+  /** Stored messages that were printed and that the stream may bring again. */
+  readonly #printedBefore = new Set<string>();
+  #printed = 0;
+  /** Connections in a row that brought nothing. */
+  #failures = 0;
+  #lastEventId: string | undefined;
 
-  for (let failures = 0; !io.interrupted.aborted && shown < count; ) {
-    const closing = new AbortController();
-    let next: Promise<IteratorResult<LiveItem>> | undefined;
-    try {
-      let opened = (): void => {};
-      const isOpen = new Promise<void>((resolve) => {
-        opened = resolve;
-      });
-      const stream = client.live({
-        signal: AbortSignal.any([io.interrupted, closing.signal]),
-        onOpen: () => opened(),
-        ...(q === undefined ? {} : { q }),
-        ...(lastEventId === undefined ? {} : { lastEventId }),
-      });
-      next = stream.next();
-      // The stream is open before the last ones are read: what comes in between is in both, and shown once.
-      await Promise.race([isOpen, next]);
-      if (last > 0 && lastEventId === undefined && shown === 0) await showLast();
-      for (; shown < count; next = stream.next()) {
-        const { done, value: item } = await next;
-        if (done) break;
-        failures = 0;
-        lastEventId = item.id ?? lastEventId;
-        if (item.event.kind === "message" && seen.delete(item.event.messageId)) continue;
-        await print(item);
+  constructor(settings: TailSettings) {
+    this.#settings = settings;
+    this.#names = destinationNames(settings.client);
+  }
+
+  async run(): Promise<void> {
+    const { io } = this.#settings;
+    while (!io.interrupted.aborted && !this.#isDone()) {
+      try {
+        await this.#readStream();
+        if (this.#isDone()) return;
+      } catch (error) {
+        if (io.interrupted.aborted) return;
+        if (!this.#canReconnect(error)) throw error;
       }
-      if (shown >= count) return;
-      failures += 1;
-    } catch (error) {
       if (io.interrupted.aborted) return;
-      const isPassing = error instanceof AdminUnreachable || error instanceof TypeError;
-      if (!isPassing || (failures === 0 && lastEventId === undefined && shown === 0)) throw error;
-      failures += 1;
-    } finally {
-      // A read that is under way ends with it; what it says then is of no interest.
-      closing.abort();
-      next?.catch(() => {});
+      this.#failures += 1;
+      io.err(`${io.errStyle.dim("the stream ended, reconnecting")}\n`);
+      const delayMs = backoffDelayMs(this.#failures, RECONNECT, systemClock.random());
+      await systemClock.sleep(delayMs, io.interrupted).catch(() => {});
     }
-    if (io.interrupted.aborted) return;
-    io.err(`${io.errStyle.dim("the stream ended; connecting again where it was")}\n`);
-    await systemClock
-      .sleep(
-        backoffDelayMs(failures, { ...RECONNECT, jitter: "equal" }, systemClock.random()),
-        io.interrupted,
-      )
-      .catch(() => {});
+  }
+
+  #isDone(): boolean {
+    return this.#printed >= this.#settings.count;
+  }
+
+  /** Network errors are transient, unless the first connection fails: then the address is probably wrong. */
+  #canReconnect(error: unknown): boolean {
+    const isNetworkError = error instanceof AdminUnreachable || error instanceof TypeError;
+    return isNetworkError && (this.#failures > 0 || this.#hasStarted());
+  }
+
+  #hasStarted(): boolean {
+    return this.#lastEventId !== undefined || this.#printed > 0;
+  }
+
+  /** Prints one connection's events until it ends or enough were printed. */
+  async #readStream(): Promise<void> {
+    const { client, q, last, io } = this.#settings;
+    const closing = new AbortController();
+    let reportOpen = (): void => {};
+    const opened = new Promise<void>((resolve) => {
+      reportOpen = resolve;
+    });
+    const stream = client.live({
+      signal: AbortSignal.any([io.interrupted, closing.signal]),
+      onOpen: () => reportOpen(),
+      ...definedFields({ q, lastEventId: this.#lastEventId }),
+    });
+    let next = stream.next();
+    try {
+      // The stream is opened before the last messages are read, so that none is missed. Those in both are printed once.
+      await Promise.race([opened, next]);
+      if (last > 0 && !this.#hasStarted()) await this.#printLast();
+      for (; !this.#isDone(); next = stream.next()) {
+        const { done, value: item } = await next;
+        if (done) return;
+        this.#failures = 0;
+        this.#lastEventId = item.id ?? this.#lastEventId;
+        const { event } = item;
+        if (event.kind === "message" && this.#printedBefore.delete(event.messageId)) continue;
+        await this.#print(event);
+      }
+    } finally {
+      closing.abort();
+      // Aborting rejects the read that is in progress.
+      next.catch(() => {});
+    }
+  }
+
+  /** Prints the newest stored messages that match, oldest first. */
+  async #printLast(): Promise<void> {
+    const { client, q, last } = this.#settings;
+    const { items } = await collectUpTo(last, ({ limit, cursor }) =>
+      client.messages.list({ q, limit: Math.min(500, limit), cursor }),
+    );
+    for (const message of items.toReversed()) {
+      this.#printedBefore.add(message.messageId);
+      await this.#print({ kind: "message", ...message });
+      if (this.#isDone()) return;
+    }
+  }
+
+  async #print(event: LiveItem["event"]): Promise<void> {
+    const { outcomes, asJson, io } = this.#settings;
+    if (event.kind === "outcome" && !outcomes) return;
+    this.#printed += 1;
+    await io.out(asJson ? `${terminalJson(event)}\n` : await eventLine(event, io, this.#names));
   }
 }
 
-/** The newest messages that match, oldest first. */
-async function lastMessages(
-  client: AdminClient,
-  q: string | undefined,
-  count: number,
-): Promise<MessageSummary[]> {
-  const found: MessageSummary[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await client.messages.list({ q, limit: Math.min(500, count - found.length), cursor });
-    found.push(...page.items);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && found.length < count);
-  return found.reverse();
-}
-
-async function lineOf({ event }: LiveItem, io: Io, names: (id: string) => Promise<string>): Promise<string> {
+async function eventLine(
+  event: LiveItem["event"],
+  io: Io,
+  names: (id: string) => Promise<string>,
+): Promise<string> {
   switch (event.kind) {
     case "message":
       return messageLine(event, io.style, io.columns);
@@ -140,7 +175,7 @@ async function lineOf({ event }: LiveItem, io: Io, names: (id: string) => Promis
       return rejectedLine(event, io.style);
     case "dropped":
       return io.style.yellow(
-        `… ${event.isMinimum ? "at least " : ""}${event.messages} messages and ${event.outcomes} outcomes are not shown: they came faster than they could be printed, or while there was no connection\n`,
+        `… ${event.isMinimum ? "at least " : ""}${event.messages} messages and ${event.outcomes} outcomes are not shown: they came too fast, or while disconnected\n`,
       );
     default:
       return event satisfies never;

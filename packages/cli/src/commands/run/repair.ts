@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { RepairReport } from "@sluice/collector";
 import type { Command } from "commander";
 import { DEV_DATA_DIR } from "../../connection/connection.js";
 import { examples, newCommand } from "../../definition/command.js";
@@ -16,15 +17,15 @@ interface RepairOptions {
 export function repairCommand(io: Io): Command {
   const command = newCommand(
     "repair",
-    "check every file of a stopped collector, repair what can be repaired, and name what is lost",
+    "check all files of a stopped collector, repair what can be repaired and list what is lost",
   )
     .option(
       "--data-dir <folder>",
-      `the folder in which everything is kept (SLUICE_DATA_DIR; default: ${DEV_DATA_DIR})`,
+      `the data folder of the collector (SLUICE_DATA_DIR; default: ${DEV_DATA_DIR})`,
     )
     .action((options: RepairOptions) => repair(options, io));
   return examples(command, [
-    ["After a start that failed because a file is damaged", "sluice repair --data-dir /var/lib/sluice"],
+    ["If the collector does not start because a file is damaged", "sluice repair --data-dir /var/lib/sluice"],
   ]);
 }
 
@@ -36,54 +37,63 @@ async function repair(options: RepairOptions, io: Io): Promise<void> {
     if (code === "not_found") throw new CommandFailure("notFound", message);
     throw error;
   });
-  const { rows, messages: read, mended, damaged, keptIn, lost = [], rebuilt = [], setAside = [] } = report;
-  const messages = damaged.reduce((sum, stretch) => sum + stretch.messages, 0);
-  const isKept = damaged.some((stretch) => stretch.isKept);
-  if (options.json) await io.out(`${terminalJson({ directory, ...report })}\n`);
-  else {
-    await io.out(
-      `read ${plural(rows, "log row", "log rows")} (${plural(read, "message", "messages")}) of ${terminalText(directory)}\n`,
-    );
-    for (const { first, end } of mended) {
-      await io.out(`offsets ${first} to ${end - 1}: one bit was wrong and is right again, nothing is lost\n`);
-    }
-    for (const { first, end, messages: lost, isKept } of damaged) {
-      const what = `${plural(lost, "message", "messages")} lost`;
-      const nothing = isKept ? "" : `, and nothing of ${lost === 1 ? "it" : "them"} can be read`;
-      await io.out(`offsets ${first} to ${end - 1}: ${what}${nothing}\n`);
-    }
-    for (const what of lost) await io.out(`lost: ${terminalText(what)}\n`);
-    for (const what of rebuilt) await io.out(`rebuilt: ${terminalText(what)}\n`);
-    for (const file of setAside) await io.out(`the damaged file is kept as ${terminalText(file)}\n`);
-    if (keptIn === undefined) {
-      if (lost.length + rebuilt.length + setAside.length === 0) await io.out("nothing is damaged\n");
-    } else if (damaged.length === 0) await io.out(`the bytes as they were are in ${terminalText(keptIn)}\n`);
-    else if (isKept)
-      await io.out(
-        `their bytes, and the ids of the lost messages that can still be read, are in ${terminalText(keptIn)}\n`,
-      );
-  }
-  if (damaged.length === 0 && lost.length > 0) {
-    throw new CommandFailure(
-      "partly",
-      `no message was lost, but ${plural(lost.length, "other thing", "other things")}`,
-      `${CHECK_HARDWARE} Then create or set again what is named above.`,
-    );
-  }
+  await io.out(options.json ? `${terminalJson({ directory, ...report })}\n` : reportText(report, directory));
+  failIfLost(report);
+}
+
+function reportText(report: RepairReport, directory: string): string {
+  const { rows, messages, mended, damaged, lost = [], rebuilt = [], setAside = [] } = report;
+  const lines = [
+    `read ${plural(rows, "log row", "log rows")} (${plural(messages, "message", "messages")}) in ${terminalText(directory)}`,
+    ...mended.map(
+      ({ first, end }) => `offsets ${first} to ${end - 1}: one wrong bit was corrected, nothing is lost`,
+    ),
+    ...damaged.map(({ first, end, messages: lostHere, isKept }) => {
+      const unreadable = isKept ? "" : `, and nothing of ${lostHere === 1 ? "it" : "them"} can be read`;
+      return `offsets ${first} to ${end - 1}: ${plural(lostHere, "message", "messages")} lost${unreadable}`;
+    }),
+    ...lost.map((item) => `lost: ${terminalText(item)}`),
+    ...rebuilt.map((item) => `rebuilt: ${terminalText(item)}`),
+    ...setAside.map((file) => `the damaged file is kept as ${terminalText(file)}`),
+    ...keptLines(report),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** Where the damaged bytes are kept, or that nothing is damaged. */
+function keptLines({ damaged, keptIn, lost = [], rebuilt = [], setAside = [] }: RepairReport): string[] {
+  if (keptIn === undefined)
+    return lost.length + rebuilt.length + setAside.length === 0 ? ["nothing is damaged"] : [];
+  if (damaged.length === 0) return [`the original bytes are in ${terminalText(keptIn)}`];
+  if (!damaged.some(({ isKept }) => isKept)) return [];
+  return [
+    `their bytes, and the ids of lost messages that are still readable, are in ${terminalText(keptIn)}`,
+  ];
+}
+
+const CHECK_HARDWARE = "Check the disk and the memory: they returned other data than was written.";
+const NOTHING_KEPT = "These messages cannot be read: restore a backup if you need them.";
+
+function failIfLost({ damaged, keptIn, lost = [] }: RepairReport): void {
   if (damaged.length > 0) {
+    const messages = damaged.reduce((sum, stretch) => sum + stretch.messages, 0);
+    const isKept = damaged.some((stretch) => stretch.isKept);
     throw new CommandFailure(
       "partly",
-      `${plural(messages, "message was", "messages were")} lost to ${plural(damaged.length, "damaged place", "damaged places")}`,
+      `${plural(messages, "message was", "messages were")} lost in ${plural(damaged.length, "damaged place", "damaged places")}`,
       `${CHECK_HARDWARE} ${keptIn !== undefined && isKept ? sendAgain(keptIn) : NOTHING_KEPT}`,
     );
   }
+  if (lost.length > 0)
+    throw new CommandFailure(
+      "partly",
+      `No message was lost, but ${plural(lost.length, "other item was", "other items were")}`,
+      `${CHECK_HARDWARE} Then recreate the items that are listed above.`,
+    );
 }
 
-const CHECK_HARDWARE = "Check the disk and the memory: what they hold is not what was written.";
-const NOTHING_KEPT = "Nothing can be read of these messages: restore a backup if you need them.";
-
-/** The old ids are known to dedupe, so messages of the kept requests go under new ones. */
+/** The collector would drop messages with known ids as duplicates, so recovered messages get new ids. */
 function sendAgain(keptIn: string): string {
   const messages = `jq -r '.text // empty' ${shellWord(keptIn)} | jq -c '(.batch? // [.])[] | del(.messageId)' > again.jsonl`;
-  return `What can be read of the requests: ${messages}; check the file for damaged values, and then: npx sluice import again.jsonl`;
+  return `To recover what is readable: ${messages}; check the file for damaged values, then run: npx sluice import again.jsonl`;
 }

@@ -1,0 +1,52 @@
+import { CommandFailure } from "../../failures/exit-codes.js";
+import type { CurrentConfig } from "./current-config.js";
+import { type Change, NOUNS } from "./plan-changes.js";
+
+/** Throws for changes that cannot be made, before any is made. */
+export function checkChanges(changes: readonly Change[], current: CurrentConfig): void {
+  for (const change of changes) {
+    if (change.action === "update" && change.section === "sources" && "kind" in change.fields)
+      throw new CommandFailure(
+        "usage",
+        `The kind of the source ${change.name} is different, and a kind cannot be changed`,
+        "Delete the source first",
+      );
+    if (change.action !== "delete") checkReferences(change, changes, current);
+  }
+}
+
+/** The sections that items refer to by name. */
+const REFERENCES = { sources: undefined, destinations: "sources", audiences: "destinations" } as const;
+
+function checkReferences(
+  { section, name, fields }: Exclude<Change, { readonly action: "delete" }>,
+  changes: readonly Change[],
+  current: CurrentConfig,
+): void {
+  const target = REFERENCES[section];
+  if (target === undefined) return;
+  const wanted: unknown = fields[target];
+  if (!Array.isArray(wanted)) return;
+  const known = namesAfter(target, changes, current);
+  const missing = wanted.find((one) => !known.includes(one));
+  if (missing !== undefined)
+    throw new CommandFailure(
+      "usage",
+      `${section}: ${name} refers to the ${NOUNS[target]} ${missing}, which does not exist`,
+      "Declare it in the file, or correct its name",
+    );
+}
+
+/** The names in a section after the changes. */
+function namesAfter(
+  section: "sources" | "destinations",
+  changes: readonly Change[],
+  current: CurrentConfig,
+): string[] {
+  const names = (action: Change["action"]) =>
+    changes.filter((one) => one.section === section && one.action === action).map(({ name }) => name);
+  const deleted = names("delete");
+  return [...current[section].map(({ name }) => name), ...names("create")].filter(
+    (name) => !deleted.includes(name),
+  );
+}

@@ -1,0 +1,34 @@
+import type { AdminClient } from "@sluice/admin-client";
+import { collect } from "../../connection/collect.js";
+import type { DeclaredConfig } from "./declared-config.js";
+import type { CurrentItem } from "./plan-changes.js";
+
+/** What the collector has, in the form of a declared configuration: with names instead of ids. */
+export interface CurrentConfig {
+  readonly sources: readonly CurrentItem[];
+  readonly destinations: readonly CurrentItem[];
+  readonly audiences: readonly CurrentItem[];
+}
+
+export async function readCurrentConfig(
+  client: AdminClient,
+  declared: DeclaredConfig,
+): Promise<CurrentConfig> {
+  const sources = await collect((cursor) => client.sources.list({ cursor }));
+  const destinations = await collect((cursor) => client.destinations.list({ cursor }));
+  const nameOf = new Map([...sources, ...destinations].map(({ id, name }) => [id, name]));
+  const names = (ids: readonly string[]): string[] => ids.map((id) => nameOf.get(id) ?? id).sort();
+  return {
+    sources: sources.map((source) => ({ ...source })),
+    destinations: destinations.map(({ sourceIds, ...rest }) => ({ ...rest, sources: names(sourceIds) })),
+    audiences: declared.audiences === undefined ? [] : await readAudiences(client, names),
+  };
+}
+
+async function readAudiences(
+  client: AdminClient,
+  names: (ids: readonly string[]) => string[],
+): Promise<CurrentItem[]> {
+  const audiences = await collect((cursor) => client.audiences.list({ cursor }));
+  return audiences.map(({ destinationIds, ...rest }) => ({ ...rest, destinations: names(destinationIds) }));
+}

@@ -1,0 +1,92 @@
+import { createConnection } from "node:net";
+import { findWriteKey, type WriteKeyOptions } from "../../connection/connection.js";
+import type { Io } from "../../terminal/io.js";
+import type { Check } from "./check.js";
+
+const TIMEOUT_MS = 5_000;
+
+/** Checks that a collector responds at the address. */
+export async function checkAddress(url: string): Promise<Check> {
+  const name = "address";
+  const { hostname, port, protocol } = new URL(url);
+  const portNumber = Number(port === "" ? (protocol === "https:" ? 443 : 80) : port);
+  const failure = await tryToConnect(hostname.replace(/^\[|\]$/g, ""), portNumber);
+  if (failure !== undefined)
+    return {
+      name,
+      result: "problem",
+      message: `${url} cannot be reached: ${failure}`,
+      hint:
+        failure === "ECONNREFUSED"
+          ? "No process listens there. Start a collector with `npx sluice dev`, or give another address with --url"
+          : "Check the name, the network and any firewalls in between",
+    };
+  try {
+    const response = await fetch(`${url}/readyz`, {
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      redirect: "manual",
+    });
+    if (response.ok) return { name, result: "ok", message: `${url} is ready` };
+    return {
+      name,
+      result: "problem",
+      message: `${url} responds with ${response.status} at /readyz`,
+      hint:
+        response.status === 503
+          ? "The collector is running but accepts no messages: see its log"
+          : "Check that it is a Sluice collector",
+    };
+  } catch (error) {
+    return {
+      name,
+      result: "problem",
+      message: `${url} does not respond to HTTP requests: ${String(error)}`,
+      hint: "Check that it is a Sluice collector",
+    };
+  }
+}
+
+/** Resolves with the error code, or with undefined if the connection succeeded. */
+function tryToConnect(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host, port, timeout: TIMEOUT_MS });
+    const end = (failure: string | undefined): void => {
+      socket.destroy();
+      resolve(failure);
+    };
+    socket.once("connect", () => end(undefined));
+    socket.once("timeout", () => end("ETIMEDOUT"));
+    socket.once("error", (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+  });
+}
+
+/** Checks the write key by sending an empty batch. */
+export async function checkWriteKey(options: WriteKeyOptions, url: string, io: Io): Promise<Check> {
+  const name = "write key";
+  let writeKey: string;
+  try {
+    writeKey = await findWriteKey({ ...options, url }, io);
+  } catch (error) {
+    return { name, result: "skipped", message: error instanceof Error ? error.message : String(error) };
+  }
+  const response = await fetch(`${url}/v1/batch`, {
+    method: "POST",
+    headers: {
+      authorization: `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`,
+      "content-type": "application/json",
+    },
+    body: '{"batch":[]}',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((error: unknown) => String(error));
+  if (typeof response === "string") return { name, result: "problem", message: response };
+  const body = (await response.json().catch(() => ({}))) as { message?: string };
+  // If the empty batch itself is refused, the key was accepted before.
+  if (response.ok || response.status === 400)
+    return { name, result: "ok", message: "the collector accepts it" };
+  return {
+    name,
+    result: "problem",
+    message: body.message ?? `the collector responded with ${response.status}`,
+    ...(response.status === 401 ? { hint: "`npx sluice sources list` shows the valid keys" } : {}),
+  };
+}

@@ -1,0 +1,108 @@
+import { type AdminClient, AdminError } from "@sluice/admin-client";
+import type { AudienceEngineView, CollectorInfo } from "@sluice/protocol";
+import manifest from "../../../package.json" with { type: "json" };
+import { definedFields } from "../../arguments/defined-fields.js";
+import { type ConnectionOptions, connect } from "../../connection/connection.js";
+import { CommandFailure } from "../../failures/exit-codes.js";
+import type { Io } from "../../terminal/io.js";
+import { plural } from "../../terminal/plural.js";
+import { shellWord } from "../../terminal/shell-word.js";
+import type { Check } from "./check.js";
+import { checkDestinations } from "./destination-checks.js";
+
+/** The checks that ask the control API: token, version, clock, storage, audiences and destinations. */
+export async function checkCollector(options: ConnectionOptions, url: string, io: Io): Promise<Check[]> {
+  let client: AdminClient;
+  try {
+    client = await connect({ ...options, url }, io);
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    const { message, hint } = error;
+    return [{ name: "token", result: "skipped", message, ...definedFields({ hint }) }];
+  }
+  try {
+    const sentMs = io.now();
+    const info = await client.info();
+    const receivedMs = io.now();
+    return [
+      { name: "token", result: "ok", message: `${info.token.name}, ${info.token.access} access` },
+      checkVersions(info.version, manifest.version),
+      checkClock(Date.parse(info.now), sentMs, receivedMs),
+      checkStorage(info.storage),
+      checkAudiences(await client.audiences.engine()),
+      ...(await checkDestinations(client)),
+    ];
+  } catch (error) {
+    return [tokenProblem(error)];
+  }
+}
+
+function tokenProblem(error: unknown): Check {
+  if (error instanceof AdminError && error.status === 401)
+    return {
+      name: "token",
+      result: "problem",
+      message: "the collector does not know this admin token",
+      hint: "`npx sluice dev` prints its token; in production it is SLUICE_ADMIN_TOKEN, or the file admin-token in the data folder",
+    };
+  const message = error instanceof Error ? error.message : String(error);
+  return { name: "token", result: "problem", message };
+}
+
+export function checkVersions(collector: string, cli: string): Check {
+  const isSame = collector.split(".")[0] === cli.split(".")[0];
+  const message = `collector ${collector}, command line ${cli}`;
+  return isSame
+    ? { name: "version", result: "ok", message }
+    : { name: "version", result: "warning", message, hint: "Use the same major version of both" };
+}
+
+/** With a larger difference, the collector corrects the time of every message. */
+const MAX_SKEW_MS = 5_000;
+
+/** Compares the collector's clock with ours. The result can be wrong by half the round trip. */
+export function checkClock(collectorMs: number, sentMs: number, receivedMs: number): Check {
+  const skewMs = collectorMs - (sentMs + receivedMs) / 2;
+  const isOff = Math.abs(skewMs) > MAX_SKEW_MS + (receivedMs - sentMs) / 2;
+  const message = `the collector's clock is ${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? "behind" : "ahead of"} this one`;
+  return isOff
+    ? {
+        name: "clock",
+        result: "problem",
+        message,
+        hint: "Synchronize both with NTP: the collector corrects message times by the difference",
+      }
+    : { name: "clock", result: "ok", message };
+}
+
+function checkStorage(storage: CollectorInfo["storage"]): Check {
+  if (storage.kind === "ready") return { name: "storage", result: "ok", message: "ready" };
+  return {
+    name: "storage",
+    result: "problem",
+    message: `not writable since ${storage.since}: ${storage.reason}`,
+    hint: "Check the disk and see the collector's log",
+  };
+}
+
+/** Reports messages that audiences leave out because evaluating them failed repeatedly. */
+export function checkAudiences({ behind, setAside }: AudienceEngineView): Check {
+  const name = "audiences";
+  const [first] = setAside;
+  if (first === undefined) {
+    const message =
+      behind === 0 ? "all messages are evaluated" : `${plural(behind, "message", "messages")} behind`;
+    return { name, result: "ok", message };
+  }
+  const { messageId, sourceId } = first;
+  const messages = setAside.reduce((sum, one) => sum + one.messages, 0);
+  const which = messageId === undefined ? "an unreadable request" : `message ${messageId}`;
+  const hint =
+    "Destinations still get these messages. Report the error in the collector's log, together with the message";
+  return {
+    name,
+    result: "problem",
+    message: `${plural(messages, "message was", "messages were")} left out because evaluating failed, first ${which} of source ${sourceId}`,
+    hint: messageId === undefined ? hint : `${hint}: npx sluice messages get ${shellWord(messageId)}`,
+  };
+}

@@ -1,0 +1,66 @@
+import { type AdminClient, allPages } from "@sluice/admin-client";
+import { type DestinationHealth, healthWord, readHealth } from "../../connection/destination-health.js";
+import { plural } from "../../terminal/plural.js";
+import { shellWord } from "../../terminal/shell-word.js";
+import type { Check } from "./check.js";
+
+/** One check per destination. */
+export async function checkDestinations(client: AdminClient): Promise<Check[]> {
+  const checks: Check[] = [];
+  for await (const destination of allPages((cursor) => client.destinations.list({ cursor })))
+    checks.push(checkDestination(destination.name, await readHealth(client, destination)));
+  if (checks.length > 0) return checks;
+  return [
+    {
+      name: "destination",
+      result: "skipped",
+      message: "there are no destinations, so messages are stored but not delivered",
+      hint: "Create one: npx sluice destinations create --webhook URL",
+    },
+  ];
+}
+
+export function checkDestination(destination: string, health: DestinationHealth): Check {
+  const name = "destination";
+  const message = healthMessage(destination, health);
+  const word = shellWord(destination);
+  switch (health.state) {
+    case "delivering":
+      return { name, result: "ok", message };
+    case "disabled":
+      return { name, result: "skipped", message };
+    case "url_disabled":
+    case "partly_disabled":
+      return {
+        name,
+        result: "problem",
+        message,
+        hint: `A URL responded with 410. Enable it again: npx sluice destinations enable ${word}`,
+      };
+    case "backing_off":
+    case "failing":
+      return {
+        name,
+        result: "problem",
+        message,
+        hint: `Send a test message: npx sluice destinations test ${word}`,
+      };
+    default:
+      return health.state satisfies never;
+  }
+}
+
+function healthMessage(destination: string, health: DestinationHealth): string {
+  const { state, behind, retries, nextAttemptAt, lastError, disabledUrls } = health;
+  const queue = [
+    behind === 0 ? "" : `${plural(behind, "message", "messages")} behind`,
+    retries === 0 ? "" : `${plural(retries, "retry", "retries")} waiting`,
+    nextAttemptAt === undefined ? "" : `next attempt ${nextAttemptAt}`,
+  ].filter(Boolean);
+  return [
+    `${destination}: ${healthWord(state)}`,
+    queue.length === 0 ? "nothing is waiting" : queue.join(", "),
+    ...disabledUrls.map((url) => `${url} is disabled`),
+    ...(lastError === undefined ? [] : [`last error: ${lastError}`]),
+  ].join("; ");
+}

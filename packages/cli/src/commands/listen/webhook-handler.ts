@@ -1,0 +1,85 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ATTEMPT_HEADER, LIMITS, MESSAGE_ID_HEADER } from "@sluice/protocol";
+import { definedFields } from "../../arguments/defined-fields.js";
+import { forward, forwardFailure } from "./forward.js";
+import { header, type SignatureState, signatureChecker, signedIdOf } from "./signature.js";
+
+/** A webhook that was received. `--json` prints it in this form. */
+export interface ReceivedWebhook {
+  /** ISO time. */
+  readonly at: string;
+  readonly messageId: string | undefined;
+  readonly attempt: string | undefined;
+  readonly signature: SignatureState;
+  /** A webhook with the same signed id was received before. */
+  readonly isRepeat: boolean;
+  /** Parsed JSON, or text if it is not JSON. */
+  readonly body: unknown;
+  /** The status that was sent in response. */
+  readonly answered: number;
+  /** Why forwarding failed. */
+  readonly forwardError?: string;
+}
+
+export interface HandlerOptions {
+  /** The status to respond with, unless the webhook is forwarded. */
+  readonly status: number;
+  readonly secret: string | undefined;
+  readonly forwardUrl: string | undefined;
+  now(): number;
+}
+
+/** A request handler that verifies, forwards and answers webhooks and passes them to `onWebhook`. */
+export async function webhookHandler(
+  { status, secret, forwardUrl, now }: HandlerOptions,
+  onWebhook: (webhook: ReceivedWebhook) => Promise<void>,
+): Promise<(request: IncomingMessage, response: ServerResponse) => Promise<void>> {
+  const { memoryDedupe } = await import("@sluice/webhooks");
+  const check = await signatureChecker(secret);
+  const received = memoryDedupe();
+  return async (request, response) => {
+    const raw = await readBody(request);
+    const signature = check(raw, request, now());
+    const forwarded =
+      forwardUrl === undefined ? undefined : await forward(forwardUrl, request, raw).catch(forwardFailure);
+    const answered = forwarded?.status ?? status;
+    response.writeHead(answered).end(forwarded?.body ?? "");
+    const body = parse(raw);
+    const signedId = signature === "valid" ? signedIdOf(request, body) : undefined;
+    const isRepeat = signedId !== undefined && (await received.has(signedId));
+    if (signedId !== undefined) await received.add(signedId);
+    await onWebhook({
+      at: new Date(now()).toISOString(),
+      messageId: header(request, MESSAGE_ID_HEADER),
+      attempt: header(request, ATTEMPT_HEADER),
+      signature,
+      isRepeat,
+      body,
+      answered,
+      ...definedFields({ forwardError: forwarded?.error }),
+    });
+  };
+}
+
+/** Far above the size of any webhook. */
+const MAX_BODY_BYTES = 4 * LIMITS.messageBytes;
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > MAX_BODY_BYTES) throw new Error("The request is larger than any webhook");
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parse(raw: Buffer): unknown {
+  const text = raw.toString("utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,52 @@
+import type { MessageView, OutcomeSummary } from "@sluice/protocol";
+import type { Io } from "../../terminal/io.js";
+import { stateWord } from "../../terminal/state-word.js";
+import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
+
+/** The name of a destination by its id. */
+export type NameOf = (destinationId: string) => string;
+
+export function destinationsOf(message: MessageView): string[] {
+  return message.state === "rejected" ? [] : message.outcomes.map(({ destinationId }) => destinationId);
+}
+
+/** A message and its outcome at each destination, one line each. */
+export function messageSummary(message: MessageView, names: NameOf, io: Io): string {
+  if (message.state === "rejected") return headLines(message, io);
+  const outcomes = message.outcomes.map((outcome) => outcomeText(outcome, names, io));
+  return headLines(message, io) + outcomes.join("");
+}
+
+/** A message with its outcomes, all attempts and its contents. */
+export function messageDetails(message: MessageView, names: NameOf, io: Io): string {
+  const { style } = io;
+  if (message.state === "rejected") return `${headLines(message, io)}${terminalText(message.excerpt)}\n`;
+  const outcomes = message.outcomes.map((outcome) => {
+    const attempts = outcome.attempts.map(({ attempt, at, url, status, error, latencyMs }) => {
+      const result = status ?? style.red(terminalText(error?.code ?? ""));
+      const detail = error === undefined ? "" : `  ${terminalText(error.message)}`;
+      return `      ${attempt}. ${at}  ${result}  ${Math.round(latencyMs)} ms  ${terminalText(url)}${detail}\n`;
+    });
+    return outcomeText(outcome, names, io) + attempts.join("");
+  });
+  return `${headLines(message, io)}${outcomes.join("")}${terminalJson(message.message, 2)}\n`;
+}
+
+function headLines(message: MessageView, { style }: Io): string {
+  const state = message.state === "rejected" ? style.red("refused") : "accepted";
+  const line = `${style.bold(terminalText(message.messageId ?? ""))}  ${state} ${message.receivedAt}  source ${terminalText(message.sourceId)}\n`;
+  if (message.state !== "rejected") return line;
+  const issues = message.issues.map(
+    ({ code, message: reason }) => `  ${style.red(terminalText(code))} ${terminalText(reason)}\n`,
+  );
+  return line + issues.join("");
+}
+
+function outcomeText(
+  { state, destinationId, reason, nextAttemptAt }: OutcomeSummary,
+  names: NameOf,
+  io: Io,
+): string {
+  const retry = nextAttemptAt === undefined ? "" : `, next attempt at ${nextAttemptAt}`;
+  return `  → ${stateWord(state, io.style)} ${terminalText(names(destinationId))}: ${terminalText(reason)}${retry}\n`;
+}
