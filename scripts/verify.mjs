@@ -1,5 +1,5 @@
-// What a contributor runs before a push, and CI on every one: `npm run verify`.
-// `npm run verify -- --only types,lint` runs some steps, `--except tests` leaves some out.
+// `npm run verify` runs all checks. Contributors run it before a push, and CI runs it for every push.
+// `npm run verify -- --only types,lint` runs some steps, `--except tests` skips some.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -10,7 +10,7 @@ const published = ["packages", "apps"]
     return manifest.private !== true && manifest.exports !== undefined;
   });
 
-/** Each step is one or more commands; the first that fails ends the step. */
+/** The steps and their commands. The first command that fails ends its step. */
 const STEPS = {
   lint: [["biome", "ci", "--error-on-warnings", "."]],
   types: [["turbo", "run", "types", "--output-logs=errors-only"]],
@@ -25,14 +25,14 @@ const STEPS = {
   examples: [["node", "examples/demo/src/main.mjs", "--kill"]],
 };
 
-/** The collector is ESM only; everything else is offered as CommonJS too. */
+/** Packages without `main` are ESM only; the others also support CommonJS. */
 function readProfile(folder) {
   return JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).main === undefined
     ? "esm-only"
     : "node16";
 }
 
-function stepsAsked(args) {
+function requestedSteps(args) {
   const names = Object.keys(STEPS);
   const listAfter = (flag) => {
     const at = args.indexOf(flag);
@@ -42,14 +42,14 @@ function stepsAsked(args) {
   const except = listAfter("--except") ?? [];
   const unknown = [...(only ?? []), ...except].filter((name) => !names.includes(name));
   if (unknown.length > 0) {
-    console.error(`verify: no step called ${unknown.join(", ")}; there are ${names.join(", ")}`);
+    console.error(`verify: unknown step ${unknown.join(", ")}; the steps are ${names.join(", ")}`);
     process.exit(2);
   }
   return (only ?? names).filter((name) => !except.includes(name));
 }
 
 const failed = [];
-for (const name of stepsAsked(process.argv.slice(2))) {
+for (const name of requestedSteps(process.argv.slice(2))) {
   const startedAt = performance.now();
   console.log(`\n── ${name}`);
   const isGood = STEPS[name].every(([command, ...args]) => {
@@ -57,11 +57,11 @@ for (const name of stepsAsked(process.argv.slice(2))) {
       stdio: "inherit",
       env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1" },
     });
-    if (status !== 0) console.error(`verify: ${command} ${args.join(" ")} ended with ${status}`);
+    if (status !== 0) console.error(`verify: ${command} ${args.join(" ")} exited with ${status}`);
     return status === 0;
   });
   console.log(
-    `── ${name}: ${isGood ? "good" : "FAILED"} in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`,
+    `── ${name}: ${isGood ? "passed" : "FAILED"} in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`,
   );
   if (!isGood) failed.push(name);
 }
@@ -69,4 +69,4 @@ if (failed.length > 0) {
   console.error(`\nverify: ${failed.join(", ")} failed`);
   process.exit(1);
 }
-console.log("\nverify: all good");
+console.log("\nverify: all steps passed");

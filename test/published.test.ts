@@ -9,7 +9,7 @@ interface Manifest {
   readonly peerDependencies?: Record<string, string>;
 }
 
-/** What is published, as it is built: whoever installs it has these packages and no others. */
+/** The published packages. An application that installs one gets only its declared dependencies. */
 const PUBLISHED = [
   "packages/protocol",
   "packages/core",
@@ -20,7 +20,7 @@ const PUBLISHED = [
   "apps/collector",
 ];
 
-/** Imports stand at the beginning of a line in what the bundler writes; text that shows one to people does not. */
+/** The bundler writes imports at the start of a line. Imports in texts for people are elsewhere. */
 const IMPORT = /(?:^(?:import|export)\b[^'";]*|\b(?:require|import)\()['"]([@.\w][\w./:@-]*)['"]/gm;
 
 describe.each(PUBLISHED)("dist of %s", (place) => {
@@ -31,7 +31,7 @@ describe.each(PUBLISHED)("dist of %s", (place) => {
   const allowed = new Set(Object.keys({ ...dependencies, ...peerDependencies }));
   const files = readdirSync(`${folder}dist`).filter((file) => /\.(d\.)?c?ts$|\.c?js$/.test(file));
 
-  it.each(files)("%s imports what its users have", (file) => {
+  it.each(files)("%s only imports declared dependencies", (file) => {
     const text = readFileSync(`${folder}dist/${file}`, "utf8");
     const imported = [...text.matchAll(IMPORT)].map(([, source]) => String(source));
     const relative = imported.filter((source) => source.startsWith("."));
@@ -49,7 +49,7 @@ describe.each(PUBLISHED)("dist of %s", (place) => {
           .slice(0, source.startsWith("@") ? 2 : 1)
           .join("/"),
       );
-    // Examples in docstrings name the package itself.
+    // Examples in docstrings import the package itself.
     expect(packages.filter((source) => !allowed.has(source) && source !== name)).toEqual([]);
   });
 });

@@ -1,11 +1,11 @@
 import type { Definition } from "@sluice/audiences";
 import type { Condition } from "@sluice/protocol";
 
-/** Track events that the load is made of; an audience mentions two of them. */
+/** The track events of the load. Each audience mentions two of them. */
 export const EVENTS = Array.from({ length: 40 }, (_, event) => `Event ${event}`);
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** The condition of the audience of that number: five conditions, of which one has a time window. */
+/** The condition of the audience with this number: five conditions, one of them with a time window. */
 export function conditionOf(number: number): Condition {
   const event = (place: number): string => EVENTS[(number * 7 + place * 3) % EVENTS.length] ?? "";
   return {
@@ -51,7 +51,7 @@ export function definitions(count: number, destinationIds: readonly string[]): D
   }));
 }
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers that are the same in every run. */
 export function sequence(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

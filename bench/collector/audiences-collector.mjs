@@ -1,5 +1,5 @@
-/** The built collector on a data folder that is kept. Arguments: the folder. */
-// @boundaries-ignore a bench measures the collector from within
+/** Runs the built collector on a data folder and keeps the folder. Arguments: the folder. */
+// @boundaries-ignore benchmarks measure the collector from within
 import { createLogger, startCollector } from "../../apps/collector/dist/index.js";
 
 const collector = await startCollector({

@@ -1,5 +1,5 @@
 /**
- * The built collector (`npm run build`) with 1,000,000 profiles and 100 audiences of 5 conditions, against itself with as many
+ * Compares the built collector (`npm run build`) with 1,000,000 profiles and 100 audiences of 5 conditions to itself with the same
  * profiles and no audience:
  *
  *   node bench/collector/audiences-load.bench.mjs prepare FOLDER [--profiles 1000000]    makes the data, once
@@ -7,9 +7,10 @@
  *   node bench/collector/audiences-load.bench.mjs change FOLDER [--seconds 10]
  *   node bench/collector/audiences-load.bench.mjs sync FOLDER
  *
- * `ratio`: messages of users at random among all, as fast as they are answered, in turns; and how far behind evaluation is then and
- * how fast it catches up. `change`: at 1,000 messages a second, 5 % of which make somebody enter an audience, from the sending of
- * such a message to the webhook that tells it. `sync`: an audience more, of half of the users, until its last member is in the log.
+ * `ratio` sends messages of random users as fast as they are answered, alternating between the two; then it prints how far behind
+ * the evaluation is and how fast it catches up. `change` sends 1,000 messages a second, 5 % of which make a user enter an audience,
+ * and measures from sending such a message to the webhook about it. `sync` adds an audience of half of the users and waits until its
+ * last member is in the log.
  */
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -37,7 +38,7 @@ const say = (line) => process.stdout.write(`${line}\n`);
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const userId = (user) => `user-${String(user).padStart(7, "0")}`;
 
-// ── The receiver: in this process, so that the collector's figures are its own ──
+// ── The receiver runs in this process, so that it does not count for the collector ──
 const latencies = [];
 const receiver = createServer((request, response) => {
   const chunks = [];
@@ -98,7 +99,7 @@ async function startServer(directory) {
   };
 }
 
-/** Waits until everything is evaluated; answers how long it took. */
+/** Waits until everything is evaluated, and resolves with the time it took. */
 async function caughtUp(server) {
   const startedMs = performance.now();
   while ((await server.behind()) > 0) await pause(20);
@@ -179,7 +180,7 @@ async function ratio() {
   );
 }
 
-/** Sends 1,000 messages a second, ten at a time; each twentieth makes a new user enter. The user's id carries when it was sent. */
+/** Sends 1,000 messages a second, ten at a time; every twentieth makes a new user enter. The user's id contains the time of sending. */
 async function change() {
   const seconds = Number(values.seconds ?? 10);
   const server = await startServer(WITH_AUDIENCES);
@@ -232,7 +233,7 @@ async function sync() {
 
 const COMMANDS = { prepare, ratio, change, sync };
 if (!Object.hasOwn(COMMANDS, command) || folder === undefined)
-  throw new Error("say what to measure and in which folder: see the head of this file");
+  throw new Error("a command and a folder are required: see the top of this file");
 if (command !== "prepare" && !existsSync(WITH_AUDIENCES)) throw new Error(`prepare ${folder} first`);
 try {
   await COMMANDS[command]();

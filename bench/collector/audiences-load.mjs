@@ -1,6 +1,6 @@
 /**
- * Sends track messages of users chosen at random, as fast as they are answered, over raw sockets: the requests are built once, only
- * ids and users are written anew. Arguments: one JSON object {port, writeKey, users, seconds}. Prints one JSON object.
+ * Sends track messages of random users as fast as they are answered, over raw sockets. Requests are built once and only ids and users
+ * are rewritten. Arguments: one JSON object {port, writeKey, users, seconds}. Prints one JSON object.
  */
 import { randomFillSync } from "node:crypto";
 import { connect } from "node:net";

@@ -1,11 +1,11 @@
 /**
- * The engine of audiences by itself, on its SQLite file: 100 audiences of 5 conditions, and as many profiles as asked for.
+ * The audience engine alone, on its SQLite file: 100 audiences of 5 conditions, and any number of profiles.
  *
  *   node --import ./scripts/source-loader.mjs bench/collector/audiences.bench.ts [--profiles 1000000]
  *
- * Prints one line a measurement: messages/s while profiles are made, for users chosen at random among all, and for users of
- * whom a few thousand are active; then how long a new audience takes that is evaluated for everybody, how long a preview and why take,
- * and what it takes in memory and on disk.
+ * Prints one line per measurement: messages/s while profiles are created, for random users of all, and for users of whom a few
+ * thousand are active; then the time to evaluate a new audience for all users, for a preview and for why, and the size in memory and
+ * on disk.
  */
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ function take(result: StepResult): StepResult["status"] {
   return result.status;
 }
 
-/** Feeds messages and tells how many a second the engine took; the making of the messages is not counted. */
+/** Feeds messages and returns how many per second the engine processed. Creating the messages does not count. */
 async function feed(name: string, count: number, make: (at: number) => object): Promise<void> {
   let tookMs = 0;
   const owedBefore = owed;

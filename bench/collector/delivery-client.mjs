@@ -1,4 +1,4 @@
-/** Sends batches of bench messages to a collector from the process that it is called in, over connections that stay open. */
+/** Sends batches of messages to a collector from this process, over connections that stay open. */
 import { Pool } from "undici";
 import { makeBatch } from "./delivery-message.mjs";
 
@@ -10,7 +10,7 @@ export function deliveryClient(url, writeKey, connections = 4) {
   };
   let sent = 0;
   return {
-    /** Resolves with the status when the collector has answered. */
+    /** Resolves with the status of the response. */
     async send(count, sentAtMs) {
       const batch = makeBatch(sent, count, sentAtMs);
       sent += count;

@@ -1,12 +1,12 @@
 /**
- * A whole collector; it tells `{port, url, writeKey}` when it is ready, and is told by messages: `{destinations: [url], settings}` → `{ids}`; `{append: n}` → appends n messages
- * and answers when they are synced; `{mark: true}` → notes CPU time; `{cpu: true}` → CPU since then, memory and store size;
- * `{wake: id}`; `{send: n, sentAtMs}` appends without answering.
+ * Runs a collector. Sends `{port, url, writeKey}` when it is ready, and takes messages: `{destinations: [url], settings}` → `{ids}`;
+ * `{append: n}` appends n messages and answers when they are synced; `{mark: true}` notes the CPU time; `{cpu: true}` → CPU since then,
+ * memory and store size; `{wake: id}`; `{send: n, sentAtMs}` appends without answering.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-// @boundaries-ignore a bench measures the collector from within
+// @boundaries-ignore benchmarks measure the collector from within
 import { createLogger, startCollector } from "../../apps/collector/dist/index.js";
 import { makeBatch } from "./delivery-message.mjs";
 

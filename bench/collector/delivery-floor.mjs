@@ -1,5 +1,5 @@
 /**
- * The least that delivery can be: an undici Pool, the body's JSON made and signed for each message, nothing stored.
+ * The minimum for delivery: an undici Pool, JSON and signature made for each message, nothing stored.
  * Arguments: url, count, connections. Prints one JSON object.
  */
 import { createHmac } from "node:crypto";

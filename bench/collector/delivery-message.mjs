@@ -1,4 +1,4 @@
-/** A batch of track messages of about 600 bytes each, with ids and (for latencies) the moment of sending. */
+/** A batch of track messages of about 600 bytes each, with ids and (for latencies) the time of sending. */
 export function makeBatch(first, count, sentAtMs) {
   return Array.from({ length: count }, (_, index) => {
     const n = first + index;

@@ -1,7 +1,7 @@
 /**
- * Webhook receivers on bare sockets, so that they cost little beside what is measured. Forked; told by messages:
+ * Webhook receivers on raw sockets, which cost little compared to what is measured. Runs forked and takes messages:
  * `{listen: n}` → `{ports}`; `{port, mode}` with mode `ok`, `fail` (503), `hang`, `drip`, `dead`; `{report: true}` → per port
- * the count and the latencies (ms) of messages that carry `"sentAtMs":…`, and begins anew; `{until: n, port}` → `{reached}`
+ * the count and the latencies (ms) of messages that contain `"sentAtMs":…`, and resets them; `{until: n, port}` → `{reached}`
  * with the CPU time of this process.
  */
 import { createServer } from "node:net";

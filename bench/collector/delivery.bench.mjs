@@ -1,6 +1,6 @@
 /**
- * Deliveries a second and CPU per delivery, against a floor of undici Pool and HMAC with no store, in one run: the floor and
- * the collector draining a backlog (stored, routed, signed, traced) to the same receiver by turns.
+ * Deliveries per second and CPU per delivery, compared with a floor of undici Pool and HMAC without a store, in one run. The floor,
+ * and the collector draining a backlog (stored, routed, signed, traced), send to the same receiver by turns.
  *
  *   npm run build && node bench/collector/delivery.bench.mjs [messages] [rounds]
  */
@@ -20,7 +20,7 @@ const {
 } = await receiver.ask({ listen: 2 });
 const results = [];
 
-/** Waits until the collector has nothing left to do with what was appended (indexes, profiles); resolves with its figures. */
+/** Waits until the collector has indexed and evaluated everything; resolves with its measurements. */
 async function quiet(collector) {
   let before = await collector.ask({ cpu: true });
   for (;;) {
@@ -56,7 +56,7 @@ for (let round = 0; round < rounds; round++) {
   collector.tell({ mark: true });
   const startedMs = performance.now();
   await collector.ask({ wake: id });
-  // Those that failed before the backlog waited are retried in their own time: the last of them is not the drain.
+  // Messages that failed before the backlog built up are retried later and do not belong to the drain.
   await receiver.ask({ port, until: before + messages - 200 });
   const seconds = (performance.now() - startedMs) / 1_000;
   const { cpuSeconds, mainSeconds, rssBytes } = await collector.ask({ cpu: true });

@@ -1,9 +1,9 @@
 /**
- * The least that taking messages and sending them on can be: the server of `ingest-floor.mjs` (node:http, JSON.parse once, raw
- * bodies appended with one fdatasync for all that came during the last one, then the 200), and behind it one undici pool that
- * posts each message, signed. Nothing is validated, deduped, traced, retried or looked up.
+ * The minimum for receiving and forwarding messages: the server of `ingest-floor.mjs` (node:http, JSON.parse once, raw bodies
+ * appended with one fdatasync for all that came during the last one, then the 200), and behind it one undici pool that posts each
+ * message, signed. It validates, dedupes, traces, retries and looks up nothing.
  *
- * Tells `{port, writeKey}` when it is ready; told by messages as `delivery-collector.mjs` is: `{destinations: [url]}`,
+ * Sends `{port, writeKey}` when it is ready, and takes the same messages as `delivery-collector.mjs`: `{destinations: [url]}`,
  * `{mark: true}`, `{cpu: true}`.
  */
 import { createHmac } from "node:crypto";

@@ -1,13 +1,13 @@
 /**
- * From the client's request to the receiver of a webhook, against a floor, in one run:
+ * From the client's request to the receiver of a webhook, compared with a floor, in one run:
  *
  *   npm run build && node bench/collector/end-to-end.bench.mjs [--rate 13000] [--seconds 8] [--rounds 1] [--json]
  *
- * Batches of 100 messages of 600 bytes come in at a rate, are synced before each 200, and go to one destination, signed; the
- * collector stores, dedupes, routes and traces each. Load, server and receiver are processes of their own.
+ * Batches of 100 messages of 600 bytes arrive at a rate, are synced before each 200, and go to one destination, signed. The
+ * collector stores, dedupes, routes and traces each. Load, server and receiver run in processes of their own.
  *
- * - Sustained: messages a second from the first request to the last receipt. A server that does not keep up is slower than the rate.
- * - CPU a message: all threads of the server, until it has nothing left to do (profiles of audiences are counted later).
+ * - Sustained: messages a second from the first request to the last receipt. It is below the rate if the server cannot keep up.
+ * - CPU per message: all threads of the server, until it is idle (audience profiles are updated later).
  * - Latency: from sending a request to a message's receipt, at 2,000 messages a second.
  *
  * Targets: at least 12,000/s, at most twice the floor's CPU, a p99 of at most three times the floor's.
@@ -50,7 +50,7 @@ async function load(server, options) {
   return result.requests * EVENTS;
 }
 
-/** The CPU time of a server once it does nothing any more. */
+/** The CPU time of a server once it is idle. */
 async function quietCpuSeconds(child) {
   let { cpuSeconds: before } = await child.ask({ cpu: true });
   for (;;) {
@@ -68,7 +68,7 @@ async function measure(file) {
   const {
     ports: [port],
   } = await receiver.ask({ listen: 1 });
-  // As `sluice collector` starts itself.
+  // The same option as `sluice collector` uses.
   const child = forked(here(file), [], ["--max-semi-space-size=32"]);
   const server = await child.ready;
   await child.ask({ destinations: [`http://127.0.0.1:${port}/hook`], settings: { concurrency: 50 } });

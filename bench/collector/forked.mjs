@@ -1,12 +1,12 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 
-/** Forks a script that is asked by messages; `ask` resolves with its next answer. */
+/** Forks a script that takes messages. `ask` resolves with its next message. */
 export function forked(url, args = [], execArgv = []) {
   const child = fork(url, args, { execArgv, stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const first = once(child, "message");
   return {
-    /** The first message that it sends by itself. */
+    /** The message it sends when it is ready. */
     ready: first.then(([message]) => message),
     tell: (message) => child.send(message),
     async ask(message) {

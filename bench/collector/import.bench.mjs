@@ -1,5 +1,5 @@
-// How fast `sluice import` takes a file in: messages a second from the command's start to its end, once from JSON lines,
-// once from the same compressed, once from CSV, into a `sluice dev` of its own.
+// How fast `sluice import` is: messages a second from the start of the command to its end, from JSON lines, from compressed JSON lines
+// and from CSV, into a `sluice dev` of its own.
 //
 //   node bench/collector/import.bench.mjs [messages]      (after npm run build)
 import { spawn } from "node:child_process";

@@ -1,11 +1,11 @@
 /**
- * The collector as it is built, with one source and no destination, on a data folder of its own, or (for figures with much stored) on the
- * one that its argument names.
+ * Runs the built collector with one source and no destination, on a new data folder, or on the folder that its argument names (to
+ * measure it with many stored messages).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-// @boundaries-ignore a bench measures the collector from within
+// @boundaries-ignore benchmarks measure the collector from within
 import { createLogger, startCollector } from "../../apps/collector/dist/index.js";
 
 const [folder] = process.argv.slice(2);

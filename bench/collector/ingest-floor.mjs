@@ -1,6 +1,6 @@
 /**
- * The least that ingestion can be: node:http, JSON.parse once, the raw body appended to a file, one fdatasync for all that
- * arrived during the last one, then the 200. No write keys, no validation, no dedupe, no look-up.
+ * The minimum for ingestion: node:http, JSON.parse once, the raw body appended to a file, one fdatasync for all that arrived
+ * during the last one, then the 200. No write keys, no validation, no dedupe, no look-up.
  */
 import { fdatasync, mkdtempSync, openSync, rmSync, writev } from "node:fs";
 import { createServer } from "node:http";

@@ -1,10 +1,10 @@
 /**
- * Sends events as fast as they are answered, or at a rate, over raw sockets: the requests are built once and only their
- * message ids are written anew, so that the load costs little beside what it measures.
+ * Sends events at a rate, or as fast as they are answered, over raw sockets. Requests are built once and only their message ids are
+ * rewritten, so the load costs little compared to what it measures.
  *
  * Arguments: one JSON object {port, writeKey, events, connections, seconds, warmSeconds?, requestsPerSecond?, isStamped?}. Prints one
- * JSON object. What is due in the `warmSeconds` before is sent, and not measured: a new process sends late at first, by its own fault.
- * Stamped messages carry the moment at which they were sent, for whoever receives them in the end.
+ * JSON object. Requests in the first `warmSeconds` are sent but not measured, because a new process sends late at first.
+ * Stamped messages contain the time of sending, for the receiver.
  */
 import { randomFillSync } from "node:crypto";
 import { connect } from "node:net";
@@ -48,7 +48,7 @@ const event = (n) => ({
   },
 });
 
-/** One request of its own for each connection, and where its ids stand. */
+/** One request per connection, and the positions of its ids. */
 function buildRequest(connection) {
   const body =
     events === 1
@@ -81,7 +81,7 @@ function run(connection) {
     const { bytes, places, stamps, random } = buildRequest(connection);
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
     const intervalMs = requestsPerSecond === undefined ? 0 : (connections * 1_000) / requestsPerSecond;
-    // At a rate, latency counts from when the request was due, not from when there was room to send it.
+    // At a rate, latency counts from when the request was due, not from when it could be sent.
     let dueMs = startedMs + (intervalMs * connection) / connections;
     const send = () => {
       randomFillSync(random);

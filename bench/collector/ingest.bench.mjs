@@ -1,8 +1,11 @@
 /**
- * Ingestion against the floor, in one run on one machine: `node bench/collector/ingest.bench.mjs [--seconds 4] [--rounds 2] [--runs 5]
- * [--shape "single messages"] [--folder DIR]`. With a folder the collector has what is stored there (`store.bench.ts --fill-only` fills one).
- * Server and load are processes of their own; the collector is the built one (`npm run build`). Targets: at least 60 % of the
- * floor's events a second in batches of 100 and in single messages, and a p99 of at most 25 ms at half load.
+ * Compares ingestion with the floor (`ingest-floor.mjs`), in one run on one machine:
+ *
+ *   node bench/collector/ingest.bench.mjs [--seconds 4] [--rounds 2] [--runs 5] [--shape "single messages"] [--folder DIR]
+ *
+ * With a folder, the collector uses the messages stored there (`store.bench.ts --fill-only` fills one). Server and load run in
+ * processes of their own; the collector is the built one (`npm run build`). Targets: at least 60 % of the floor's events a second
+ * in batches of 100 and in single messages, and a p99 of at most 25 ms at half load.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +18,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "4" },
     rounds: { type: "string", default: "2" },
-    /** Of latency, three seconds each after two to warm up: floor and collector by turns. */
+    /** Latency runs of three seconds each, after two seconds of warm-up; floor and collector alternate. */
     runs: { type: "string", default: "5" },
     shape: { type: "string" },
     folder: { type: "string" },
@@ -27,7 +30,7 @@ const rounds = Number(values.rounds);
 const script = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 async function startServer(name) {
-  // As `sluice collector` starts itself.
+  // The same option as `sluice collector` uses.
   const flags = ["--max-semi-space-size=32"];
   const folder = name === SERVERS.collector && values.folder !== undefined ? [values.folder] : [];
   const child = spawn(process.execPath, [...flags, script(name), ...folder], {
@@ -36,7 +39,7 @@ async function startServer(name) {
   const [line] = await once(createInterface({ input: child.stdout }), "line");
   return {
     ...JSON.parse(line),
-    /** User and system time of all its threads, in seconds. */
+    /** User and system time of all threads, in seconds. */
     cpuSeconds() {
       const fields = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1].split(" ");
       return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -77,7 +80,7 @@ const results = [];
 for (let round = 0; round < rounds; round++) {
   for (const [shape, options] of Object.entries(SHAPES)) {
     for (const [name, file] of Object.entries(SERVERS)) {
-      // A server of its own for each: what the one before left to be evaluated would be charged to the next.
+      // Each gets a new server: the work that one leaves behind would be charged to the next.
       const server = await startServer(file);
       await load(server, { ...options, seconds: 1 });
       results.push({ name, shape, ...(await load(server, { ...options, seconds })) });
@@ -87,12 +90,12 @@ for (let round = 0; round < rounds; round++) {
 }
 
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
-const of = (name, shape, figure) =>
-  median(results.filter((r) => r.name === name && r.shape === shape).map((r) => r[figure]));
+const of = (name, shape, percentile) =>
+  median(results.filter((r) => r.name === name && r.shape === shape).map((r) => r[percentile]));
 
-// At half of what the collector reached; the floor at the same rate tells what the machine itself adds. Short runs by turns, of which the
-// median counts: a pause of the machine that both would meet decides over one of them, not over the figure. Warmed up, server and load: in
-// their first seconds the compiler is what is measured, of the load as much as of the server.
+// Latency at half of the collector's maximum rate. The floor at the same rate shows what the machine itself adds. Runs are short and
+// alternate, and the median counts, so that one pause of the machine does not decide the result. Server and load are warmed up, because
+// compilation dominates their first seconds.
 const latencies = [];
 for (let run = 0; run < Number(values.runs); run++) {
   for (const [shape, options] of Object.entries(SHAPES)) {
@@ -105,9 +108,9 @@ for (let run = 0; run < Number(values.runs); run++) {
     }
   }
 }
-const latency = (name, shape, figure) => {
-  const figures = latencies.filter((r) => r.name === name && r.shape === shape).map((r) => r[figure]);
-  return { median: median(figures).toFixed(1), all: figures.map((ms) => ms.toFixed(0)).join(" ") };
+const latency = (name, shape, percentile) => {
+  const runs = latencies.filter((r) => r.name === name && r.shape === shape).map((r) => r[percentile]);
+  return { median: median(runs).toFixed(1), all: runs.map((ms) => ms.toFixed(0)).join(" ") };
 };
 
 const rows = Object.keys(SHAPES).map((shape) => ({

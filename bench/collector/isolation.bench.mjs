@@ -1,12 +1,11 @@
 /**
- * What a broken destination costs the others: ten destinations, 100 messages a second to each (1,000 deliveries a second in
- * all), latency from the client's call to the receipt at the destinations that stay well. Short phases in which all are well
- * and in which one or five are broken take turns (well, broken, broken, well, …), so that what the machine does by itself
- * falls on both alike; of each kind the same destinations are compared.
+ * How much broken destinations slow down the others. Ten destinations get 100 messages a second each (1,000 deliveries a second
+ * in total). Measured is the latency from the client's request to the receipt at the healthy destinations. Short healthy and broken
+ * phases alternate, so that noise of the machine affects both alike; the same destinations are compared in both.
  *
- *   npm run build && node bench/collector/isolation.bench.mjs [hang|drip|dead|none] [how many are broken] [pairs] [seconds a phase]
+ *   npm run build && node bench/collector/isolation.bench.mjs [hang|drip|dead|none] [broken destinations] [pairs] [seconds a phase]
  *
- * `none` breaks nothing: how far two halves of the same differ.
+ * `none` breaks nothing and shows how much two identical halves differ.
  */
 import { forked } from "./forked.mjs";
 
@@ -14,9 +13,9 @@ const [mode = "hang", brokenText = "1", pairsText = "6", secondsText = "5"] = pr
 const broken = Number(brokenText);
 const pairs = Number(pairsText);
 const seconds = Number(secondsText);
-/** The start of a phase that is not counted: connections end, breakers open or close, what waited is delivered. */
+/** The start of a phase is not counted: connections end, breakers open or close, the backlog is delivered. */
 const SETTLE_SECONDS = 1;
-/** Code is compiled, and files grow to the size they have from then on. */
+/** Lets code be compiled and files grow to their final size. */
 const WARM_UP_SECONDS = 10;
 const here = (name) => new URL(name, import.meta.url);
 
@@ -49,7 +48,7 @@ function median(values) {
 async function phase(kind) {
   const now = kind === "broken" && mode !== "none" ? mode : "ok";
   for (const port of ports.slice(0, broken)) receiver.tell({ port, mode: now });
-  // Else a breaker that opened in the phase before would let the backlog come in the middle of this one.
+  // Otherwise a breaker that opened in the previous phase would deliver its backlog in the middle of this one.
   if (now === "ok") for (const id of ids.slice(0, broken)) await collector.ask({ wake: id });
   await load(SETTLE_SECONDS * 1_000);
   await receiver.ask({ report: true });
@@ -62,9 +61,9 @@ async function phase(kind) {
 }
 
 await load(WARM_UP_SECONDS * 1_000);
-const phases = { well: [], broken: [] };
+const phases = { healthy: [], broken: [] };
 for (let pair = 0; pair < pairs; pair++) {
-  for (const kind of pair % 2 === 0 ? ["well", "broken"] : ["broken", "well"]) {
+  for (const kind of pair % 2 === 0 ? ["healthy", "broken"] : ["broken", "healthy"]) {
     phases[kind].push(await phase(kind));
   }
 }
@@ -72,27 +71,27 @@ await collector.end();
 await receiver.end();
 
 const pooled = (kind) => phases[kind].flatMap(({ latencies }) => latencies);
-const figures = (kind) => ({
+const summary = (kind) => ({
   messages: pooled(kind).length,
   p50: percentile(pooled(kind), 0.5),
   p99: percentile(pooled(kind), 0.99),
   p99s: phases[kind].map(({ latencies }) => percentile(latencies, 0.99)),
 });
-const well = figures("well");
-const hurt = figures("broken");
+const healthy = summary("healthy");
+const withBroken = summary("broken");
 const ms = (value) => `${value.toFixed(1)} ms`;
 console.log(`${broken} of ten: ${mode}; ${pairs} pairs of ${seconds} s`);
 for (const [name, { messages, p50, p99, p99s }] of [
-  ["all well", well],
-  ["broken", hurt],
+  ["healthy", healthy],
+  ["broken", withBroken],
 ]) {
   const each = p99s.map((value) => value.toFixed(1)).join(" ");
   console.log(`  ${name.padEnd(9)} ${messages} messages, p50 ${ms(p50)}, p99 ${ms(p99)} (phases: ${each})`);
 }
 const requests = phases.broken.map(({ requests }) => requests);
-const pairwise = hurt.p99s.map((value, pair) => value / (well.p99s[pair] ?? Number.NaN));
+const pairwise = withBroken.p99s.map((value, pair) => value / (healthy.p99s[pair] ?? Number.NaN));
 console.log(
-  `  p99 of all: ratio ${(hurt.p99 / well.p99).toFixed(3)}, difference ${ms(hurt.p99 - well.p99)}; ` +
+  `  p99 of all: ratio ${(withBroken.p99 / healthy.p99).toFixed(3)}, difference ${ms(withBroken.p99 - healthy.p99)}; ` +
     `median of the pairs' ratios ${median(pairwise).toFixed(3)}; ` +
     `requests to each broken one, a phase: ${median(requests).toFixed(0)}`,
 );

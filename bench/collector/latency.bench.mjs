@@ -1,5 +1,6 @@
 /**
- * From a client's call to the receipt at the webhook: one message a request, 500 a second by default, signed, stored and traced.
+ * Latency from a client's request to the receipt at the webhook: one message per request, 500 a second by default, signed, stored and
+ * traced.
  *
  *   npm run build && node bench/collector/latency.bench.mjs [messages a second] [seconds]
  */
@@ -29,7 +30,7 @@ async function load(durationMs) {
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
   const statuses = await Promise.all(calls);
-  if (statuses.some((status) => status !== 200)) throw new Error("A message was not taken");
+  if (statuses.some((status) => status !== 200)) throw new Error("A message was refused");
   return statuses.length;
 }
 

@@ -1,5 +1,5 @@
-// What watching costs: p99 of the ingestion's 200 at 1,000 messages a second, with nobody at the live stream and with
-// three readers who are shown every message. Rounds alternate, so that both see the same machine.
+// How much watching the live stream costs: p99 of ingestion at 1,000 messages a second, without readers and with three readers who get
+// every message. Rounds alternate, so that noise of the machine affects both alike.
 //
 //   node bench/collector/live.bench.mjs [readers]      (after npm run build)
 import { spawn } from "node:child_process";
@@ -41,11 +41,11 @@ async function post() {
     body: JSON.stringify({ batch }),
   });
   await response.arrayBuffer();
-  if (response.status !== 200) throw new Error(`the collector answered ${response.status}`);
+  if (response.status !== 200) throw new Error(`the collector responded with ${response.status}`);
   return performance.now() - began;
 }
 
-/** Latencies of a round, paced by the clock whatever the answers take. */
+/** The latencies of a round. Requests are paced by the clock, no matter how long responses take. */
 async function round() {
   const began = performance.now();
   const answers = [];
@@ -58,7 +58,7 @@ async function round() {
   return Promise.all(answers);
 }
 
-/** A reader in the manner of the dashboard; answers how many messages it was shown. */
+/** A reader like the dashboard. Returns how many messages it got. */
 function reader() {
   const gone = new AbortController();
   let shown = 0;
@@ -67,10 +67,10 @@ function reader() {
       headers: { authorization: `Bearer ${adminToken}` },
       signal: gone.signal,
     });
-    let rest = "";
+    let incomplete = "";
     for await (const chunk of response.body) {
-      const events = (rest + Buffer.from(chunk).toString("latin1")).split("\n\n");
-      rest = events.pop() ?? "";
+      const events = (incomplete + Buffer.from(chunk).toString("latin1")).split("\n\n");
+      incomplete = events.pop() ?? "";
       shown += events.filter((event) => event.includes("\nevent: message\n")).length;
     }
   })().catch(() => {});
@@ -81,7 +81,7 @@ function reader() {
   };
 }
 
-/** Processor time that the collector has used, in milliseconds, where the system tells (Linux, 10 ms a tick). */
+/** CPU time of the collector, in milliseconds, if the system tells it (Linux, 10 ms a tick). */
 async function cpuMs() {
   const stat = await readFile(`/proc/${child.pid}/stat`, "utf8").catch(() => "");
   const [user = 0, system = 0] = stat

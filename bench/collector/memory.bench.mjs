@@ -1,7 +1,7 @@
 /**
- * Memory of a collector whose ten destinations are all broken while messages keep coming; the collector is alone in its process.
+ * Memory of a collector while messages keep coming and all its ten destinations are broken. The collector runs in its own process.
  *
- *   npm run build && node bench/collector/memory.bench.mjs [dead|hang|drip|fail] [messages a second, 0: as fast as it goes] [seconds]
+ *   npm run build && node bench/collector/memory.bench.mjs [dead|hang|drip|fail] [messages a second, 0: as fast as possible] [seconds]
  */
 import { deliveryClient } from "./delivery-client.mjs";
 import { forked } from "./forked.mjs";
@@ -14,7 +14,7 @@ const IN_FLIGHT = 8;
 const here = (name) => new URL(name, import.meta.url);
 
 const receiver = forked(here("delivery-receiver.mjs"));
-// As `sluice collector` starts itself.
+// The same option as `sluice collector` uses.
 const collector = forked(here("delivery-collector.mjs"), [], ["--max-semi-space-size=32"]);
 const { url, writeKey } = await collector.ask({});
 const { ports } = await receiver.ask({ listen: 10 });

@@ -1,10 +1,10 @@
 /**
- * From the start of a collector's process to its first 200, with a million messages queued for a destination that is not there:
+ * Time from the start of a collector's process to its first 200, with a million messages queued for an unreachable destination:
  *
  *   node bench/collector/restart.bench.mjs [--messages 1000000] [--rounds 3] [--folder DIR]
  *
  * The collector is the built one (`npm run build`). Each round starts it three times: after it was closed, after SIGKILL, and after
- * SIGKILL in the middle of load, which leaves a write-ahead log. `--folder` keeps the data folder there, and fills it only where it is new: so
+ * SIGKILL under load, which leaves a write-ahead log. `--folder` keeps the data folder there and fills it only if it is new, so that
  * filling and measuring can be done at different times. Target: at most 2 s.
  */
 import { spawn } from "node:child_process";
@@ -97,7 +97,7 @@ async function fill() {
   writeFileSync(noted, JSON.stringify({ writeKey, destinationId: destination.id }));
 }
 
-/** In milliseconds, from the start of the process. */
+/** Milliseconds since the start of the process. */
 async function toFirst200(collector, writeKey) {
   await append(collector.url, writeKey, 1);
   return performance.now() - collector.begunMs;
@@ -129,7 +129,9 @@ try {
       `${collector.url}/api/v1/destinations/${destinationId}/status`,
       `Bearer ${ADMIN_TOKEN}`,
     );
-    console.log(`round ${round + 1}: ${waiting.toLocaleString("en")} messages wait for the destination`);
+    console.log(
+      `round ${round + 1}: ${waiting.toLocaleString("en")} messages are queued for the destination`,
+    );
     await collector.end("SIGTERM");
   }
   for (const [name, ms] of Object.entries(times)) {

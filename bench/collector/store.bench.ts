@@ -1,12 +1,12 @@
 /**
- * The store by itself against its floor: the same batches, appended to a file with a grouped fdatasync.
+ * Compares the store alone with its floor: the same batches, appended to a file with a grouped fdatasync.
  *
  *   node --import ./scripts/source-loader.mjs bench/collector/store.bench.ts [--prefill 10000000] [--folder DIR [--fill-only]]
  *
- * Each load keeps `inFlight` requests waiting, as that many HTTP connections would. Prints one line a measurement: messages/s, CPU of the
- * whole process a message, p50 and p99 of an append; then what the store takes on disk, and how long it takes to open again.
- * `--prefill N` stores N messages first, so that the figures are those of a store that is not empty. `--folder` keeps the store there, and with
- * `--fill-only` nothing is measured: filling and measuring can be done at different times.
+ * Each load keeps `inFlight` requests waiting, like that many HTTP connections. Prints one line per measurement: messages/s, CPU of the
+ * whole process per message, p50 and p99 of an append; then the size on disk, and the time to open the store again.
+ * `--prefill N` stores N messages first, to measure a store that is not empty. `--folder` keeps the store there. `--fill-only` measures
+ * nothing, so that filling and measuring can be done at different times.
  */
 import { mkdir, mkdtemp, open as openFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,13 +27,13 @@ const { values: args } = parseArgs({
 const prefill = Number(args.prefill);
 const seconds = Number(process.env.BENCH_SECONDS ?? 4);
 
-// Ids differ from those of another run in the same folder.
+// Ids differ from those of other runs in the same folder.
 let nextId = Math.floor(performance.timeOrigin / 1000) * 1_000_000;
 const encoder = new TextEncoder();
 const users = Array.from({ length: 50_000 }, (_, i) => `user-${i}-${(i * 2654435761).toString(36)}`);
 const events = ["Order Completed", "Product Viewed", "Signed Up", "Cart Updated", "Page Scrolled"];
 
-/** A request's batch as the ingest stage hands it over. Bodies are made once a size; ids and users differ, as they do in life. */
+/** A request's batch as ingestion hands it over. Bodies are made once per size; ids and users differ, as in reality. */
 function batchMaker(size: number): () => NewBatch {
   const filler = "x".repeat(MESSAGE_BYTES - 130);
   const item = `{"type":"track","event":"Order Completed","messageId":"00000000-0000-4000-8000-000000000000","userId":"user-00000","p":"${filler}"}`;
@@ -58,7 +58,7 @@ function batchMaker(size: number): () => NewBatch {
   });
 }
 
-/** A message that is looked for at the end, behind all others. */
+/** A message to search for at the end, after all others. */
 function theOldest(): NewBatch {
   const message = { type: "track", event: "Its Event", messageId: "the-oldest", userId: "its-user" };
   return {
@@ -115,7 +115,7 @@ async function load(
   };
 }
 
-/** The floor: what arrives during one fdatasync is written together before the next. */
+/** The floor: batches that arrive during one fdatasync are written together before the next. */
 async function floor(
   directory: string,
 ): Promise<{ append: (batch: NewBatch) => Promise<void>; close: () => Promise<void> }> {
@@ -169,7 +169,7 @@ async function settleAll(store: Store, seconds: number): Promise<void> {
       for (let index = 0; index < batch.itemCount; index++) {
         const offset = offsetAt(batch.first, index);
         if (offset <= cursor) continue;
-        // The oldest alone fails: it is what a search by outcome has to find.
+        // Only the oldest fails, so that a search by outcome has to find it.
         outcomes.push({ offset, state: offset === 0 ? "failed" : "delivered", reason: "200", atMs });
         attempts.push({
           offset,
@@ -198,7 +198,7 @@ async function settleAll(store: Store, seconds: number): Promise<void> {
   );
 }
 
-/** Until the store holds as many messages as were asked for. */
+/** Appends until the store holds the requested number of messages. */
 async function fill(store: Store): Promise<void> {
   const make = batchMaker(100);
   const begun = performance.now();
@@ -220,7 +220,7 @@ async function measureFloor(): Promise<void> {
 
 async function measureAppends(store: Store): Promise<void> {
   const append = store.log.append.bind(store.log);
-  // Not measured: a store that was just opened reads from disk what it will have in memory.
+  // Not measured: a store that was just opened still reads from disk what is later in memory.
   await load(100, 32, 1_000, append);
   show("store: batches of 100, 32 in flight", await load(100, 32, seconds * 1000, append));
   show("store: single messages, 64 in flight", await load(1, 64, seconds * 1000, append));

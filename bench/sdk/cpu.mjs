@@ -5,13 +5,13 @@ import { median, runScript } from "./run-script.mjs";
 const OWN = ["clients/none", "clients/floor", "clients/sluice", "clients/floor-gzip", "clients/sluice-gzip"];
 const PEERS = ["peers/segment", "peers/posthog", "peers/analytics-node", "peers/rudder"];
 
-/** Two of the peers take 250 µs a message and more: at the full count a round of them would take minutes. */
+/** Two of the peers need 250 µs per message and more, so a round with the full count would take minutes. */
 const SLOW = { "peers/analytics-node": 10_000, "peers/rudder": 10_000 };
 const COUNTS = { stream: { ...SLOW, default: 100_000 }, paced: { default: 10_000 } };
 
 export const peersAreInstalled = existsSync(new URL("peers/node_modules", import.meta.url));
 
-/** CPU microseconds a message, the median of rounds in which the clients take turns; that of the loop alone taken off. */
+/** CPU microseconds per message: the median of rounds in which the clients take turns, minus the loop alone. */
 export async function cpuTable(manner, rounds) {
   const clients = peersAreInstalled ? [...OWN, ...PEERS] : OWN;
   const runs = new Map(clients.map((client) => [client, []]));

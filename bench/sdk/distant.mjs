@@ -1,4 +1,4 @@
-/** Messages a second to a collector that is 200 ms away, with eight requests outstanding. */
+/** Messages per second to a collector 200 ms away, with eight concurrent requests. */
 import { Analytics } from "@sluice/node";
 import { forkServer } from "./fork-server.mjs";
 import { trackCall } from "./message.mjs";

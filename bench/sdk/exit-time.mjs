@@ -1,4 +1,4 @@
-/** Milliseconds from the last call of a script that simply ends to the end of its process; all messages must have arrived. */
+/** Milliseconds from the last call of a script, which does not close the client, to the end of its process. All messages must arrive. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { forkServer } from "./fork-server.mjs";

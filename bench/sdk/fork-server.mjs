@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** Starts `server.mjs` in a process of its own. */
+/** Starts `server.mjs` in its own process. */
 export async function forkServer(env = {}) {
   const child = fork(fileURLToPath(new URL("server.mjs", import.meta.url)), {
     env: { ...process.env, ...env },

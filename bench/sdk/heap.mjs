@@ -1,4 +1,4 @@
-/** Heap bytes a held message, after a full collection. Needs --expose-gc. */
+/** Heap bytes per queued message, after a full garbage collection. Needs --expose-gc. */
 import { Analytics } from "@sluice/node";
 import { trackCall } from "./message.mjs";
 

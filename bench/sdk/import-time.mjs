@@ -1,4 +1,4 @@
-/** Milliseconds that importing the SDK adds to a bare start of Node.js: the difference of the best of many starts, since noise only adds. */
+/** Milliseconds that importing the SDK adds to the start of Node.js: the difference of the fastest of many starts, because noise only adds. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -1,4 +1,4 @@
-/** What a call costs its caller, with `held` messages in the queue already: p50 and p99 in microseconds. */
+/** How long a call takes with `held` messages in the queue: p50 and p99 in microseconds. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Analytics } from "@sluice/node";
 import { trackCall } from "./message.mjs";
@@ -27,6 +27,6 @@ for (const held of [1_000, 1_000, 10_000, 100_000]) {
   results.push({ held, p50: micros[CALLS * 0.5], p99: micros[CALLS * 0.99] });
   await analytics.close({ timeoutMs: 0 });
 }
-// The first round warmed up.
+// The first round was the warm-up.
 console.log(JSON.stringify(results.slice(1)));
 process.exit(0);

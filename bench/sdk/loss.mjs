@@ -1,6 +1,6 @@
 /**
- * What arrives of 1,000 messages when things go wrong, ours beside the public SDKs': `node bench/sdk/loss.mjs [--write]`.
- * Exits 1 when one of ours is lost without being told exactly once, or a rejection goes unhandled.
+ * How many of 1,000 messages arrive when something fails, with our SDK and the public ones: `node bench/sdk/loss.mjs [--write]`.
+ * Exits with 1 if our SDK loses a message without reporting it exactly once, or leaves a rejection unhandled.
  */
 import { fork } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { SCENARIOS } from "./loss/scenarios.mjs";
 
 const { values } = parseArgs({ options: { write: { type: "boolean" } } });
 if (values.write && !peersAreInstalled) {
-  console.error("--write would take the public SDKs out of the page: install them first, see README.md.");
+  console.error("--write would remove the public SDKs from the page: install them first, see README.md.");
   process.exit(2);
 }
 const CLIENTS = {
@@ -36,9 +36,9 @@ async function run(client, scenario) {
   const child = fork(path("loss/loss-run.mjs"), [client, `http://127.0.0.1:${port}`, String(endsByItself)], {
     stdio: "ignore",
   });
-  let report = { told: [], unhandled: 0 };
+  let outcome = { reported: [], unhandled: 0 };
   child.on("message", (message) => {
-    report = { ...report, ...message };
+    outcome = { ...outcome, ...message };
   });
   let timedOut = false;
   const timer = setTimeout(() => {
@@ -53,43 +53,43 @@ async function run(client, scenario) {
   server.disconnect();
 
   const arrived = new Set(numbers);
-  const told = report.told.filter((number) => number !== "unknown");
-  const toldOnce = new Set(told);
+  const reported = outcome.reported.filter((number) => number !== "unknown");
+  const reportedNumbers = new Set(reported);
   const silent = Array.from({ length: 1_000 }, (_, number) => number).filter(
-    (number) => !arrived.has(number) && !toldOnce.has(number),
+    (number) => !arrived.has(number) && !reportedNumbers.has(number),
   );
   return {
     arrived: arrived.size,
     twice,
-    told: told.length,
-    toldThoughArrived: told.filter((number) => arrived.has(number)).length,
-    vague: report.told.length - told.length,
+    reported: reported.length,
+    reportedButArrived: reported.filter((number) => arrived.has(number)).length,
+    unknown: outcome.reported.length - reported.length,
     silent: silent.length,
-    repeated: told.length - toldOnce.size,
-    unhandled: report.unhandled,
+    repeated: reported.length - reportedNumbers.size,
+    unhandled: outcome.unhandled,
     ended: timedOut ? "hung" : code === 0 ? "0" : String(code),
-    closeMs: report.closeMs,
+    closeMs: outcome.closeMs,
   };
 }
 
 function cell({
   arrived,
-  told,
-  vague,
+  reported,
+  unknown,
   silent,
   twice,
-  toldThoughArrived,
+  reportedButArrived,
   repeated,
   unhandled,
   ended,
   closeMs,
 }) {
   const parts = [`${arrived} arrived`];
-  if (told > 0) parts.push(`${told} told lost`);
-  if (toldThoughArrived > 0) parts.push(`${toldThoughArrived} of them arrived`);
-  if (repeated > 0) parts.push(`${repeated} told again`);
-  if (vague > 0) parts.push(`${vague} errors without their messages`);
-  if (silent > 0) parts.push(`**${silent} lost in silence**`);
+  if (reported > 0) parts.push(`${reported} reported lost`);
+  if (reportedButArrived > 0) parts.push(`${reportedButArrived} of them arrived`);
+  if (repeated > 0) parts.push(`${repeated} reported again`);
+  if (unknown > 0) parts.push(`${unknown} errors without their messages`);
+  if (silent > 0) parts.push(`**${silent} lost silently**`);
   if (twice > 0) parts.push(`${twice} sent twice`);
   if (unhandled > 0) parts.push(`**${unhandled} unhandled rejections**`);
   if (ended === "hung") parts.push("**did not end in 120 s**");
@@ -123,8 +123,8 @@ console.log(table);
 
 const ours = Object.keys(SCENARIOS).map((scenario) => results.get(`${scenario}|@sluice/node`));
 const honest = ours.every(
-  ({ silent, repeated, unhandled, toldThoughArrived, ended }) =>
-    silent + repeated + unhandled + toldThoughArrived === 0 && ended === "0",
+  ({ silent, repeated, unhandled, reportedButArrived, ended }) =>
+    silent + repeated + unhandled + reportedButArrived === 0 && ended === "0",
 );
 process.exitCode = honest ? 0 : 1;
 

@@ -1,6 +1,6 @@
 /**
- * The SDK's cost, beside the least that could be done and the public SDKs: `node bench/sdk/main.mjs [--rounds N] [--write]`.
- * `--write` puts the tables into docs/guide/sdk-performance.md. See README.md for the peers.
+ * The SDK's cost, compared with the minimum and the public SDKs: `node bench/sdk/main.mjs [--rounds N] [--write]`.
+ * `--write` updates the tables in docs/guide/sdk-performance.md. See README.md for the public SDKs.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -13,7 +13,7 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 if (values.write && !peersAreInstalled) {
-  console.error("--write would take the public SDKs out of the page: install them first, see README.md.");
+  console.error("--write would remove the public SDKs from the page: install them first, see README.md.");
   process.exit(2);
 }
 
@@ -46,7 +46,7 @@ for (const row of stream) {
   );
 }
 
-/** The best of five runs: whatever else the machine does only adds. */
+/** The fastest of five runs, because noise only adds. */
 async function best(script, badness) {
   const results = [];
   for (let run = 0; run < 5; run++) results.push(await runScript(script));

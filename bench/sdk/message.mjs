@@ -1,4 +1,4 @@
-/** A track call as shops send it: its JSON with id and time is about 680 bytes. Each one differs. */
+/** A typical track call of a shop: about 680 bytes of JSON with id and time. Each one is different. */
 export function trackCall(i) {
   return {
     userId: `user-${i % 5_000}`,

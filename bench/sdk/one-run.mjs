@@ -1,7 +1,7 @@
 /**
- * One client, one manner of offering, one process: `node one-run.mjs clients/NAME|peers/NAME stream|paced COUNT URL`.
- * Prints one line of JSON: CPU microseconds a message (user and system, all threads), from the first call after the
- * warm-up to the end of `close()`.
+ * One client and one load in one process: `node one-run.mjs clients/NAME|peers/NAME stream|paced COUNT URL`.
+ * Prints one line of JSON: CPU microseconds per message (user and system, all threads), from the first call after the warm-up to the
+ * end of `close()`.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { trackCall } from "./message.mjs";
@@ -29,7 +29,7 @@ if (manner === "stream") {
     if (i % 50 === 49) await nextTurn();
   }
 } else {
-  // 5,000 a second: 25 every 5 ms, kept to the clock so that late timers do not slow the pace.
+  // 5,000 a second: 25 every 5 ms, paced by the clock so that late timers do not slow it down.
   for (let i = 0; i < count; i++) {
     measured.track(calls[i]);
     if (i % 25 === 24) await sleep(Math.max(0, startedMs + (i + 1) / 5 - performance.now()));

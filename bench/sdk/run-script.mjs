@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** Runs a script of this folder in a process of its own; the last line it prints, as JSON. */
+/** Runs a script of this folder in its own process. Resolves with the last line it prints, parsed as JSON. */
 export function runScript(script, args = [], { flags = [] } = {}) {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const child = spawn(process.execPath, [...flags, path, ...args.map(String)], {

@@ -1,6 +1,6 @@
 /**
- * The far end, in a process of its own so that its time is not the client's: reads each request and answers 200.
- * `SERVER_DELAY_MS` is waited before each answer. Tells its parent its port; asked "totals", it tells what arrived.
+ * The receiving server, in its own process so that its time does not count for the client: reads each request and responds with 200,
+ * after `SERVER_DELAY_MS`. Sends its port to its parent; on "totals" it sends what arrived.
  */
 import { createServer } from "node:http";
 import { gunzipSync } from "node:zlib";
@@ -37,7 +37,7 @@ server.on("connection", (socket) => {
   });
 });
 
-/** Every message of the benchmark holds this once. */
+/** Every message of the benchmark contains this once. */
 const MARK = Buffer.from('"MAYDEALS"');
 
 function countMessages(text) {

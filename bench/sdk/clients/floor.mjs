@@ -1,6 +1,6 @@
 /**
- * The least that a client of this protocol can do: JSON at the call with id and time, joined strings, one keep-alive POST
- * at a time of up to 100 messages, retries. No checks, no limits, no options, no reports.
+ * The minimum for a client of this protocol: JSON with id and time at the call, joined strings, one keep-alive POST of up to 100
+ * messages at a time, retries. No checks, no limits, no options, no reports.
  */
 import { randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";

@@ -1,2 +1,2 @@
-/** The loop that offers messages, and nothing behind it: what every other row contains besides its client. */
+/** The loop without a client: the part of every other row that is not its client. */
 export const open = () => ({ track: () => {}, close: async () => {} });

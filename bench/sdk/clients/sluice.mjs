@@ -1,6 +1,6 @@
 import { Analytics } from "@sluice/node";
 
-/** Batches of 100 as all others here; room for whatever the rounds offer at once. */
+/** Batches of 100 like all clients here, and a queue that is large enough for every round. */
 export function open(url, options = {}) {
   const analytics = new Analytics({
     writeKey: "bench",

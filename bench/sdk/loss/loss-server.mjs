@@ -1,4 +1,4 @@
-/** Plays one scenario (`node loss-server.mjs NAME`) and counts which of the numbered messages arrived. */
+/** Runs one scenario (`node loss-server.mjs NAME`) and counts which of the numbered messages arrive. */
 import { createServer } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { SCENARIOS } from "./scenarios.mjs";
@@ -21,7 +21,7 @@ const server = createServer((request, response) => {
   request.on("end", () => {
     const body = Buffer.concat(chunks);
     const text = (request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString();
-    // Whatever else a client asks for (feature flags, say) is no batch.
+    // Other requests of a client, such as for feature flags, are not batches.
     if (!text.includes('"batch"')) {
       response.end("{}");
       return;

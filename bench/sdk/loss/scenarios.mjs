@@ -1,6 +1,6 @@
 /**
- * What goes wrong, once per run: `fault(nth, elapsedMs)` says what the nth request (from 1) meets, `elapsedMs` after the
- * first: a status, "hang", "reset", "accept_then_reset", or undefined for the usual answer.
+ * The failures, one per run. `fault(nth, elapsedMs)` returns what happens to the nth request (from 1), `elapsedMs` after the
+ * first: a status, "hang", "reset", "accept_then_reset", or undefined for a normal response.
  */
 export const SCENARIOS = {
   "503 for 30 s": { fault: (_nth, elapsedMs) => (elapsedMs < 30_000 ? { status: 503 } : undefined) },

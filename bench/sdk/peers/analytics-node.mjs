@@ -10,7 +10,7 @@ export function open(url) {
   return { track: (call) => analytics.track(call), close: () => settle(analytics) };
 }
 
-/** Its flush sends one batch, and resolves when that one is answered. */
+/** Its flush sends one batch, and resolves with the response. */
 async function settle(analytics) {
   while (analytics.queue.length > 0) await analytics.flush();
   await new Promise((resolve) => setTimeout(resolve, 500));

@@ -5,7 +5,7 @@ export function open(url, lost) {
   return {
     track: (call, number) => analytics.track(call, (error) => error && lost(number)),
     close: async () => {
-      // Its flush rejects when a batch fails: whoever awaits it has to catch.
+      // Its flush rejects if a batch fails, so every caller has to catch.
       while (analytics.queue.length > 0) await analytics.flush().catch(() => {});
     },
   };

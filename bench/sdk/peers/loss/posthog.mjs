@@ -1,6 +1,6 @@
 import { PostHog } from "posthog-node";
 
-/** It tells an error, not the messages concerned: each error counts as one thing told of an unknown message. */
+/** It reports an error without the messages concerned, so each error counts as a report about an unknown message. */
 export function open(url, lost) {
   const client = new PostHog("k", { host: url });
   client.on("error", () => lost("unknown"));
