@@ -239,6 +239,7 @@ async function startProcessing({ options, shared, stages: { keep }, store, key }
       store,
       profiles: audiences,
       suppressions,
+      catalog,
       digest,
       clock,
       builtInSourceIds: [AUDIENCE_SOURCE_ID],

@@ -2,6 +2,7 @@ import type { IdDigest, NewBatch, Purging, Store } from "@sluice/event-log";
 import { DOCUMENT_KINDS, type Identity, idOf, isUserIdentity } from "@sluice/event-log";
 import { type DeletionReceipt, formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import type { Catalog } from "../destinations/catalog.js";
 import type { DestinationDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
 import { type DeletedUser, type DeletionDocument, type Step, usersOf } from "./deletion.js";
@@ -43,8 +44,10 @@ export interface DeletionParts {
   readonly profiles: ProfileRemoval;
   readonly suppressions: Suppressions;
   readonly digest: IdDigest;
+  /** Says which destination types take `delete` messages. */
+  readonly catalog: Pick<Catalog, "get">;
   readonly clock: Clock;
-  /** The built-in source: nobody's messages are of it, so it is never affected. */
+  /** Built-in sources, which hold no user's own messages and are not affected. */
   readonly builtInSourceIds: readonly string[];
   /** Ends a step between two commits. Default: never. */
   readonly signal?: AbortSignal;
@@ -167,17 +170,17 @@ async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise
 async function tell(
   id: string,
   deletion: DeletionDocument,
-  { store, clock }: DeletionParts,
+  { store, clock, catalog }: DeletionParts,
 ): Promise<StepResult> {
-  const webhooks = (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).filter(
-    ({ value }) => value.enabled && value.type === "webhooks",
+  const destinations = (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).filter(
+    ({ value }) => value.enabled && catalog.get(value.type)?.takesDeletions === true,
   );
   const told: DeletionReceipt["deleteMessages"][number][] = [];
   for (const [index, { identity, identities, sourceIds }] of usersOf(deletion).entries()) {
     // Receivers know a user by each user id; which devices they are told of with it is theirs to remember.
     const named = [identity, ...identities.filter((one) => one !== identity && isUserIdentity(one))];
     for (const sourceId of sourceIds) {
-      const destinationIds = webhooks
+      const destinationIds = destinations
         .filter(({ value }) =>
           value.connections.some((one) => one.sourceId === sourceId && one.upTo === undefined),
         )

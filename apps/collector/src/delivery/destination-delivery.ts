@@ -273,7 +273,9 @@ export class DestinationDelivery {
     const document = this.#document;
     const type = this.#stage.catalog.get(document.type);
     const { sources, suppressions } = this.#stage;
-    return type && routingOf(this.#id, document, type, sources, suppressions?.covers);
+    const isSuppressed: Routing["isSuppressed"] =
+      suppressions && ((identity, offset) => suppressions.covers(identity, offset));
+    return type && routingOf(this.#id, document, type, sources, isSuppressed);
   }
 
   #targets(): Targets {

@@ -15,6 +15,8 @@ export interface DestinationType {
   readonly sources: readonly SourceKind[];
   /** Whether it takes messages of the past, and if not, how old one may be, in milliseconds. */
   readonly historical: { readonly accepted: true } | { readonly accepted: false; readonly limitMs: number };
+  /** Whether the deletion of a user sends `delete` messages to its destinations. */
+  readonly takesDeletions: boolean;
   /** JSON Schema of the settings as a client writes them. */
   readonly settingsSchema: object;
   /**

@@ -3,6 +3,7 @@ import {
   covers,
   type Identity,
   isUserIdentity,
+  type SpanIndex,
   SUPPRESSION,
   type SuppressedKind,
   type SuppressionDocument,
@@ -12,33 +13,33 @@ import {
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 
-/** An id whose messages are refused now. */
+/** A suppressed id. */
 export interface SuppressedNow {
   readonly idHmac: string;
   readonly kind: SuppressedKind;
-  /** The id that was asked for, where this one is suppressed because it is joined to it. */
+  /** The digest of the id that was asked for, if this one is only joined to it. */
   readonly joinedTo?: string;
   readonly since: string;
 }
 
-/** Ids whose messages are refused. They are kept as digests: ids are data too. */
+/** Ids whose messages are refused. Stored as digests, because ids are personal data too. */
 export interface Suppressions {
   /** Whether messages of this id are refused now. */
   isSuppressed(identity: Identity | undefined): boolean;
-  /** Whether a message of this id at this offset was refused, whatever holds now: replays do not bring it back. */
+  /** Whether a message of this id was refused when it came at this offset. Replays do not send it either. */
   covers(identity: Identity | undefined, offset: Offset): boolean;
   /**
-   * What the log had of these ids until now was purged: it is covered too, so that what somebody has read already goes nowhere.
-   * Not remembered over a restart, after which nobody has read anything.
+   * The log's messages of these ids were purged up to now. They count as covered too, so that a copy that was already read is not
+   * delivered. Forgotten at a restart, when no such copy exists.
    */
   purged(identities: readonly Identity[]): void;
-  /** Suppresses an id and those joined to it. Resolves when it holds. */
+  /** Suppresses an id and those joined to it. Resolves when it is in force. */
   suppress(identity: Identity, joined: readonly Identity[]): Promise<void>;
-  /** Lifts it: of an id that was asked for with those joined to it, of another that one alone. False when it was not suppressed. */
+  /** Lifts a suppression, including ids that are suppressed because they are joined to it. Resolves with false if there was none. */
   lift(id: Identity | { readonly idHmac: string }): Promise<boolean>;
   /** Ids suppressed now, oldest first. */
   list(): readonly SuppressedNow[];
-  /** How many of them were stored with another secret key: no message is known as theirs. */
+  /** How many were stored with another secret key. Their messages are not recognized. */
   unrecognized(): number;
   close(): void;
 }
@@ -49,98 +50,136 @@ export interface SuppressionsOptions {
   readonly digest: IdDigest;
 }
 
-export async function openSuppressions({ store, clock, digest }: SuppressionsOptions): Promise<Suppressions> {
-  const { config, log } = store;
-  const key = keyName(digest);
-  const documents = new Map<string, SuppressionDocument>();
-  const { set, spansOf } = spanIndex(digest);
-  /** Up to where what the log had of an id was purged, by digest. */
-  const purges = new Map<string, Offset>();
+/** Reads the suppressions, and follows their changes. */
+export async function openSuppressions(options: SuppressionsOptions): Promise<Suppressions> {
+  const { config } = options.store;
+  await nameWithKey(config, options.digest);
+  const suppressions = new FollowedSuppressions(options);
+  for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION))
+    suppressions.take(id, value);
+  return suppressions;
+}
 
-  const take = (id: string, document: SuppressionDocument | undefined): void => {
-    if (document === undefined) documents.delete(id);
-    else documents.set(id, document);
-    set(suppressedId(id, document));
-  };
+class FollowedSuppressions implements Suppressions {
+  readonly close: () => void;
+  readonly #options: SuppressionsOptions;
+  readonly #documents = new Map<string, SuppressionDocument>();
+  readonly #index: SpanIndex;
+  /** By digest: the head of the log when what it had of an id was purged. */
+  readonly #purges = new Map<string, Offset>();
+  readonly #key: string;
 
-  await nameWithKey(config, digest);
-  for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION)) take(id, value);
-  const stopWatching = config.watch(({ kind, id, document }) => {
-    if (kind === SUPPRESSION) take(id, document?.value as SuppressionDocument | undefined);
-  });
+  constructor(options: SuppressionsOptions) {
+    this.#options = options;
+    this.#index = spanIndex(options.digest);
+    this.#key = keyName(options.digest);
+    this.close = options.store.config.watch(({ kind, id, document }) => {
+      if (kind === SUPPRESSION) this.take(id, document?.value as SuppressionDocument | undefined);
+    });
+  }
 
-  const putOf = (id: string, value: SuppressionDocument): DocumentPut => ({ kind: SUPPRESSION, id, value });
-  const lifted = (document: SuppressionDocument): SuppressionDocument => ({
-    ...document,
-    spans: document.spans.map((span) => (span.upTo === undefined ? { ...span, upTo: log.head() } : span)),
-  });
+  /** Takes over a document as it is stored now. Undefined: it was deleted. */
+  take(id: string, document: SuppressionDocument | undefined): void {
+    if (document === undefined) this.#documents.delete(id);
+    else this.#documents.set(id, document);
+    this.#index.set(suppressedId(id, document));
+  }
 
-  return {
-    isSuppressed: (identity) =>
-      documents.size > 0 &&
+  isSuppressed(identity: Identity | undefined): boolean {
+    return (
+      this.#documents.size > 0 &&
       identity !== undefined &&
-      spansOf(identity).some(({ upTo }) => upTo === undefined),
-    covers: (identity, offset) => {
-      if (identity === undefined) return false;
-      if (purges.size > 0 && offset <= (purges.get(digest.of(identity)) ?? -1)) return true;
-      return documents.size > 0 && covers(spansOf(identity), offset);
-    },
-    purged: (identities) => {
-      for (const identity of identities) purges.set(digest.of(identity), log.head());
-    },
-    suppress: async (identity, joined) => {
-      const of = digest.of(identity);
-      const since = formatTime(clock.now());
-      const puts: DocumentPut[] = [];
-      for (const one of new Set([identity, ...joined])) {
-        const id = digest.of(one);
-        const kind = isUserIdentity(one) ? "user" : "anonymous";
-        const known = documents.get(id);
-        if (known === undefined || !isOpen(known)) {
-          const spans = [...(known?.spans ?? []), { after: log.head() }];
-          puts.push(putOf(id, { of, kind, key, since, spans }));
-        } else if (one === identity && known.of !== of) puts.push(putOf(id, { ...known, of }));
-      }
-      if (puts.length > 0) await config.putAll(puts);
-    },
-    lift: async (wanted) => {
-      const ids =
-        typeof wanted === "string" ? [digest.of(wanted), digest.ofUntyped(wanted.slice(2))] : [wanted.idHmac];
-      const open = [...documents].filter(
-        ([id, document]) => isOpen(document) && (ids.includes(id) || ids.includes(document.of)),
-      );
-      if (open.length > 0) await config.putAll(open.map(([id, document]) => putOf(id, lifted(document))));
-      return open.length > 0;
-    },
-    list: () =>
-      [...documents].flatMap(([idHmac, document]) =>
-        isOpen(document)
-          ? [
-              {
-                idHmac,
-                kind: document.kind ?? "any",
-                ...(document.of === idHmac ? {} : { joinedTo: document.of }),
-                since: document.since,
-              },
-            ]
-          : [],
-      ),
-    unrecognized: () =>
-      [...documents.values()].filter((document) => isOpen(document) && document.key !== key).length,
-    close: stopWatching,
-  };
+      this.#index.spansOf(identity).some(({ upTo }) => upTo === undefined)
+    );
+  }
+
+  covers(identity: Identity | undefined, offset: Offset): boolean {
+    if (identity === undefined) return false;
+    const { digest } = this.#options;
+    if (this.#purges.size > 0 && offset <= (this.#purges.get(digest.of(identity)) ?? -1)) return true;
+    return this.#documents.size > 0 && covers(this.#index.spansOf(identity), offset);
+  }
+
+  purged(identities: readonly Identity[]): void {
+    const { digest, store } = this.#options;
+    for (const identity of identities) this.#purges.set(digest.of(identity), store.log.head());
+  }
+
+  async suppress(identity: Identity, joined: readonly Identity[]): Promise<void> {
+    const { clock, store } = this.#options;
+    const since = formatTime(clock.now());
+    const all = [...new Set([identity, ...joined])];
+    const puts = all.flatMap((one) => this.#suppressed(one, identity, since) ?? []);
+    if (puts.length > 0) await store.config.putAll(puts);
+  }
+
+  async lift(wanted: Identity | { readonly idHmac: string }): Promise<boolean> {
+    const { digest, store } = this.#options;
+    const ids =
+      typeof wanted === "string" ? [digest.of(wanted), digest.ofUntyped(wanted.slice(2))] : [wanted.idHmac];
+    const open = [...this.#documents].filter(
+      ([id, document]) => isOpen(document) && (ids.includes(id) || ids.includes(document.of)),
+    );
+    const head = store.log.head();
+    if (open.length > 0)
+      await store.config.putAll(open.map(([id, document]) => putOf(id, lifted(document, head))));
+    return open.length > 0;
+  }
+
+  list(): readonly SuppressedNow[] {
+    return [...this.#documents].flatMap(([idHmac, document]) =>
+      isOpen(document)
+        ? [
+            {
+              idHmac,
+              kind: document.kind ?? "any",
+              ...(document.of === idHmac ? {} : { joinedTo: document.of }),
+              since: document.since,
+            },
+          ]
+        : [],
+    );
+  }
+
+  unrecognized(): number {
+    return [...this.#documents.values()].filter((document) => isOpen(document) && document.key !== this.#key)
+      .length;
+  }
+
+  /** The document to put so that `one` is suppressed, because `asked` is. Undefined if it is so already. */
+  #suppressed(one: Identity, asked: Identity, since: string): DocumentPut | undefined {
+    const { digest, store } = this.#options;
+    const id = digest.of(one);
+    const of = digest.of(asked);
+    const known = this.#documents.get(id);
+    if (known === undefined || !isOpen(known)) {
+      const kind = isUserIdentity(one) ? "user" : "anonymous";
+      const spans = [...(known?.spans ?? []), { after: store.log.head() }];
+      return putOf(id, { of, kind, key: this.#key, since, spans });
+    }
+    return one === asked && known.of !== of ? putOf(id, { ...known, of }) : undefined;
+  }
+}
+
+function putOf(id: string, value: SuppressionDocument): DocumentPut {
+  return { kind: SUPPRESSION, id, value };
+}
+
+function lifted(document: SuppressionDocument, head: Offset): SuppressionDocument {
+  const spans = document.spans.map((span) => (span.upTo === undefined ? { ...span, upTo: head } : span));
+  return { ...document, spans };
 }
 
 function isOpen({ spans }: SuppressionDocument): boolean {
   return spans.at(-1)?.upTo === undefined;
 }
 
-/** Enough to tell keys apart, and nothing about the key. */
+/** Identifies a key without revealing anything about it. */
 function keyName(digest: IdDigest): string {
   return digest.ofSha256("").slice(0, 16);
 }
 
-/** Documents of older versions are named by plain digests: they get keyed ones, and hold for both kinds of ids as they did. */
+/** Renames documents of older versions from plain to keyed digests. They hold for both kinds of ids, as before. */
 async function nameWithKey(config: Store["config"], digest: IdDigest): Promise<void> {
   const isUnkeyed = ({ value }: Versioned<SuppressionDocument>): boolean => value.kind === undefined;
   const key = keyName(digest);

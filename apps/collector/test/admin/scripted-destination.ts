@@ -14,6 +14,7 @@ export function scriptedDestination() {
     mode: "cloud",
     sources: ["server"],
     historical: { accepted: true },
+    takesDeletions: false,
     settingsSchema: { type: "object" },
     async parseSettings(input, previous) {
       const settings = { ...(previous as object | undefined), ...(input as { secret?: unknown }) };

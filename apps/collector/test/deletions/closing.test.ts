@@ -15,6 +15,7 @@ test("closing ends a purge that is under way; the next start ends the deletion",
     clock,
     digest,
     suppressions: await openSuppressions({ store, clock, digest }),
+    catalog: { get: () => undefined },
     builtInSourceIds: [],
     profiles: {
       counted: async () => {},

@@ -41,6 +41,7 @@ async function open(
     clock,
     suppressions,
     digest,
+    catalog: { get: () => undefined },
     builtInSourceIds: [],
     profiles: {
       counted: async () => {},

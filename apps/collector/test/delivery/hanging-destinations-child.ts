@@ -34,6 +34,7 @@ const type: DestinationType = {
   description: "Hangs until it is told to go on",
   sources: ["server"],
   historical: { accepted: true },
+  takesDeletions: false,
   settings: Type.Object({}),
   parseSettings: async (settings: unknown) => ({ ok: true, settings }),
   describe: () => ({}),

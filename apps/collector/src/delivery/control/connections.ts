@@ -97,23 +97,17 @@ export async function changeDestination(
   id: string,
   change: DestinationChange,
 ): Promise<ChangeResult> {
-  const { store, catalog } = deps;
+  const { store } = deps;
   for (;;) {
     const before = await store.config.get<DestinationDocument>(DOCUMENT_KINDS.destination, id);
     if (before === undefined) return { kind: "not_found" };
     if (change.version !== undefined && change.version !== before.version) {
       throw new VersionConflict(DOCUMENT_KINDS.destination, id, before.version);
     }
-    const after = await applyChange(deps, before.value, change, catalog);
+    const after = await applyChange(deps, before.value, change);
     if ("issues" in after) return { kind: "invalid", issues: after.issues };
     // Written before the change itself, so that a collector killed in between finds it at its next start.
-    for (const { sourceId, since } of addedConnections(before.value, after)) {
-      await store.config.put<CatchUpDocument>(DOCUMENT_KINDS.catchUp, `${id}/${sourceId}`, {
-        destinationId: id,
-        sourceId,
-        since,
-      });
-    }
+    await noteCatchUps(store, id, addedConnections(before.value, after));
     try {
       const destination = await store.config.put(DOCUMENT_KINDS.destination, id, after, before.version);
       return { kind: "changed", destination };
@@ -121,6 +115,13 @@ export async function changeDestination(
       // Another change came first, for example a URL that answered 410. Apply ours on top of it.
       if (!(error instanceof VersionConflict) || change.version !== undefined) throw error;
     }
+  }
+}
+
+async function noteCatchUps(store: Store, id: string, added: readonly Connection[]): Promise<void> {
+  for (const { sourceId, since } of added) {
+    const document: CatchUpDocument = { destinationId: id, sourceId, since };
+    await store.config.put(DOCUMENT_KINDS.catchUp, `${id}/${sourceId}`, document);
   }
 }
 
@@ -139,46 +140,72 @@ export function connectedSources(destination: DestinationDocument): string[] {
   return destination.connections.filter(({ upTo }) => upTo === undefined).map(({ sourceId }) => sourceId);
 }
 
+/** The document after a change, or what is wrong with the change. */
 async function applyChange(
-  { store }: ConnectionDeps,
+  { store, catalog }: ConnectionDeps,
   before: DestinationDocument,
   change: DestinationChange,
-  catalog: Catalog,
 ): Promise<DestinationDocument | { readonly issues: readonly SettingsIssue[] }> {
-  const issues: SettingsIssue[] = [];
-  let after = before;
-  if (change.settings !== undefined) {
-    const type = catalog.get(before.type);
-    const settings = await type?.parseSettings(change.settings, before.settings);
-    if (settings === undefined) {
-      issues.push({
-        path: "type",
-        code: "unknown_type",
-        message: `This collector has no destination type ${before.type}`,
-      });
-    } else if (settings.ok) after = { ...after, settings: settings.settings };
-    else issues.push(...settings.issues);
-  }
-  if (change.filters !== undefined) {
-    const filters = parseFilters(change.filters);
-    if (filters.ok) after = { ...after, filters: filters.rules };
-    else issues.push(...filters.issues);
-  }
   const head = store.log.head();
-  if (change.sourceIds !== undefined) {
-    const added = change.sourceIds.filter((sourceId) => !connectedSources(before).includes(sourceId));
-    issues.push(...(await unknownSources(store, added)));
-    after = { ...after, connections: reconnect(before.connections, change.sourceIds, head) };
+  const { name = before.name } = change;
+  const parts: readonly Applied[] = [
+    await applySettings(catalog, before, change.settings),
+    applyFilters(change.filters),
+    await applySources(store, before, change.sourceIds, head),
+    applyEnabled(before, change.enabled, head),
+  ];
+  const issues = parts.flatMap((part) => part.issues ?? []);
+  if (issues.length > 0) return { issues };
+  return Object.assign({}, before, { name }, ...parts.map(({ fields }) => fields));
+}
+
+/** Changed fields of a document, or what is wrong with them. */
+interface Applied {
+  readonly fields?: Partial<DestinationDocument>;
+  readonly issues?: readonly SettingsIssue[];
+}
+
+async function applySettings(
+  catalog: Catalog,
+  { type, settings: before }: DestinationDocument,
+  change: unknown,
+): Promise<Applied> {
+  if (change === undefined) return {};
+  const parsed = await catalog.get(type)?.parseSettings(change, before);
+  if (parsed === undefined) {
+    const message = `This collector has no destination type ${type}`;
+    return { issues: [{ path: "type", code: "unknown_type", message }] };
   }
-  if (change.enabled !== undefined && change.enabled !== before.enabled) {
-    after = {
-      ...after,
-      enabled: change.enabled,
-      disabledSpans: switchSpans(before.disabledSpans, change.enabled, head),
-    };
-  }
-  if (change.name !== undefined) after = { ...after, name: change.name };
-  return issues.length > 0 ? { issues } : after;
+  return parsed.ok ? { fields: { settings: parsed.settings } } : { issues: parsed.issues };
+}
+
+function applyFilters(change: unknown): Applied {
+  if (change === undefined) return {};
+  const filters = parseFilters(change);
+  return filters.ok ? { fields: { filters: filters.rules } } : { issues: filters.issues };
+}
+
+async function applySources(
+  store: Store,
+  before: DestinationDocument,
+  sourceIds: readonly string[] | undefined,
+  head: Offset,
+): Promise<Applied> {
+  if (sourceIds === undefined) return {};
+  const added = sourceIds.filter((sourceId) => !connectedSources(before).includes(sourceId));
+  return {
+    fields: { connections: reconnect(before.connections, sourceIds, head) },
+    issues: await unknownSources(store, added),
+  };
+}
+
+function applyEnabled(
+  { enabled: before, disabledSpans }: DestinationDocument,
+  enabled: boolean | undefined,
+  head: Offset,
+): Applied {
+  if (enabled === undefined || enabled === before) return {};
+  return { fields: { enabled, disabledSpans: switchSpans(disabledSpans, enabled, head) } };
 }
 
 /** The connections when exactly these sources are connected from `head` on. */

@@ -76,11 +76,12 @@ export async function* messagesOf(
   for (let at = after; at < upTo; ) {
     const batches = await reader.read(at);
     if (batches.length === 0) return;
-    for (const batch of batches) {
-      at = batch.last;
-      if (batch.sourceId !== sourceId || batch.onlyDestinations !== undefined) continue;
-      for (const stored of batch.messages()) if (stored.offset > after && stored.offset <= upTo) yield stored;
-    }
+    at = (batches.at(-1) as ReadBatch).last;
+    const ofSource = batches.filter(
+      (batch) => batch.sourceId === sourceId && batch.onlyDestinations === undefined,
+    );
+    for (const batch of ofSource)
+      yield* batch.messages().filter(({ offset }) => offset > after && offset <= upTo);
   }
 }
 

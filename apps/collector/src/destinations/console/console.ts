@@ -15,6 +15,7 @@ export function consoleType({ clock, printLine }: ConsoleDeps): DestinationType 
     mode: "cloud",
     sources: ["web", "mobile", "server"],
     historical: { accepted: true },
+    takesDeletions: false,
     settingsSchema: { type: "object", additionalProperties: false, properties: {} },
     async parseSettings(input) {
       if (isPlainObject(input ?? {}) && Object.keys(input ?? {}).length === 0)

@@ -61,6 +61,7 @@ export function fileType(deps: { readonly clock: Clock; readonly folder: string 
     mode: "cloud",
     sources: ["web", "mobile", "server"],
     historical: { accepted: true },
+    takesDeletions: false,
     settingsSchema: SCHEMA,
     async parseSettings(input, previous) {
       const issues: SettingsIssue[] = [];

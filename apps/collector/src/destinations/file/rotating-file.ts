@@ -4,12 +4,12 @@ import { dirname } from "node:path";
 export interface RotatingFileOptions {
   readonly path: string;
   readonly maxBytes: number;
-  /** Files put aside (`path.1` is the newest) that are kept. */
+  /** Rotated files to keep. `path.1` is the newest. */
   readonly maxFiles: number;
 }
 
 export interface RotatingFile {
-  /** Resolves when the line is synced. Lines handed over during one write share the next. */
+  /** Resolves when the line is synced. Lines that arrive during a write share the next one. */
   append(line: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -20,57 +20,27 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export async function openRotatingFile({
-  path,
-  maxBytes,
-  maxFiles,
-}: RotatingFileOptions): Promise<RotatingFile> {
-  // People's data: for the owner alone.
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  let { handle, size } = await openAtEnd(path);
+/** Opens the file, and creates its folder. Rejects if it cannot be opened. */
+export async function openRotatingFile(options: RotatingFileOptions): Promise<RotatingFile> {
+  // Personal data: only the owner may read it.
+  await mkdir(dirname(options.path), { recursive: true, mode: 0o700 });
+  const writer = new FileWriter(options, await openAtEnd(options.path));
   let waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
   let closed = false;
 
-  const rotate = async (): Promise<void> => {
-    await handle.close();
-    await rm(`${path}.${maxFiles}`, { force: true });
-    for (let index = maxFiles - 1; index >= 1; index--) {
-      await rename(`${path}.${index}`, `${path}.${index + 1}`).catch(ignoreMissing);
-    }
-    await rename(path, `${path}.1`);
-    ({ handle, size } = await openAtEnd(path));
-  };
-
-  /** Writes what waits, as many lines at a time as fit the file; the only place that writes. */
+  /** Writes the waiting lines, as many at a time as fit into the file. Nothing else writes. */
   const writeWaiting = async (): Promise<void> => {
     while (waiting.length > 0) {
-      const room = Math.max(0, maxBytes - size);
-      let bytes = 0;
-      let count = 0;
-      for (const { line } of waiting) {
-        const length = Buffer.byteLength(line);
-        if (count > 0 && bytes + length > room) break;
-        bytes += length;
-        count += 1;
-      }
+      const { count, bytes } = fitting(waiting, writer.room);
       const group = waiting.slice(0, count);
       waiting = waiting.slice(count);
       try {
-        if (size > 0 && bytes > room) await rotate();
-        await handle.appendFile(group.map(({ line }) => line).join(""));
-        await handle.datasync();
-        size += bytes;
+        await writer.write(group.map(({ line }) => line).join(""), bytes);
         for (const { resolve } of group) resolve();
       } catch (error) {
         for (const { reject } of group) reject(error);
-        // What a failed write left behind is not known: begin at the file's end as it is.
-        await handle.close().catch(() => {});
-        try {
-          ({ handle, size } = await openAtEnd(path));
-        } catch {
-          // The next append fails on the closed handle, and comes here again.
-        }
+        await writer.reopen();
       }
     }
     writing = undefined;
@@ -89,13 +59,81 @@ export async function openRotatingFile({
     async close() {
       closed = true;
       await writing;
-      await handle.close();
+      await writer.close();
     },
   };
 }
 
-/** Opens for appending; a last line that a crash cut short is ended, so that the next is a line of its own. */
-async function openAtEnd(path: string): Promise<{ handle: FileHandle; size: number }> {
+/** How many of the lines fit into `room` bytes: at least one. */
+function fitting(lines: readonly Waiting[], room: number): { count: number; bytes: number } {
+  let bytes = 0;
+  let count = 0;
+  for (const { line } of lines) {
+    const length = Buffer.byteLength(line);
+    if (count > 0 && bytes + length > room) break;
+    bytes += length;
+    count += 1;
+  }
+  return { count, bytes };
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  readonly size: number;
+}
+
+/** Appends to the file, and rotates it. */
+class FileWriter {
+  readonly #options: RotatingFileOptions;
+  #file: OpenFile;
+
+  constructor(options: RotatingFileOptions, file: OpenFile) {
+    this.#options = options;
+    this.#file = file;
+  }
+
+  /** Bytes that fit before the file has to be rotated. */
+  get room(): number {
+    return Math.max(0, this.#options.maxBytes - this.#file.size);
+  }
+
+  /** Resolves when the text is synced. */
+  async write(text: string, bytes: number): Promise<void> {
+    if (this.#file.size > 0 && bytes > this.room) await this.#rotate();
+    const { handle, size } = this.#file;
+    await handle.appendFile(text);
+    await handle.datasync();
+    this.#file = { handle, size: size + bytes };
+  }
+
+  /** After a failed write: it is unknown what was written, so continue at the actual end of the file. */
+  async reopen(): Promise<void> {
+    await this.#file.handle.close().catch(() => {});
+    try {
+      this.#file = await openAtEnd(this.#options.path);
+    } catch {
+      // The next write fails on the closed handle, and reopens again.
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#file.handle.close();
+  }
+
+  async #rotate(): Promise<void> {
+    const { path, maxFiles } = this.#options;
+    await this.#file.handle.close();
+    await rm(`${path}.${maxFiles}`, { force: true });
+    for (let index = maxFiles - 1; index >= 1; index--) {
+      await rename(`${path}.${index}`, `${path}.${index + 1}`).catch(ignoreMissing);
+    }
+    await rename(path, `${path}.1`);
+    this.#file = await openAtEnd(path);
+  }
+}
+
+/** Opens the file for appending. Ends a last line that a crash cut short, so that the next one starts on its own line. */
+async function openAtEnd(path: string): Promise<OpenFile> {
   const handle = await open(path, "a+", 0o600);
   let { size } = await handle.stat();
   if (size > 0) {

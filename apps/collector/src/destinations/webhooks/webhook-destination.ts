@@ -1,27 +1,12 @@
 import { webhookPayload } from "@sluice/protocol";
-import { type Clock, parseRetryAfter } from "@sluice/resilience";
-import type { Endpoint, Exchange } from "../../sender/endpoint.js";
-import type { Destination, OutgoingMessage, Round, RoundAttempt, RoundOutcome } from "../destination.js";
-import { classifyExchange, type Verdict } from "./classify-exchange.js";
+import type { Clock } from "@sluice/resilience";
+import type { Destination, Flow, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
+import type { Verdict } from "./classify-exchange.js";
 import { concludeRound, type UrlResult } from "./conclude-round.js";
-import type { RedactEcho } from "./redact-echo.js";
-import type { WriteHeaders } from "./request-headers.js";
+import { LateExchanges } from "./late-exchanges.js";
 import type { WebhooksSettings } from "./settings.js";
 import { type UrlGate, urlGate } from "./url-gate.js";
-
-/** A URL that is posted to. */
-export interface Target {
-  readonly url: string;
-  readonly headers: WriteHeaders;
-  /** The headers as they are kept for the trace. */
-  readonly traced: Readonly<Record<string, string>>;
-  /** Takes credentials out of the kept part of an answer. */
-  readonly redactEcho: RedactEcho;
-  readonly endpoint: Endpoint;
-}
-
-/** Exchanges that go on after another URL took their message, for each round that may be under way. */
-const LATE_A_ROUND = 4;
+import { postTo, type Target } from "./webhook-target.js";
 
 const NOT_TRIED = {
   code: "not_tried",
@@ -31,149 +16,130 @@ const NOT_TRIED = {
 
 type Policy = Pick<WebhooksSettings, "payload" | "success" | "order" | "concurrency" | "rateLimit">;
 
-export function webhookDestination(targets: readonly Target[], policy: Policy, clock: Clock): Destination {
-  const { payload, success, order, concurrency, rateLimit } = policy;
-
-  /** Posts to one URL, keeps the exchange for the trace, and says what it means. */
-  const post = (target: Target, messageId: string, body: Buffer, round: Round): Promise<UrlResult> => {
-    const { url, endpoint } = target;
-    const atMs = clock.now();
-    return endpoint
-      .post(target.headers(messageId, round.numberAt(url), body, atMs), body)
-      .then((exchange) => {
-        const verdict = classifyExchange(exchange);
-        if (verdict.kind !== "aborted") round.record(toAttempt(target, atMs, exchange, verdict));
-        if (verdict.kind === "gone") round.gone(url);
-        const isAsked = exchange.kind === "answered" && exchange.retryAfter !== undefined;
-        return isAsked
-          ? { url, verdict, retryAfterMs: parseRetryAfter(exchange.retryAfter, clock.now()) }
-          : { url, verdict };
-      });
-  };
-
-  const gates = new Map<Target, UrlGate>(targets.map((target) => [target, urlGate(clock)]));
-  let late = 0;
-  let onLateEnd: (() => void)[] = [];
-
-  /** Counts what is still under way when its round has ended, and waits while there is too much of it. */
-  const leaveLate = async (results: readonly Promise<UrlResult>[]): Promise<void> => {
-    for (const result of results) {
-      late += 1;
-      void result.finally(() => {
-        late -= 1;
-        for (const resume of onLateEnd.splice(0)) resume();
-      });
-    }
-    while (late > concurrency * LATE_A_ROUND) {
-      await new Promise<void>((resolve) => {
-        onLateEnd = [...onLateEnd, resolve];
-      });
-    }
-  };
-
-  /** As `post`, where another URL is there: what it did is remembered for the next round. */
-  const postThroughGate = async (
-    target: Target,
-    messageId: string,
-    body: Buffer,
-    round: Round,
-  ): Promise<UrlResult> => {
-    const result = await post(target, messageId, body, round);
-    const { verdict } = result;
-    gates.get(target)?.ended(verdict.kind === "retry" && verdict.error.code === "timeout");
-    return result;
-  };
-
-  /** Which of the URLs are worth their time now; those that are not go to the trace as such. */
-  const admit = (
-    open: readonly Target[],
-    round: Round,
-    whereNone: "all" | "none",
-  ): { readonly tried: readonly Target[]; readonly skipped: readonly UrlResult[] } => {
-    const admitted = open.filter((target) => gates.get(target)?.admits() === true);
-    const tried = admitted.length === 0 && whereNone === "all" ? open : admitted;
-    const left = open.filter((target) => !tried.includes(target));
-    for (const target of left) round.record(notTried(target, clock.now()));
-    const verdict: Verdict = { kind: "retry", reason: NOT_TRIED.code, error: NOT_TRIED };
-    return { tried, skipped: left.map(({ url }) => ({ url, verdict, tried: false })) };
-  };
-
-  /** Posts to all at once; the first that takes the message ends the round, the others end on their own. */
-  const postToAny = async (
-    open: readonly Target[],
-    messageId: string,
-    body: Buffer,
-    round: Round,
-  ): Promise<readonly UrlResult[]> => {
-    // With none admitted all are tried: a message must not fail for what others ran into.
-    const { tried, skipped } = admit(open, round, "all");
-    const results = tried.map((target) => postThroughGate(target, messageId, body, round));
-    const first = await firstAccepted(results);
-    if (first === undefined) return [...(await Promise.all(results)), ...skipped];
-    await leaveLate(results);
-    return [first];
-  };
-
-  /** Posts to each whose time has come. One that only runs into the deadline is left out, but for its last attempt. */
-  const postToEach = async (
-    open: readonly Target[],
-    messageId: string,
-    body: Buffer,
-    round: Round,
-  ): Promise<readonly UrlResult[]> => {
-    // Where no URL answers the destination is dead, and its breaker is to know.
-    const { tried, skipped } = round.isLast
-      ? { tried: open, skipped: [] }
-      : admit(open, round, open.length === targets.length ? "all" : "none");
-    const results = tried.map((target) => postThroughGate(target, messageId, body, round));
-    return [...(await Promise.all(results)), ...skipped];
-  };
-
-  return {
-    flow: { concurrency, order, ...(rateLimit === undefined ? {} : { perSecond: rateLimit }) },
-    async deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
-      const open = targets.filter(
-        ({ url }) => !round.doneUrls.includes(url) && !round.waitingUrls.includes(url),
-      );
-      const [only] = open;
-      if (only === undefined) return withoutTarget(targets, round, success);
-      // Made once: what is signed is what is sent, to every URL.
-      const body = Buffer.from(JSON.stringify(webhookPayload(message.message, message.timestamp, payload)));
-      const { messageId } = message;
-      if (targets.length === 1)
-        return concludeRound([await post(only, messageId, body, round)], round, success);
-      if (success === "each") {
-        return concludeRound(await postToEach(open, messageId, body, round), round, success);
-      }
-      const results =
-        open.length === 1
-          ? [await post(only, messageId, body, round)]
-          : await postToAny(open, messageId, body, round);
-      return concludeRound(results, round, success);
-    },
-    async close() {
-      await Promise.all(targets.map((target) => target.endpoint.close()));
-    },
-  };
+interface Admission {
+  readonly tried: readonly Target[];
+  readonly skipped: readonly UrlResult[];
 }
 
-/** No URL is to be posted to now: those that were due have been taken out of the settings since, or answered 410. */
-function withoutTarget(
+/** Posts messages to one to five URLs. */
+export class WebhookDestination implements Destination {
+  readonly flow: Flow;
+  readonly #targets: readonly Target[];
+  readonly #policy: Policy;
+  readonly #clock: Clock;
+  readonly #gates: ReadonlyMap<Target, UrlGate>;
+  readonly #late: LateExchanges;
+
+  constructor(targets: readonly Target[], policy: Policy, clock: Clock) {
+    const { order, concurrency, rateLimit } = policy;
+    this.flow = { concurrency, order, ...(rateLimit === undefined ? {} : { perSecond: rateLimit }) };
+    this.#targets = targets;
+    this.#policy = policy;
+    this.#clock = clock;
+    this.#gates = new Map(targets.map((target) => [target, urlGate(clock)]));
+    this.#late = new LateExchanges(concurrency);
+  }
+
+  async deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
+    const { payload, success } = this.#policy;
+    const open = this.#targets.filter(
+      ({ url }) => !round.doneUrls.includes(url) && !round.waitingUrls.includes(url),
+    );
+    const [only] = open;
+    if (only === undefined) return outcomeWithoutTarget(this.#targets, round, success);
+    // Built once, so that every URL gets exactly the bytes that were signed.
+    const body = Buffer.from(JSON.stringify(webhookPayload(message.message, message.timestamp, payload)));
+    return concludeRound(await this.#post(open, only, message.messageId, body, round), round, success);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#targets.map((target) => target.endpoint.close()));
+  }
+
+  async #post(
+    open: readonly Target[],
+    only: Target,
+    messageId: string,
+    body: Buffer,
+    round: Round,
+  ): Promise<readonly UrlResult[]> {
+    const { success } = this.#policy;
+    if (this.#targets.length === 1 || (success === "any" && open.length === 1))
+      return [await postTo(only, messageId, body, round, this.#clock)];
+    return success === "each"
+      ? this.#postToEach(open, messageId, body, round)
+      : this.#postToAny(open, messageId, body, round);
+  }
+
+  /** Posts to all URLs at once. The first that takes the message ends the round; the others end on their own. */
+  async #postToAny(
+    open: readonly Target[],
+    messageId: string,
+    body: Buffer,
+    round: Round,
+  ): Promise<readonly UrlResult[]> {
+    // If no URL is admitted, try all: a message must not fail because of what others ran into.
+    const { tried, skipped } = this.#admit(open, round, "all");
+    const results = tried.map((target) => this.#postThroughGate(target, messageId, body, round));
+    const first = await firstAccepted(results);
+    if (first === undefined) return [...(await Promise.all(results)), ...skipped];
+    await this.#late.add(results);
+    return [first];
+  }
+
+  /** Posts to each URL that is due. A URL that only runs into the deadline is skipped, except for its last attempt. */
+  async #postToEach(
+    open: readonly Target[],
+    messageId: string,
+    body: Buffer,
+    round: Round,
+  ): Promise<readonly UrlResult[]> {
+    // If no URL answers, the destination is down, and its breaker has to know.
+    const { tried, skipped } = round.isLast
+      ? { tried: open, skipped: [] }
+      : this.#admit(open, round, open.length === this.#targets.length ? "all" : "none");
+    const results = tried.map((target) => this.#postThroughGate(target, messageId, body, round));
+    return [...(await Promise.all(results)), ...skipped];
+  }
+
+  /** Posts, and remembers a timeout for the next rounds. */
+  async #postThroughGate(target: Target, messageId: string, body: Buffer, round: Round): Promise<UrlResult> {
+    const result = await postTo(target, messageId, body, round, this.#clock);
+    const { verdict } = result;
+    this.#gates.get(target)?.ended(verdict.kind === "retry" && verdict.error.code === "timeout");
+    return result;
+  }
+
+  /** Selects the URLs that are worth trying now. The others are recorded in the trace as skipped. */
+  #admit(open: readonly Target[], round: Round, ifNone: "all" | "none"): Admission {
+    const admitted = open.filter((target) => this.#gates.get(target)?.admits() === true);
+    const tried = admitted.length === 0 && ifNone === "all" ? open : admitted;
+    const left = open.filter((target) => !tried.includes(target));
+    const atMs = this.#clock.now();
+    for (const { url, traced } of left)
+      round.record({ atMs, url, error: NOT_TRIED, latencyMs: 0, requestHeaders: traced });
+    const verdict: Verdict = { kind: "retry", reason: NOT_TRIED.code, error: NOT_TRIED };
+    return { tried, skipped: left.map(({ url }) => ({ url, verdict, tried: false })) };
+  }
+}
+
+/** The outcome when no URL is left to post to: those that were due were removed from the settings, or answered 410. */
+function outcomeWithoutTarget(
   targets: readonly Target[],
   round: Round,
   success: WebhooksSettings["success"],
 ): RoundOutcome {
   if (targets.length === 0) return { kind: "failed", reason: "every URL is disabled: each answered 410" };
-  // Others have retries of their own, whose time has not come.
+  // Other URLs have retries of their own that are not due yet.
   if (round.waitingUrls.some((url) => targets.some((target) => target.url === url)))
     return concludeRound([], round, success);
-  const isTaken = success === "each" && round.doneUrls.length > 0 && round.failedUrls.length === 0;
-  return isTaken
+  const isDelivered = success === "each" && round.doneUrls.length > 0 && round.failedUrls.length === 0;
+  return isDelivered
     ? { kind: "delivered", reason: "every URL that is left has taken it" }
     : { kind: "failed", reason: "no URL is left to try" };
 }
 
-/** The first result that says accepted, as soon as there is one; undefined when all ended otherwise. */
+/** The first accepted result, as soon as there is one. Undefined if all ended otherwise. */
 function firstAccepted(results: readonly Promise<UrlResult>[]): Promise<UrlResult | undefined> {
   return Promise.any(
     results.map(async (result) => {
@@ -182,22 +148,4 @@ function firstAccepted(results: readonly Promise<UrlResult>[]): Promise<UrlResul
       throw ended;
     }),
   ).catch(() => undefined);
-}
-
-function notTried({ url, traced }: Target, atMs: number): RoundAttempt {
-  return { atMs, url, error: NOT_TRIED, latencyMs: 0, requestHeaders: traced };
-}
-
-function toAttempt(target: Target, atMs: number, exchange: Exchange, verdict: Verdict): RoundAttempt {
-  const isAnswered = exchange.kind === "answered";
-  return {
-    atMs,
-    url: target.url,
-    address: exchange.address,
-    status: isAnswered ? exchange.status : undefined,
-    error: "error" in verdict ? verdict.error : undefined,
-    latencyMs: exchange.latencyMs,
-    requestHeaders: target.traced,
-    response: isAnswered ? target.redactEcho(exchange.body) : undefined,
-  };
 }

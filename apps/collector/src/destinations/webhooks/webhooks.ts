@@ -19,7 +19,8 @@ import {
   type WebhooksSettings,
   withoutUrl,
 } from "./settings.js";
-import { type Target, webhookDestination } from "./webhook-destination.js";
+import { WebhookDestination } from "./webhook-destination.js";
+import type { Target } from "./webhook-target.js";
 
 export interface WebhooksDeps {
   readonly clock: Clock;
@@ -44,6 +45,7 @@ export function webhooksType({
     mode: "cloud",
     sources: ["web", "mobile", "server"],
     historical: { accepted: true },
+    takesDeletions: true,
     settingsSchema: WEBHOOKS_SCHEMA,
     parseSettings: (input, previous) => parseWebhooksSettings(input, previous, { secrets, judgeUrl }),
     describe: (settings) => describeWebhooksSettings(settings as WebhooksSettings, secrets),
@@ -87,7 +89,7 @@ export function webhooksType({
             }),
           };
         });
-      return webhookDestination(targets, settings, clock);
+      return new WebhookDestination(targets, settings, clock);
     },
   };
 }

@@ -1,0 +1,51 @@
+import { type Clock, parseRetryAfter } from "@sluice/resilience";
+import type { Endpoint, Exchange } from "../../sender/endpoint.js";
+import type { Round, RoundAttempt } from "../destination.js";
+import { classifyExchange, type Verdict } from "./classify-exchange.js";
+import type { UrlResult } from "./conclude-round.js";
+import type { RedactEcho } from "./redact-echo.js";
+import type { WriteHeaders } from "./request-headers.js";
+
+/** A URL that messages are posted to. */
+export interface Target {
+  readonly url: string;
+  readonly headers: WriteHeaders;
+  /** The headers as they are stored for the trace. */
+  readonly traced: Readonly<Record<string, string>>;
+  /** Removes credentials from the stored part of an answer. */
+  readonly redactEcho: RedactEcho;
+  readonly endpoint: Endpoint;
+}
+
+/** Posts a message to one URL, records the attempt for the trace, and returns what the exchange means. */
+export async function postTo(
+  target: Target,
+  messageId: string,
+  body: Buffer,
+  round: Round,
+  clock: Clock,
+): Promise<UrlResult> {
+  const { url, endpoint } = target;
+  const atMs = clock.now();
+  const exchange = await endpoint.post(target.headers(messageId, round.numberAt(url), body, atMs), body);
+  const verdict = classifyExchange(exchange);
+  if (verdict.kind !== "aborted") round.record(toAttempt(target, atMs, exchange, verdict));
+  if (verdict.kind === "gone") round.gone(url);
+  return exchange.kind === "answered" && exchange.retryAfter !== undefined
+    ? { url, verdict, retryAfterMs: parseRetryAfter(exchange.retryAfter, clock.now()) }
+    : { url, verdict };
+}
+
+function toAttempt(target: Target, atMs: number, exchange: Exchange, verdict: Verdict): RoundAttempt {
+  const isAnswered = exchange.kind === "answered";
+  return {
+    atMs,
+    url: target.url,
+    address: exchange.address,
+    status: isAnswered ? exchange.status : undefined,
+    error: "error" in verdict ? verdict.error : undefined,
+    latencyMs: exchange.latencyMs,
+    requestHeaders: target.traced,
+    response: isAnswered ? target.redactEcho(exchange.body) : undefined,
+  };
+}
