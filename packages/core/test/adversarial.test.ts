@@ -5,7 +5,7 @@ import { testEngine } from "./doubles/test-engine.js";
 
 const KINDS = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
-/** Things that hurt when they are looked at. */
+/** Values that break code which reads them carelessly. */
 const hostile: readonly (readonly [string, () => unknown])[] = [
   [
     "a cycle",
@@ -32,16 +32,16 @@ const hostile: readonly (readonly [string, () => unknown])[] = [
     }),
   ],
   [
-    "a getter that throws nothing at all",
+    "a getter that throws undefined",
     () => ({
       get bomb() {
         throw undefined;
       },
     }),
   ],
-  ["a toJSON that answers undefined", () => ({ toJSON: () => undefined })],
+  ["a toJSON that returns undefined", () => ({ toJSON: () => undefined })],
   [
-    "a toJSON that answers itself",
+    "a toJSON that returns itself",
     () => {
       const value = { toJSON: () => value };
       return value;
@@ -56,7 +56,7 @@ const hostile: readonly (readonly [string, () => unknown])[] = [
     },
   ],
   [
-    "a proxy whose every trap throws",
+    "a proxy whose traps all throw",
     () =>
       new Proxy(
         {},
@@ -78,7 +78,7 @@ const hostile: readonly (readonly [string, () => unknown])[] = [
   ["a Map", () => new Map([["a", 1]])],
   ["an ArrayBuffer", () => new ArrayBuffer(8)],
   [
-    "something 20,000 deep",
+    "an object nested 20,000 deep",
     () => {
       let value: unknown = 1;
       for (let i = 0; i < 20_000; i++) value = [value];
@@ -114,7 +114,7 @@ const hostile: readonly (readonly [string, () => unknown])[] = [
   [
     "an object whose then throws",
     () => ({
-      // biome-ignore lint/suspicious/noThenProperty: a hostile thenable is what this is about.
+      // biome-ignore lint/suspicious/noThenProperty: the test needs a hostile thenable.
       get then() {
         throw new Error("then");
       },
@@ -125,7 +125,7 @@ const hostile: readonly (readonly [string, () => unknown])[] = [
   ["negative zero", () => -0],
 ];
 
-describe("whatever is passed", () => {
+describe("with any arguments", () => {
   const fields = [
     "",
     "userId",
@@ -143,7 +143,7 @@ describe("whatever is passed", () => {
     "x",
   ];
 
-  it.each(hostile)("%s: no call throws, and every body stays JSON", async (_name, make) => {
+  it.each(hostile)("%s: no call throws, and every body is valid JSON", async (_name, make) => {
     const { engine, transport, settle } = testEngine(
       { flushAt: 1_000, context: { app: "a" } },
       { script: [200] },
@@ -165,11 +165,11 @@ describe("whatever is passed", () => {
     const { delivered, refused, failed, queued } = engine.stats();
     expect(delivered + refused).toBe(calls);
     expect([failed, queued]).toEqual([0, 0]);
-    // The double parses every body: it would have thrown.
+    // The scripted transport parses every body, so invalid JSON would have thrown.
     expect(transport.requests.flatMap(({ messageIds }) => messageIds)).toHaveLength(delivered);
   });
 
-  it("any value at all: no call throws, and the counters account for each", async () => {
+  it("random values: no call throws, and each call is counted", async () => {
     const anything = fc.anything({
       withBigInt: true,
       withDate: true,
@@ -197,7 +197,7 @@ describe("whatever is passed", () => {
     );
   });
 
-  it("a field that is different each time it is read is read once", async () => {
+  it("a field whose value changes with every read is read once", async () => {
     let reads = 0;
     const { engine, transport, settle } = testEngine();
     engine.take("track", {
@@ -215,7 +215,7 @@ describe("whatever is passed", () => {
   });
 });
 
-describe("whatever the transport does", () => {
+describe("with a broken transport", () => {
   const transports: readonly (readonly [string, Transport["send"]])[] = [
     [
       "throws",
@@ -224,23 +224,23 @@ describe("whatever the transport does", () => {
       },
     ],
     [
-      "throws nothing",
+      "throws undefined",
       () => {
         throw undefined;
       },
     ],
     ["rejects", () => Promise.reject(new Error("async"))],
-    ["rejects with nothing", () => Promise.reject(undefined)],
+    ["rejects with undefined", () => Promise.reject(undefined)],
     ["ignores its signal and never answers", () => new Promise(() => {})],
-    ["answers nothing", async () => undefined as never],
-    ["answers null", async () => null as never],
-    ["answers no promise", () => 5 as never],
-    ["answers a status that is none", async () => ({ kind: "answered", status: "200", body: "" }) as never],
-    ["fails for a reason that is none", async () => ({ kind: "failed" }) as never],
-    ["answers statuses that do not exist", async () => ({ kind: "answered", status: Number.NaN, body: "" })],
+    ["returns undefined", async () => undefined as never],
+    ["returns null", async () => null as never],
+    ["returns no promise", () => 5 as never],
+    ["returns an invalid status", async () => ({ kind: "answered", status: "200", body: "" }) as never],
+    ["fails without a reason", async () => ({ kind: "failed" }) as never],
+    ["returns NaN as the status", async () => ({ kind: "answered", status: Number.NaN, body: "" })],
   ];
 
-  it.each(transports)("one that %s: flush ends, and the loss is told once", async (_name, send) => {
+  it.each(transports)("that %s: flush ends, and the loss is reported once", async (_name, send) => {
     const { engine, track, clock, errors, settle } = testEngine({
       transport: { send },
       maxRetries: 1,
@@ -267,8 +267,8 @@ describe("whatever the transport does", () => {
   });
 });
 
-describe("whatever the machine does", () => {
-  it("a clock that is set back by a day delays no flush", async () => {
+describe("on a difficult machine", () => {
+  it("setting the clock back by a day delays no flush", async () => {
     const { track, transport, clock } = testEngine({}, { script: [200] });
     clock.jump(-86_400_000);
     track(1);
@@ -276,7 +276,7 @@ describe("whatever the machine does", () => {
     expect(transport.requests).toHaveLength(1);
   });
 
-  it("a clock that is set back by a day does not prolong what a 429 asked for", async () => {
+  it("setting the clock back by a day does not prolong the wait of a 429", async () => {
     const { engine, track, transport, clock, settle } = testEngine(
       { maxInFlight: 2, batchSize: 1 },
       { script: [{ status: 429, retryAfter: "5" }, 200] },
@@ -291,14 +291,14 @@ describe("whatever the machine does", () => {
     expect(transport.requests).toHaveLength(3);
   });
 
-  it("a machine that cannot compress sends as it is", async () => {
+  it("a runtime without gzip sends uncompressed bodies", async () => {
     const { engine, track, transport } = testEngine({ gzip: true }, { script: [200] });
     track(1);
     expect(await engine.flush()).toMatchObject({ delivered: 1 });
     expect(transport.requests[0]?.request.headers).not.toHaveProperty("content-encoding");
   });
 
-  it("a runtime without AbortSignal.any backs off all the same", async () => {
+  it("a runtime without AbortSignal.any backs off as usual", async () => {
     const any = AbortSignal.any;
     try {
       Reflect.deleteProperty(AbortSignal, "any");
@@ -315,7 +315,7 @@ describe("whatever the machine does", () => {
     }
   });
 
-  it("headers that no request can carry cost the batch, not the host", async () => {
+  it("invalid headers fail the batch, not the application", async () => {
     const { engine, track, errors, clock } = testEngine({
       instrument: () => {
         throw new Error("instrument");
@@ -335,7 +335,7 @@ describe("whatever the machine does", () => {
   });
 });
 
-describe("whatever order things happen in", () => {
+describe("in any order of events", () => {
   it("every message ends in exactly one counter, every flush resolves, and nothing is left", async () => {
     const step = fc.oneof(
       { weight: 5, arbitrary: fc.record({ track: fc.integer({ min: 1, max: 30 }) }) },

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { testEngine } from "./doubles/test-engine.js";
 
 describe("close()", () => {
-  it("delivers what is queued, releases the transport, and leaves nothing behind", async () => {
+  it("delivers what is queued, closes the transport, and leaves no timer", async () => {
     const { engine, track, transport, clock, settle, holds } = testEngine({}, { script: [200] });
     track(3);
     expect(await engine.close(30_000)).toEqual({ delivered: 3, failed: 0, refused: 0 });
@@ -11,7 +11,7 @@ describe("close()", () => {
     expect([clock.pending, holds()]).toEqual([0, 0]);
   });
 
-  it("takes nothing more from the moment it is called", async () => {
+  it("refuses every call from the moment it is called", async () => {
     const { engine, track, transport, settle, errors } = testEngine();
     track(1);
     const closed = engine.close(30_000);
@@ -29,7 +29,7 @@ describe("close()", () => {
     expect(errors.map(({ detail }) => detail.code)).toEqual(["closed", "closed"]);
   });
 
-  it("answers every call with the same result", async () => {
+  it("returns the same promise for every call", async () => {
     const { engine, track } = testEngine({}, { script: [200] });
     track(1);
     const [first, second] = await Promise.all([engine.close(1_000), engine.close(1)]);
@@ -53,7 +53,7 @@ describe("close()", () => {
     expect(clock.now()).toBe(before);
   });
 
-  it("does not cut short what the server asked for", async () => {
+  it("does not cut short a wait that the server asked for", async () => {
     const { engine, track, transport, clock, settle } = testEngine(
       {},
       { script: [{ status: 429, retryAfter: "5" }, 200] },
@@ -68,7 +68,7 @@ describe("close()", () => {
     expect(await closed).toMatchObject({ delivered: 1 });
   });
 
-  it("gives up at the deadline: what is in flight and what is queued, each told once", async () => {
+  it("gives up everything in flight and queued at the deadline, and reports each message once", async () => {
     const { engine, track, transport, clock, settle, errors } = testEngine({ batchSize: 2 });
     track(5);
     const flushed = engine.flush();
@@ -99,7 +99,7 @@ describe("close()", () => {
     expect(errors).toHaveLength(1);
   });
 
-  it("is bounded where the transport takes forever to close", async () => {
+  it("does not wait forever for the transport to close", async () => {
     const hanging = {
       send: async () => ({ kind: "answered" as const, status: 200, body: "" }),
       close: () => new Promise<void>(() => {}),

@@ -12,7 +12,7 @@ import { Analytics } from "@sluice/node";
 
 const KINDS = ["identify", "track", "page", "screen", "group", "alias"];
 
-/** At most this long for what is still queued when the last event was given. */
+/** How long to wait for queued messages after the last event. */
 const CLOSE_TIMEOUT_MS = 10 * 60_000;
 
 async function run(input) {

@@ -7,7 +7,7 @@ import * as sdk from "../src/index.js";
 import { Analytics, ConfigError, fetchTransport, undiciTransport } from "../src/index.js";
 
 describe("the client", () => {
-  it("sends all six calls, as methods and without their object", async () => {
+  it("sends all six calls, also if the methods are passed on without the object", async () => {
     const collector = fakeCollector({ writeKey: "k" });
     const analytics = new Analytics({ writeKey: "k", transport: memoryTransport(collector) });
     const { identify, track, page, screen, group, alias, flush, close } = analytics;
@@ -31,7 +31,7 @@ describe("the client", () => {
     await close();
   });
 
-  it("keeps clients with their own key and settings apart", async () => {
+  it("keeps the keys and settings of several clients apart", async () => {
     const [one, two] = [fakeCollector({ writeKey: "one" }), fakeCollector({ writeKey: "two" })];
     const first = new Analytics({ writeKey: "one", transport: memoryTransport(one), context: { app: 1 } });
     const second = new Analytics({ writeKey: "two", transport: memoryTransport(two), flushAt: 1 });
@@ -44,7 +44,7 @@ describe("the client", () => {
     expect(two.messages[0]).not.toHaveProperty("context");
   });
 
-  it("carries context and integrations of a message as they were given", async () => {
+  it("sends context and integrations of a message as they were given", async () => {
     const collector = fakeCollector();
     const analytics = new Analytics({ writeKey: "k", transport: memoryTransport(collector) });
     const context = { user_agent: "Mozilla/5.0", ip: "203.0.113.7" };
@@ -54,7 +54,7 @@ describe("the client", () => {
     expect(collector.messages).toMatchObject([{ context, integrations }]);
   });
 
-  it("throws ConfigError for options alone", () => {
+  it("throws only from the constructor, and only ConfigError", () => {
     expect(() => new Analytics(undefined as never)).toThrow(ConfigError);
     expect(() => new Analytics({ writeKey: "" })).toThrow(ConfigError);
     expect(() => new Analytics({ writeKey: "k", fetch: 5 as never })).toThrow(/`fetch`/);
@@ -69,7 +69,7 @@ describe("the client", () => {
     );
   });
 
-  it("takes nonsense for close's deadline as none", async () => {
+  it("ignores an invalid deadline of close()", async () => {
     for (const options of [null, 5, { timeoutMs: "x" }, { timeoutMs: Number.NaN }]) {
       const analytics = new Analytics({ writeKey: "k", stub: true });
       analytics.track({ userId: "u", event: "E" });
@@ -77,7 +77,7 @@ describe("the client", () => {
     }
   });
 
-  it("exports what the documents name", () => {
+  it("exports every name in the documentation", () => {
     expect(Object.keys(sdk).sort()).toEqual([
       "Analytics",
       "ConfigError",
@@ -90,8 +90,8 @@ describe("the client", () => {
   });
 });
 
-describe("carriers", () => {
-  it("msw answers a fetch transport, with faults from a script", async () => {
+describe("with @sluice/testing", () => {
+  it("mswHandlers answer a fetch transport, with scripted faults", async () => {
     const collector = fakeCollector({ faults: ["reset", { status: 503 }] });
     const server = setupServer(...mswHandlers(collector, "https://c.example"));
     server.listen();
@@ -109,7 +109,7 @@ describe("carriers", () => {
     }
   });
 
-  it("undici's MockAgent answers the default transport", async () => {
+  it("mockAgent answers the default transport", async () => {
     const collector = fakeCollector({ faults: ["reset", { status: 429, retryAfter: "1" }] });
     const dispatcher = mockAgent(collector, "https://c.example");
     const analytics = new Analytics({

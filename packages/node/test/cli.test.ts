@@ -28,7 +28,7 @@ function run(...args: string[]): Promise<{ code: number | null; result: unknown;
 const input = (sequences: object[], config: object = {}) =>
   JSON.stringify({ writeKey: "k", apiHost: collector.url, sequences, config });
 
-it("runs sequences and tells the batches that were taken", async () => {
+it("runs sequences and prints the batches that were accepted", async () => {
   const event = (i: number) => ({ type: "track", event: `E${i}`, userId: "u", properties: { i } });
   const sequences = [
     { delayMs: 0, events: [event(1), event(2)] },
@@ -41,7 +41,7 @@ it("runs sequences and tells the batches that were taken", async () => {
   expect(collector.messages.map(({ type }) => type)).toEqual(["track", "track", "identify"]);
 });
 
-it("fails where anything was dropped", async () => {
+it("fails if a message was lost", async () => {
   collector.faults.always({ status: 400 });
   const end = await run("--input", input([{ events: [{ type: "track", event: "E", userId: "u" }] }]));
   expect(end).toMatchObject({
@@ -50,7 +50,7 @@ it("fails where anything was dropped", async () => {
   });
 });
 
-it("retries as often as it is told", async () => {
+it("retries as often as the input says", async () => {
   collector.faults.always({ status: 503 });
   const end = await run(
     "--input",

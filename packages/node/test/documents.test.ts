@@ -6,7 +6,7 @@ import { NODE_DEFAULTS } from "../src/options.js";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = (name: string): string => readFileSync(`${root}/docs/reference/${name}`, "utf8");
 
-/** The cells of every table row whose first cell is code. */
+/** The cells of every table row. */
 function rows(text: string): string[][] {
   return text
     .split("\n")

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { runProgram } from "./programs/run-program.js";
 
-it("1,000,000 calls with the server down: the limit holds, every drop is counted and told, memory stays bounded", async () => {
+it("1,000,000 calls while the server is down: the limit is kept, every loss is counted and reported, and memory is bounded", async () => {
   const source = `
     let told = 0;
     const analytics = new Analytics({ writeKey: "k", host: url, onError: (status, message, { messages }) => { told += messages.length; } });

@@ -11,7 +11,7 @@ afterEach(async () => {
   await collector.close();
 });
 
-/** Ten thousand calls, each with its number. */
+/** Makes 10,000 numbered calls. */
 const TRACK_ALL =
   'for (let i = 0; i < 10_000; i++) analytics.track({ userId: "u", event: "E", messageId: "m" + i });\n';
 const CREATE = 'const analytics = new Analytics({ writeKey: "k", host: url });\n';
@@ -56,7 +56,7 @@ describe("10,000 of 10,000 arrive", () => {
 });
 
 describe("at the end of the process", () => {
-  it("the host's own signal handler decides when to end, and is called once", async () => {
+  it("the application's own signal handler decides when to end, and is called once", async () => {
     const source = `const analytics = new Analytics({ writeKey: "k", host: url, flushOnSignals: true });
       process.on("SIGTERM", () => { console.log("handler"); setTimeout(() => process.exit(7), 300); });
       analytics.track({ userId: "u", event: "E" }); setInterval(() => {}, 1_000); console.log("ready");`;
@@ -67,7 +67,7 @@ describe("at the end of the process", () => {
     expect([code, stdout.match(/handler/g)?.length, arrived()]).toEqual([7, 1, 1]);
   });
 
-  it("what is tracked while a signal's flush is under way arrives too", async () => {
+  it("messages that are tracked during the flush of a signal arrive, too", async () => {
     const source = `const analytics = new Analytics({ writeKey: "k", host: url, flushOnSignals: true, flushAt: 1_000 });
       let isLate = false;
       analytics.on("delivered", () => {
@@ -90,7 +90,7 @@ describe("at the end of the process", () => {
     expect((await program.ended).signal).toBe("SIGTERM");
   });
 
-  it("a server that is away is waited for no longer than exitFlushTimeoutMs, and the loss is told", async () => {
+  it("waits no longer than exitFlushTimeoutMs for a server that is down, and reports the loss", async () => {
     const source = `const analytics = new Analytics({ writeKey: "k", host: "http://127.0.0.1:1", exitFlushTimeoutMs: 300,
         onError: (status, message, { code, messages }) => console.log(status, code, messages.length) });
       for (let i = 0; i < 3; i++) analytics.track({ userId: "u", event: "E" });`;
@@ -98,7 +98,7 @@ describe("at the end of the process", () => {
     expect([code, stdout, stderr]).toEqual([0, "-1 exit_deadline 3\n", ""]);
   });
 
-  it("an onError that tracks about a loss does not keep the process alive", async () => {
+  it("an onError that tracks the loss does not keep the process alive", async () => {
     const source = `const analytics = new Analytics({ writeKey: "k", host: "http://127.0.0.1:1", exitFlushTimeoutMs: 200,
         onError: () => { analytics.track({ userId: "u", event: "Lost" }); } });
       analytics.track({ userId: "u", event: "E" });`;
@@ -142,20 +142,20 @@ describe("at the end of the process", () => {
     expect(stderr).toContain("Error: the host's own");
   });
 
-  it("a client that was never used, or is idle, holds nothing", async () => {
+  it("an unused or idle client does not keep the process alive", async () => {
     const source = `${CREATE} new Analytics({ writeKey: "k", host: url }); analytics.track({ userId: "u", event: "E" }); await analytics.flush(); console.log("flushed");`;
     const { code, stdout } = await runProgram(source, { url: collector.url }).ended;
     expect([code, stdout]).toEqual([0, "flushed\n"]);
   });
 
-  it("a pending flush() holds the process through its retries", async () => {
+  it("a pending flush() keeps the process alive during its retries", async () => {
     collector.faults.add({ status: 503 }, { status: 503 }, { status: 503 });
     const source = `${CREATE} analytics.track({ userId: "u", event: "E" }); console.log(JSON.stringify(await analytics.flush()));`;
     const { code, stdout } = await runProgram(source, { url: collector.url }).ended;
     expect([code, JSON.parse(stdout)]).toEqual([0, { delivered: 1, failed: 0, refused: 0 }]);
   });
 
-  it("a hundred clients add one listener a kind, and closing takes them away", async () => {
+  it("a hundred clients share one listener per event, and closing them removes it", async () => {
     const source = `const clients = Array.from({ length: 100 }, () => new Analytics({ writeKey: "k", host: url, flushOnSignals: true }));
       const count = () => ["beforeExit", "exit", "SIGTERM", "SIGINT"].map((name) => process.listenerCount(name));
       console.log(JSON.stringify(count()));

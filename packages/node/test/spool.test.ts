@@ -34,7 +34,7 @@ function client(options: Partial<AnalyticsOptions> = {}): Analytics {
 const events = () => collector.messages.map(({ event }) => event);
 
 describe("a client with a spool", () => {
-  it("delivers after a restart what it could not before, in order and with the same ids", async () => {
+  it("delivers after a restart what it could not deliver before, in order and with the same ids", async () => {
     collector.faults.always({ status: 503 });
     const before = client({ batchSize: 2 });
     const ids = ["A", "B", "C", "D", "E"].map((event) => before.track({ userId: "u", event }).messageId);
@@ -71,7 +71,7 @@ describe("a client with a spool", () => {
   it.each<[name: string, end: string, code: number]>([
     ["process.exit()", `${LATER} process.exit(3);`, 3],
     ["an uncaught exception", `${LATER} throw new Error("the host");`, 1],
-    ["process.exit() in the turn the client was made in", "process.exit(3);", 3],
+    ["process.exit() in the same turn as the constructor", "process.exit(3);", 3],
     ["an exception in the turn the client was made in", 'throw new Error("the host");', 1],
   ])("keeps what is queued at %s", async (_name, end, code) => {
     const source = `const analytics = new Analytics({ writeKey: "k", host: url, spool: { directory: ${JSON.stringify(directory)} } });
@@ -93,7 +93,7 @@ describe("a client with a spool", () => {
     expect(events()).toEqual(Array.from({ length: 250 }, (_, i) => `E${i}`));
   });
 
-  it("tells at process.exit() what the spool cannot take, also of what earlier processes left in it", async () => {
+  it("reports at process.exit() what does not fit into the spool, counting what earlier processes left", async () => {
     const source = `const analytics = new Analytics({ writeKey: "k", host: url, spool: { directory: ${JSON.stringify(directory)}, maxBytes: 250 },
         onError: (status, _message, { code, messages }) => console.log(status, code, messages.length) });
       analytics.track({ userId: "u", event: "E" }); process.exit();`;
@@ -102,7 +102,7 @@ describe("a client with a spool", () => {
     expect((await runProgram(source, { url: collector.url }).ended).stdout).toBe("-1 spool_failed 1\n");
   });
 
-  it("sends what a damaged file still holds, and tells what it does not", async () => {
+  it("sends the readable messages of a damaged file, and reports the others", async () => {
     collector.faults.always({ status: 503 });
     const before = client();
     before.track({ userId: "u", event: "A" });
@@ -128,7 +128,7 @@ describe("a client with a spool", () => {
     expect(lost).toEqual([[-1, expect.stringContaining(waiting), "spool_damaged", [{ messageId }]]]);
   });
 
-  it("delivers without it where the directory cannot be made, and tells what is then lost", async () => {
+  it("delivers without a spool if the directory cannot be created, and reports losses", async () => {
     const file = join(directory, "a-file");
     await writeFile(file, "");
     const lost: string[] = [];
@@ -160,7 +160,7 @@ describe("the directory", () => {
   };
   const folder = async () => join(directory, String((await readdir(directory))[0]));
 
-  it("goes on where another process takes a file while it is being looked at", async () => {
+  it("goes on if another process takes a file at the same time", async () => {
     const left = await openSpool();
     await left.append(batch("a"));
     await left.append(batch("b"));
@@ -193,7 +193,7 @@ describe("the directory", () => {
     expect(ids).toEqual(["b", "c"]);
   });
 
-  it("is readable by its owner alone", async () => {
+  it("is readable only by its owner", async () => {
     const spool = await openSpool();
     await spool.append(batch("a"));
     const [file] = await readdir(await folder());
@@ -201,7 +201,7 @@ describe("the directory", () => {
     expect((await stat(await folder())).mode & 0o077).toBe(0);
   });
 
-  it("holds no more than it may, and takes more when there is room", async () => {
+  it("keeps its size limit, and accepts more when there is room", async () => {
     const spool = await openSpool(40);
     expect(await spool.append(batch("a", "b"))).toBe("kept");
     expect(await spool.append(batch("c"))).toMatchObject({ reason: expect.stringContaining("full") });
@@ -209,7 +209,7 @@ describe("the directory", () => {
     expect(await spool.append(batch("c"))).toBe("kept");
   });
 
-  it("passes over files and lines that are not its own", async () => {
+  it("skips files and lines that are not its own", async () => {
     const first = await openSpool();
     await first.append(batch("a"));
     await writeFile(join(await folder(), "000000000002.jsonl"), '{"torn\nnull\n5\n{"messageId":7}\n');
@@ -229,20 +229,20 @@ describe("the directory", () => {
     expect(await readdir(await folder())).toEqual(["notes.txt"]);
   });
 
-  it("gives a batch to one of two that look, and back to the next where its taker is gone", async () => {
+  it("gives a batch to one of two processes, and releases it if that process has ended", async () => {
     await (await openSpool()).append(batch("a"));
     const path = await folder();
     await rm(join(path, "000000000001.jsonl"));
-    // What a process left that ended while it was sending: no process has this id.
+    // A file of a process that ended while it was sending: no process has this id.
     await writeFile(join(path, "000000000001.jsonl.4194305.taken"), '{"messageId":"a"}\n');
-    // What a process holds that is alive: our parent.
+    // A file of a running process: our parent.
     await writeFile(join(path, `000000000002.jsonl.${process.ppid}.taken`), '{"messageId":"b"}\n');
     const spool = await openSpool();
     expect(spool.messages).toBe(1);
     expect((await spool.oldest())?.batch.map(({ messageId }) => messageId)).toEqual(["a"]);
   });
 
-  /** A spool over a disk of which some calls are replaced. */
+  /** A spool with some calls of `fs` replaced. */
   const openSpoolOver = async (
     replace: (fs: BuiltIns["fs"]) => Partial<BuiltIns["fs"]>,
   ): Promise<SpoolDirectory> => {
@@ -253,7 +253,7 @@ describe("the directory", () => {
     return spool;
   };
 
-  it("completes a write that the disk cuts short", async () => {
+  it("completes a short write", async () => {
     const spool = await openSpoolOver(({ writeSync }) => ({
       writeSync: ((descriptor: number, bytes: Uint8Array, offset: number) =>
         writeSync(descriptor, bytes, offset, Math.min(7, bytes.length - offset))) as typeof writeSync,
@@ -278,7 +278,7 @@ describe("the directory", () => {
     expect(await readdir(await folder())).toEqual([]);
   });
 
-  it("refuses a batch whose file cannot get its name, and leaves nothing behind", async () => {
+  it("refuses a batch whose file cannot be renamed, and leaves no file", async () => {
     const spool = await openSpoolOver(() => ({
       renameSync: () => {
         throw new Error("EIO: i/o error");
@@ -288,7 +288,7 @@ describe("the directory", () => {
     expect(await readdir(await folder())).toEqual([]);
   });
 
-  it("syncs a file before it has its name, and its folder after", async () => {
+  it("syncs a file before it is renamed, and its folder after", async () => {
     const calls: string[] = [];
     const names = new Map<number, string>();
     const spool = await openSpoolOver(({ openSync, fsyncSync, renameSync }) => ({
@@ -310,7 +310,7 @@ describe("the directory", () => {
     expect(calls.slice(-3)).toEqual(["sync draft", "rename", `sync ${await folder()}`]);
   });
 
-  it("hands over the whole messages of a damaged file, and what the rest was", async () => {
+  it("returns the complete messages of a damaged file, and the ids of the others", async () => {
     await (await openSpool()).append(batch("before"));
     const whole = JSON.stringify({ messageId: "whole" });
     await writeFile(
@@ -333,7 +333,7 @@ describe("the directory", () => {
     ]);
   });
 
-  it("never gives two batches the same place, even where two write at once", async () => {
+  it("never gives two batches the same number, even if two processes write at once", async () => {
     const [one, two] = [await openSpool(), await openSpool()];
     await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? one : two).append(batch(`m${i}`))));
     const files = (await readdir(await folder())).filter((file) => file.endsWith(".jsonl"));
@@ -348,8 +348,8 @@ function mayMount(): boolean {
   return process.platform === "linux" && process.getuid?.() === 0;
 }
 
-describe.skipIf(!mayMount())("a disk that is full (needs root, to mount a small one)", () => {
-  it("keeps whole batches and tells every message of the others", async () => {
+describe.skipIf(!mayMount())("a full disk (needs root, to mount a small one)", () => {
+  it("keeps complete batches and reports every message of the others", async () => {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", directory]);
     try {
       collector.faults.always({ status: 503 });

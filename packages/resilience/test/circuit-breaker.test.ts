@@ -10,19 +10,19 @@ function failTimes(times: number, nowMs = 0): CircuitBreaker {
 }
 
 describe("circuit breaker", () => {
-  it("lets everything pass until the threshold of failures in a row", () => {
+  it("allows calls until the threshold of consecutive failures", () => {
     expect(admit(failTimes(2), 0)).toMatchObject({ admitted: true });
     expect(admit(failTimes(3), 0)).toEqual({ admitted: false, retryAtMs: 1_000 });
   });
 
-  it("forgets failures at a success", () => {
+  it("resets its failures after a success", () => {
     expect(afterFailure(afterSuccess(failTimes(2)), options, 0, 0.5)).toEqual({
       kind: "closed",
       failures: 1,
     });
   });
 
-  it("lets one probe through when its time has come, and nothing beside it", () => {
+  it("allows one probe when its time has come, and no other call", () => {
     const probe = admit(failTimes(3), 1_000);
     expect(probe).toEqual({ admitted: true, next: { kind: "probing", probes: 0 } });
     if (probe.admitted) expect(admit(probe.next, 60_000)).toEqual({ admitted: false });
@@ -46,7 +46,7 @@ describe("circuit breaker", () => {
     expect(afterSuccess({ kind: "probing", probes: 4 })).toEqual(CLOSED_BREAKER);
   });
 
-  it("is not moved by calls that were under way when it opened", () => {
+  it("ignores failures of calls that were in progress when it opened", () => {
     const open = failTimes(3);
     expect(afterFailure(open, options, 900, 0.5)).toEqual(open);
   });

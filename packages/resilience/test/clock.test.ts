@@ -16,7 +16,7 @@ describe.each([
     await expect(clock.sleep(3_600_000, abort.signal)).rejects.toThrow("closing");
   });
 
-  it("does not call back after it was cancelled", async () => {
+  it("does not call a cancelled callback", async () => {
     let called = false;
     const cancel = clock.after(0, () => {
       called = true;
@@ -26,7 +26,7 @@ describe.each([
     expect(called).toBe(false);
   });
 
-  it("does not fire at once where the delay is over what setTimeout can hold", async () => {
+  it("does not fire at once if the delay is over the limit of setTimeout", async () => {
     let called = false;
     const cancel = clock.after(2 ** 31, () => {
       called = true;
@@ -37,7 +37,7 @@ describe.each([
   });
 });
 
-it("a waiting timer of the background clock lets the process end", () => {
+it("timers of the background clock do not keep the process alive", () => {
   const source = fileURLToPath(new URL("../src/clock.ts", import.meta.url));
   const child = spawnSync(
     process.execPath,
@@ -52,7 +52,7 @@ it("a waiting timer of the background clock lets the process end", () => {
 });
 
 describe("manualClock", () => {
-  it("fires what falls due in order, with the time that it was due at", async () => {
+  it("fires timers in order, each at the time at which it is due", async () => {
     const clock = manualClock({ startMs: 0 });
     const fired: [string, number][] = [];
     clock.after(20, () => fired.push(["b", clock.now()]));
@@ -76,7 +76,7 @@ describe("manualClock", () => {
     expect(clock.slept).toEqual([1_000, 1_000, 1_000]);
   });
 
-  it("is set back without making timers longer", async () => {
+  it("can be set back without delaying timers", async () => {
     const clock = manualClock({ startMs: 10_000 });
     let fired = false;
     clock.after(100, () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { semaphore } from "../src/index.js";
 
 describe("semaphore", () => {
-  it("lets in as many as it has permits, the others in their order", async () => {
+  it("admits as many as it has permits, and others in order", async () => {
     const gate = semaphore(1);
     const first = await gate.acquire();
     const entered: string[] = [];
@@ -21,7 +21,7 @@ describe("semaphore", () => {
     expect([gate.held, gate.waiting]).toEqual([0, 0]);
   });
 
-  it("counts a permit back once, however often it is released", () => {
+  it("counts a release once, however often it is called", () => {
     const gate = semaphore(2);
     const release = gate.tryAcquire();
     gate.tryAcquire();
@@ -30,7 +30,7 @@ describe("semaphore", () => {
     expect(gate.held).toBe(1);
   });
 
-  it("forgets a waiter that was aborted, and wakes the next", async () => {
+  it("removes an aborted waiter, and wakes the next one", async () => {
     const gate = semaphore(1);
     const holder = await gate.acquire();
     const abort = new AbortController();
@@ -43,7 +43,7 @@ describe("semaphore", () => {
     expect(gate.held).toBe(0);
   });
 
-  it("refuses a signal that has aborted already", async () => {
+  it("rejects at once if the signal has already aborted", async () => {
     await expect(semaphore(1).acquire(AbortSignal.abort(new Error("late")))).rejects.toThrow("late");
   });
 

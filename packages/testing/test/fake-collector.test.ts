@@ -15,7 +15,7 @@ const track = (fields: object = {}) => ({
   ...fields,
 });
 
-/** One request straight to the collector; its answer with the body read. */
+/** Sends one request to the collector. Returns its answer with the parsed body. */
 function ask(
   body: unknown,
   {
@@ -39,7 +39,7 @@ function ask(
 }
 
 describe("the fake collector", () => {
-  it("takes a batch and keeps its messages, with what surrounds them merged in", () => {
+  it("accepts a batch and keeps its messages, merged with the fields of the batch", () => {
     const { collector, status, answer } = ask({
       batch: [track(), track({ context: { a: 1 } })],
       context: { a: 0, b: 2 },
@@ -52,7 +52,7 @@ describe("the fake collector", () => {
     ]);
   });
 
-  it("names the messages it refuses and keeps the others", () => {
+  it("lists the messages that it refuses and keeps the others", () => {
     const batch = [
       track(),
       track({ event: "" }),
@@ -117,7 +117,7 @@ describe("the fake collector", () => {
     expect(ask(body, { headers, options: { writeKey: "right" } }).status).toBe(200);
   });
 
-  it("unpacks gzip", () => {
+  it("decompresses gzip", () => {
     expect(
       ask({ batch: [track()] }, { headers: { "content-encoding": "gzip" } }).collector.messages,
     ).toHaveLength(1);
@@ -136,7 +136,7 @@ describe("the fake collector", () => {
 });
 
 describe("faults", () => {
-  it("meet one request each, in order, and then the standing one, until they are cleared", async () => {
+  it("are used for one request each, in order, and then the permanent one, until they are cleared", async () => {
     const collector = fakeCollector({ faults: [{ status: 503, retryAfter: 1 }, "pass"] });
     const transport = memoryTransport(collector);
     const send = () =>
@@ -157,7 +157,7 @@ describe("faults", () => {
     expect(collector.requests.map(({ status }) => status)).toEqual([503, 200, 0, 500, 500, 200]);
   });
 
-  it("accept_then_reset keeps the messages; a hang ends when it is aborted", async () => {
+  it("accept_then_reset keeps the messages, and a hang ends when it is aborted", async () => {
     const collector = fakeCollector({ faults: ["accept_then_reset", "hang"] });
     const transport = memoryTransport(collector);
     const abort = new AbortController();
@@ -175,7 +175,7 @@ describe("faults", () => {
     expect(collector.messages).toHaveLength(1);
   });
 
-  it("are real ones on a socket", async () => {
+  it("happen on a real socket", async () => {
     await using collector = await loopbackCollector({ faults: ["reset", { status: 418, body: "teapot" }] });
     const send = () =>
       fetch(`${collector.url}/v1/batch`, { method: "POST", body: JSON.stringify({ batch: [track()] }) });
@@ -196,7 +196,7 @@ describe("waitFor", () => {
       body: new TextEncoder().encode(JSON.stringify({ batch: messages })),
     });
 
-  it("resolves with what is there already, and as soon as the rest arrives", async () => {
+  it("resolves with messages that have arrived, and as soon as enough arrive", async () => {
     const collector = fakeCollector();
     keep(collector, track({ event: "A" }));
     expect(await collector.waitFor({ event: "A" })).toMatchObject([{ event: "A" }]);
@@ -206,7 +206,7 @@ describe("waitFor", () => {
     expect(await collector.waitFor({ properties: { n: 2 } })).toHaveLength(1);
   });
 
-  it("rejects with what did arrive", async () => {
+  it("rejects with a list of what arrived", async () => {
     const collector = fakeCollector();
     await expect(collector.waitFor({ event: "never" }, { timeoutMs: 1 })).rejects.toThrow(
       "Waited 1 ms for 1 matching messages; nothing arrived",
@@ -217,7 +217,7 @@ describe("waitFor", () => {
     );
   });
 
-  it("does not see what was forgotten", async () => {
+  it("does not see messages that were cleared", async () => {
     const collector = fakeCollector();
     keep(collector, track());
     collector.clear();

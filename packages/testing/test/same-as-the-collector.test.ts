@@ -92,7 +92,7 @@ const cases: Record<string, () => Case> = {
   "a path that is none": () => ({ path: "/v1/other", body: {} }),
 };
 
-/** What a client can tell of an answer; sentences may differ. */
+/** The parts of an answer that must be the same. Messages may differ. */
 async function answerOf(
   url: string,
   { path = "/v1/batch", method = "POST", headers = {}, key = writeKey, body }: Case,
@@ -119,7 +119,7 @@ async function answerOf(
   };
 }
 
-it.each(Object.entries(cases))("the fake collector answers as the real one: %s", async (_name, make) => {
+it.each(Object.entries(cases))("the fake collector answers like the real one: %s", async (_name, make) => {
   const request = make();
   expect(await answerOf(fake.url, request)).toEqual(await answerOf(realUrl, request));
 });

@@ -36,7 +36,7 @@ async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
 }
 
-/** Web handlers behind a server of Node.js, so that all adapters are asked the same way. */
+/** Serves a Web handler with `node:http`, so that all adapters are tested the same way. */
 function web(handle: (request: Request) => Promise<Response> | Response): RequestListener {
   return async (request, response) => {
     const hasBody = request.method !== "GET";
@@ -99,7 +99,7 @@ const QUIET = { onMessage: () => {}, onRejected: () => {} };
 const SIGNED = { "x-signature": sign(BODY, SECRET) };
 
 describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
-  it("hands over a verified message with its id and attempt", async () => {
+  it("passes on a verified message with its id and attempt", async () => {
     const got: unknown[] = [];
     const url = await open({
       secret: SECRET,
@@ -109,7 +109,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     expect(got).toEqual([[JSON.parse(BODY), { messageId: "m1", attempt: 2, rawBody: BODY }]]);
   });
 
-  it("refuses what is not signed with the secret, and says what is wrong", async () => {
+  it("refuses requests that are not signed with the secret, and says what is wrong", async () => {
     const got: WebhookPayload[] = [];
     const rejected: Rejection[] = [];
     const url = await open({
@@ -139,7 +139,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     ]);
   });
 
-  it("answers 500 without telling why when the handler throws, and hears of it", async () => {
+  it("answers 500 without details when onMessage throws, and calls onError", async () => {
     const errors: unknown[] = [];
     const url = await open({
       secret: SECRET,
@@ -154,7 +154,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     expect(errors).toMatchObject([{ message: "the database password is hunter2" }]);
   });
 
-  it("handles a message once that comes twice, and again one that failed", async () => {
+  it("handles a message that arrives twice once, and a failed one again", async () => {
     let calls = 0;
     const url = await open({
       secret: SECRET,
@@ -170,14 +170,14 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     expect([statuses, calls]).toEqual([[500, 200, 200], 2]);
   });
 
-  it("knows a message by what is signed, not by X-Message-Id", async () => {
+  it("identifies a message by its signed id, not by X-Message-Id", async () => {
     const got: unknown[] = [];
     const url = await open({
       secret: SECRET,
       dedupe: memoryDedupe(),
       onMessage: (message, { messageId }) => void got.push([messageId, message.type]),
     });
-    // One recorded request under four ids, of which one is that of a message to come.
+    // One recorded request under four ids. One of them is the id of a later message.
     for (const id of ["m1", "m2", "m3", ""]) {
       expect((await post(url, BODY, { ...SIGNED, "x-message-id": id })).status).toBe(200);
     }
@@ -190,7 +190,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     ]);
   });
 
-  it("verifies Standard Webhooks headers, for five minutes, and knows the message by webhook-id", async () => {
+  it("verifies Standard Webhooks headers within five minutes, and identifies the message by webhook-id", async () => {
     const got: string[] = [];
     let nowMs = 1_800_000_000_000;
     const url = await open({
@@ -216,7 +216,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     // Another message with the same body.
     expect(await status(bothOf("m2"))).toBe(200);
     expect(got).toEqual(["m1", "m2"]);
-    // Without its webhook headers it is known by its body.
+    // Without its Standard Webhooks headers it has the id of its body.
     expect(await status({ "x-signature": sign(classic, SECRET) })).toBe(200);
     expect(got).toEqual(["m1", "m2"]);
     nowMs += 300_000;
@@ -227,7 +227,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     expect(await status(recorded)).toBe(401);
   });
 
-  it("refuses a request without Standard Webhooks headers where they are required", async () => {
+  it("refuses a request without Standard Webhooks headers if they are required", async () => {
     const url = await open({ ...QUIET, secret: SECRET, standardWebhooks: "require" });
     const answer = await post(url, BODY, SIGNED);
     expect([answer.status, await answer.text()]).toEqual([
@@ -244,7 +244,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     expect((await post(url, big, { "x-signature": sign(big, SECRET) })).status).toBe(413);
   });
 
-  // Behind a parser only the parsed numbers are left, and a double has lost the digits.
+  // After a parser only the parsed numbers are left, and large integers have lost digits.
   it.skipIf(name.includes("behind") || name.includes("as a handler"))(
     "verifies a body with an integer beyond 2^53",
     async () => {
@@ -266,7 +266,7 @@ describe("a receiver", () => {
     expect(() => nodeHandler({ secret: SECRET, onMessage: () => {}, ...wrong })).toThrow(TypeError);
   });
 
-  it("handles a message once that comes twice at the same time, and again where the first failed", async () => {
+  it("handles a message that arrives twice at the same time once, and again if the first failed", async () => {
     const started: string[] = [];
     const gates: ((fails: boolean) => void)[] = [];
     const receives = (id: string) => post(url, BODY, { ...SIGNED, "x-message-id": id });
@@ -295,7 +295,7 @@ describe("a receiver", () => {
     ]);
   });
 
-  it("answers 405 to a GET and 400 to a signed body that is no message", async () => {
+  it("answers 405 to a GET and 400 to a signed body that is not a message", async () => {
     const url = await listen(nodeHandler({ ...QUIET, secret: SECRET }));
     expect((await fetch(url)).status).toBe(405);
     for (const body of ["[]", "null", "{", '{"type":"other"}']) {
@@ -353,7 +353,7 @@ describe("a receiver", () => {
     expect((await post(url, BODY, SIGNED)).status).toBe(500);
   });
 
-  it("survives a sender that goes away in the middle of the body", async () => {
+  it("survives a sender that disconnects in the middle of the body", async () => {
     const url = await listen(nodeHandler({ secret: SECRET, onMessage: () => {} }));
     await new Promise<void>((resolve) => {
       const cut = httpRequest(url, { method: "POST", headers: { "content-length": "1000" } });
@@ -364,10 +364,10 @@ describe("a receiver", () => {
   });
 });
 
-describe("the default warning of refused requests", () => {
+describe("the default warning about refused requests", () => {
   const refused = { status: 401, reason: "X-Signature does not match" } as const;
 
-  it("is one line a minute, with how many were not told", () => {
+  it("is one line a minute, with the number of requests since the last one", () => {
     const lines: string[] = [];
     let nowMs = 0;
     const warn = rejectionWarnings(
@@ -382,7 +382,7 @@ describe("the default warning of refused requests", () => {
     ]);
   });
 
-  it("does not fall silent when the clock is set back", () => {
+  it("does not stop when the clock is set back", () => {
     const lines: string[] = [];
     let nowMs = 1_000_000;
     const warn = rejectionWarnings(
@@ -395,7 +395,7 @@ describe("the default warning of refused requests", () => {
     expect(lines).toHaveLength(2);
   });
 
-  it("answers all the same when whoever listens throws", async () => {
+  it("answers as usual when onRejected throws", async () => {
     const onRejected = () => {
       throw new Error("no");
     };
@@ -411,7 +411,7 @@ describe("memoryDedupe", () => {
     expect(["a", "b", "c"].map((id) => dedupe.has(id))).toEqual([true, false, true]);
   });
 
-  it("refuses a limit that is none", () => {
+  it("refuses an invalid limit", () => {
     expect(() => memoryDedupe({ maxIds: 0 })).toThrow("Option `maxIds` must be an integer >= 1, got 0");
   });
 });

@@ -26,7 +26,7 @@ interface Outcome {
   readonly error: string | undefined;
 }
 
-/** A client that writes its whole request before it looks at the answer: what it reads, and how its connection ends. */
+/** Writes the whole request before reading the answer. Returns the answer, and how the connection ended. */
 async function sendWhole(port: number, body: Buffer): Promise<Outcome> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   let text = "";
@@ -39,7 +39,7 @@ async function sendWhole(port: number, body: Buffer): Promise<Outcome> {
   socket.write(`POST /hook HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n`);
   for (let at = 0; at < body.length && error === undefined; at += PART_BYTES) {
     await new Promise<void>((resolve) => socket.write(body.subarray(at, at + PART_BYTES), () => resolve()));
-    // The receiver gets its turn: it answers while the body is on its way.
+    // Lets the receiver answer while the body is being sent.
     await setImmediate();
   }
   socket.setEncoding("utf8").on("data", (part: string) => {
@@ -62,7 +62,7 @@ describe.each<[string, RequestListener]>([
   ["node:http", nodeHandler(OPTIONS)],
   ["Express", express().use("/hook", expressHandler(OPTIONS))],
 ])("%s", (_name, listener) => {
-  it("lets every sender of a body that is too large read its 413", async () => {
+  it("lets every sender of a large body read its 413", async () => {
     const port = await listen(listener);
     const body = Buffer.alloc(1_024 * 1_024, "x");
     for (let attempt = 0; attempt < 100; attempt++) {
@@ -76,7 +76,7 @@ describe.each<[string, RequestListener]>([
     }
   });
 
-  it("cuts the connection of a sender that does not end", async () => {
+  it("closes the connection of a sender that does not stop", async () => {
     const port = await listen(listener);
     const socket = connect({ port, host: "127.0.0.1" });
     const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));

@@ -5,7 +5,7 @@ const stamp = { messageId: "made", calledAt: "2026-11-21T09:30:08.276Z" };
 const none = { context: undefined, integrations: undefined };
 
 describe("normalize", () => {
-  it("adds kind, id and the moment of the call, and keeps unknown fields", () => {
+  it("adds kind, id and the time of the call, and keeps unknown fields", () => {
     expect(normalize("track", { userId: "u", event: "E", extra: 1 }, stamp, none)).toEqual({
       userId: "u",
       event: "E",
@@ -17,13 +17,13 @@ describe("normalize", () => {
   });
 
   it.each<[name: string, timestamp: unknown, expected: object]>([
-    ["a text is kept as given", "2019-01-02", { timestamp: "2019-01-02" }],
+    ["a string is kept as given", "2019-01-02", { timestamp: "2019-01-02" }],
     ["a Date", new Date(0), { timestamp: "1970-01-01T00:00:00.000Z" }],
     ["milliseconds", 86_400_000, { timestamp: "1970-01-02T00:00:00.000Z" }],
     ["an invalid Date", new Date(Number.NaN), { originalTimestamp: stamp.calledAt }],
-    ["a number beyond time", 1e20, { originalTimestamp: stamp.calledAt }],
+    ["a number out of range", 1e20, { originalTimestamp: stamp.calledAt }],
     ["null", null, { originalTimestamp: stamp.calledAt }],
-    ["an empty text", "", { originalTimestamp: stamp.calledAt }],
+    ["an empty string", "", { originalTimestamp: stamp.calledAt }],
     ["an object", {}, { originalTimestamp: stamp.calledAt }],
   ])("timestamp: %s", (_name, timestamp, expected) => {
     const { originalTimestamp, timestamp: settled } = normalize("track", { timestamp }, stamp, none);
@@ -43,7 +43,7 @@ describe("normalize", () => {
     expect(normalize("track", { messageId }, stamp, none).messageId).toBe(id);
   });
 
-  it("takes traits for properties on page and screen, where there are none", () => {
+  it("uses traits as properties on page and screen if there are no properties", () => {
     expect(normalize("page", { traits: { url: "/" } }, stamp, none)).toMatchObject({
       properties: { url: "/" },
     });
@@ -53,7 +53,7 @@ describe("normalize", () => {
     expect(normalize("identify", { traits: { a: 1 } }, stamp, none)).not.toHaveProperty("properties");
   });
 
-  it("puts the defaults under the message's own, key by key", () => {
+  it("merges the defaults under the message's own fields, key by key", () => {
     const defaults = { context: { app: "shop", ip: "0" }, integrations: { All: false } };
     const message = normalize(
       "track",
@@ -68,7 +68,7 @@ describe("normalize", () => {
     expect(defaults).toEqual({ context: { app: "shop", ip: "0" }, integrations: { All: false } });
   });
 
-  it("does not change what the caller gave", () => {
+  it("does not change the caller's object", () => {
     const input = Object.freeze({ userId: 5, timestamp: null, traits: Object.freeze({}), context: null });
     expect(() =>
       normalize("page", input, stamp, { context: { a: 1 }, integrations: undefined }),
@@ -76,7 +76,7 @@ describe("normalize", () => {
     expect(input).toEqual({ userId: 5, timestamp: null, traits: {}, context: null });
   });
 
-  it("is not replaced by a toJSON of its own, and checks what the toJSON of a field says", () => {
+  it("ignores a toJSON of the message, and uses the toJSON of a field", () => {
     const input = { toJSON: () => "gone", properties: { toJSON: () => ({ from: "model" }) } };
     const message = normalize("track", input, stamp, none);
     expect(JSON.parse(JSON.stringify(message))).toMatchObject({
@@ -88,7 +88,7 @@ describe("normalize", () => {
     );
   });
 
-  it("takes __proto__ for data like any other", () => {
+  it("treats __proto__ as a normal field", () => {
     const message = normalize("track", JSON.parse('{"__proto__": {"admin": true}}'), stamp, none);
     expect(Object.getPrototypeOf(message)).toBe(Object.prototype);
     expect(JSON.stringify(message)).toContain('"__proto__":{"admin":true}');

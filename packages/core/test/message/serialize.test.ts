@@ -4,7 +4,7 @@ import { Decimal } from "decimal.js";
 import { describe, expect, it } from "vitest";
 import { serialize } from "../../src/message/serialize.js";
 
-/** A decimal of this library as it would be without `toJSON`. */
+/** A decimal without its `toJSON`. */
 function withoutToJson<T extends object>(value: T): T {
   return Object.defineProperty(value, "toJSON", { value: undefined });
 }
@@ -17,7 +17,7 @@ describe("serialize", () => {
     ["Infinity", Number.NEGATIVE_INFINITY, "null"],
     ["a BigInt", 2n ** 64n, '"18446744073709551616"'],
     [
-      "a BigInt beside others",
+      "a BigInt among other values",
       { a: 1n, b: [new Date(0), "x"] },
       '{"a":"1","b":["1970-01-01T00:00:00.000Z","x"]}',
     ],
@@ -34,14 +34,14 @@ describe("serialize", () => {
     ["a bignumber.js", new BigNumber("1e-7"), '"1e-7"'],
     ["a bignumber.js without toJSON", withoutToJson(new BigNumber("12.5")), '"12.5"'],
     ["a decimal in a list", [[withoutToJson(new Big("1.10"))]], '[["1.1"]]'],
-    ["someone's own {s, e, c}", { s: 1, e: 2, c: [3] }, '{"s":1,"e":2,"c":[3]}'],
+    ["an application's own {s, e, c}", { s: 1, e: 2, c: [3] }, '{"s":1,"e":2,"c":[3]}'],
     ["a key s", { s: "x" }, '{"s":"x"}'],
     ["a lone surrogate", "\ud800", '"\\ud800"'],
   ])("%s", (_name, value, json) => {
     expect(serialize({ value })).toBe(`{"value":${json}}`.replace('{"value":undefined}', "{}"));
   });
 
-  it("throws for a cycle, with a BigInt in it too", () => {
+  it("throws for a cycle, also if it contains a BigInt", () => {
     const cycle: Record<string, unknown> = { n: 1n };
     cycle.self = cycle;
     expect(() => serialize(cycle)).toThrow(TypeError);

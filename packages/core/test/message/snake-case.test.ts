@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fromSnakeCase, viewArguments } from "../../src/index.js";
 
 describe("fromSnakeCase", () => {
-  it("renames the message's fields and leaves its data alone", () => {
+  it("renames the message's fields and leaves its data unchanged", () => {
     const fields = {
       user_id: "u",
       anonymous_id: "a",
@@ -27,12 +27,12 @@ describe("fromSnakeCase", () => {
     expect(userId.toUpperCase()).toBe("U");
   });
 
-  it("keeps the camelCase one of two, in either order", () => {
+  it("keeps the camelCase field if both are given, in either order", () => {
     expect(fromSnakeCase({ userId: "camel", user_id: "snake" })).toEqual({ userId: "camel" });
     expect(fromSnakeCase({ user_id: "snake", userId: "camel" })).toEqual({ userId: "camel" });
   });
 
-  it("is not fooled by names of Object's own", () => {
+  it("does not rename fields called like properties of Object", () => {
     expect(fromSnakeCase({ constructor: 1, toString: 2 })).toEqual({ constructor: 1, toString: 2 });
   });
 });

@@ -16,10 +16,10 @@ interface Plan {
   screen: { Start: { tab: number } };
   group: { name: string };
 }
-// biome-ignore lint/complexity/noBannedTypes: no plan is what is meant.
+// biome-ignore lint/complexity/noBannedTypes: an empty object type means no plan.
 type None = {};
 
-/** Compiled by `tsc`: each `@ts-expect-error` fails the build when the line below it is no error. */
+/** Checked by `tsc`: a `@ts-expect-error` fails the type check if the next line has no error. */
 describe("without a plan", () => {
   it("every name and shape is allowed, and the required fields are required", () => {
     expectTypeOf({ userId: "u", event: "any", properties: { a: 1 } }).toExtend<TrackCall<None>>();
@@ -37,8 +37,8 @@ describe("without a plan", () => {
   });
 });
 
-it("a plan of any is no plan", () => {
-  // biome-ignore lint/suspicious/noExplicitAny: what a JavaScript file with JSDoc types gets.
+it("any as a plan means no plan", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: JavaScript files with JSDoc types get `any`.
   expectTypeOf({ userId: "u", event: "any", properties: { a: 1 } }).toExtend<TrackCall<any>>();
 });
 
@@ -70,16 +70,16 @@ describe("with a plan", () => {
     >();
   });
 
-  it("a field that is misspelt is an error, with a plan and without", () => {
+  it("a misspelt field is an error, with a plan and without", () => {
     const calls = (planned: (call: TrackCall<Plan>) => void, free: (call: TrackCall<None>) => void) => {
       planned({ userId: "u", event: "Order Completed", properties: { total: 1 }, context: { ip: "0" } });
       // @ts-expect-error There is no such field.
       planned({ userId: "u", event: "Signed Out", propertis: {} });
       // @ts-expect-error There is no such field.
       free({ userId: "u", event: "E", propertis: {} });
-      // @ts-expect-error A date is no object of properties.
+      // @ts-expect-error A Date is not an object of properties.
       free({ userId: "u", event: "E", properties: "today" });
-      // @ts-expect-error The plan's properties, and no others.
+      // @ts-expect-error The property is not in the plan.
       planned({ userId: "u", event: "Order Completed", properties: { total: 1, tax: 2 } });
     };
     expectTypeOf(calls).toBeFunction();
@@ -90,13 +90,13 @@ describe("with a plan", () => {
       page("Home", { userId: "u" });
       page("Guides", "Docs", { userId: "u", properties: { section: "a" } });
       screen("Anything", { anonymousId: "a", properties: { x: 1 } });
-      // @ts-expect-error Nobody is named.
+      // @ts-expect-error It has neither a userId nor an anonymousId.
       page("Home", {});
-      // @ts-expect-error No such page in the plan.
+      // @ts-expect-error The plan has no such page.
       page("Nowhere", { userId: "u" });
-      // @ts-expect-error This page needs its section.
+      // @ts-expect-error The page needs its section.
       page("Docs", { userId: "u" });
-      // @ts-expect-error A category and a name are texts.
+      // @ts-expect-error Category and name must be strings.
       screen("a", 5, { userId: "u" });
     };
     expectTypeOf(calls).toBeFunction();

@@ -29,21 +29,21 @@ describe("options", () => {
     });
   });
 
-  it("takes `size` for `flushAt` and `endpoint` for `host`", () => {
+  it("accepts `size` for `flushAt` and `endpoint` for `host`", () => {
     expect(resolved({ size: 7 }).flushPolicy.flushAt).toBe(7);
     expect(resolved({ endpoint: "https://a.example" }).batchUrl).toBe("https://a.example/v1/batch");
   });
 
-  it("makes single requests of flushAt 1, and of no other number", () => {
+  it("sends one message per request if flushAt is 1, and only then", () => {
     expect(resolved({ flushAt: 1 }).batchMessages).toBe(1);
     expect(resolved({ flushAt: 2 }).batchMessages).toBe(100);
   });
 
-  it("flushes a full queue where flushAt is above its size", () => {
+  it("flushes a full queue if flushAt is above its size", () => {
     expect(resolved({ flushAt: 500, maxQueueSize: 50 }).flushPolicy.flushAt).toBe(50);
   });
 
-  it("has presets whose values are the libraries' own", () => {
+  it("has presets with the values of the other libraries", () => {
     expect(resolved(goDefaults).flushPolicy).toEqual({ kind: "batched", flushAt: 20, flushAfterMs: 5_000 });
     expect(goDefaults.flushAt).toBe(DEFAULTS.flushAt);
     expect(resolved(rubyDefaults)).toMatchObject({
@@ -53,7 +53,7 @@ describe("options", () => {
     });
   });
 
-  it("keeps a snapshot of context and integrations", () => {
+  it("copies context and integrations", () => {
     const context = { app: "a" };
     const options = resolved({ context });
     context.app = "b";
@@ -112,7 +112,7 @@ describe("options", () => {
     );
   });
 
-  it("refuses options that are no object", () => {
+  it("refuses options that are not an object", () => {
     expect(() => resolveOptions(undefined as unknown as AnalyticsOptions)).toThrow(ConfigError);
   });
 });
@@ -133,7 +133,7 @@ describe("host", () => {
     expect(resolved({ host }).batchUrl).toBe(url);
   });
 
-  it("takes a region's URL from the option before the environment", () => {
+  it("prefers the option to the environment for a region's URL", () => {
     const environment = {
       SLUICE_DUBLIN_URL: "https://env.example/v1/",
       SLUICE_OREGON_URL: "https://us.example",

@@ -13,7 +13,7 @@ const cut = (messages: HeldMessage[], limits: { messages: number; bytes: number 
   cutBatch((offset) => messages[offset], limits);
 
 describe("cutBatch", () => {
-  it("takes none of none", () => {
+  it("takes nothing from an empty queue", () => {
     expect(cut([], { messages: 100, bytes: 512_000 })).toBe(0);
   });
 
@@ -33,11 +33,11 @@ describe("cutBatch", () => {
     expect(cut(messages, { messages: 100, bytes: exact - 1 })).toBe(2);
   });
 
-  it("takes one where not even one fits: it has been checked against the message limit", () => {
+  it("takes at least one message, because its size was checked before", () => {
     expect(cut([held(1_000)], { messages: 100, bytes: 10 })).toBe(1);
   });
 
-  it("makes bodies within the limit that no further message fits into", () => {
+  it("makes the largest bodies within the limit", () => {
     const sizes = fc.array(fc.integer({ min: 2, max: 400 }), { minLength: 1, maxLength: 80 });
     fc.assert(
       fc.property(sizes, fc.integer({ min: 500, max: 4_000 }), (bytes, limit) => {

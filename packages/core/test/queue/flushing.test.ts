@@ -25,7 +25,7 @@ describe("batched (the Go library's rule)", () => {
     expect(transport.requests).toHaveLength(1);
   });
 
-  it("flushes when the time has passed since the client was made", async () => {
+  it("flushes when the time since the client was created has passed", async () => {
     const { track, transport, clock } = testEngine({}, { script: [200] });
     await clock.advance(2_000);
     track(1);
@@ -47,7 +47,7 @@ describe("batched (the Go library's rule)", () => {
     expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([ids(2), ids(1, 3)]);
   });
 
-  it("sends at once where the time has passed with nothing queued", async () => {
+  it("sends at once if the time has passed while nothing was queued", async () => {
     const { track, transport, clock, settle } = testEngine({}, { script: [200] });
     await clock.advance(60_000);
     expect(clock.pending).toBe(0);
@@ -75,7 +75,7 @@ describe("batched (the Go library's rule)", () => {
     ]);
   });
 
-  it("takes along what arrives while a request is outstanding, and leaves the rest to the next flush", async () => {
+  it("adds messages that arrive during a request to its last batch, and leaves others to the next flush", async () => {
     const { track, transport, settle, clock } = testEngine({ flushAt: 20 });
     track(20);
     await settle();
@@ -91,7 +91,7 @@ describe("batched (the Go library's rule)", () => {
     expect(transport.requests[2]?.messageIds).toEqual(["m46"]);
   });
 
-  it("counts the messages that a batch took along for that flush, not for the next", async () => {
+  it("does not count messages that a batch took along towards the next flush", async () => {
     const { track, transport, settle } = testEngine({ flushAt: 20 }, { script: [200] });
     track(20);
     track(15);
@@ -105,7 +105,7 @@ describe("batched (the Go library's rule)", () => {
     expect(transport.requests[1]?.messageIds).toEqual(ids(20, 36));
   });
 
-  it("sends each message by itself, at once and in order, where flushAt is 1", async () => {
+  it("sends each message by itself, at once and in order, if flushAt is 1", async () => {
     const { track, transport, settle } = testEngine({ flushAt: 1 }, { script: [200] });
     track(3);
     await settle();
@@ -139,7 +139,7 @@ describe("eager (the Ruby library's rule)", () => {
     expect(transport.requests[1]?.messageIds).toEqual(ids(30, 2));
   });
 
-  it("never has two requests outstanding", async () => {
+  it("never has two requests in flight", async () => {
     const { track, transport, settle } = testEngine({ ...rubyDefaults, batchSize: 2 });
     track(6);
     for (let answered = 0; answered < 3; answered++) {
@@ -152,7 +152,7 @@ describe("eager (the Ruby library's rule)", () => {
   });
 });
 
-describe("the queue's bounds", () => {
+describe("the limits of the queue", () => {
   it("refuses what is above maxQueueSize, counting messages in flight", async () => {
     const { engine, track, transport, errors, settle } = testEngine({ flushAt: 2, maxQueueSize: 4 });
     track(2);
@@ -167,7 +167,7 @@ describe("the queue's bounds", () => {
     expect(engine.take("track", { userId: "u", event: "E" })).toMatchObject({ accepted: true });
   });
 
-  it("answers a refused call with the id that the caller gave", () => {
+  it("returns the caller's id for a refused call", () => {
     const { engine, track } = testEngine({ maxQueueSize: 1, flushAt: 20 });
     track(1);
     expect(engine.take("track", { userId: "u", event: "E", messageId: "mine" })).toEqual({
@@ -188,7 +188,7 @@ describe("the queue's bounds", () => {
     expect(engine.take("track", big)).toMatchObject({ accepted: true });
   });
 
-  it("sends what waits as soon as it can, once a message was refused", async () => {
+  it("sends what is queued as soon as it can after a message was refused", async () => {
     const { track, transport, settle } = testEngine({ maxQueueSize: 30, flushAt: 20 });
     track(20);
     await settle();
@@ -233,13 +233,13 @@ describe("the queue's bounds", () => {
 });
 
 describe("flush()", () => {
-  it("answers at once where nothing is held", async () => {
+  it("resolves at once if nothing is held", async () => {
     const { engine, clock, holds } = testEngine();
     expect(await engine.flush()).toEqual({ delivered: 0, failed: 0, refused: 0 });
     expect([clock.pending, holds()]).toEqual([0, 0]);
   });
 
-  it("waits for what was held at the call, and for nothing that came later", async () => {
+  it("waits for what was held at the call, and not for later messages", async () => {
     const { engine, track, transport, settle } = testEngine();
     track(3);
     const flushed = engine.flush();
@@ -250,7 +250,7 @@ describe("flush()", () => {
     expect(engine.stats()).toEqual({ delivered: 3, failed: 0, refused: 0, queued: 2 });
   });
 
-  it("gives overlapping calls each their own truth", async () => {
+  it("gives each of two overlapping calls its own result", async () => {
     const { engine, track, transport, settle } = testEngine({ batchSize: 2 }, { script: [200, 400, 200] });
     track(2);
     const first = engine.flush();
@@ -266,7 +266,7 @@ describe("flush()", () => {
     expect(transport.requests).toHaveLength(3);
   });
 
-  it("counts its own part of a batch that took later messages along", async () => {
+  it("counts only its own messages in a batch with later ones", async () => {
     const { engine, track, transport, settle } = testEngine({ flushAt: 1_000 });
     track(1);
     const flushed = engine.flush();
@@ -286,7 +286,7 @@ describe("flush()", () => {
     expect(engine.stats()).toMatchObject({ delivered: 1, refused: 2 });
   });
 
-  it("holds the process while it is pending, and only then", async () => {
+  it("keeps the process alive while it is pending, and only then", async () => {
     const { engine, track, transport, settle, holds } = testEngine();
     track(1);
     expect(holds()).toBe(0);
@@ -301,7 +301,7 @@ describe("flush()", () => {
 });
 
 describe("maxInFlight", () => {
-  it("keeps that many requests outstanding, and no more", async () => {
+  it("keeps that many requests in flight, and no more", async () => {
     const { engine, track, transport, settle } = testEngine({ maxInFlight: 3, batchSize: 10 });
     track(50);
     const flushed = engine.flush();
@@ -319,7 +319,7 @@ describe("maxInFlight", () => {
 });
 
 describe("stub", () => {
-  it("reaches nothing and counts everything as delivered", async () => {
+  it("sends nothing and counts everything as delivered", async () => {
     const { engine, track, transport, errors } = testEngine({ stub: true, flushAt: 2 });
     track(5);
     expect(await engine.flush()).toEqual({ delivered: 5, failed: 0, refused: 0 });
@@ -327,7 +327,7 @@ describe("stub", () => {
   });
 });
 
-it("makes the JSON at the call: what the caller changes later does not show", async () => {
+it("makes the JSON at the call: later changes of the object have no effect", async () => {
   const { engine, transport, settle } = testEngine();
   const call = { userId: "u", event: "E", properties: { list: [1] } };
   engine.take("track", call);
@@ -340,7 +340,7 @@ it("makes the JSON at the call: what the caller changes later does not show", as
   });
 });
 
-it("makes a new text of the time for each millisecond", async () => {
+it("updates the time of calls every millisecond", async () => {
   const clock = manualClock({ startMs: Date.UTC(2026, 10, 21) });
   const { engine, transport, settle } = testEngine({}, { clock });
   engine.take("track", { userId: "u", event: "A" });

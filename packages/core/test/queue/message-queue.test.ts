@@ -10,7 +10,7 @@ const message = (sequence: number): HeldMessage => ({
   bytes: 2,
 });
 
-it("gives back what a plain list would, whatever is pushed and taken", () => {
+it("behaves like an array, whatever is pushed and taken", () => {
   const step = fc.oneof(
     fc.record({ push: fc.integer({ min: 1, max: 60 }) }),
     fc.record({ take: fc.integer({ min: 0, max: 60 }) }),

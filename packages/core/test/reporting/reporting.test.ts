@@ -35,7 +35,7 @@ describe("receipts", () => {
     expect(engine.stats()).toEqual({ delivered: 0, failed: 0, refused: 1, queued: 0 });
   });
 
-  it("give the id that the message goes with", async () => {
+  it("contain the id that the message is sent with", async () => {
     const { engine, transport, settle } = testEngine();
     const receipts: Receipt[] = [
       engine.take("track", { userId: "u", event: "E" }),
@@ -49,7 +49,7 @@ describe("receipts", () => {
 });
 
 describe("onError", () => {
-  it("may throw, reject, or be anything: nothing comes out", async () => {
+  it("may throw or reject: the error is swallowed", async () => {
     const handlers = [
       () => {
         throw new Error("handler");
@@ -59,7 +59,7 @@ describe("onError", () => {
       },
       () => Promise.reject(undefined),
       () => ({
-        // biome-ignore lint/suspicious/noThenProperty: a hostile thenable is what this is about.
+        // biome-ignore lint/suspicious/noThenProperty: the test needs a hostile thenable.
         then: () => {
           throw new Error("then");
         },
@@ -74,7 +74,7 @@ describe("onError", () => {
     }
   });
 
-  it("may track about a loss without ever going round in circles", async () => {
+  it("may track a loss without an endless loop", async () => {
     let calls = 0;
     const t = testEngine({
       maxQueueSize: 1,
@@ -91,7 +91,7 @@ describe("onError", () => {
 });
 
 describe("events", () => {
-  it("tell what was delivered, refused and failed, and each request", async () => {
+  it("report what was delivered, refused and failed, and each request", async () => {
     const body = JSON.stringify({ success: true, rejected: [{ index: 0, code: "c", message: "m" }] });
     const { engine, track } = testEngine(
       { flushAt: 2, batchSize: 2 },
@@ -111,7 +111,7 @@ describe("events", () => {
     expect(heard[3]?.[1]).toMatchObject({ status: 400, reason: "HTTP 400" });
   });
 
-  it("say the size of the body in bytes", async () => {
+  it("report the size of the body in bytes", async () => {
     const { engine, transport } = testEngine({}, { script: [200] });
     let bytes = 0;
     engine.on("request", (event) => {
@@ -122,7 +122,7 @@ describe("events", () => {
     expect(bytes).toBe(Buffer.byteLength(transport.requests[0]?.request.body ?? ""));
   });
 
-  it("are no longer told to a listener that was taken away; others that throw do not matter", async () => {
+  it("are not sent to a removed listener, and other listeners may throw", async () => {
     const { engine, track } = testEngine({}, { script: [200] });
     const heard: string[] = [];
     engine.on("delivered", () => {
@@ -139,7 +139,7 @@ describe("events", () => {
 });
 
 describe("instrument", () => {
-  it("is called around each attempt, and may add headers", async () => {
+  it("is called before and after each attempt, and may add headers", async () => {
     const spans: unknown[] = [];
     const { engine, track, transport, clock, settle } = testEngine(
       {
@@ -161,7 +161,7 @@ describe("instrument", () => {
     expect(transport.requests[1]?.request.headers.traceparent).toBe("00-trace-2");
   });
 
-  it("may throw at either end", async () => {
+  it("may throw before and after the request", async () => {
     const { engine, track } = testEngine(
       {
         instrument: () => () => {

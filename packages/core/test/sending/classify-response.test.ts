@@ -15,7 +15,7 @@ describe("classifyResponse", () => {
     expect(statuses.map(kindOf)).toEqual(statuses.map(() => kind));
   });
 
-  it("retries where no answer came", () => {
+  it("retries if no answer came", () => {
     expect(classifyResponse({ kind: "failed", reason: "ECONNRESET" }, 0)).toEqual({
       kind: "retryable",
       status: -1,
@@ -35,16 +35,16 @@ describe("classifyResponse", () => {
 
   it.each<[name: string, body: string, reason: string]>([
     [
-      "the collector's code and sentence",
+      "the collector's code and message",
       '{"success":false,"code":"invalid_write_key","message":"No such key"}',
       "invalid_write_key: No such key",
     ],
     [
-      "a sentence that begins with its code, once",
+      "a message that begins with its code, without repeating it",
       '{"code":"invalid_write_key","message":"invalid_write_key: No such key"}',
       "invalid_write_key: No such key",
     ],
-    ["other text as it is, on one line", "Bad\n  gateway", "Bad gateway"],
+    ["other text, on one line", "Bad\n  gateway", "Bad gateway"],
     ["nothing", "", "HTTP 400"],
     ["JSON of another shape", '["x"]', '["x"]'],
     ["JSON with other types", '{"code":5,"message":null}', '{"code":5,"message":null}'],

@@ -14,23 +14,31 @@ describe("decideRetry", () => {
 
   it.each<[name: string, situation: Partial<RetrySituation>, decision: RetryDecision]>([
     ["the first retry", {}, { kind: "retry", delayMs: 99, asked: false }],
-    ["by the lowest chance", { random: 0 }, { kind: "retry", delayMs: 80, asked: false }],
+    ["with the least jitter", { random: 0 }, { kind: "retry", delayMs: 80, asked: false }],
     ["doubles", { countedRetries: 3, random: 0 }, { kind: "retry", delayMs: 640, asked: false }],
     ["is capped at 10 s", { countedRetries: 9, random: 0 }, { kind: "retry", delayMs: 8_000, asked: false }],
     ["gives up after the last", { countedRetries: 10 }, { kind: "give_up" }],
-    ["does as the server asks", { retryAfterMs: 5_000 }, { kind: "retry", delayMs: 5_000, asked: true }],
     [
-      "which costs no retry",
+      "waits as long as the server asks",
+      { retryAfterMs: 5_000 },
+      { kind: "retry", delayMs: 5_000, asked: true },
+    ],
+    [
+      "and does not count that retry",
       { countedRetries: 10, retryAfterMs: 5_000 },
       { kind: "retry", delayMs: 5_000, asked: true },
     ],
-    ["but a wait of nothing is none", { countedRetries: 10, retryAfterMs: 0 }, { kind: "give_up" }],
-    ["and ends with the total time", { elapsedMs: 43_199_999, retryAfterMs: 5_000 }, { kind: "give_up" }],
+    ["but ignores a wait of 0", { countedRetries: 10, retryAfterMs: 0 }, { kind: "give_up" }],
+    [
+      "and gives up after the total time",
+      { elapsedMs: 43_199_999, retryAfterMs: 5_000 },
+      { kind: "give_up" },
+    ],
   ])("%s", (_name, situation, decision) => {
     expect(at(situation)).toEqual(decision);
   });
 
-  it.each([0, 0.5, 0.999])("outlasts a server that is away for 30 s, with chance at %s", (random) => {
+  it.each([0, 0.5, 0.999])("outlasts an outage of 30 s, with random at %s", (random) => {
     let totalMs = 0;
     for (let countedRetries = 0; ; countedRetries++) {
       const decision = at({ countedRetries, random });

@@ -20,7 +20,7 @@ describe("a batch that fails", () => {
     expect(clock.slept).toEqual([90, 180]);
   });
 
-  it("is given up after maxRetries, told once, with the last status and all its messages", async () => {
+  it("is given up after maxRetries, and reported once with the last status and all its messages", async () => {
     const { engine, track, transport, clock, errors } = testEngine(
       { maxRetries: 2 },
       { script: [503, 502, 500] },
@@ -55,7 +55,7 @@ describe("a batch that fails", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("waits as long as the server asks, which costs no retry", async () => {
+  it("waits as long as the server asks, and does not count that retry", async () => {
     const script = [...Array.from({ length: 10 }, () => ({ status: 429, retryAfter: "5" })), 200];
     const { engine, track, transport, clock, errors } = testEngine({ maxRetries: 1 }, { script });
     track(1);
@@ -67,7 +67,7 @@ describe("a batch that fails", () => {
     expect(errors).toEqual([]);
   });
 
-  it("obeys Retry-After up to 300 s", async () => {
+  it("follows Retry-After up to 300 s", async () => {
     const { engine, track, clock } = testEngine({}, { script: [{ status: 503, retryAfter: "86400" }, 200] });
     track(1);
     const flushed = engine.flush();
@@ -76,7 +76,7 @@ describe("a batch that fails", () => {
     expect(clock.slept).toEqual([300_000]);
   });
 
-  it("is given up 12 hours after its first attempt, however often the server asks for patience", async () => {
+  it("is given up 12 hours after its first attempt, whatever the server asks for", async () => {
     const { engine, track, clock, errors } = testEngine({}, { script: [{ status: 429, retryAfter: "300" }] });
     track(1);
     const flushed = engine.flush();
@@ -87,7 +87,7 @@ describe("a batch that fails", () => {
     expect(errors).toMatchObject([{ status: 429, detail: { code: "retries_exhausted" } }]);
   });
 
-  it("does not spin on a server that asks for no wait", async () => {
+  it("does not loop without pauses if the server asks for a wait of 0", async () => {
     const { engine, track, transport, clock } = testEngine(
       { maxRetries: 3 },
       { script: [{ status: 503, retryAfter: "0" }] },
@@ -99,7 +99,7 @@ describe("a batch that fails", () => {
     expect(transport.requests).toHaveLength(4);
   });
 
-  it("is ended by its timeout, and sent again", async () => {
+  it("is retried after a timeout", async () => {
     const { engine, track, transport, clock, settle } = testEngine({ requestTimeoutMs: 10_000 });
     track(1);
     const flushed = engine.flush();
@@ -111,7 +111,7 @@ describe("a batch that fails", () => {
     await clock.advance(100);
     transport.requests[1]?.answer(200);
     expect(await flushed).toMatchObject({ delivered: 1 });
-    // An answer to the first that comes now is nobody's.
+    // A late answer to the first attempt is ignored.
     transport.requests[0]?.answer(500);
     await settle();
     expect(engine.stats()).toEqual({ delivered: 1, failed: 0, refused: 0, queued: 0 });
@@ -119,7 +119,7 @@ describe("a batch that fails", () => {
 });
 
 describe("a 429", () => {
-  it("holds back the batches that come after it, for as long as the server asks", async () => {
+  it("delays later batches as long as the server asks", async () => {
     const { engine, track, transport, clock, settle } = testEngine({ maxInFlight: 3, batchSize: 1 });
     track(2);
     void engine.flush();
@@ -136,7 +136,7 @@ describe("a 429", () => {
     expect(transport.requests.slice(2).map(({ messageIds }) => messageIds)).toEqual([["m1"], ["m3"], ["m4"]]);
   });
 
-  it("with a long wait is not shortened by another with a short one", async () => {
+  it("with a long wait is not shortened by one with a short wait", async () => {
     const { engine, track, transport, clock, settle } = testEngine({ maxInFlight: 3, batchSize: 1 });
     track(2);
     void engine.flush();
@@ -153,7 +153,7 @@ describe("a 429", () => {
     expect(transport.requests.slice(3).map(({ messageIds }) => messageIds)).toEqual([["m1"], ["m3"]]);
   });
 
-  it("holds others back by our own backoff where the server names no time; a 503 holds back none", async () => {
+  it("delays other batches by the backoff if the server gives no time, and a 503 does not", async () => {
     for (const [status, expected] of [
       [429, 2],
       [503, 3],
@@ -174,7 +174,7 @@ describe("a 429", () => {
 });
 
 describe("a 413", () => {
-  it("is answered with halves, in order, one at a time", async () => {
+  it("is sent again in halves, in order, one at a time", async () => {
     const { engine, track, transport } = testEngine({}, { script: [413, 413, 200, 200, 200] });
     track(5);
     expect(await engine.flush()).toEqual({ delivered: 5, failed: 0, refused: 0 });
@@ -207,7 +207,7 @@ describe("a 413", () => {
 });
 
 describe("verdicts", () => {
-  it("are told with the messages they are about, and counted as refused", async () => {
+  it("are reported with their messages, and counted as refused", async () => {
     const rejected = [
       { index: 1, messageId: "m2", code: "event_not_defined", message: "An event is required" },
       { index: 1, code: "twice", message: "the same again" },
@@ -232,7 +232,7 @@ describe("verdicts", () => {
 });
 
 describe("the write key", () => {
-  it("goes as the user name of Basic, whatever its characters", async () => {
+  it("is sent as the user name of Basic authentication, whatever its characters", async () => {
     const { engine, track, transport } = testEngine({ writeKey: "kéy" }, { script: [200] });
     track(1);
     await engine.flush();
@@ -240,7 +240,7 @@ describe("the write key", () => {
     expect(Buffer.from(authorization.replace("Basic ", ""), "base64").toString()).toBe("kéy:");
   });
 
-  it("is told loudly when refused, once", async () => {
+  it("causes one warning if it is refused", async () => {
     const { engine, track, warnings } = testEngine({ flushAt: 1 }, { script: [401] });
     track(3);
     await engine.flush();

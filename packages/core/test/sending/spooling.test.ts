@@ -11,7 +11,7 @@ function batchOf(...messageIds: string[]): Batch {
 }
 
 describe("with a spool", () => {
-  it("what retries could not deliver is kept, counted as spooled, and not told as lost", async () => {
+  it("what retries could not deliver is kept, counted as spooled, and not reported as lost", async () => {
     const spool = memorySpool();
     const { engine, track, clock, errors } = testEngine({ maxRetries: 1 }, { script: [503], spool });
     track(2);
@@ -23,7 +23,7 @@ describe("with a spool", () => {
     expect(spool.batches.flat().map(({ messageId }) => messageId)).toEqual(ids(2));
   });
 
-  it("what the server refuses for good is not kept", async () => {
+  it("what the server refuses is not kept", async () => {
     const spool = memorySpool();
     const { engine, track, errors } = testEngine({}, { script: [400], spool });
     track(2);
@@ -32,7 +32,7 @@ describe("with a spool", () => {
     expect(errors).toHaveLength(1);
   });
 
-  it("what an earlier process left goes first, and newer messages queue up behind it", async () => {
+  it("messages of an earlier process are sent first, and newer ones behind them", async () => {
     const spool = memorySpool([batchOf("old1", "old2"), batchOf("old3")]);
     const { engine, track, transport, settle } = testEngine({}, { spool });
     await settle();
@@ -54,7 +54,7 @@ describe("with a spool", () => {
     expect(engine.stats()).toEqual({ delivered: 5, failed: 0, refused: 0, queued: 0, spooled: 0 });
   });
 
-  it("is tried again by itself, later and later, until the server is back", async () => {
+  it("tries again with growing delays until the server is back", async () => {
     const spool = memorySpool([batchOf("old1")]);
     const { clock, transport, engine } = testEngine(
       { maxRetries: 0 },
@@ -85,7 +85,7 @@ describe("with a spool", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("close() sends what is kept where the server takes it", async () => {
+  it("close() sends what is kept if the server accepts it", async () => {
     const spool = memorySpool([batchOf("old1"), batchOf("old2")]);
     const { engine, transport } = testEngine({}, { script: [200], spool });
     await engine.close(1_000);
@@ -93,7 +93,7 @@ describe("with a spool", () => {
     expect(spool.messages).toBe(0);
   });
 
-  it("that is full, the loss is told", async () => {
+  it("that is full, the loss is reported", async () => {
     const spool = memorySpool();
     spool.fill();
     const { engine, track, clock, errors } = testEngine({ maxRetries: 0 }, { script: [503], spool });

@@ -10,7 +10,7 @@ const request: TransportRequest = {
 const never = new AbortController().signal;
 
 describe("fetchTransport", () => {
-  it("hands over the request and does not follow redirects", async () => {
+  it("passes the request on and does not follow redirects", async () => {
     let seen: [string, RequestInit] | undefined;
     const transport = fetchTransport(async (url, init) => {
       seen = [url, init];
@@ -28,7 +28,7 @@ describe("fetchTransport", () => {
     ]);
   });
 
-  it("makes an outcome of what fetch throws, with its cause", async () => {
+  it("returns an outcome for what fetch throws, with its cause", async () => {
     const transport = fetchTransport(async () => {
       throw new TypeError("fetch failed", {
         cause: Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
@@ -40,7 +40,7 @@ describe("fetchTransport", () => {
     });
   });
 
-  it("reads no more of an endless answer than it needs", async () => {
+  it("reads only the beginning of an endless answer", async () => {
     let cancelled = false;
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(100_000).fill(120)),
@@ -54,7 +54,7 @@ describe("fetchTransport", () => {
     expect(cancelled).toBe(true);
   });
 
-  it("looks the global fetch up at each request, so that an interceptor put there later is seen", async () => {
+  it("looks up the global fetch at each request, so that interceptors installed later work", async () => {
     const transport = fetchTransport();
     const original = globalThis.fetch;
     try {

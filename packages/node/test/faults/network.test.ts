@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-/** A server that says to each request (headers and body read) what `answer` does with its socket. */
+/** A server that reads each request and then calls `answer` with its socket. */
 async function rawServer(answer: (socket: Socket, nth: number) => void): Promise<string> {
   const sockets = new Set<Socket>();
   let requests = 0;
@@ -39,7 +39,7 @@ async function rawServer(answer: (socket: Socket, nth: number) => void): Promise
 const http = (status: string, headers: string, body: string): string =>
   `HTTP/1.1 ${status}\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** A client with one message, and what was told of it. */
+/** Sends one message. Returns the result and the errors. */
 async function sendOne(host: string, options: Partial<AnalyticsOptions> = {}) {
   const errors: { status: number; message: string; detail: ErrorDetail }[] = [];
   const analytics = new Analytics({
@@ -106,7 +106,7 @@ describe.each<[name: string, options: () => Partial<AnalyticsOptions>]>([
       seen = nth;
       answer(socket, nth);
     });
-    // Ten megabytes may take a busy machine longer than what a hang is waited for.
+    // On a busy machine, ten megabytes may take longer than the timeout for a hang.
     const patience = what.includes("10 MB") ? { requestTimeoutMs: 10_000 } : {};
     const { result, errors } = await sendOne(host, { ...options(), ...patience });
     expect(result).toEqual(expected);
@@ -114,7 +114,7 @@ describe.each<[name: string, options: () => Partial<AnalyticsOptions>]>([
     expect(errors).toHaveLength(expected === FAILED ? 1 : 0);
   });
 
-  it("is not there at all", async () => {
+  it("does not listen", async () => {
     const gone = await rawServer(() => {});
     await open.pop()?.();
     const { result, errors } = await sendOne(gone, options());
@@ -129,7 +129,7 @@ describe.each<[name: string, options: () => Partial<AnalyticsOptions>]>([
     expect(errors[0]?.message).toMatch(/ENOTFOUND|EAI_AGAIN/);
   });
 
-  it("answers a gzip bomb: it is not inflated", async () => {
+  it("answers with a gzip bomb: it is not inflated", async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     const host = await rawServer((socket) => {
       socket.write(`HTTP/1.1 400 No\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
@@ -141,7 +141,7 @@ describe.each<[name: string, options: () => Partial<AnalyticsOptions>]>([
   });
 });
 
-it("uses one connection for one batch after another", async () => {
+it("uses one connection for consecutive batches", async () => {
   await using collector = await loopbackCollector();
   const analytics = new Analytics({ writeKey: "k", host: collector.url });
   for (let i = 0; i < 5; i++) {
@@ -152,7 +152,7 @@ it("uses one connection for one batch after another", async () => {
   expect(collector.requests).toHaveLength(5);
 });
 
-it("keeps up to maxInFlight requests outstanding, each on its own connection", async () => {
+it("keeps up to maxInFlight requests in flight, each on its own connection", async () => {
   let outstanding = 0;
   let most = 0;
   const waiting: Socket[] = [];
@@ -172,7 +172,7 @@ it("keeps up to maxInFlight requests outstanding, each on its own connection", a
   expect(most).toBe(4);
 });
 
-it("compresses bodies where told to", async () => {
+it("compresses bodies if gzip is on", async () => {
   await using collector = await loopbackCollector();
   const analytics = new Analytics({ writeKey: "k", host: collector.url, gzip: true });
   for (let i = 0; i < 50; i++) analytics.track({ userId: "u", event: "Ünïcode" });

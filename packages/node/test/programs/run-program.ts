@@ -11,18 +11,18 @@ export interface ProgramEnd {
 export interface RunningProgram {
   readonly ended: Promise<ProgramEnd>;
   kill(signal: NodeJS.Signals): void;
-  /** Resolves when stdout holds `text`. */
+  /** Resolves when stdout contains `text`. */
   printed(text: string): Promise<void>;
 }
 
-/** Runs `source` as a module in a process of its own, with `Analytics` of the built package and the collector's `url`. */
+/** Runs `source` as a module in another process, with `Analytics` of the built package and the collector's `url`. */
 export function runProgram(
   source: string,
   { url, env = {}, flags = [] }: { url: string; env?: Record<string, string>; flags?: readonly string[] },
 ): RunningProgram {
   const preamble = `import { Analytics } from "@sluice/node"; const url = ${JSON.stringify(url)};\n`;
   const child = spawn(process.execPath, [...flags, "--input-type=module", "-e", preamble + source], {
-    // Bare names resolve from here, as in an application that has the package installed.
+    // Package names resolve from here, as in an application that has the package installed.
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     env: { PATH: process.env.PATH ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
