@@ -144,7 +144,7 @@ describe("with any arguments", () => {
   ];
 
   it.each(hostile)("%s: no call throws, and every body is valid JSON", async (_name, make) => {
-    const { engine, transport, settle } = testEngine(
+    const { engine, transport, runDue } = testEngine(
       { flushAt: 1_000, context: { app: "a" } },
       { script: [200] },
     );
@@ -161,7 +161,7 @@ describe("with any arguments", () => {
       }
     }
     await engine.flush();
-    await settle();
+    await runDue();
     const { delivered, refused, failed, queued } = engine.stats();
     expect(delivered + refused).toBe(calls);
     expect([failed, queued]).toEqual([0, 0]);
@@ -199,7 +199,7 @@ describe("with any arguments", () => {
 
   it("a field whose value changes with every read is read once", async () => {
     let reads = 0;
-    const { engine, transport, settle } = testEngine();
+    const { engine, transport, runDue } = testEngine();
     engine.take("track", {
       event: "E",
       get userId() {
@@ -208,7 +208,7 @@ describe("with any arguments", () => {
       },
     });
     void engine.flush();
-    await settle();
+    await runDue();
     expect(JSON.parse(String(transport.requests[0]?.request.body))).toMatchObject({
       batch: [{ userId: "u" }],
     });
@@ -241,7 +241,7 @@ describe("with a broken transport", () => {
   ];
 
   it.each(transports)("that %s: flush ends, and the loss is reported once", async (_name, send) => {
-    const { engine, track, clock, errors, settle } = testEngine({
+    const { engine, track, clock, errors, runDue } = testEngine({
       transport: { send },
       maxRetries: 1,
       requestTimeoutMs: 100,
@@ -249,19 +249,19 @@ describe("with a broken transport", () => {
     track(3);
     const flushed = engine.flush();
     await clock.advance(1_000);
-    await settle();
+    await runDue();
     expect(await flushed).toEqual({ delivered: 0, failed: 3, refused: 0 });
     expect(errors.flatMap(({ detail }) => detail.messages)).toHaveLength(3);
   });
 
   it("an answer that comes after the timeout of its attempt is not counted", async () => {
-    const { engine, track, transport, clock, settle } = testEngine({ requestTimeoutMs: 100, maxRetries: 0 });
+    const { engine, track, transport, clock, runDue } = testEngine({ requestTimeoutMs: 100, maxRetries: 0 });
     track(1);
     const flushed = engine.flush();
-    await settle();
+    await runDue();
     await clock.advance(100);
     transport.requests[0]?.answer(200);
-    await settle();
+    await runDue();
     expect(await flushed).toEqual({ delivered: 0, failed: 1, refused: 0 });
     expect(engine.stats()).toEqual({ delivered: 0, failed: 1, refused: 0, queued: 0 });
   });
@@ -277,13 +277,13 @@ describe("on a difficult machine", () => {
   });
 
   it("setting the clock back by a day does not prolong the wait of a 429", async () => {
-    const { engine, track, transport, clock, settle } = testEngine(
+    const { engine, track, transport, clock, runDue } = testEngine(
       { maxInFlight: 2, batchSize: 1 },
       { script: [{ status: 429, retryAfter: "5" }, 200] },
     );
     track(1);
     void engine.flush();
-    await settle();
+    await runDue();
     clock.jump(-86_400_000);
     track(1);
     void engine.flush();
@@ -302,10 +302,10 @@ describe("on a difficult machine", () => {
     const any = AbortSignal.any;
     try {
       Reflect.deleteProperty(AbortSignal, "any");
-      const { engine, track, transport, clock, settle } = testEngine({}, { script: [503, 200] });
+      const { engine, track, transport, clock, runDue } = testEngine({}, { script: [503, 200] });
       track(1);
       void engine.flush();
-      await settle();
+      await runDue();
       await clock.advance(89);
       expect(transport.requests).toHaveLength(1);
       await clock.advance(1);
@@ -356,7 +356,7 @@ describe("in any order of events", () => {
           maxRetries: fc.constantFrom(0, 2),
         }),
         async (steps, options) => {
-          const { engine, track, transport, clock, errors, settle } = testEngine(options as object);
+          const { engine, track, transport, clock, errors, runDue } = testEngine(options as object);
           let offered = 0;
           let answered = 0;
           const flushes: Promise<unknown>[] = [];
@@ -368,7 +368,7 @@ describe("in any order of events", () => {
             else if ("fail" in one) transport.requests[answered++]?.fail("reset");
             else if ("advance" in one) await clock.advance(one.advance);
             else flushes.push(engine.flush());
-            await settle();
+            await runDue();
             const { delivered, failed, refused, queued } = engine.stats();
             expect(delivered + failed + refused + queued).toBe(offered);
           }
@@ -376,7 +376,7 @@ describe("in any order of events", () => {
           await clock.advance(1_000);
           await closed;
           await Promise.all(flushes);
-          await settle();
+          await runDue();
           const { delivered, failed, refused, queued } = engine.stats();
           expect([delivered + failed + refused, queued]).toEqual([offered, 0]);
           expect(clock.pending).toBe(0);

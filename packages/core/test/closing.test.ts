@@ -3,23 +3,23 @@ import { testEngine } from "./doubles/test-engine.js";
 
 describe("close()", () => {
   it("delivers what is queued, closes the transport, and leaves no timer", async () => {
-    const { engine, track, transport, clock, settle, holds } = testEngine({}, { script: [200] });
+    const { engine, track, transport, clock, runDue, holds } = testEngine({}, { script: [200] });
     track(3);
     expect(await engine.close(30_000)).toEqual({ delivered: 3, failed: 0, refused: 0 });
-    await settle();
+    await runDue();
     expect(transport.closed).toBe(true);
     expect([clock.pending, holds()]).toEqual([0, 0]);
   });
 
   it("refuses every call from the moment it is called", async () => {
-    const { engine, track, transport, settle, errors } = testEngine();
+    const { engine, track, transport, runDue, errors } = testEngine();
     track(1);
     const closed = engine.close(30_000);
     expect(engine.take("track", { userId: "u", event: "late" })).toMatchObject({
       accepted: false,
       reason: "closed",
     });
-    await settle();
+    await runDue();
     transport.requests[0]?.answer(200);
     await closed;
     expect(engine.take("track", { userId: "u", event: "later" })).toMatchObject({
@@ -37,30 +37,30 @@ describe("close()", () => {
   });
 
   it("cuts a backoff short and tries at once", async () => {
-    const { engine, track, transport, clock, settle } = testEngine(
+    const { engine, track, transport, clock, runDue } = testEngine(
       {},
       { script: [503, 503, 503, 503, 503, 200] },
     );
     track(1);
     void engine.flush();
-    await settle();
+    await runDue();
     await clock.advance(90 + 180 + 360 + 720);
     const before = clock.now();
     expect(transport.requests).toHaveLength(5);
     const closed = engine.close(30_000);
-    await settle();
+    await runDue();
     expect(await closed).toEqual({ delivered: 1, failed: 0, refused: 0 });
     expect(clock.now()).toBe(before);
   });
 
   it("does not cut short a wait that the server asked for", async () => {
-    const { engine, track, transport, clock, settle } = testEngine(
+    const { engine, track, transport, clock, runDue } = testEngine(
       {},
       { script: [{ status: 429, retryAfter: "5" }, 200] },
     );
     track(1);
     void engine.flush();
-    await settle();
+    await runDue();
     const closed = engine.close(30_000);
     await clock.advance(4_999);
     expect(transport.requests).toHaveLength(1);
@@ -69,10 +69,10 @@ describe("close()", () => {
   });
 
   it("gives up everything in flight and queued at the deadline, and reports each message once", async () => {
-    const { engine, track, transport, clock, settle, errors } = testEngine({ batchSize: 2 });
+    const { engine, track, transport, clock, runDue, errors } = testEngine({ batchSize: 2 });
     track(5);
     const flushed = engine.flush();
-    await settle();
+    await runDue();
     const closed = engine.close(2_000);
     await clock.advance(1_999);
     expect(engine.held).toBe(5);
@@ -90,11 +90,11 @@ describe("close()", () => {
   });
 
   it("with a deadline of 0 gives up at once", async () => {
-    const { engine, track, clock, errors, settle } = testEngine();
+    const { engine, track, clock, errors, runDue } = testEngine();
     track(1);
     const closed = engine.close(0);
     await clock.advance(0);
-    await settle();
+    await runDue();
     expect(await closed).toEqual({ delivered: 0, failed: 1, refused: 0 });
     expect(errors).toHaveLength(1);
   });
@@ -104,10 +104,10 @@ describe("close()", () => {
       send: async () => ({ kind: "answered" as const, status: 200, body: "" }),
       close: () => new Promise<void>(() => {}),
     };
-    const { engine, track, clock, settle } = testEngine({ transport: hanging });
+    const { engine, track, clock, runDue } = testEngine({ transport: hanging });
     track(1);
     const closed = engine.close(30_000);
-    await settle();
+    await runDue();
     await clock.advance(1_000);
     expect(await closed).toMatchObject({ delivered: 1 });
   });
@@ -115,7 +115,7 @@ describe("close()", () => {
 
 describe("flushWithin()", () => {
   it("gives up at the end of its time and leaves the client open", async () => {
-    const { engine, track, transport, clock, settle, errors } = testEngine();
+    const { engine, track, transport, clock, runDue, errors } = testEngine();
     track(2);
     const flushed = engine.flushWithin(10_000);
     await clock.advance(10_000);
@@ -123,7 +123,7 @@ describe("flushWithin()", () => {
     expect(errors).toMatchObject([{ detail: { code: "exit_deadline" } }]);
     track(1);
     const again = engine.flush();
-    await settle();
+    await runDue();
     transport.requests.at(-1)?.answer(200);
     expect(await again).toEqual({ delivered: 1, failed: 0, refused: 0 });
   });

@@ -56,7 +56,7 @@ type Holding<Field extends string, Shape> =
 
 type IsAny<Type> = 0 extends 1 & Type ? true : false;
 
-/** What the plan says of a kind; `never` where it says nothing, and of `any`, which plain JavaScript has for a plan. */
+/** The part of the plan for a kind. `never` if the plan does not have the kind, or is `any`, as in plain JavaScript. */
 type Planned<Plan, Kind extends string> =
   IsAny<Plan> extends true
     ? never

@@ -2,7 +2,7 @@ import type { Batch, Spool } from "../../src/index.js";
 
 export interface MemorySpool extends Spool {
   readonly batches: readonly Batch[];
-  /** From now on appending fails. */
+  /** Makes every later `append` fail. */
   fill(): void;
 }
 

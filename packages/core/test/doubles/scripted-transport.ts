@@ -1,6 +1,6 @@
 import type { Transport, TransportOutcome, TransportRequest } from "../../src/index.js";
 
-/** One request that the SDK made, waiting for the test to end it. */
+/** One request of the SDK. The test ends it. */
 export interface OpenRequest {
   readonly request: TransportRequest;
   readonly signal: AbortSignal;
@@ -23,8 +23,8 @@ type Answer =
   | "fail";
 
 /**
- * A transport whose requests the test ends: by hand, in the order that it wants to examine, or each at once by `script`
- * (its last entry holds for all later ones).
+ * A transport whose requests the test ends: by hand, in any order, or at once by `script`. The last entry of the script is used for all later
+ * requests.
  */
 export function scriptedTransport(script?: readonly Answer[]): ScriptedTransport {
   const requests: OpenRequest[] = [];

@@ -14,18 +14,18 @@ export interface TestEngine {
   readonly engine: Engine;
   readonly clock: ManualClock;
   readonly transport: ScriptedTransport;
-  /** What `onError` was told, in order. */
+  /** The calls of `onError`, in order. */
   readonly errors: readonly { status: number; message: string; detail: ErrorDetail }[];
-  /** Holds on the process that have not been released. */
+  /** Calls of `Platform.hold` that were not released. */
   readonly holds: () => number;
   readonly warnings: readonly string[];
-  /** Takes `count` track messages; their ids are `m1`, `m2`, … over the whole test. */
+  /** Tracks `count` messages. Their ids are `m1`, `m2`, … over the whole test. */
   track(count?: number): void;
-  /** Lets everything that is due now happen. */
-  settle(): Promise<void>;
+  /** Runs everything that is due now, without moving the clock. */
+  runDue(): Promise<void>;
 }
 
-/** An engine on a manual clock, whose requests the test ends. */
+/** An engine with a manual clock and a scripted transport. */
 export function testEngine(
   options: Partial<AnalyticsOptions> = {},
   {
@@ -82,7 +82,7 @@ export function testEngine(
         engine.take("track", { userId: "u", event: `E${tracked}`, messageId: `m${tracked}` });
       }
     },
-    settle: async () => {
+    runDue: async () => {
       for (let turn = 0; turn < 5; turn++) await clock.advance(0);
     },
   };

@@ -5,23 +5,23 @@ import { ids, testEngine } from "../doubles/test-engine.js";
 
 describe("batched (the Go library's rule)", () => {
   it("sends nothing in the caller's turn", async () => {
-    const { track, transport, settle } = testEngine({ flushAt: 2 });
+    const { track, transport, runDue } = testEngine({ flushAt: 2 });
     track(2);
     expect(transport.requests).toHaveLength(0);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(1);
   });
 
   it("flushes at every N messages", async () => {
-    const { track, transport, settle } = testEngine(goDefaults, { script: [200] });
+    const { track, transport, runDue } = testEngine(goDefaults, { script: [200] });
     track(19);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(0);
     track(1);
-    await settle();
+    await runDue();
     expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([ids(20)]);
     track(19);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(1);
   });
 
@@ -48,26 +48,26 @@ describe("batched (the Go library's rule)", () => {
   });
 
   it("sends at once if the time has passed while nothing was queued", async () => {
-    const { track, transport, clock, settle } = testEngine({}, { script: [200] });
+    const { track, transport, clock, runDue } = testEngine({}, { script: [200] });
     await clock.advance(60_000);
     expect(clock.pending).toBe(0);
     track(1);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(1);
   });
 
   it("cuts what is queued at a flush into requests of batchSize, one at a time", async () => {
-    const { track, transport, settle } = testEngine({ batchSize: 100 });
+    const { track, transport, runDue } = testEngine({ batchSize: 100 });
     track(250);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(1);
     transport.requests[0]?.answer(200);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(2);
     transport.requests[1]?.answer(200);
-    await settle();
+    await runDue();
     transport.requests[2]?.answer(200);
-    await settle();
+    await runDue();
     expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([
       ids(100),
       ids(100, 101),
@@ -76,49 +76,49 @@ describe("batched (the Go library's rule)", () => {
   });
 
   it("adds messages that arrive during a request to its last batch, and leaves others to the next flush", async () => {
-    const { track, transport, settle, clock } = testEngine({ flushAt: 20 });
+    const { track, transport, runDue, clock } = testEngine({ flushAt: 20 });
     track(20);
-    await settle();
+    await runDue();
     track(25);
     transport.requests[0]?.answer(200);
-    await settle();
+    await runDue();
     expect(transport.requests[1]?.messageIds).toEqual(ids(25, 21));
     transport.requests[1]?.answer(200);
     track(1);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(2);
     await clock.advance(5_000);
     expect(transport.requests[2]?.messageIds).toEqual(["m46"]);
   });
 
   it("does not count messages that a batch took along towards the next flush", async () => {
-    const { track, transport, settle } = testEngine({ flushAt: 20 }, { script: [200] });
+    const { track, transport, runDue } = testEngine({ flushAt: 20 }, { script: [200] });
     track(20);
     track(15);
-    await settle();
+    await runDue();
     expect(transport.requests.map(({ messageIds }) => messageIds.length)).toEqual([35]);
     track(19);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(1);
     track(1);
-    await settle();
+    await runDue();
     expect(transport.requests[1]?.messageIds).toEqual(ids(20, 36));
   });
 
   it("sends each message by itself, at once and in order, if flushAt is 1", async () => {
-    const { track, transport, settle } = testEngine({ flushAt: 1 }, { script: [200] });
+    const { track, transport, runDue } = testEngine({ flushAt: 1 }, { script: [200] });
     track(3);
-    await settle();
+    await runDue();
     expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([["m1"], ["m2"], ["m3"]]);
   });
 
   it("cuts a request at 512,000 bytes", async () => {
-    const { engine, transport, settle } = testEngine({ flushAt: 100 }, { script: [200] });
+    const { engine, transport, runDue } = testEngine({ flushAt: 100 }, { script: [200] });
     for (let i = 0; i < 20; i++) {
       engine.take("track", { userId: "u", event: "E", properties: { text: "é".repeat(15_000) } });
     }
     void engine.flush();
-    await settle();
+    await runDue();
     const sizes = transport.requests.map(({ request }) => Buffer.byteLength(request.body));
     expect(sizes).toHaveLength(2);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(512_000);
@@ -128,42 +128,42 @@ describe("batched (the Go library's rule)", () => {
 
 describe("eager (the Ruby library's rule)", () => {
   it("sends the first message at once, and then whatever queued meanwhile in one batch", async () => {
-    const { track, transport, settle } = testEngine(rubyDefaults);
+    const { track, transport, runDue } = testEngine(rubyDefaults);
     track(1);
-    await settle();
+    await runDue();
     track(30);
-    await settle();
+    await runDue();
     expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([["m1"]]);
     transport.requests[0]?.answer(200);
-    await settle();
+    await runDue();
     expect(transport.requests[1]?.messageIds).toEqual(ids(30, 2));
   });
 
   it("never has two requests in flight", async () => {
-    const { track, transport, settle } = testEngine({ ...rubyDefaults, batchSize: 2 });
+    const { track, transport, runDue } = testEngine({ ...rubyDefaults, batchSize: 2 });
     track(6);
     for (let answered = 0; answered < 3; answered++) {
-      await settle();
+      await runDue();
       expect(transport.requests).toHaveLength(answered + 1);
       transport.requests[answered]?.answer(200);
     }
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(3);
   });
 });
 
 describe("the limits of the queue", () => {
   it("refuses what is above maxQueueSize, counting messages in flight", async () => {
-    const { engine, track, transport, errors, settle } = testEngine({ flushAt: 2, maxQueueSize: 4 });
+    const { engine, track, transport, errors, runDue } = testEngine({ flushAt: 2, maxQueueSize: 4 });
     track(2);
-    await settle();
+    await runDue();
     track(3);
     expect(engine.stats()).toEqual({ delivered: 0, failed: 0, refused: 1, queued: 4 });
     expect(errors).toMatchObject([
       { status: -1, detail: { code: "queue_full", messages: [{ messageId: "m5" }] } },
     ]);
     transport.requests[0]?.answer(200);
-    await settle();
+    await runDue();
     expect(engine.take("track", { userId: "u", event: "E" })).toMatchObject({ accepted: true });
   });
 
@@ -178,30 +178,30 @@ describe("the limits of the queue", () => {
   });
 
   it("refuses what is above maxQueueBytes, and flushes", async () => {
-    const { engine, transport, settle } = testEngine({ maxQueueBytes: 40_000 }, { script: [200] });
+    const { engine, transport, runDue } = testEngine({ maxQueueBytes: 40_000 }, { script: [200] });
     const big = { userId: "u", event: "E", properties: { text: "x".repeat(30_000) } };
     expect(engine.take("track", big)).toMatchObject({ accepted: true });
     expect(engine.take("track", big)).toMatchObject({ accepted: false, reason: "queue_full" });
     expect(engine.take("track", { userId: "u", event: "small" })).toMatchObject({ accepted: true });
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(1);
     expect(engine.take("track", big)).toMatchObject({ accepted: true });
   });
 
   it("sends what is queued as soon as it can after a message was refused", async () => {
-    const { track, transport, settle } = testEngine({ maxQueueSize: 30, flushAt: 20 });
+    const { track, transport, runDue } = testEngine({ maxQueueSize: 30, flushAt: 20 });
     track(20);
-    await settle();
+    await runDue();
     track(11);
     transport.requests[0]?.answer(200);
-    await settle();
+    await runDue();
     expect(transport.requests[1]?.messageIds).toEqual(ids(10, 21));
   });
 
   it("sends a full queue whose flushAt was never reached", async () => {
-    const { track, transport, settle } = testEngine({ maxQueueSize: 10, flushAt: 500 }, { script: [200] });
+    const { track, transport, runDue } = testEngine({ maxQueueSize: 10, flushAt: 500 }, { script: [200] });
     track(10);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(1);
   });
 
@@ -240,10 +240,10 @@ describe("flush()", () => {
   });
 
   it("waits for what was held at the call, and not for later messages", async () => {
-    const { engine, track, transport, settle } = testEngine();
+    const { engine, track, transport, runDue } = testEngine();
     track(3);
     const flushed = engine.flush();
-    await settle();
+    await runDue();
     track(2);
     transport.requests[0]?.answer(200);
     expect(await flushed).toEqual({ delivered: 3, failed: 0, refused: 0 });
@@ -251,15 +251,15 @@ describe("flush()", () => {
   });
 
   it("gives each of two overlapping calls its own result", async () => {
-    const { engine, track, transport, settle } = testEngine({ batchSize: 2 }, { script: [200, 400, 200] });
+    const { engine, track, transport, runDue } = testEngine({ batchSize: 2 }, { script: [200, 400, 200] });
     track(2);
     const first = engine.flush();
     track(2);
     const second = engine.flush();
-    await settle();
+    await runDue();
     track(1);
     const third = engine.flush();
-    await settle();
+    await runDue();
     expect(await first).toEqual({ delivered: 2, failed: 0, refused: 0 });
     expect(await second).toEqual({ delivered: 2, failed: 2, refused: 0 });
     expect((await third).delivered).toBeGreaterThanOrEqual(1);
@@ -267,11 +267,11 @@ describe("flush()", () => {
   });
 
   it("counts only its own messages in a batch with later ones", async () => {
-    const { engine, track, transport, settle } = testEngine({ flushAt: 1_000 });
+    const { engine, track, transport, runDue } = testEngine({ flushAt: 1_000 });
     track(1);
     const flushed = engine.flush();
     track(2);
-    await settle();
+    await runDue();
     expect(transport.requests[0]?.messageIds).toEqual(ids(3));
     const verdict = (index: number) => ({
       index,
@@ -287,32 +287,32 @@ describe("flush()", () => {
   });
 
   it("keeps the process alive while it is pending, and only then", async () => {
-    const { engine, track, transport, settle, holds } = testEngine();
+    const { engine, track, transport, runDue, holds } = testEngine();
     track(1);
     expect(holds()).toBe(0);
     const flushed = engine.flush();
-    await settle();
+    await runDue();
     expect(holds()).toBe(1);
     transport.requests[0]?.answer(200);
     await flushed;
-    await settle();
+    await runDue();
     expect(holds()).toBe(0);
   });
 });
 
 describe("maxInFlight", () => {
   it("keeps that many requests in flight, and no more", async () => {
-    const { engine, track, transport, settle } = testEngine({ maxInFlight: 3, batchSize: 10 });
+    const { engine, track, transport, runDue } = testEngine({ maxInFlight: 3, batchSize: 10 });
     track(50);
     const flushed = engine.flush();
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(3);
     transport.requests[1]?.answer(200);
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(4);
     for (let i = 0; i < 5; i++) {
       transport.requests[i]?.answer(200);
-      await settle();
+      await runDue();
     }
     expect(await flushed).toEqual({ delivered: 50, failed: 0, refused: 0 });
   });
@@ -328,13 +328,13 @@ describe("stub", () => {
 });
 
 it("makes the JSON at the call: later changes of the object have no effect", async () => {
-  const { engine, transport, settle } = testEngine();
+  const { engine, transport, runDue } = testEngine();
   const call = { userId: "u", event: "E", properties: { list: [1] } };
   engine.take("track", call);
   call.properties.list.push(2);
   call.event = "F";
   void engine.flush();
-  await settle();
+  await runDue();
   expect(JSON.parse(String(transport.requests[0]?.request.body))).toMatchObject({
     batch: [{ event: "E", properties: { list: [1] } }],
   });
@@ -342,12 +342,12 @@ it("makes the JSON at the call: later changes of the object have no effect", asy
 
 it("updates the time of calls every millisecond", async () => {
   const clock = manualClock({ startMs: Date.UTC(2026, 10, 21) });
-  const { engine, transport, settle } = testEngine({}, { clock });
+  const { engine, transport, runDue } = testEngine({}, { clock });
   engine.take("track", { userId: "u", event: "A" });
   clock.jump(1);
   engine.take("track", { userId: "u", event: "B" });
   void engine.flush();
-  await settle();
+  await runDue();
   expect(JSON.parse(String(transport.requests[0]?.request.body))).toMatchObject({
     batch: [
       { originalTimestamp: "2026-11-21T00:00:00.000Z" },

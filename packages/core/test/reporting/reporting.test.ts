@@ -36,13 +36,13 @@ describe("receipts", () => {
   });
 
   it("contain the id that the message is sent with", async () => {
-    const { engine, transport, settle } = testEngine();
+    const { engine, transport, runDue } = testEngine();
     const receipts: Receipt[] = [
       engine.take("track", { userId: "u", event: "E" }),
       engine.take("track", { userId: 5, event: "E", messageId: 42 }),
     ];
     void engine.flush();
-    await settle();
+    await runDue();
     expect(transport.requests[0]?.messageIds).toEqual(receipts.map(({ messageId }) => messageId));
     expect(receipts[1]).toEqual({ accepted: true, messageId: "42" });
   });
@@ -66,11 +66,11 @@ describe("onError", () => {
       }),
     ];
     for (const onError of handlers) {
-      const { engine, track, settle } = testEngine({ onError }, { script: [400] });
+      const { engine, track, runDue } = testEngine({ onError }, { script: [400] });
       expect(() => engine.take("track", {})).not.toThrow();
       track(1);
       expect(await engine.flush()).toMatchObject({ failed: 1 });
-      await settle();
+      await runDue();
     }
   });
 
@@ -85,7 +85,7 @@ describe("onError", () => {
     });
     t.track(2);
     expect(calls).toBe(1);
-    await t.settle();
+    await t.runDue();
     expect(calls).toBeGreaterThan(1);
   });
 });
@@ -141,7 +141,7 @@ describe("events", () => {
 describe("instrument", () => {
   it("is called before and after each attempt, and may add headers", async () => {
     const spans: unknown[] = [];
-    const { engine, track, transport, clock, settle } = testEngine(
+    const { engine, track, transport, clock, runDue } = testEngine(
       {
         instrument: ({ attempt, headers, messages, url }) => {
           headers.traceparent = `00-trace-${attempt}`;
@@ -152,7 +152,7 @@ describe("instrument", () => {
     );
     track(1);
     void engine.flush();
-    await settle();
+    await runDue();
     await clock.advance(100);
     expect(spans).toEqual([
       { attempt: 1, messages: 1, url: "http://127.0.0.1:8787/v1/batch", status: 503, reason: "HTTP 503" },

@@ -3,10 +3,10 @@ import { ids, testEngine } from "../doubles/test-engine.js";
 
 describe("a batch that fails", () => {
   it("is sent again with the same ids, a new sentAt, and X-Retry-Count on retries only", async () => {
-    const { engine, track, transport, clock, settle } = testEngine({}, { script: ["fail", 503, 200] });
+    const { engine, track, transport, clock, runDue } = testEngine({}, { script: ["fail", 503, 200] });
     track(2);
     const flushed = engine.flush();
-    await settle();
+    await runDue();
     await clock.advance(90);
     await clock.advance(180);
     expect(await flushed).toEqual({ delivered: 2, failed: 0, refused: 0 });
@@ -100,10 +100,10 @@ describe("a batch that fails", () => {
   });
 
   it("is retried after a timeout", async () => {
-    const { engine, track, transport, clock, settle } = testEngine({ requestTimeoutMs: 10_000 });
+    const { engine, track, transport, clock, runDue } = testEngine({ requestTimeoutMs: 10_000 });
     track(1);
     const flushed = engine.flush();
-    await settle();
+    await runDue();
     await clock.advance(9_999);
     expect(transport.requests[0]?.signal.aborted).toBe(false);
     await clock.advance(1);
@@ -113,23 +113,23 @@ describe("a batch that fails", () => {
     expect(await flushed).toMatchObject({ delivered: 1 });
     // A late answer to the first attempt is ignored.
     transport.requests[0]?.answer(500);
-    await settle();
+    await runDue();
     expect(engine.stats()).toEqual({ delivered: 1, failed: 0, refused: 0, queued: 0 });
   });
 });
 
 describe("a 429", () => {
   it("delays later batches as long as the server asks", async () => {
-    const { engine, track, transport, clock, settle } = testEngine({ maxInFlight: 3, batchSize: 1 });
+    const { engine, track, transport, clock, runDue } = testEngine({ maxInFlight: 3, batchSize: 1 });
     track(2);
     void engine.flush();
-    await settle();
+    await runDue();
     transport.requests[0]?.answer(429, { retryAfter: "7" });
     transport.requests[1]?.answer(200);
-    await settle();
+    await runDue();
     track(3);
     void engine.flush();
-    await settle();
+    await runDue();
     await clock.advance(6_999);
     expect(transport.requests).toHaveLength(2);
     await clock.advance(1);
@@ -137,14 +137,14 @@ describe("a 429", () => {
   });
 
   it("with a long wait is not shortened by one with a short wait", async () => {
-    const { engine, track, transport, clock, settle } = testEngine({ maxInFlight: 3, batchSize: 1 });
+    const { engine, track, transport, clock, runDue } = testEngine({ maxInFlight: 3, batchSize: 1 });
     track(2);
     void engine.flush();
-    await settle();
+    await runDue();
     transport.requests[0]?.answer(429, { retryAfter: "10" });
-    await settle();
+    await runDue();
     transport.requests[1]?.answer(429, { retryAfter: "1" });
-    await settle();
+    await runDue();
     track(1);
     void engine.flush();
     await clock.advance(9_999);
@@ -158,16 +158,16 @@ describe("a 429", () => {
       [429, 2],
       [503, 3],
     ]) {
-      const { engine, track, transport, settle } = testEngine({ maxInFlight: 3, batchSize: 1 });
+      const { engine, track, transport, runDue } = testEngine({ maxInFlight: 3, batchSize: 1 });
       track(2);
       void engine.flush();
-      await settle();
+      await runDue();
       transport.requests[0]?.answer(Number(status));
       transport.requests[1]?.answer(200);
-      await settle();
+      await runDue();
       track(1);
       void engine.flush();
-      await settle();
+      await runDue();
       expect(transport.requests).toHaveLength(Number(expected));
     }
   });

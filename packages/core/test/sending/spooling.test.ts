@@ -34,16 +34,16 @@ describe("with a spool", () => {
 
   it("messages of an earlier process are sent first, and newer ones behind them", async () => {
     const spool = memorySpool([batchOf("old1", "old2"), batchOf("old3")]);
-    const { engine, track, transport, settle } = testEngine({}, { spool });
-    await settle();
+    const { engine, track, transport, runDue } = testEngine({}, { spool });
+    await runDue();
     expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([["old1", "old2"]]);
     track(2);
     const flushed = engine.flush();
-    await settle();
+    await runDue();
     expect(transport.requests).toHaveLength(1);
     for (let i = 0; i < 3; i++) {
       transport.requests[i]?.answer(200);
-      await settle();
+      await runDue();
     }
     expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([
       ["old1", "old2"],
@@ -73,10 +73,10 @@ describe("with a spool", () => {
 
   it("what close() could not deliver by its deadline is kept", async () => {
     const spool = memorySpool();
-    const { engine, track, clock, settle, errors } = testEngine({ batchSize: 2 }, { spool });
+    const { engine, track, clock, runDue, errors } = testEngine({ batchSize: 2 }, { spool });
     track(5);
     void engine.flush();
-    await settle();
+    await runDue();
     const closed = engine.close(1_000);
     await clock.advance(1_000);
     expect(await closed).toEqual({ delivered: 0, failed: 0, refused: 0, spooled: 5 });

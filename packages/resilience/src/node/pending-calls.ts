@@ -4,8 +4,8 @@ interface Pending {
 }
 
 /**
- * The calls of one side of a connection that the other side has not answered yet, in the order in which they were made. It
- * knows nothing of how messages travel.
+ * The calls that the other side of a connection has not answered yet, in the order in which they were made. How messages travel is up to its
+ * user.
  */
 export class PendingCalls {
   readonly #pending = new Map<number, Pending>();
@@ -35,7 +35,7 @@ export class PendingCalls {
     this.#take(id)?.reject(error);
   }
 
-  /** Rejects every pending call, oldest first. `errorOf` is told whether the call is the oldest one. */
+  /** Rejects every pending call, oldest first. `errorOf` gets whether the call is the oldest one. */
   rejectAll(errorOf: (isOldest: boolean) => Error): void {
     const all = [...this.#pending.values()];
     this.#pending.clear();

@@ -34,7 +34,7 @@ type Reply<Failure, Notice> =
   | { readonly kind: "failure"; readonly id: number; readonly failure: Failure }
   | { readonly kind: "notice"; readonly notice: Notice };
 
-/** The failure that crosses unless `serve` and `portClient` are told of another. */
+/** The default failure of `serve` and `portClient`. */
 export interface PlainFailure {
   readonly message: string;
 }
@@ -65,7 +65,7 @@ export interface PortClient<Api> {
   /** Calls with no answer yet. */
   readonly pending: number;
   /**
-   * Calls a method of the server. `transfer` lists what is moved instead of copied, and is no longer usable here.
+   * Calls a method of the server. Objects in `transfer` are moved instead of copied, so they cannot be used here any more.
    *
    * Rejects with what `toError` makes of the server's failure; with `PortClosed` once the other side has ended; with a
    * `DataCloneError` if an argument cannot be cloned.
