@@ -58,7 +58,10 @@ describe("10,000 of 10,000 arrive", () => {
 describe("at the end of the process", () => {
   it("the application's own signal handler decides when to end, and is called once", async () => {
     const source = `const analytics = new Analytics({ writeKey: "k", host: url, flushOnSignals: true });
-      process.on("SIGTERM", () => { console.log("handler"); setTimeout(() => process.exit(7), 300); });
+      process.on("SIGTERM", () => {
+        console.log("handler");
+        analytics.on("delivered", () => setTimeout(() => process.exit(7), 300));
+      });
       analytics.track({ userId: "u", event: "E" }); setInterval(() => {}, 1_000); console.log("ready");`;
     const program = runProgram(source, { url: collector.url });
     await program.printed("ready");
