@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import { createLogger, startCollector } from "@sluice/collector";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { collectorForCli } from "../support/cli.js";
-import { between } from "../support/proxy.js";
+import { startProxy } from "../support/proxy.js";
 
-/** The built command line in a process of its own, with real signals and real disks. */
+/** The built command line in its own process, with real signals and disks. */
 const SLUICE = fileURLToPath(new URL("../../bin/sluice.cjs", import.meta.url));
 
 function sluice(args: readonly string[], env: Record<string, string>) {
@@ -29,7 +29,7 @@ function sluice(args: readonly string[], env: Record<string, string>) {
   });
   return {
     child,
-    /** The exit code, when everything is printed. */
+    /** Resolves with the exit code when all output is read. */
     ended: once(child, "close").then(([code]) => code as number | null),
     out: () => out,
     err: () => err,
@@ -45,10 +45,10 @@ afterAll(() => at[Symbol.asyncDispose]());
 describe("an import that is interrupted by SIGINT", () => {
   const MESSAGES = 20_000;
 
-  it("goes on where it was, with nothing twice and nothing missing", async () => {
+  it("continues where it stopped, without duplicates or gaps", async () => {
     const file = join(at.directory, "long.jsonl");
     const line = (i: number) => JSON.stringify({ type: "track", event: "Resumed", userId: String(i % 10) });
-    // One of them is refused, and stands in the reject file once.
+    // One of them is refused, and must be in the reject file once.
     const lines = [...Array.from({ length: MESSAGES }, (_, i) => line(i)), "nonsense"];
     await writeFile(file, lines.toSpliced(100, 0, '{"type":"track","userId":"1"}').join("\n"));
 
@@ -57,20 +57,20 @@ describe("an import that is interrupted by SIGINT", () => {
     const held = new Promise<void>((resolve) => {
       interrupt = resolve;
     });
-    await using door = await between(at.url, {
+    await using proxy = await startProxy(at.url, {
       async onRequest(path) {
         if (!path.startsWith("/v1/import")) return;
         batches += 1;
-        // Later ones wait until it is interrupted: it surely has not come to its end.
+        // Later requests wait for the interruption, so that the import cannot finish before.
         if (batches > 8) await held;
         if (batches === 8) {
           first.child.kill("SIGINT");
-          // The signal is on its way before the answer is.
+          // The signal is sent before the response.
           setImmediate(interrupt);
         }
       },
     });
-    const env = { ...at.env, SLUICE_URL: door.url };
+    const env = { ...at.env, SLUICE_URL: proxy.url };
     const first = sluice(["import", file, "--json"], env);
     expect(await first.ended).toBe(130);
     const checkpoint = JSON.parse(await readFile(`${file}.sluice-import.json`, "utf8"));
@@ -103,15 +103,15 @@ describe("doctor", () => {
   it.each([
     ["ahead of", 3_600_000],
     ["behind", -3_600_000],
-  ])("finds a collector whose clock is an hour %s ours", async (word, offMs) => {
-    await using door = await between(at.url, {
+  ])("finds a collector whose clock is an hour %s this one", async (word, offMs) => {
+    await using proxy = await startProxy(at.url, {
       change: (path, text) => {
         if (!path.startsWith("/api/v1/info")) return text;
         const info = JSON.parse(text);
         return JSON.stringify({ ...info, now: new Date(Date.parse(info.now) + offMs).toISOString() });
       },
     });
-    const doctor = sluice(["doctor", "--json"], { ...at.env, SLUICE_URL: door.url });
+    const doctor = sluice(["doctor", "--json"], { ...at.env, SLUICE_URL: proxy.url });
     expect(await doctor.ended).toBe(6);
     const { clock } = found(doctor.out());
     expect(clock?.result).toBe("problem");
@@ -119,8 +119,8 @@ describe("doctor", () => {
   });
 
   const isRoot = process.getuid?.() === 0;
-  // Only root may mount the small disk that is to be filled.
-  it.skipIf(!isRoot)("finds a disk that is full, and the collector that cannot write to it", async () => {
+  // Only root can mount the small disk to fill.
+  it.skipIf(!isRoot)("finds a full disk, and a collector that cannot write to it", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sluice-full-"));
     const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", folder]);
     expect(mounted.status, mounted.stderr?.toString()).toBe(0);
@@ -146,7 +146,7 @@ describe("doctor", () => {
             body,
           });
         let status = (await post()).status;
-        // Room within the files that are there already is used up first.
+        // Free space within the existing files is used first.
         for (let i = 0; status === 200 && i < 2_000; i++) status = (await post()).status;
         expect(status).toBe(503);
         const doctor = sluice(["doctor", "--json", "--data-dir", join(folder, ".sluice")], env);
@@ -166,8 +166,8 @@ describe("doctor", () => {
   });
 });
 
-describe("a collector that does not take a message at once", () => {
-  it("is asked again, and the process waits for that", async () => {
+describe("a collector that is busy or unreachable", () => {
+  it("gets retries, and the process waits for them", async () => {
     let requests = 0;
     const busy = createServer((request, response) => {
       request.resume().on("end", () => {
@@ -196,18 +196,18 @@ describe("a collector that does not take a message at once", () => {
     expect(away.out()).toBe("");
   }, 30_000);
 
-  it("keeps how far an import came when it fails on the way, and says so", async () => {
+  it("keeps the progress of an import that fails, and prints it", async () => {
     const file = join(at.directory, "cut.jsonl");
     const line = JSON.stringify({ type: "track", event: "Cut", userId: "1" });
     await writeFile(file, Array(6_000).fill(line).join("\n"));
     let imports = 0;
-    await using door = await between(at.url, {
+    await using proxy = await startProxy(at.url, {
       onRequest(path) {
         if (path.startsWith("/v1/import")) imports += 1;
       },
       status: (path) => (path.startsWith("/v1/import") && imports > 3 ? 401 : undefined),
     });
-    const first = sluice(["import", file], { ...at.env, SLUICE_URL: door.url });
+    const first = sluice(["import", file], { ...at.env, SLUICE_URL: proxy.url });
     expect(await first.ended).toBe(4);
     const { line: upTo } = JSON.parse(await readFile(`${file}.sluice-import.json`, "utf8"));
     expect(upTo).toBeGreaterThan(0);

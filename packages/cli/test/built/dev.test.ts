@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 
-/** The built command line as a process: what a person or a test harness starts. */
+/** The built command line in its own process. */
 const SLUICE = fileURLToPath(new URL("../../bin/sluice.cjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "sluice-dev-"));
 const running = new Set<ChildProcess>();
@@ -49,9 +49,9 @@ async function dev(
 }
 
 describe("sluice dev --json", () => {
-  // Only Linux shows how a process was started, and only a newer Node.js can become another.
+  // Only Linux shows the arguments of a process, and only newer versions of Node.js have execve.
   it.runIf(process.platform === "linux" && "execve" in process)(
-    "has room for short-lived objects, in the process that was started",
+    "sets the semi-space size without starting a second process",
     async () => {
       const { child, ended } = await dev("room");
       expect(readFileSync(`/proc/${child.pid}/cmdline`, "utf8")).toContain("--max-semi-space-size=");
@@ -60,7 +60,7 @@ describe("sluice dev --json", () => {
     },
   );
 
-  it("starts where the system cannot make one process another: there the function is, and throws", async () => {
+  it("starts on systems where execve exists but throws", async () => {
     const asOnWindows = join(folder, "as-on-windows.cjs");
     writeFileSync(asOnWindows, "process.execve = () => { throw new Error('not on this platform') };");
     const { ready, child, ended } = await dev("as-on-windows", ["--require", asOnWindows]);
@@ -69,7 +69,7 @@ describe("sluice dev --json", () => {
     expect(await ended).toBe(0);
   });
 
-  it("prints exactly one line, and ends at SIGTERM with nothing lost", async () => {
+  it("prints exactly one line, and loses nothing at SIGTERM", async () => {
     const { ready, lines, child, ended } = await dev("first");
     expect(Object.keys(ready).sort()).toEqual(["adminToken", "dashboardUrl", "sourceId", "url", "writeKey"]);
     expect(ready.dashboardUrl.startsWith(`${ready.url}/`)).toBe(true);
@@ -94,7 +94,7 @@ describe("sluice dev --json", () => {
     expect(await again.ended).toBe(0);
   });
 
-  it("names the other region's address to who comes with a key of that one", async () => {
+  it("names the other region's address for a key of that region", async () => {
     const oregon = await dev("oregon", [], { more: ["--region", "oregon"] });
     const env = { SLUICE_OREGON_URL: oregon.ready.url };
     const dublin = await dev("dublin", [], { env, more: ["--region", "dublin"] });
@@ -111,7 +111,7 @@ describe("sluice dev --json", () => {
     }
   });
 
-  it("says that a port is taken, in words", async () => {
+  it("says that the address is in use", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
@@ -123,7 +123,7 @@ describe("sluice dev --json", () => {
     expect(failed.stdout).toBe("");
   });
 
-  it("refuses what it does not know, with the code for that", async () => {
+  it("refuses unknown options and values with exit code 2", async () => {
     for (const args of [
       ["--port", "nope"],
       ["--region", "mars"],
@@ -138,10 +138,13 @@ describe("sluice dev --json", () => {
 });
 
 describe("an old Node.js", () => {
-  it.each(["20.20.2", "22.12.0"])("%s is told what is needed, before anything is loaded", async (version) => {
-    const pretend = `Object.defineProperty(process.versions, "node", { value: "${version}" }); require(${JSON.stringify(SLUICE)})`;
-    const failed = await promisify(execFile)(process.execPath, ["-e", pretend]).catch((error) => error);
-    expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain(`sluice needs Node.js 22.13 or newer, and this is ${version}`);
-  });
+  it.each(["20.20.2", "22.12.0"])(
+    "%s gets a message about the required version before anything is loaded",
+    async (version) => {
+      const pretend = `Object.defineProperty(process.versions, "node", { value: "${version}" }); require(${JSON.stringify(SLUICE)})`;
+      const failed = await promisify(execFile)(process.execPath, ["-e", pretend]).catch((error) => error);
+      expect(failed.code).toBe(1);
+      expect(failed.stderr).toContain(`sluice needs Node.js 22.13 or newer, and this is ${version}`);
+    },
+  );
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-/** The built command line in a real pseudo-terminal, which util-linux's `script` makes. */
+/** The built command line in a pseudo-terminal, from `script` of util-linux. */
 const SLUICE = fileURLToPath(new URL("../../bin/sluice.cjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "sluice-terminal-"));
 
@@ -16,7 +16,7 @@ class Terminal {
   readonly ended: Promise<number | null>;
 
   constructor(args: readonly string[], env: Record<string, string> = {}) {
-    // `exec`: a shell that stays (dash does) would take Ctrl-C for itself and answer 130.
+    // Without `exec`, the shell (dash) would handle Ctrl-C itself and exit with 130.
     const command = `exec ${[process.execPath, SLUICE, ...args].map((part) => `'${part}'`).join(" ")}`;
     this.#child = spawn("script", ["-qefc", command, "/dev/null"], {
       cwd: folder,
@@ -81,7 +81,7 @@ describe("in a terminal", () => {
     expect(dev.text).toContain("\u001b[1m");
   });
 
-  it("uses colour, and none with NO_COLOR", async () => {
+  it("uses colour unless NO_COLOR is set", async () => {
     const colored = new Terminal(["send", "track", "--event", "Seen"]);
     expect(await colored.ended).toBe(0);
     expect(colored.text).toContain("\u001b[32maccepted\u001b[39m");
@@ -90,7 +90,7 @@ describe("in a terminal", () => {
     expect(plain.text).not.toContain("\u001b");
   });
 
-  it("tail prints what comes, with nothing of the event obeyed, and ends at Ctrl-C", async () => {
+  it("tail escapes the contents of events, and ends at Ctrl-C", async () => {
     const tail = new Terminal(["tail", "--last", "1", "event:Evil*"], { NO_COLOR: "1" });
     const sent = new Terminal(["send", "track", "--event", "Evil \u001b]0;title\u0007 \u202e"]);
     await sent.ended;
@@ -100,7 +100,7 @@ describe("in a terminal", () => {
     expect(tail.text.replaceAll(/\^C|[\r\n]/g, "")).not.toMatch(/[\p{Cc}\u202e]/u);
   });
 
-  it("listen prints a webhook with nothing of it obeyed, and ends at Ctrl-C", async () => {
+  it("listen escapes the contents of webhooks, and ends at Ctrl-C", async () => {
     const listen = new Terminal(["listen", "--port", "0", "--connect"], { NO_COLOR: "1" });
     await listen.shows(/listening on/);
     const hostile = "Evil \u001b[2J\u001b]52;c;aGk=\u0007 \u009b31m \u202e";
@@ -114,14 +114,14 @@ describe("in a terminal", () => {
     expect(listen.text.replaceAll(/\^C|[\r\n]/g, "")).not.toMatch(/[\p{Cc}\u202e]/u);
   });
 
-  it("refuses with an exit code that a script can tell", async () => {
+  it("has different exit codes for different failures", async () => {
     const wrong = new Terminal(["tail", "colour:red"]);
     expect(await wrong.ended).toBe(2);
     const unknown = new Terminal(["messages", "get", "none"]);
     expect(await unknown.ended).toBe(5);
   });
 
-  it("an import shows its progress", async () => {
+  it("import shows its progress", async () => {
     const line = (i: number) => JSON.stringify({ type: "track", event: "Bulk", userId: String(i) });
     writeFileSync(join(folder, "bulk.jsonl"), Array.from({ length: 5_000 }, (_, i) => line(i)).join("\n"));
     const bulk = new Terminal(["import", "bulk.jsonl"]);

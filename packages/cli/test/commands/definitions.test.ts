@@ -16,7 +16,7 @@ const json = async (args: readonly string[], expected = 0) =>
 const PRO = JSON.stringify({ kind: "trait", trait: "plan", is: "equals", value: "pro" });
 
 describe("audiences", () => {
-  it("previews, makes, explains, changes and deletes one", async () => {
+  it("are previewed, created, explained, changed and deleted", async () => {
     await writeFile(join(at.directory, "pro.json"), PRO);
     expect(await json(["audiences", "preview", "--condition", "@pro.json"])).toMatchObject({
       size: 1,
@@ -41,9 +41,9 @@ describe("audiences", () => {
   });
 
   it.each([
-    ["no JSON", "{", /not valid JSON/],
+    ["invalid JSON", "{", /not valid JSON/],
     [
-      "a wrong node",
+      "a wrong operator",
       '{"kind":"not","condition":{"kind":"trait","trait":"a","is":"like"}}',
       /condition\.condition\.is/,
     ],
@@ -53,7 +53,7 @@ describe("audiences", () => {
 });
 
 describe("computed traits", () => {
-  it("makes, shows, changes and deletes one", async () => {
+  it("are previewed, created, shown, changed and deleted", async () => {
     for (const total of [3, 4])
       await at.sluice([
         "send",
@@ -115,7 +115,7 @@ describe("computed traits", () => {
 });
 
 describe("apply", () => {
-  it("makes, changes and prunes audiences, and finds nothing to change afterwards", async () => {
+  it("creates, changes and prunes audiences, and then finds nothing to change", async () => {
     const declare = (audiences: unknown[]) =>
       writeFile(
         join(at.directory, "audiences.json"),
@@ -152,7 +152,7 @@ describe("apply", () => {
 });
 
 describe("profiles and deletions", () => {
-  it("shows a profile, removes the user, lists who is refused and lifts it", async () => {
+  it("shows a profile, deletes the user, lists suppressed ids and lifts one", async () => {
     expect((await at.sluice(["profiles", "get", "user-pro"])).out).toContain('"pro"');
     await at.sluice(["deletions", "create", "user-pro"], 2);
     const [planned] = (await json(["deletions", "create", "user-pro", "--dry-run"])).users;
@@ -185,7 +185,7 @@ describe("profiles and deletions", () => {
     expect((await json(["deletions", "suppressed"])).items).toEqual([]);
   });
 
-  it("tells a user's other user ids from its anonymous ids", async () => {
+  it("distinguishes a user's other user ids from its anonymous ids", async () => {
     const sent = [
       ["identify", "--user", "ada-2", "--anonymous", "dev-1"],
       ["alias", "--user", "ada", "--previous", "ada-2"],

@@ -7,7 +7,7 @@ it.each([
   ["22.12.0", "problem"],
   ["22.13.0", "ok"],
   ["24.0.0", "ok"],
-])("judges Node.js %s: %s", (version, result) => {
+])("reports Node.js %s as %s", (version, result) => {
   expect(checkNode(version).result).toBe(result);
 });
 
@@ -16,7 +16,7 @@ it.each([
   ["a little off", 4_000, 1_000, 1_000, "ok"],
   ["behind by ten seconds", -9_000, 1_000, 1_000, "problem"],
   ["off by less than the request took", 10_000, 1_000, 9_000, "ok"],
-] as const)("judges clocks that are %s", (_name, collectorMs, sentMs, receivedMs, result) => {
+] as const)("compares clocks that are %s", (_name, collectorMs, sentMs, receivedMs, result) => {
   expect(checkClock(collectorMs, sentMs, receivedMs).result).toBe(result);
 });
 
@@ -24,16 +24,16 @@ it.each([
   [10, "problem"],
   [500 * 1_048_576, "warning"],
   [5 * 1_073_741_824, "ok"],
-] as const)("judges %i bytes of free disk: %s", (bytes, result) => {
+] as const)("reports %i bytes of free disk as %s", (bytes, result) => {
   expect(checkFreeSpace(bytes, "/data").result).toBe(result);
 });
 
-it("warns of another major version", () => {
+it("warns about a different major version", () => {
   expect(checkVersions("1.2.3", "1.9.0").result).toBe("ok");
   expect(checkVersions("2.0.0", "1.9.0").result).toBe("warning");
 });
 
-it("says which messages audiences do not count, and what to do", () => {
+it("names the messages that audiences leave out, and what to do", () => {
   const receivedAt = "2026-11-21T09:30:00.000Z";
   expect(checkAudiences({ behind: 0, setAside: [] })).toMatchObject({ result: "ok" });
   const one = { messageId: "m 21", sourceId: "src_1", receivedAt, messages: 1 };

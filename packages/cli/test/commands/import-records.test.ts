@@ -67,7 +67,7 @@ describe("CSV", () => {
     expect(await rows(text)).toEqual(expected);
   });
 
-  it("reads what was written, however the file is cut", async () => {
+  it("reads any table, in chunks of any size", async () => {
     const table = fc.array(fc.array(fc.string(), { minLength: 2, maxLength: 3 }), {
       minLength: 1,
       maxLength: 4,
@@ -82,7 +82,7 @@ describe("CSV", () => {
     );
   });
 
-  it("counts lines of any kind of line end, also within quotation marks", async () => {
+  it("counts all kinds of line ends, also within quotation marks", async () => {
     const starts: number[] = [];
     const text = 'a,b\r\n"1\r\n2\n3",x\r\n\r\n4,"5\n"\n6,7';
     for await (const { line } of csvRows(inPieces(text, 2))) starts.push(line);
@@ -121,7 +121,7 @@ describe("CSV", () => {
     });
   });
 
-  it("puts columns where their names say, and takes numbers only where they are meant", () => {
+  it("puts columns into fields by name, and converts numbers only in some objects", () => {
     const header = [
       "type",
       "userId",
@@ -140,7 +140,7 @@ describe("CSV", () => {
     expect(csvMessage(["properties.__proto__.polluted"], ["1"])).toEqual({});
   });
 
-  it("names the line of a row that does not fit its header", async () => {
+  it("names the line of a row with a wrong number of fields", async () => {
     const [good, short] = await records(Buffer.from('type,userId\n"tr\nack",1\ntrack\n'), "csv");
     expect(good).toMatchObject({ line: 2, value: { ok: true } });
     expect(short).toMatchObject({ line: 4, value: { ok: false } });
@@ -148,7 +148,7 @@ describe("CSV", () => {
 });
 
 describe("JSON lines", () => {
-  it("reads them compressed and not, skips empty ones, counts every line", async () => {
+  it("are read with and without compression; empty ones are skipped but counted", async () => {
     const text = Buffer.from('{"a":"ä"}\n\n{"b":1}\r\nnonsense');
     for (const [bytes, isGzip] of [
       [text, false],
@@ -164,20 +164,20 @@ describe("JSON lines", () => {
     }
   });
 
-  it("refuses a file that is cut short within its compression", async () => {
+  it("are refused if the compressed file is truncated", async () => {
     const cut = gzipSync("x".repeat(10_000)).subarray(0, 20);
     await expect(records(cut, "jsonl", true)).rejects.toThrow("unexpected end of file");
   });
 });
 
-describe("a record to be sent", () => {
+describe("a record", () => {
   const record = (message: unknown, line = 1): FileRecord => ({
     line,
     raw: JSON.stringify(message),
     value: { ok: true, message },
   });
 
-  it("gets an id of its line and text: the same again, another elsewhere", () => {
+  it("gets an id from its line number and text", () => {
     const message = { type: "track", event: "Paid", userId: "1" };
     const [first, again, elsewhere] = [record(message), record(message), record(message, 2)].map((one) => {
       const prepared = prepareMessage(one);
@@ -188,7 +188,7 @@ describe("a record to be sent", () => {
     expect(elsewhere).not.toBe(first);
   });
 
-  it("keeps its own id, and becomes what the collector takes", () => {
+  it("keeps its own id, and is converted like in the collector", () => {
     const prepared = prepareMessage(
       record({ type: "page", userId: 7, traits: { url: "/" }, messageId: "m" }),
     );
@@ -198,15 +198,15 @@ describe("a record to be sent", () => {
   });
 
   it.each([
-    ["no object", [1], "not_an_object"],
-    ["no event", { type: "track", userId: "1" }, "event_not_defined"],
-    ["too much", { type: "track", userId: "1", event: "x".repeat(33_000) }, "message_too_large"],
+    ["a list", [1], "not_an_object"],
+    ["a missing event", { type: "track", userId: "1" }, "event_not_defined"],
+    ["too many bytes", { type: "track", userId: "1", event: "x".repeat(33_000) }, "message_too_large"],
   ])("is refused for %s", (_name, message, code) => {
     expect(prepareMessage(record(message))).toMatchObject({ ok: false, issues: [{ code }] });
   });
 });
 
-it("tells progress, rate and what is left", () => {
+it("shows progress, rate and remaining time", () => {
   expect(progressText({ done: 12_345, share: 0.5, rate: 6_172.6, etaMs: 61_000 })).toBe(
     "████████████░░░░░░░░░░░░  50 %  12,345 messages  6,173/s  1 min 1 s left",
   );

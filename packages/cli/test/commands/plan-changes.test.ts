@@ -17,8 +17,8 @@ const hook = {
   },
 };
 
-describe("what has to change", () => {
-  it("is nothing where everything declared is so already", () => {
+describe("planned changes", () => {
+  it("are none if the collector already matches", () => {
     const declared = [
       {
         name: "Orders",
@@ -34,14 +34,14 @@ describe("what has to change", () => {
     expect(planChanges("destinations", declared, [hook], options)).toEqual([]);
   });
 
-  it("is nothing where a URL is written in another form than the collector's", () => {
+  it("are none for a URL in another notation", () => {
     for (const url of ["https://a.example", "https://A.example:443/#part"]) {
       const declared = [{ name: "Orders", settings: { webhooks: [{ url }], sharedSecret: "hush" } }];
       expect(planChanges("destinations", declared, [hook], options)).toEqual([]);
     }
   });
 
-  it("leaves out secrets that are set, where another setting differs", () => {
+  it("leave out secrets that are set if another setting differs", () => {
     const headers = { "X-Team": "sales", Authorization: "Bearer x" };
     const declared = [
       {
@@ -55,12 +55,12 @@ describe("what has to change", () => {
     expect(JSON.stringify(change.fields)).not.toMatch(/hush|Bearer/);
     const [again] = planChanges("destinations", declared, [hook], { ...options, setSecrets: true });
     expect(JSON.stringify(again)).toContain("hush");
-    // A header's value belongs to its URL: at another one it is needed.
+    // The collector stores a header's value with its URL, so a new URL needs it.
     const moved = [{ name: "Orders", settings: { webhooks: [{ url: "https://b.example", headers }] } }];
     expect(JSON.stringify(planChanges("destinations", moved, [hook], options))).toContain("Bearer x");
   });
 
-  it("names the fields that differ, and sends only those", () => {
+  it("name and send only the fields that differ", () => {
     const declared = [
       { name: "Orders", enabled: false, settings: { webhooks: [{ url: "https://b.example/" }] } },
     ];
@@ -75,7 +75,7 @@ describe("what has to change", () => {
     expect(change.differences.map(({ path }) => path)).toEqual(["enabled", "settings.webhooks[0].url"]);
   });
 
-  it("is a secret that is not set yet, or all of them when asked; never shown", () => {
+  it("contain a secret that is not set, or all on request, but never show it", () => {
     const declared = [{ name: "Orders", settings: { sharedSecret: "hush" } }];
     const without = { ...hook, settings: { ...hook.settings, sharedSecretSet: false } };
     for (const changes of [
@@ -89,7 +89,7 @@ describe("what has to change", () => {
     }
   });
 
-  it("makes what is missing, and deletes what is not declared only when asked", () => {
+  it("create missing items, and delete undeclared ones only on request", () => {
     const declared = [{ name: "New" }];
     const current = [{ id: "src_1", version: 1, name: "Old" }];
     expect(planChanges("sources", declared, current, options).map(({ action }) => action)).toEqual([
@@ -103,7 +103,7 @@ describe("what has to change", () => {
 });
 
 describe("a declared configuration", () => {
-  it("takes secrets from the environment", () => {
+  it("reads secrets from the environment", () => {
     const config = { destinations: [{ name: "a", settings: { sharedSecret: `$${"{HOOK_SECRET}"}` } }] };
     expect(readDeclaredConfig(config, { HOOK_SECRET: "hush" }).destinations?.[0]?.settings).toEqual({
       sharedSecret: "hush",
@@ -116,13 +116,13 @@ describe("a declared configuration", () => {
   it.each([
     ["a section that does not exist", { source: [] }, "source: unknown section"],
     ["a field that does not exist", { sources: [{ name: "a", colour: 1 }] }, "sources[0].colour"],
-    ["no name", { sources: [{}] }, "sources[0]: must be an object with a name"],
+    ["a missing name", { sources: [{}] }, "sources[0]: must be an object with a name"],
     [
       "the same name twice",
       { sources: [{ name: "a" }, { name: "a" }] },
       "sources[1]: the name a is used twice",
     ],
-    ["no object", [], "must be an object"],
+    ["a list", [], "must be an object"],
   ])("is refused for %s", (_name, config, message) => {
     expect(() => readDeclaredConfig(config, {})).toThrow(message);
   });

@@ -6,7 +6,7 @@ import { Analytics } from "@sluice/node";
 import type { Region } from "@sluice/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-/** A collector of each region, and what a client of the SDK does with them. */
+/** Clients of the SDK with a collector in each region. */
 let directory: string;
 let dublin: Collector;
 let oregon: Collector;
@@ -55,7 +55,7 @@ function clientOf(region: Region, writeKey: string): Analytics {
 }
 
 describe("a client of one region", () => {
-  it("sends to that region's collector alone, also while it is away and after it has come back", async () => {
+  it("sends to that region's collector only, also while it is down and after its restart", async () => {
     const writeKey = keyOf(dublin);
     const { port } = dublin;
     await using analytics = clientOf("dublin", writeKey);
@@ -73,7 +73,7 @@ describe("a client of one region", () => {
     expect(await events(oregon)).toEqual([]);
   });
 
-  it("is told where its key belongs, and stores nothing in either region", async () => {
+  it("gets the right region of its key, and nothing is stored in either region", async () => {
     await using analytics = clientOf("oregon", keyOf(dublin));
     analytics.track({ userId: "ann", event: "Astray" });
     expect(await analytics.flush()).toEqual({ delivered: 0, failed: 1, refused: 0 });

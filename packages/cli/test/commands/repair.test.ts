@@ -21,8 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-it("takes what is damaged out of a log, says what was lost, and the collector starts again", async () => {
-  // A start of its own for each: small commits of one start share a row.
+it("removes damaged rows from a log, lists what is lost, and the collector starts again", async () => {
+  // One start per message, because small commits of one start share a row.
   for (const event of ["One", "Two"]) {
     const before = await start();
     const authorization = `Basic ${Buffer.from(`${before.firstRun?.writeKey}:`).toString("base64")}`;
@@ -71,7 +71,7 @@ it("takes what is damaged out of a log, says what was lost, and the collector st
   await (await start()).close(1_000);
 });
 
-it("promises nothing of messages of which no byte is left", async () => {
+it("does not offer to recover messages of which no byte is left", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sluice-repair-"));
   const startHere = () =>
     startCollector({

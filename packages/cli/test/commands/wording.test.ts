@@ -8,7 +8,7 @@ import { durationText } from "../../src/arguments/numbers.js";
 import { explanationLines } from "../../src/commands/definitions/explanation-lines.js";
 import { cli, collectorForCli, receiver } from "../support/cli.js";
 
-/** What the command line refuses, and in which words it tells people what is. */
+/** Errors and texts for people. */
 let at: Awaited<ReturnType<typeof collectorForCli>>;
 beforeAll(async () => {
   at = await collectorForCli();
@@ -19,25 +19,21 @@ const json = async (args: readonly string[], expected = 0) =>
   JSON.parse((await at.sluice([...args, "--json"], expected)).out);
 
 it.each([
-  [
-    "a state in which nothing is replayed",
-    ["replay", "--destination", "x", "--state", "pending"],
-    "delivered",
-  ],
-  ["a kind that there is not", ["messages", "list", "type:tarck"], "`type` is one of identify, track"],
-  ["a time that is none", ["send", "track", "--event", "a", "--timestamp", "tomorrow"], "got tomorrow"],
-  ["half a number of a year", ["send", "track", "--event", "a", "--timestamp", "7"], "got 7"],
+  ["a state that cannot be replayed", ["replay", "--destination", "x", "--state", "pending"], "delivered"],
+  ["an unknown type", ["messages", "list", "type:tarck"], "`type` is one of identify, track"],
+  ["an invalid time", ["send", "track", "--event", "a", "--timestamp", "tomorrow"], "got tomorrow"],
+  ["a time that is only a number", ["send", "track", "--event", "a", "--timestamp", "7"], "got 7"],
 ])("refuses %s", async (_name, args, words) => {
   expect((await at.sluice(args, 2)).err).toContain(words);
 });
 
-it("takes the beginning of a kind, and a date", async () => {
+it("accepts the start of a type, and a date without a time", async () => {
   await at.sluice(["messages", "list", "type:tr*"]);
   await at.sluice(["send", "track", "--event", "a", "--timestamp", "2026-11-21"]);
 });
 
-describe("a destination whose URL answered 410", () => {
-  it("is not tried again by hand; enabling it has the URL called again, with its headers", async () => {
+describe("a destination whose URL responded with 410", () => {
+  it("is not retried by hand; enabling it sends to the URL again, with its headers", async () => {
     let status = 410;
     await using gone = await receiver(() => status);
     const made = ["destinations", "create", "--name", "Gone", "--webhook", gone.url, "--header", "X-Key: k"];
@@ -65,7 +61,7 @@ describe("a destination whose URL answered 410", () => {
   });
 });
 
-it("names a destination, not its id, where a wait is in vain", async () => {
+it("names the destination instead of its id when a wait fails", async () => {
   await using broken = await receiver(404);
   const { id } = await json(["destinations", "create", "--name", "Broken", "--webhook", broken.url]);
   const { messageId } = await json(["send", "track", "--event", "In vain"]);
@@ -75,19 +71,19 @@ it("names a destination, not its id, where a wait is in vain", async () => {
   await at.sluice(["destinations", "delete", id, "--yes"]);
 });
 
-it("a key that exists already is wrong input", async () => {
+it("a key that already exists is invalid input", async () => {
   const create = (name: string) => ["traits", "create", name, "--kind", "count", "--event", "Paid"];
   await at.sluice(create("Times paid"));
   expect((await at.sluice(create("Times paid"), 2)).err).toContain("times_paid");
 });
 
-it("a dry run finds changes, which is no error", async () => {
+it("a dry run with changes is not printed as an error", async () => {
   const file = join(at.directory, "found.config.json");
   await writeFile(file, JSON.stringify({ sources: [{ name: "Found" }] }));
   expect((await at.sluice(["apply", file, "--dry-run"], 6)).err).toBe("1 change would be made\n");
 });
 
-it("a second collector on a folder is told what to do, without a word about writing", async () => {
+it("a second collector on a data folder says what to do", async () => {
   const second = cli(["collector", "--port", "0", "--data-dir", join(at.directory, ".sluice")]);
   expect(await second.code).toBe(1);
   expect(second.err()).toMatch(/The data folder .* is in use by another process/);
@@ -112,14 +108,14 @@ it.each(["collector", "dev"])(
   },
 );
 
-it("a user's other ids are others", async () => {
+it("the other ids of a user do not include the user's own id", async () => {
   await json(["send", "identify", "--user", "solo"]);
   await expect.poll(async () => cli(["profiles", "get", "solo"], { env: at.env }).code).toBe(0);
   const { out } = await at.sluice(["profiles", "get", "solo"]);
   expect(out).not.toMatch(/^also +\S*solo/m);
 });
 
-it("durations are in the largest unit that they are whole in", () => {
+it("durations use the largest unit without a fraction", () => {
   expect([604_800_000, 5_400_000, 1_500, 0].map(durationText)).toEqual(["7d", "90m", "1500ms", "0d"]);
   const seen = { kind: "event", event: "Paid", times: { atLeast: 1 }, seen: 0, orMore: false, holds: false };
   expect(explanationLines({ ...seen, withinMs: 604_800_000 } as unknown as Explanation)).toContain(

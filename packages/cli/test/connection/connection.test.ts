@@ -10,7 +10,7 @@ import { cli } from "../support/cli.js";
 
 let folder: string;
 let port: number;
-/** What came with every request, wherever it was sent. */
+/** The authorization of every request, whatever its address. */
 let seen: (string | undefined)[];
 let close: () => Promise<unknown>;
 
@@ -44,14 +44,14 @@ async function sources(
 }
 
 describe("the address in .sluice/listening.json", () => {
-  it("is where commands go, with the token of the environment, when it is on this machine", async () => {
+  it("is used with the token from the environment if it is on this machine", async () => {
     await write("listening.json", { url: `http://localhost:${port}` });
     expect(await sources()).toMatchObject({ code: 0 });
     expect(seen).toEqual(["Bearer of-production"]);
   });
 
-  // 0.0.0.0 arrives at this machine, too, so that the test sees what would have been sent to another one.
-  it("is not believed when it is elsewhere: nothing is sent", async () => {
+  // Requests to 0.0.0.0 also arrive at this machine, so the test sees what another machine would get.
+  it("is not used if it is on another machine; nothing is sent", async () => {
     await write("listening.json", { url: `http://0.0.0.0:${port}` });
     const { code, err } = await sources();
     expect([code, seen]).toEqual([2, []]);
@@ -62,31 +62,34 @@ describe("the address in .sluice/listening.json", () => {
   });
 
   it.each<[name: string, spoil: (file: string) => Promise<unknown>]>([
-    ["others may write to it", (file) => chmod(file, 0o622)],
+    ["other users can write to the file", (file) => chmod(file, 0o622)],
     [
-      "it is a link",
+      "the file is a symbolic link",
       async (file) => {
         await rename(file, `${file}.real`);
         await symlink(`${file}.real`, file);
       },
     ],
-    ["it is no file", async (file) => rm(file).then(() => mkdir(file))],
-  ])("is not believed when %s", async (_name, spoil) => {
+    ["it is not a file", async (file) => rm(file).then(() => mkdir(file))],
+  ])("is not used if %s", async (_name, spoil) => {
     await write("listening.json", { url: `http://127.0.0.1:${port}` });
     await spoil(join(folder, ".sluice", "listening.json"));
     expect([(await sources()).code, seen]).toEqual([2, []]);
   });
 
-  it.skipIf(process.getuid?.() !== 0)("is not believed when it is another user's (needs root)", async () => {
-    const { chown } = await import("node:fs/promises");
-    await write("listening.json", { url: `http://127.0.0.1:${port}` });
-    await chown(join(folder, ".sluice", "listening.json"), 65534, 65534);
-    expect([(await sources()).code, seen]).toEqual([2, []]);
-  });
+  it.skipIf(process.getuid?.() !== 0)(
+    "is not used if the file belongs to another user (needs root)",
+    async () => {
+      const { chown } = await import("node:fs/promises");
+      await write("listening.json", { url: `http://127.0.0.1:${port}` });
+      await chown(join(folder, ".sluice", "listening.json"), 65534, 65534);
+      expect([(await sources()).code, seen]).toEqual([2, []]);
+    },
+  );
 });
 
 describe("the token in .sluice/dev.json", () => {
-  it("goes to this machine and nowhere else", async () => {
+  it("is only sent to this machine", async () => {
     await write("dev.json", { adminToken: "of-dev" });
     expect(await sources({ SLUICE_URL: `http://0.0.0.0:${port}` })).toMatchObject({ code: 4 });
     expect(seen).toEqual([]);

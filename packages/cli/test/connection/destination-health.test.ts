@@ -25,11 +25,11 @@ describe("the health of a destination", () => {
     ["partly_disabled", "partly_disabled"],
     ["backing_off", "backing_off"],
     ["disabled", "disabled"],
-  ] as const)("that the collector judges %s is %s", (health, state) => {
+  ] as const)("that the collector calls %s is %s", (health, state) => {
     expect(healthOf({ ...STATUS, health }, []).state).toBe(state);
   });
 
-  it("says when the first of the retries is due, unless a probe comes", () => {
+  it("has the time of the first retry, unless there is a probe", () => {
     const retriesAt = ["2026-01-01T01:00:00.000Z", "2026-01-01T00:30:00.000Z"];
     expect(healthOf(STATUS, retriesAt).nextAttemptAt).toBe("2026-01-01T00:30:00.000Z");
     const nextAttemptAt = "2026-01-01T02:00:00.000Z";
@@ -46,11 +46,11 @@ it.each([
   ["backing_off", "problem"],
   ["url_disabled", "problem"],
   ["partly_disabled", "problem"],
-] as const)("sluice doctor judges a destination that is %s: %s", (state, result) => {
+] as const)("sluice doctor reports a destination that is %s as %s", (state, result) => {
   expect(checkDestination("Hook", { ...STATUS, state, disabledUrls: [] }).result).toBe(result);
 });
 
-it("sluice doctor names a destination so that its hint can be typed", () => {
+it("the hints of sluice doctor quote the destination's name for a shell", () => {
   const { hint } = checkDestination("My hook", { ...STATUS, state: "failing", disabledUrls: [] });
   expect(hint).toContain("npx sluice destinations test 'My hook'");
 });
@@ -64,7 +64,7 @@ describe("against a collector", () => {
   const json = async (args: readonly string[], expected = 0) =>
     JSON.parse((await at.sluice([...args, "--json"], expected)).out);
 
-  it("doctor says that there is no destination yet", async () => {
+  it("doctor says that there are no destinations", async () => {
     expect((await at.sluice(["doctor"])).out).toContain("messages are stored but not delivered");
   });
 
@@ -76,7 +76,7 @@ describe("against a collector", () => {
     await using hook = await receiver(answer);
     const { id } = await json(["destinations", "create", "--webhook", hook.url, "--name", name]);
     const { messageId } = await json(["send", "track", "--event", "Paid"]);
-    // `pending` is a message's state before its first attempt too: the answer is waited for at the receiver's end.
+    // A message is also `pending` before its first attempt, so the test waits for the last error.
     await json(["messages", "wait", messageId, "--destination", id, "--state", ends, "--timeout", "20s"]);
     const status = async () => (await at.sluice(["destinations", "status", name])).out;
     let shown = await status();
@@ -93,7 +93,7 @@ describe("against a collector", () => {
     await at.sluice(["destinations", "delete", id, "--yes"]);
   });
 
-  it("doctor is content with a destination that delivers", async () => {
+  it("doctor finds no problem with a destination that delivers", async () => {
     await using hook = await receiver();
     const { id } = await json(["destinations", "create", "--webhook", hook.url, "--name", "Well"]);
     const { messageId } = await json(["send", "track", "--event", "Paid"]);
@@ -102,7 +102,7 @@ describe("against a collector", () => {
     await at.sluice(["destinations", "delete", id, "--yes"]);
   });
 
-  it("create, get and update show the settings, of secrets only that they are set, and what to do next", async () => {
+  it("create, get and update show settings without secrets, and the next command", async () => {
     const args = ["destinations", "create", "--webhook", "https://example.com/hook", "--name", "My hook"];
     const created = (await at.sluice([...args, "--secret", "hush", "--header", "Authorization: Bearer xyz"]))
       .out;
@@ -116,7 +116,7 @@ describe("against a collector", () => {
     await at.sluice(["destinations", "delete", "My hook", "--yes"]);
   });
 
-  it("--ca-file is the setting, and a file that is no PEM is refused", async () => {
+  it("--ca-file sets caFile, and a missing file is refused", async () => {
     const file = join(at.directory, "authority.pem");
     await writeFile(file, rootCertificates[0] ?? "");
     const args = ["destinations", "create", "--webhook", "https://example.com/", "--name", "Tls"];

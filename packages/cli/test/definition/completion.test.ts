@@ -12,7 +12,7 @@ async function script(shell: string): Promise<string> {
   return running.out();
 }
 
-/** What bash would offer for a line. */
+/** The completions that bash offers for a line. */
 async function completions(line: string): Promise<string[]> {
   const words = line.split(" ");
   const commands = `${await script("bash")}
@@ -28,26 +28,26 @@ describe("completion in bash", () => {
     ["the commands", "sluice de", ["dev", "destinations", "deliveries"]],
     ["commands below a command", "sluice destinations cr", ["create"]],
     ["options of a command", "sluice tail --la", ["--last"]],
-    ["after an option that stands between", "sluice send --json --ev", ["--event"]],
+    ["options after another option", "sluice send --json --ev", ["--event"]],
   ])("offers %s", async (_name, line, expected) => {
     const offered = await completions(line);
     for (const word of expected) expect(offered).toContain(word);
   });
 });
 
-/** A shell that is not installed cannot be asked: `.ci/run` installs both. */
+/** Tests of shells that are not installed are skipped. `.ci/run` installs both. */
 const isInstalled = (shell: string): boolean => spawnSync(shell, ["--version"]).status === 0;
 
 describe("completion in fish", () => {
   it.skipIf(!isInstalled("fish")).each([
     [
-      "the commands, with what they do",
+      "the commands with their descriptions",
       "sluice de",
       ["dev\trun a collector", "destinations\t", "deliveries\t"],
     ],
     ["commands below a command", "sluice destinations cr", ["create\t"]],
     ["options of a command", "sluice tail --la", ["--last\t"]],
-    ["after an option that stands between", "sluice send --json --ev", ["--event\t"]],
+    ["options after another option", "sluice send --json --ev", ["--event\t"]],
   ])("offers %s", async (_name, line, expected) => {
     const asked = "source (echo $argv[1] | psub); complete -C $argv[2]";
     const offered = execFileSync("fish", ["--no-config", "-c", asked, await script("fish"), line], {
@@ -62,11 +62,11 @@ describe("completion in zsh", () => {
   it.skipIf(!isInstalled("zsh")).each([
     ["commands below a command", "sluice destinations cr\t", "destinations create"],
     ["options of a command", "sluice tail --la\t", "tail --last"],
-    ["after an option that stands between", "sluice send --json --ev\t", "send --json --event"],
+    ["options after another option", "sluice send --json --ev\t", "send --json --event"],
   ])("completes %s when Tab is pressed", async (_name, keys, expected) => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-zsh-"));
     writeFileSync(join(folder, "_sluice"), await script("zsh"));
-    // What would run says what it was called with.
+    // The command prints the arguments it is called with.
     writeFileSync(
       join(folder, ".zshrc"),
       'autoload -Uz compinit && compinit -u -D\nsource ./_sluice\nsluice() { print -r -- "GOT<$*>"; exit }\nPS1="READY "\n',
@@ -90,6 +90,6 @@ describe("completion in zsh", () => {
   });
 });
 
-it("refuses a shell it does not know", async () => {
+it("refuses an unknown shell", async () => {
   expect(await cli(["completion", "cmd"]).code).toBe(2);
 });

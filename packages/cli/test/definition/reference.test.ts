@@ -28,8 +28,8 @@ function leaves(command: Command): Command[] {
 }
 
 describe("the reference of the command line", () => {
-  // After a change: `npx vitest run --config vitest.workspace.ts --project packages/cli -u`.
-  it("is what the commands say of themselves", async () => {
+  // Update it with `npx vitest run --config vitest.workspace.ts --project packages/cli -u`.
+  it("is generated from the commands", async () => {
     const page = fileURLToPath(new URL("../../../../docs/reference/cli.md", import.meta.url));
     await expect(cliReference(program(io))).toMatchFileSnapshot(page);
   });
@@ -38,7 +38,7 @@ describe("the reference of the command line", () => {
 describe("every command", () => {
   const commands = leaves(program(io)).map((command) => [command.name(), command] as const);
 
-  it.each(commands)("%s has --json and says what each option is", (_name, command) => {
+  it.each(commands)("%s has --json and describes its options", (_name, command) => {
     expect(command.options.map(({ long }) => long)).toContain("--json");
     for (const { description } of command.options) expect(description).not.toBe("");
     expect(command.description()).toMatch(/^[a-z].*[^.]$/s);
@@ -46,7 +46,7 @@ describe("every command", () => {
 
   it.each(
     [...program(io).commands, ...leaves(program(io))].map((command) => [pathOf(command), command] as const),
-  )("%s has examples, of itself and with options that there are", (path, command) => {
+  )("%s has examples that use its own options", (path, command) => {
     let help = "";
     command.configureOutput({
       writeOut: (text) => {

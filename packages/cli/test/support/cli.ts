@@ -14,13 +14,13 @@ export interface CliRun {
   readonly code: Promise<number>;
   out(): string;
   err(): string;
-  /** As Ctrl-C does. */
+  /** Has the effect of Ctrl-C. */
   interrupt(): void;
-  /** Resolves when what was printed so far matches. */
+  /** Resolves when the output so far matches. */
   printed(pattern: RegExp): Promise<void>;
 }
 
-/** Runs a command line in this process, with an environment of its own. */
+/** Runs a command line in this process, with its own streams and environment. */
 export function cli(
   args: readonly string[],
   {
@@ -76,7 +76,7 @@ export function cli(
   };
 }
 
-/** A collector as `sluice dev` runs it, and what a command line needs to talk to it. */
+/** A collector in dev mode, and what a command line needs to connect to it. */
 export async function collectorForCli() {
   const directory = await mkdtemp(join(tmpdir(), "sluice-cli-"));
   const collector = await startCollector({
@@ -88,7 +88,7 @@ export async function collectorForCli() {
     allowTargets: ["127.0.0.0/8", "localhost"],
   });
   const { firstRun } = collector;
-  if (firstRun === undefined) throw new Error("dev mode makes a first source");
+  if (firstRun === undefined) throw new Error("dev mode creates a first source");
   const env = {
     SLUICE_URL: collector.url,
     SLUICE_TOKEN: firstRun.adminToken,
@@ -99,7 +99,7 @@ export async function collectorForCli() {
     url: collector.url,
     ...firstRun,
     env,
-    /** Runs a command to its end; refuses when it ends with another code than `expected`. */
+    /** Runs a command to its end. Rejects if its exit code is not `expected`. */
     async sluice(args: readonly string[], expected = 0): Promise<{ out: string; err: string }> {
       const running = cli(args, { env, cwd: directory });
       const code = await running.code;
@@ -115,7 +115,7 @@ export async function collectorForCli() {
   };
 }
 
-/** A webhook receiver that keeps what it gets. */
+/** A webhook receiver that stores the requests it gets. */
 export async function receiver(status: number | (() => number) = 200) {
   const received: { headers: IncomingHttpHeaders; body: string }[] = [];
   const server = createServer((request, response) => {

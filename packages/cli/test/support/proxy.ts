@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface BetweenOptions {
-  /** Called with each request before it goes on, and awaited. */
+export interface ProxyOptions {
+  /** Called and awaited before each request is forwarded. */
   readonly onRequest?: (path: string) => Promise<void> | void;
-  /** Changes an answer's text. */
+  /** Changes the body of a response. */
   readonly change?: (path: string, text: string) => string;
-  /** Answers this status itself, without asking the collector. */
+  /** Responds with this status without forwarding the request. */
   readonly status?: (path: string) => number | undefined;
 }
 
-/** A server between a command and a collector: it hands everything on, when and as the test wants. */
-export async function between(collectorUrl: string, { onRequest, change, status }: BetweenOptions) {
+/** A proxy between a command and a collector. Tests can delay, change or replace responses. */
+export async function startProxy(collectorUrl: string, { onRequest, change, status }: ProxyOptions) {
   const server = createServer(async (request, response) => {
     const path = request.url ?? "/";
     const body = await bodyOf(request);

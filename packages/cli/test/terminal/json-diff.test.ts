@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { jsonDiff } from "../../src/terminal/json-diff.js";
 
-it("names what was added, taken away and changed, by path", () => {
+it("lists added, removed and changed values by path", () => {
   const before = { type: "track", properties: { plan: "free", seats: 5, tags: ["a", "b"] } };
   const after = { type: "track", properties: { plan: "pro", tags: ["a", "c"], trial: false } };
   expect(jsonDiff(before, after)).toEqual([

@@ -1,0 +1,41 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { collectorForCli } from "../support/cli.js";
+
+let at: Awaited<ReturnType<typeof collectorForCli>>;
+beforeAll(async () => {
+  at = await collectorForCli();
+});
+afterAll(() => at[Symbol.asyncDispose]());
+
+const json = async (args: readonly string[], expected = 0) =>
+  JSON.parse((await at.sluice([...args, "--json"], expected)).out);
+
+describe("doctor", () => {
+  const results = (checks: { name: string; result: string }[]) =>
+    Object.fromEntries(checks.map(({ name, result }) => [name, result]));
+
+  it("finds no problem with a healthy collector", async () => {
+    const { checks } = await json(["doctor"]);
+    expect(results(checks)).toMatchObject({
+      address: "ok",
+      token: "ok",
+      clock: "ok",
+      "write key": "ok",
+      disk: "ok",
+    });
+  });
+
+  it("finds a wrong token, a wrong key and a closed port", async () => {
+    const { checks } = await json(["doctor", "--token", "wrong", "--write-key", "wrong"], 6);
+    expect(results(checks)).toMatchObject({ token: "problem", "write key": "problem" });
+    const closed = createServer().listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const { out } = await at.sluice(["doctor", "--url", `http://127.0.0.1:${port}`], 6);
+    expect(out).toContain("ECONNREFUSED");
+  });
+});
