@@ -6,6 +6,6 @@ export default defineConfig({
   target: "node22",
   clean: true,
   sourcemap: true,
-  // Private packages have no life on the registry: their code travels inside.
+  // Private packages are not published, so their code is bundled.
   noExternal: ["@sluice/admin-client", "@sluice/resilience", "@sluice/protocol"],
 });

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// biome-ignore-all lint: template literals and optional chains are newer than what this has to run on.
-/* Runs on any Node.js, however old, to tell what is wrong with it: nothing newer than ES5 but the import below. */
+// biome-ignore-all lint: template literals and optional chains do not work on the versions of Node.js that this has to run on.
+/* This file runs on any version of Node.js, to report versions that are too old. It uses only ES5, except for the import below. */
 "use strict";
 var needed = [22, 13];
 var found = process.versions.node.split(".").map(Number);
 
 /*
- * A collector makes many short-lived objects: with more room for them it spends an eighth less CPU, and takes up to 48 MB more
- * memory. V8 is told only at a process's start, so that this process becomes that one: the same process id, terminal and
- * environment. Left alone where there is a parent's channel, where the operator has chosen a size, and where Node.js cannot.
+ * A collector creates many short-lived objects. A larger semi-space saves an eighth of its CPU time and costs up to 48 MB of
+ * memory. V8 reads the size only at the start of a process, so this process replaces itself and keeps its id, terminal and
+ * environment. It does not if it has a channel to its parent, if a size is already set, or if Node.js has no execve.
  */
 function becomeServer() {
   var isServer = process.argv[2] === "dev" || process.argv[2] === "collector";
@@ -20,7 +20,7 @@ function becomeServer() {
   try {
     process.execve(process.execPath, args, process.env);
   } catch (_error) {
-    // There on Windows too, where it only throws; and not allowed under Node.js's permission model. It goes on as it is.
+    // It throws on Windows and under Node.js's permission model. The process continues without the option.
   }
 }
 
@@ -28,7 +28,7 @@ if (found[0] < needed[0] || (found[0] === needed[0] && found[1] < needed[1])) {
   process.stderr.write(
     "sluice needs Node.js " +
       needed.join(".") +
-      " or newer, and this is " +
+      " or newer. This is " +
       process.versions.node +
       " (" +
       process.execPath +

@@ -144,7 +144,7 @@ describe("an old Node.js", () => {
       const pretend = `Object.defineProperty(process.versions, "node", { value: "${version}" }); require(${JSON.stringify(SLUICE)})`;
       const failed = await promisify(execFile)(process.execPath, ["-e", pretend]).catch((error) => error);
       expect(failed.code).toBe(1);
-      expect(failed.stderr).toContain(`sluice needs Node.js 22.13 or newer, and this is ${version}`);
+      expect(failed.stderr).toContain(`sluice needs Node.js 22.13 or newer. This is ${version}`);
     },
   );
 });

@@ -25,7 +25,7 @@ const MAX_ROW_BYTES = 1_048_576;
  * Rows may have any number of fields. Throws `CommandFailure` for a row over 1 MB.
  */
 export async function* csvRows(chunks: AsyncIterable<string | Buffer>): AsyncGenerator<CsvRow> {
-  /** The line on which the row starts that is being parsed. The parser's own count is too high after `\r\n` in a quoted field. */
+  /** The first line of the row that is being parsed. The parser's own count is too high after `\r\n` in a quoted field. */
   let line = 1;
   let unclosed: CsvRow | undefined;
   const options: Options<CsvRow, ParsedRow> = {
@@ -50,7 +50,7 @@ export async function* csvRows(chunks: AsyncIterable<string | Buffer>): AsyncGen
       return undefined;
     },
   };
-  // `parse` has no type for what `raw` makes of the records.
+  // The types of `parse` do not know the form of records with `raw`.
   const rows = parse(options as unknown as Options);
   // `rows` emits the errors of both streams.
   pipeline(Readable.from(chunks, { objectMode: false }), rows, () => {});

@@ -32,7 +32,7 @@ export function listenCommand(io: Io): Command {
     .option("--host <address>", "the address to listen on", "127.0.0.1")
     .option("--secret <secret>", "verify signatures with this secret (SLUICE_WEBHOOK_SECRET)")
     .option("--connect", "create a destination with its own secret, and delete it at the end")
-    .option("--forward <url>", "forward each webhook unchanged, and respond with the response")
+    .option("--forward <url>", "forward each webhook unchanged, and return the response to the sender")
     .option("--status <status>", "respond with this status, to see how the collector reacts", "200")
     .option("--full", "print each webhook completely, not only the difference from the last of its kind")
     .option("--count <n>", "stop after n webhooks")

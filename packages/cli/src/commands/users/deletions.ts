@@ -81,7 +81,7 @@ async function createDeletion(userIds: string[], options: CreateOptions, io: Io)
   });
 }
 
-/** Refuses a deletion of nobody, and one that needs a confirmation and cannot get it. */
+/** Refuses a deletion without users, and one that needs a confirmation when there is no terminal to ask on. */
 function checkUsers(users: number, { dryRun, yes }: CreateOptions, { canAsk }: Io): void {
   if (users === 0)
     throw new CommandFailure("usage", "No user is given", "Give user ids, or anonymous ids with --anonymous");
