@@ -4,18 +4,18 @@ export { JsonNames } from "./bytes/json-names.js";
 export { decodeUtf8, parseJson, parseKeepingDigits } from "./bytes/parse-json.js";
 export { itemSpan, type JsonScan, scanJson, withoutItems } from "./bytes/scan-json.js";
 export {
-  MOST_LEVELS,
+  IRREGULAR,
+  MAX_DEPTH,
+  matchesAt,
   NULL,
-  ODD,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-  skipBlanks,
-  skipFields,
-  skipItems,
-  skipPlainString,
-  skipValue,
-  standsAt,
+  scanFields,
+  scanItems,
+  scanPlainString,
+  scanValue,
+  skipWhitespace,
 } from "./bytes/scan-values.js";
 export { memoryConfigStore } from "./memory/config-store.js";
 export { type MemoryStore, openMemoryStore } from "./memory/open-memory-store.js";
@@ -35,7 +35,7 @@ export {
 export { lastMessageIndex } from "./message/last-message.js";
 export { namedUsers, usersOf } from "./message/named-users.js";
 export { BEFORE_FIRST, type Offset, offsetAt } from "./message/offset.js";
-export { type SkimmedRequest, skimRequest } from "./message/scan-request.js";
+export { type ScannedRequest, scanRequest } from "./message/scan-request.js";
 export type {
   Attempt,
   ConsumerState,

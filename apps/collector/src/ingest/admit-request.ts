@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { NewBatch, SkimmedRequest } from "@sluice/event-log";
+import type { NewBatch, ScannedRequest } from "@sluice/event-log";
 import type { MessageKind } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
@@ -53,7 +53,7 @@ export function requestAdmission(options: AdmissionOptions): (request: ReceivedR
 /** The scanner only lets bodies through whose messages are all valid: they are stored as they arrived. */
 function admitScanned(
   { sender: { source }, body, kind }: ReceivedRequest,
-  { keys, writeKey }: SkimmedRequest,
+  { keys, writeKey }: ScannedRequest,
   { authenticator, limiter, clock }: AdmissionOptions,
 ): Admitted {
   if (writeKey !== undefined && authenticator.foreignKeys([writeKey], source).size > 0) throw keysDisagree();

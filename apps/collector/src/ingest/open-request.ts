@@ -12,7 +12,7 @@ import {
   parseJson,
   requestOf,
   scanJson,
-  skipBlanks,
+  skipWhitespace,
   withoutItems,
 } from "@sluice/event-log";
 import { KB, LIMITS, type MessageKind } from "@sluice/protocol";
@@ -169,7 +169,7 @@ function assertSmallEnvelope(envelope: Uint8Array, { bounds }: JsonScan): void {
 
 /** Whether the body is an object or an array. */
 function isContainer(body: Uint8Array): boolean {
-  const first = body[skipBlanks(body, 0)];
+  const first = body[skipWhitespace(body, 0)];
   return first === OPEN_OBJECT || first === OPEN_ARRAY;
 }
 

@@ -1,4 +1,4 @@
-import { type SkimmedRequest, skimRequest } from "@sluice/event-log";
+import { type ScannedRequest, scanRequest } from "@sluice/event-log";
 import { LIMITS, type MessageKind } from "@sluice/protocol";
 import type { Suppressions } from "../documents/suppressions.js";
 import { eventLoopTurns, runInTurns } from "./event-loop-turns.js";
@@ -14,7 +14,7 @@ import { suppressedItems } from "./suppressed.js";
 /** The messages of a body. */
 export type ReadMessages =
   /** An ordinary body: the byte scanner found everything that is needed to store it. */
-  | { readonly kind: "scanned"; readonly scan: SkimmedRequest }
+  | { readonly kind: "scanned"; readonly scan: ScannedRequest }
   /** A body with something that only the parser can decide. */
   | { readonly kind: "parsed"; readonly opened: OpenedRequest };
 
@@ -42,8 +42,8 @@ function scanBody(
   body: Uint8Array,
   kind: MessageKind | undefined,
   suppressions: Pick<Suppressions, "isSuppressed"> | undefined,
-): SkimmedRequest | undefined {
-  const scan = skimRequest(body, kind);
+): ScannedRequest | undefined {
+  const scan = scanRequest(body, kind);
   if (scan === undefined || scan.bytesAround > MAX_ENVELOPE_BYTES) return undefined;
   if (scan.bytesAround * scan.keys.length > MAX_UNFOLDED_BYTES) return undefined;
   return suppressedItems(scan.keys, suppressions).size > 0 ? undefined : scan;

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { encodeAppend, KeyHasher, SourceNames, skimRequest } from "@sluice/event-log";
+import { encodeAppend, KeyHasher, SourceNames, scanRequest } from "@sluice/event-log";
 import { expect, test } from "vitest";
 import { createAuthenticator } from "../../src/ingest/authenticator.js";
 
@@ -27,7 +27,7 @@ test("names of events that are remembered do not keep the requests in which they
       properties: { padding },
     }));
     const body = Buffer.from(JSON.stringify({ batch }));
-    const keys = skimRequest(body, undefined)?.keys ?? [];
+    const keys = scanRequest(body, undefined)?.keys ?? [];
     expect(keys).toHaveLength(3);
     encodeAppend(
       [{ sourceId: "s", receivedAtMs: 1, body, itemCount: 3, skipped: [], madeIds: [], keys }],

@@ -1,15 +1,15 @@
 import {
+  IRREGULAR,
   JsonNames,
-  MOST_LEVELS,
+  MAX_DEPTH,
+  matchesAt,
   NULL,
-  ODD,
   QUOTE,
-  skipBlanks,
-  skipFields,
-  skipItems,
-  skipPlainString,
-  skipValue,
-  standsAt,
+  scanFields,
+  scanItems,
+  scanPlainString,
+  scanValue,
+  skipWhitespace,
 } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 
@@ -52,43 +52,43 @@ export function skimBatch(body: Uint8Array): SkimmedBatch | undefined {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   let items: SkimmedItem[] | undefined;
   let sentAt: string | undefined;
-  const start = skipBlanks(text, standsAt(text, 0, MARK) ? MARK.length : 0);
-  const end = skipFields(text, start, ENVELOPE_FIELDS, (_, field, at) => {
+  const start = skipWhitespace(text, matchesAt(text, 0, MARK) ? MARK.length : 0);
+  const end = scanFields(text, start, ENVELOPE_FIELDS, (_, field, at) => {
     if (field === "batch") {
       // The last of several wins, as it does for the parser.
       const found: SkimmedItem[] = [];
       items = found;
-      return skipItems(text, at, (item) => skimItem(text, item, found));
+      return scanItems(text, at, (item) => skimItem(text, item, found));
     }
-    const after = skipPlainString(text, at);
-    if (after !== ODD) sentAt = text.toString("utf8", at + 1, after - 1);
+    const after = scanPlainString(text, at);
+    if (after !== IRREGULAR) sentAt = text.toString("utf8", at + 1, after - 1);
     return after;
   });
-  return end === ODD || items === undefined ? undefined : { items, sentAt };
+  return end === IRREGULAR || items === undefined ? undefined : { items, sentAt };
 }
 
 function skimItem(body: Buffer, start: number, items: SkimmedItem[]): number {
   const message: UncheckedMessage = {};
   let isPlain = true;
-  let end = skipFields(body, start, FIELDS, (_, name, at) => {
+  let end = scanFields(body, start, FIELDS, (_, name, at) => {
     // As parsed: of a key that comes twice the last one counts, and null is none.
-    if (name !== "type" && standsAt(body, at, NULL)) {
+    if (name !== "type" && matchesAt(body, at, NULL)) {
       delete message[name];
       return at + NULL.length;
     }
-    const after = body[at] === QUOTE ? skipPlainString(body, at) : ODD;
-    if (after === ODD) {
+    const after = body[at] === QUOTE ? scanPlainString(body, at) : IRREGULAR;
+    if (after === IRREGULAR) {
       isPlain = false;
-      return skipValue(body, at, MOST_LEVELS);
+      return scanValue(body, at, MAX_DEPTH);
     }
     message[name] = body.toString("utf8", at + 1, after - 1);
     return after;
   });
-  if (end === ODD) {
+  if (end === IRREGULAR) {
     // No object, or one that only the parser can tell.
     isPlain = false;
-    end = skipValue(body, start, MOST_LEVELS);
+    end = scanValue(body, start, MAX_DEPTH);
   }
-  if (end !== ODD) items.push({ start, end, fields: isPlain ? message : undefined });
+  if (end !== IRREGULAR) items.push({ start, end, fields: isPlain ? message : undefined });
   return end;
 }

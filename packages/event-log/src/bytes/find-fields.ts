@@ -9,13 +9,14 @@ import {
   QUOTE,
 } from "./scan-values.js";
 
-/** A longer string is no key of ours, and no id. */
+/** In bytes. A longer string is neither one of our keys nor an id. */
 const LONGEST_TEXT = 1_024;
 
 /**
- * The write key that a request's bytes name, found in one pass, without parsing: that of the envelope (or of the single message), else the
- * first that stands in a message of the batch. For bytes that are not JSON it means nothing, but the search ends.
+ * Finds the write key in a request's bytes, in one pass and without parsing: the envelope's (or the single message's), else the first
+ * one in a message of the batch. If the bytes are not JSON, the result means nothing, but the search still ends.
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one loop over every byte of a request; its state is seven locals, and calls with them would be slower and no shorter
 export function findWriteKey(body: Uint8Array, isBatchPath: boolean): string | undefined {
   let ofRequest: string | undefined;
   let ofMessage: string | undefined;
@@ -81,7 +82,8 @@ export function findWriteKey(body: Uint8Array, isBatchPath: boolean): string | u
   return ofRequest || ofMessage || undefined;
 }
 
-/** Texts of some fields of the object that these bytes are, found without parsing it. Values that are no strings are left out. */
+/** Finds the string values of the top-level fields in `names`, without parsing. Other values are left out. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one loop over every byte, as in `findWriteKey`
 export function findTexts(body: Uint8Array, names: ReadonlySet<string>): Record<string, string> {
   const found: Record<string, string> = {};
   let depth = 0;
@@ -112,12 +114,12 @@ export function findTexts(body: Uint8Array, names: ReadonlySet<string>): Record<
   return found;
 }
 
-/** Fields that are looked for have at most 11 letters, each of which may be written as \\uXXXX. */
+/** Our field names have at most 11 letters, and each may be written as \\uXXXX. */
 function isNameShort(length: number): boolean {
   return length <= 11 * 6 + 1;
 }
 
-/** What a string means, quotes included; undefined where it is too long or no JSON. */
+/** The text of the JSON string from `start` to `end`, quotes included; undefined if it is too long or not valid. */
 function textOf(body: Uint8Array, start: number, end: number): string | undefined {
   if (end - start > LONGEST_TEXT) return undefined;
   const text = Buffer.from(body.buffer, body.byteOffset + start, end - start);

@@ -1,6 +1,6 @@
-import { standsAt } from "./scan-values.js";
+import { matchesAt } from "./scan-values.js";
 
-/** Names by their lengths, to be recognised in the bytes. */
+/** Recognises names in JSON bytes without decoding them. */
 export class JsonNames<T> {
   readonly #byLength: { readonly name: Uint8Array; readonly value: T }[][] = [];
 
@@ -12,14 +12,14 @@ export class JsonNames<T> {
     }
   }
 
-  /** What the string from quote to quote means; undefined when it is no such name. */
+  /** The value of the name between the quotes at `at` and `end - 1`; undefined if it is none of the names. */
   find(body: Uint8Array, at: number, end: number): T | undefined {
     const length = end - at - 2;
     const candidates = length < this.#byLength.length ? this.#byLength[length] : undefined;
     if (candidates === undefined) return undefined;
     for (let i = 0; i < candidates.length; i++) {
       const candidate = candidates[i];
-      if (candidate !== undefined && standsAt(body, at + 1, candidate.name)) return candidate.value;
+      if (candidate !== undefined && matchesAt(body, at + 1, candidate.name)) return candidate.value;
     }
     return undefined;
   }

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { inspectJson } from "./inspect-json.js";
 
-/** The text of a request's body, without a byte order mark; undefined when it is not UTF-8. */
+/** The text of a request's body, without a byte order mark; undefined if it is not UTF-8. */
 export function decodeUtf8(body: Uint8Array): string | undefined {
   if (!isUtf8(body)) return undefined;
   const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
@@ -10,8 +10,8 @@ export function decodeUtf8(body: Uint8Array): string | undefined {
 }
 
 /**
- * JSON in which no digit of an integer is lost: numbers that a double cannot hold (integers beyond 2^53, exponents beyond
- * its range) are kept as raw JSON and written out as they came in. Everything else is what `JSON.parse` makes of it.
+ * Parses JSON without losing digits: numbers that a double cannot hold (integers beyond 2^53, exponents beyond its range) become raw
+ * JSON, which `JSON.stringify` writes as it came in. Everything else is what `JSON.parse` returns. Throws a `SyntaxError`.
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
@@ -19,17 +19,17 @@ export function parseJson(text: string): unknown {
   return hasLargeNumbers || isDeep ? parseKeepingDigits(text) : value;
 }
 
-/** How deep the search for numbers goes; what is deeper is taken to have some. */
+/** How deep the search for large numbers goes. Deeper JSON is assumed to have some. */
 const LOOKED_AT = 2_000;
 
-/** As `parseJson`, for text in which there are such numbers: they are parsed as strings with a mark, and then replaced. */
+/** `parseJson` for text with large numbers: they are parsed as marked strings, which are then replaced by raw JSON. */
 export function parseKeepingDigits(text: string): unknown {
   const mark = unusedMark(text);
   const marked = markLargeNumbers(text, mark);
   return marked === undefined ? JSON.parse(text) : withoutMarks(JSON.parse(marked), mark);
 }
 
-/** A beginning that no string of the text has. Chance makes it unlikely that a second one is needed. */
+/** A prefix that no string of the text has. A second try is very unlikely. */
 function unusedMark(text: string): string {
   for (;;) {
     const mark = `#${randomBytes(6).toString("base64url")}:`;
@@ -44,7 +44,7 @@ const LOWER_E = 0x65;
 /** Shorter integers are safe. */
 const LONG_DIGITS = 16;
 
-/** What a number is made of. */
+/** Whether the character can be part of a number. */
 function isOfNumber(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) || code === 0x2d || code === 0x2b || code === 0x2e || isExponent(code)
@@ -55,44 +55,47 @@ function isExponent(code: number): boolean {
   return code === LOWER_E || code === UPPER_E;
 }
 
-/** The text with the numbers that a double cannot hold as strings; undefined where there are none. */
+/** The text with the numbers that a double cannot hold as marked strings; undefined if there are none. */
 function markLargeNumbers(text: string, mark: string): string | undefined {
   const parts: string[] = [];
   let copiedTo = 0;
   for (let i = 0; i < text.length; i++) {
     const first = text.charCodeAt(i);
-    if (first === QUOTE) {
-      for (i++; i < text.length; i++) {
-        const code = text.charCodeAt(i);
-        if (code === QUOTE) break;
-        if (code === BACKSLASH) i++;
-      }
-      continue;
-    }
+    if (first === QUOTE) i = closingQuote(text, i);
     if ((first < 0x30 || first > 0x39) && first !== 0x2d) continue;
-    const start = i;
-    let hasExponent = false;
-    for (; i < text.length; i++) {
-      const code = text.charCodeAt(i);
-      if (!isOfNumber(code)) break;
-      hasExponent ||= isExponent(code);
+    const end = endOfNumber(text, i);
+    const digits = text.slice(i, end);
+    if (!fitsDouble(digits)) {
+      parts.push(text.slice(copiedTo, i), '"', mark, digits, '"');
+      copiedTo = end;
     }
-    if (hasExponent || i - start >= LONG_DIGITS) {
-      const digits = text.slice(start, i);
-      if (!isHeld(digits)) {
-        parts.push(text.slice(copiedTo, start), '"', mark, digits, '"');
-        copiedTo = i;
-      }
-    }
-    i--;
+    i = end - 1;
   }
   if (parts.length === 0) return undefined;
   parts.push(text.slice(copiedTo));
   return parts.join("");
 }
 
-/** Whether a double holds the number, or it is none. */
-function isHeld(digits: string): boolean {
+/** The index of the quotation mark that closes the string that opens at `open`, or the end of the text. */
+function closingQuote(text: string, open: number): number {
+  let i = open + 1;
+  for (; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) return i;
+    if (code === BACKSLASH) i++;
+  }
+  return i;
+}
+
+function endOfNumber(text: string, start: number): number {
+  let i = start;
+  while (i < text.length && isOfNumber(text.charCodeAt(i))) i++;
+  return i;
+}
+
+/** Whether a double holds the number without loss. True for text that is not a number: the parser rejects it. */
+function fitsDouble(digits: string): boolean {
+  if (digits.length < LONG_DIGITS && !/[eE]/.test(digits)) return true;
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits)) return true;
   const value = Number(digits);
   return Number.isSafeInteger(value) || (Number.isFinite(value) && !/^-?\d+$/.test(digits));
@@ -100,11 +103,11 @@ function isHeld(digits: string): boolean {
 
 type Container = { [key: string]: unknown } | unknown[];
 
-/** Puts raw JSON in the place of marked strings. Not recursive: the text may be nested as deep as it likes. */
+/** Replaces marked strings by raw JSON. Not recursive, because the text may be nested to any depth. */
 function withoutMarks(parsed: unknown, mark: string): unknown {
   const root = [parsed];
   const unseen: Container[] = [root];
-  /** What a value becomes; containers are looked into later. */
+  /** The value without its mark. Containers are queued. */
   const unmarked = (value: unknown): unknown => {
     if (typeof value === "object" && value !== null) unseen.push(value as Container);
     return typeof value === "string" && value.startsWith(mark) ? rawJson(value.slice(mark.length)) : value;
@@ -125,12 +128,12 @@ function withoutMarks(parsed: unknown, mark: string): unknown {
   return root[0];
 }
 
-/** A field that is named `__proto__` is one like any other. */
+/** Assigning to `__proto__` would set the prototype instead of a field. */
 function setOwn(container: { [key: string]: unknown }, key: string, value: unknown): void {
   if (key === "__proto__")
     Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
   else container[key] = value;
 }
 
-/** `JSON.rawJSON`, which TypeScript's library does not know yet. */
+/** TypeScript's library does not declare `JSON.rawJSON` yet. */
 const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;

@@ -1,14 +1,14 @@
 /**
- * JSON's grammar over bytes, without making values: each function takes where something begins and answers where it ends, or
- * `ODD`. What it accepts `JSON.parse` accepts too; what it does not accept may still be JSON (nested too deep, say). The bytes
- * must be UTF-8.
+ * A byte scanner for JSON: it checks the grammar without building values. Each function takes the index at which something begins and
+ * returns the index after its end, or `IRREGULAR`. Everything it accepts, `JSON.parse` accepts too; what it rejects may still be JSON
+ * (nested too deep, for example). The bytes must be UTF-8.
  */
 
-/** Nested deeper than this, in a field that is looked into or passed, is odd. */
-export const MOST_LEVELS = 32;
+/** A field that is nested deeper than this is irregular. */
+export const MAX_DEPTH = 32;
 
-/** What these functions answer in the place of where they stopped. */
-export const ODD = -1;
+/** Returned instead of an index: not JSON, or JSON that these functions do not handle. */
+export const IRREGULAR = -1;
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
@@ -38,8 +38,8 @@ const TRUE = Buffer.from("true");
 const FALSE = Buffer.from("false");
 export const NULL = Buffer.from("null");
 
-/** The next byte that is no white space. */
-export function skipBlanks(body: Uint8Array, at: number): number {
+/** The index of the next byte that is not white space. */
+export function skipWhitespace(body: Uint8Array, at: number): number {
   let i = at;
   for (;;) {
     const byte = body[i] ?? 0xff;
@@ -49,56 +49,56 @@ export function skipBlanks(body: Uint8Array, at: number): number {
   }
 }
 
-export function skipValue(body: Uint8Array, at: number, levelsLeft: number): number {
+export function scanValue(body: Uint8Array, at: number, depthLeft: number): number {
   switch (body[at]) {
     case QUOTE:
-      return skipString(body, at);
+      return scanString(body, at);
     case OPEN_OBJECT:
-      return skipObject(body, at, levelsLeft);
+      return scanObject(body, at, depthLeft);
     case OPEN_ARRAY:
-      return skipArray(body, at, levelsLeft);
+      return scanArray(body, at, depthLeft);
     case LOWER_T:
-      return standsAt(body, at, TRUE) ? at + TRUE.length : ODD;
+      return matchesAt(body, at, TRUE) ? at + TRUE.length : IRREGULAR;
     case LOWER_F:
-      return standsAt(body, at, FALSE) ? at + FALSE.length : ODD;
+      return matchesAt(body, at, FALSE) ? at + FALSE.length : IRREGULAR;
     case LOWER_N:
-      return standsAt(body, at, NULL) ? at + NULL.length : ODD;
+      return matchesAt(body, at, NULL) ? at + NULL.length : IRREGULAR;
     default:
-      return skipNumber(body, at);
+      return scanNumber(body, at);
   }
 }
 
-/** Whether these bytes stand there. */
-export function standsAt(body: Uint8Array, at: number, wanted: Uint8Array): boolean {
+/** Whether the bytes at `at` are `wanted`. */
+export function matchesAt(body: Uint8Array, at: number, wanted: Uint8Array): boolean {
   for (let i = 0; i < wanted.length; i++) if (body[at + i] !== wanted[i]) return false;
   return true;
 }
 
-function skipString(body: Uint8Array, at: number): number {
+function scanString(body: Uint8Array, at: number): number {
   const { length } = body;
   let i = at + 1;
   while (i < length) {
     const byte = body[i] as number;
     if (byte === QUOTE) return i + 1;
-    if (byte < SPACE) return ODD;
+    if (byte < SPACE) return IRREGULAR;
     if (byte === BACKSLASH) {
-      i = skipEscape(body, i);
-      if (i === ODD) return ODD;
+      i = scanEscape(body, i);
+      if (i === IRREGULAR) return IRREGULAR;
     } else i++;
   }
-  return ODD;
+  return IRREGULAR;
 }
 
-/** A string in which nothing is escaped: its bytes are its text. */
-export function skipPlainString(body: Uint8Array, at: number): number {
+/** A string without escapes: its bytes are its text. */
+export function scanPlainString(body: Uint8Array, at: number): number {
   const { length } = body;
-  if (body[at] !== QUOTE) return ODD;
+  if (body[at] !== QUOTE) return IRREGULAR;
   for (let i = at + 1; i < length; i++) {
     const byte = body[i] as number;
     if (byte === QUOTE) return i + 1;
-    if (byte < SPACE || byte === BACKSLASH) return ODD;
+    if (byte < SPACE || byte === BACKSLASH) return IRREGULAR;
   }
-  return ODD;
+  return IRREGULAR;
 }
 
 const HEX = membership("0123456789abcdefABCDEF");
@@ -110,32 +110,32 @@ function membership(text: string): Uint8Array {
   return table;
 }
 
-function skipEscape(body: Uint8Array, at: number): number {
+function scanEscape(body: Uint8Array, at: number): number {
   const letter = body[at + 1] ?? 0;
-  if (letter !== LOWER_U) return ESCAPED[letter] === 1 ? at + 2 : ODD;
-  for (let i = at + 2; i < at + 6; i++) if (HEX[body[i] ?? 0] !== 1) return ODD;
+  if (letter !== LOWER_U) return ESCAPED[letter] === 1 ? at + 2 : IRREGULAR;
+  for (let i = at + 2; i < at + 6; i++) if (HEX[body[i] ?? 0] !== 1) return IRREGULAR;
   return at + 6;
 }
 
-function skipNumber(body: Uint8Array, at: number): number {
+function scanNumber(body: Uint8Array, at: number): number {
   const first = body[at] === MINUS ? at + 1 : at;
-  let i = skipDigits(body, first);
-  if (i === first || (body[first] === ZERO && i > first + 1)) return ODD;
+  let i = scanDigits(body, first);
+  if (i === first || (body[first] === ZERO && i > first + 1)) return IRREGULAR;
   if (body[i] === POINT) {
     const fraction = i + 1;
-    i = skipDigits(body, fraction);
-    if (i === fraction) return ODD;
+    i = scanDigits(body, fraction);
+    if (i === fraction) return IRREGULAR;
   }
   if (body[i] === LOWER_E || body[i] === UPPER_E) {
     const sign = body[i + 1];
     const exponent = sign === PLUS || sign === MINUS ? i + 2 : i + 1;
-    i = skipDigits(body, exponent);
-    if (i === exponent) return ODD;
+    i = scanDigits(body, exponent);
+    if (i === exponent) return IRREGULAR;
   }
   return i;
 }
 
-function skipDigits(body: Uint8Array, at: number): number {
+function scanDigits(body: Uint8Array, at: number): number {
   let i = at;
   for (;;) {
     const byte = body[i] ?? 0;
@@ -144,87 +144,87 @@ function skipDigits(body: Uint8Array, at: number): number {
   }
 }
 
-function skipArray(body: Uint8Array, at: number, levelsLeft: number): number {
-  if (levelsLeft === 0) return ODD;
-  let i = skipBlanks(body, at + 1);
+function scanArray(body: Uint8Array, at: number, depthLeft: number): number {
+  if (depthLeft === 0) return IRREGULAR;
+  let i = skipWhitespace(body, at + 1);
   if (body[i] === CLOSE_ARRAY) return i + 1;
   for (;;) {
-    i = skipValue(body, i, levelsLeft - 1);
-    if (i === ODD) return ODD;
-    i = skipBlanks(body, i);
+    i = scanValue(body, i, depthLeft - 1);
+    if (i === IRREGULAR) return IRREGULAR;
+    i = skipWhitespace(body, i);
     const byte = body[i];
     if (byte === CLOSE_ARRAY) return i + 1;
-    if (byte !== COMMA) return ODD;
-    i = skipBlanks(body, i + 1);
+    if (byte !== COMMA) return IRREGULAR;
+    i = skipWhitespace(body, i + 1);
   }
 }
 
-export function skipObject(body: Uint8Array, at: number, levelsLeft: number): number {
-  if (levelsLeft === 0) return ODD;
-  let i = skipBlanks(body, at + 1);
+export function scanObject(body: Uint8Array, at: number, depthLeft: number): number {
+  if (depthLeft === 0) return IRREGULAR;
+  let i = skipWhitespace(body, at + 1);
   if (body[i] === CLOSE_OBJECT) return i + 1;
   for (;;) {
-    if (body[i] !== QUOTE) return ODD;
-    i = skipString(body, i);
-    if (i === ODD) return ODD;
-    i = skipColon(body, i);
-    if (i === ODD) return ODD;
-    i = skipValue(body, i, levelsLeft - 1);
-    if (i === ODD) return ODD;
-    i = skipBlanks(body, i);
+    if (body[i] !== QUOTE) return IRREGULAR;
+    i = scanString(body, i);
+    if (i === IRREGULAR) return IRREGULAR;
+    i = scanColon(body, i);
+    if (i === IRREGULAR) return IRREGULAR;
+    i = scanValue(body, i, depthLeft - 1);
+    if (i === IRREGULAR) return IRREGULAR;
+    i = skipWhitespace(body, i);
     const byte = body[i];
     if (byte === CLOSE_OBJECT) return i + 1;
-    if (byte !== COMMA) return ODD;
-    i = skipBlanks(body, i + 1);
+    if (byte !== COMMA) return IRREGULAR;
+    i = skipWhitespace(body, i + 1);
   }
 }
 
-/** The items of an array; `skipItem` is told where one begins, and answers where it ends. */
-export function skipItems(body: Uint8Array, at: number, skipItem: (at: number) => number): number {
-  if (body[at] !== OPEN_ARRAY) return ODD;
-  let i = skipBlanks(body, at + 1);
+/** An array. `scanItem` gets the index at which an item begins and returns the index after it. */
+export function scanItems(body: Uint8Array, at: number, scanItem: (at: number) => number): number {
+  if (body[at] !== OPEN_ARRAY) return IRREGULAR;
+  let i = skipWhitespace(body, at + 1);
   if (body[i] === CLOSE_ARRAY) return i + 1;
   for (;;) {
-    i = skipItem(i);
-    if (i === ODD) return ODD;
-    i = skipBlanks(body, i);
+    i = scanItem(i);
+    if (i === IRREGULAR) return IRREGULAR;
+    i = skipWhitespace(body, i);
     const byte = body[i];
     if (byte === CLOSE_ARRAY) return i + 1;
-    if (byte !== COMMA) return ODD;
-    i = skipBlanks(body, i + 1);
+    if (byte !== COMMA) return IRREGULAR;
+    i = skipWhitespace(body, i + 1);
   }
 }
 
 /**
- * An object some of whose fields are looked into: `skipField` is told which, and where its value begins, and answers where that
- * ends. A key that is written with escapes is odd.
+ * An object. For each key that `fields` knows, `scanField` gets the field and the index of its value, and returns the index after the
+ * value. A key with escapes is irregular.
  */
-export function skipFields<Field>(
+export function scanFields<Field>(
   body: Uint8Array,
   at: number,
   fields: { find(body: Uint8Array, at: number, end: number): Field | undefined },
-  skipField: (body: Uint8Array, field: Field, value: number) => number,
+  scanField: (body: Uint8Array, field: Field, value: number) => number,
 ): number {
-  if (body[at] !== OPEN_OBJECT) return ODD;
-  let i = skipBlanks(body, at + 1);
+  if (body[at] !== OPEN_OBJECT) return IRREGULAR;
+  let i = skipWhitespace(body, at + 1);
   if (body[i] === CLOSE_OBJECT) return i + 1;
   for (;;) {
-    const keyEnd = skipPlainString(body, i);
-    const value = keyEnd === ODD ? ODD : skipColon(body, keyEnd);
-    if (value === ODD) return ODD;
+    const keyEnd = scanPlainString(body, i);
+    const value = keyEnd === IRREGULAR ? IRREGULAR : scanColon(body, keyEnd);
+    if (value === IRREGULAR) return IRREGULAR;
     const field = fields.find(body, i, keyEnd);
-    i = field === undefined ? skipValue(body, value, MOST_LEVELS) : skipField(body, field, value);
-    if (i === ODD) return ODD;
-    i = skipBlanks(body, i);
+    i = field === undefined ? scanValue(body, value, MAX_DEPTH) : scanField(body, field, value);
+    if (i === IRREGULAR) return IRREGULAR;
+    i = skipWhitespace(body, i);
     const byte = body[i];
     if (byte === CLOSE_OBJECT) return i + 1;
-    if (byte !== COMMA) return ODD;
-    i = skipBlanks(body, i + 1);
+    if (byte !== COMMA) return IRREGULAR;
+    i = skipWhitespace(body, i + 1);
   }
 }
 
-/** From the end of a key to the beginning of its value. */
-export function skipColon(body: Uint8Array, at: number): number {
-  const colon = skipBlanks(body, at);
-  return body[colon] === COLON ? skipBlanks(body, colon + 1) : ODD;
+/** From the end of a key to the index of its value. */
+export function scanColon(body: Uint8Array, at: number): number {
+  const colon = skipWhitespace(body, at);
+  return body[colon] === COLON ? skipWhitespace(body, colon + 1) : IRREGULAR;
 }

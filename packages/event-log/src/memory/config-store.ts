@@ -19,7 +19,7 @@ export function memoryConfigStore(): ConfigStore {
       kinds.set(kind, documents.set(id, { version, json }));
       return { kind, id, document: { id, version, value: JSON.parse(json) } };
     });
-    await watchers.tell(changes);
+    await watchers.notify(changes);
     return versions;
   };
 
@@ -45,7 +45,7 @@ export function memoryConfigStore(): ConfigStore {
     },
     async delete(kind, id) {
       const existed = kinds.get(kind)?.delete(id) ?? false;
-      if (existed) await watchers.tell([{ kind, id }]);
+      if (existed) await watchers.notify([{ kind, id }]);
       return existed;
     },
     watch: (listener) => watchers.watch(listener),

@@ -28,14 +28,14 @@ export interface MemoryEventLogOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly usage: MemoryUsageCounters;
   /** Whether a message stands so at a consumer. */
-  readonly isSettledAs: (offset: Offset, state: FinalState) => boolean;
+  readonly hasOutcome: (offset: Offset, state: FinalState) => boolean;
 }
 
 export function memoryEventLog({
   dedupeWindowMs,
   clock,
   usage,
-  isSettledAs,
+  hasOutcome: isSettledAs,
 }: MemoryEventLogOptions): MemoryEventLog {
   const batches: StoredBatch[] = [];
   /** (source, messageId) → when it was received, as a monotonic reading. */

@@ -36,7 +36,7 @@ export function openMemoryStore({
     clock,
     dedupeWindowMs,
     usage,
-    isSettledAs: (offset, state) => consumers.isSettledAs(offset, state),
+    hasOutcome: (offset, state) => consumers.isSettledAs(offset, state),
   });
   const consumers = memoryConsumers({ clock, log, usage });
   const config = memoryConfigStore();

@@ -7,7 +7,7 @@ export interface ConfigWatchers {
    * Tells every listener of these changes, in order and before this call returns. Resolves when all of them follow the changes.
    * Never rejects: a change that was stored stays stored, and a listener deals with its own failures.
    */
-  tell(changes: readonly ConfigChange[]): Promise<void>;
+  notify(changes: readonly ConfigChange[]): Promise<void>;
 }
 
 export function configWatchers(): ConfigWatchers {
@@ -17,7 +17,7 @@ export function configWatchers(): ConfigWatchers {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    async tell(changes) {
+    async notify(changes) {
       const following = changes.flatMap((change) =>
         [...listeners].map(async (listener) => {
           await listener(change);

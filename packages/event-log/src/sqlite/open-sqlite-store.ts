@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from "@sluice/resilience";
 import type { Store } from "../ports/store.js";
-import type { Figures } from "./calls/operations.js";
+import type { LogStats } from "./calls/operations.js";
 import type { RetentionOptions } from "./calls/retention-options.js";
 import { type StoreTuning, TUNING_DEFAULTS } from "./calls/tuning.js";
 import { sqliteConfigStore } from "./client/config-store.js";
@@ -55,7 +55,7 @@ export async function openSqliteStore({
     return trustedMs(time, reading.monotonicMs);
   };
   const log = new SqliteEventLog(() => connection, trustedNow);
-  let figures: Figures = { head: -1, messages: 0, bytes: 0 };
+  let figures: LogStats = { head: -1, messages: 0, bytes: 0 };
   const told = new Set<string>();
   const connection = await Connection.open(
     {

@@ -13,7 +13,7 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
    */
   const follow = async <T>(asked: Promise<T>, changesOf: (answer: T) => ConfigChange[]): Promise<T> => {
     const answer = await asked;
-    await watchers.tell(changesOf(answer));
+    await watchers.notify(changesOf(answer));
     return answer;
   };
   const putDocuments = async (puts: readonly DocumentPut[]): Promise<number[]> => {

@@ -5,8 +5,8 @@ import type { StoreHealth } from "../../ports/store.js";
 import type {
   Answer,
   Call,
-  Figures,
   FromWorker,
+  LogStats,
   OperationName,
   Operations,
   Snapshot,
@@ -47,7 +47,7 @@ export interface ConnectionEvents {
   /** The database was opened, the first time or again: what was copied from it is as given. */
   opened(snapshot: Snapshot): void;
   /** Called before the calls of a commit are answered. */
-  figures(figures: Figures): void;
+  figures(figures: LogStats): void;
   /** Stored data turned out to be damaged; everything else goes on. */
   damaged(what: string): void;
 }

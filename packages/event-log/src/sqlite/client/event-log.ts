@@ -7,7 +7,7 @@ import { matchesQuery } from "../../rules/matches-query.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
 import { buffersOf, encodeAppend, KeyHasher } from "../calls/append-request.js";
 import { decodeRow, type LogRow } from "../calls/log-row.js";
-import type { Figures, FindAnswer, Snapshot } from "../calls/operations.js";
+import type { FindAnswer, LogStats, Snapshot } from "../calls/operations.js";
 import type { Connection } from "./connection.js";
 import { SourceNames } from "./source-names.js";
 
@@ -55,7 +55,7 @@ export class SqliteEventLog implements EventLog {
     this.#head = figures.head as Offset;
   }
 
-  committed({ head }: Figures): void {
+  committed({ head }: LogStats): void {
     if (head <= this.#head) return;
     this.#head = head as Offset;
     for (const listener of this.#listeners) listener();

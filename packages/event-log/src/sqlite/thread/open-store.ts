@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Call, Figures, Snapshot } from "../calls/operations.js";
+import type { Call, LogStats, Snapshot } from "../calls/operations.js";
 import { Refusal } from "../calls/refusal.js";
 import type { WorkerOptions } from "../calls/tuning.js";
 import { ConsumerTables } from "../consumers/consumer-tables.js";
@@ -122,7 +122,7 @@ export class OpenStore {
     };
   }
 
-  get figures(): Figures {
+  get figures(): LogStats {
     return {
       head: this.#segments.end - 1,
       messages: this.#segments.messages,
@@ -269,7 +269,7 @@ export class OpenStore {
       if (!isContained(error) || !this.database.isTransaction) throw error;
       this.database.exec("ROLLBACK");
       this.#damaged(error);
-      if (work.undone() === "rests") this.#resting.add(work);
+      if (work.onUndone() === "rests") this.#resting.add(work);
     }
   }
 
@@ -358,7 +358,7 @@ interface BackgroundWork {
   /** Tells about how many bytes it has written. */
   step(): number;
   /** The last step met damaged data, and was undone: whether there is other work to go on with. */
-  undone(): "goes on" | "rests";
+  onUndone(): "goes on" | "rests";
 }
 
 /** By urgency. */
@@ -371,7 +371,7 @@ function backgroundWork(
     {
       isWaiting: () => segments.hasWork,
       step: () => segments.workNext(),
-      undone() {
+      onUndone() {
         segments.sealAnew();
         return "rests";
       },
@@ -379,7 +379,7 @@ function backgroundWork(
     {
       isWaiting: () => retention.hasWork,
       step: () => retention.workNext(),
-      undone() {
+      onUndone() {
         retention.leaveCurrent();
         return "goes on";
       },
@@ -387,7 +387,7 @@ function backgroundWork(
     {
       isWaiting: () => consumers.hasWork,
       step: () => consumers.deleteNext(),
-      undone: () => "rests",
+      onUndone: () => "rests",
     },
   ];
 }

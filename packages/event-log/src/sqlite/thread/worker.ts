@@ -46,7 +46,7 @@ let compacting: Call[] = [];
 /** How much of the write-ahead log was answered for when a write failed. */
 let validLogBytes: number | undefined;
 
-function tell(message: FromWorker, transfer: ArrayBuffer[] = []): void {
+function post(message: FromWorker, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
 }
 
@@ -54,10 +54,10 @@ function open(): void {
   try {
     const store = new OpenStore(options, damaged);
     state = { kind: "open", store };
-    tell({ kind: "opened", snapshot: store.snapshot });
+    post({ kind: "opened", snapshot: store.snapshot });
     scheduleWork();
   } catch (error) {
-    tell({
+    post({
       kind: "not-opened",
       reason: describe(error),
       final: error instanceof CannotOpen ? error.final : true,
@@ -66,7 +66,7 @@ function open(): void {
 }
 
 function damaged(error: unknown): void {
-  tell({ kind: "damaged", what: asRefusal(error).message });
+  post({ kind: "damaged", what: asRefusal(error).message });
 }
 
 /** Leaves the database as it is; nothing more is asked of this opening. */
@@ -78,7 +78,7 @@ function fail(store: OpenStore, error: unknown, calls: readonly Call[]): void {
   } catch {
     // The failure to tell is the one that led here.
   }
-  tell({ kind: "failed", reason: describe(error), ids: [...calls, ...compacting].map(({ id }) => id) });
+  post({ kind: "failed", reason: describe(error), ids: [...calls, ...compacting].map(({ id }) => id) });
   compacting = [];
 }
 
@@ -108,7 +108,7 @@ function bytesOf({ request }: Call): number {
 
 function answer(calls: readonly Call[], bytes: number): void {
   if (state.kind === "failed") {
-    tell({ kind: "failed", reason: "the store is being opened again", ids: calls.map(({ id }) => id) });
+    post({ kind: "failed", reason: "the store is being opened again", ids: calls.map(({ id }) => id) });
     return;
   }
   let { store } = state;
@@ -156,7 +156,7 @@ function answer(calls: readonly Call[], bytes: number): void {
       unread.push(call);
     }
   }
-  if (answers.length > 0) tell({ kind: "answers", answers, figures: store.figures }, transfer);
+  if (answers.length > 0) post({ kind: "answers", answers, figures: store.figures }, transfer);
   if (failure !== undefined) fail(store, failure, unread);
   scheduleWork();
 }
@@ -218,7 +218,7 @@ function scheduleWork(): void {
             : { id, kind: "refused", code: refusal.code, detail: refusal.message, current: undefined },
       );
       compacting = [];
-      tell({ kind: "answers", answers, figures: store.figures });
+      post({ kind: "answers", answers, figures: store.figures });
     }
     scheduleWork();
   });
@@ -229,7 +229,7 @@ function reopen(): void {
   try {
     resetLogFile(options.directory, validLogBytes);
   } catch (error) {
-    tell({ kind: "not-opened", reason: describe(error), final: false });
+    post({ kind: "not-opened", reason: describe(error), final: false });
     return;
   }
   open();
@@ -243,7 +243,7 @@ function close(): void {
       // All that was answered is synced in the write-ahead log; the next start brings it in.
     }
   }
-  tell({ kind: "closed" });
+  post({ kind: "closed" });
   port.close();
 }
 

@@ -1,4 +1,4 @@
-import { findWriteKey, skimRequest } from "@sluice/event-log";
+import { findWriteKey, scanRequest } from "@sluice/event-log";
 import { MESSAGE_KINDS, type MessageKind } from "@sluice/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { openRequest } from "../../src/ingest/open-request.js";
 import { validateMessages } from "../../src/ingest/validate-messages.js";
 import { namedKeys } from "../../src/ingest/write-key.js";
 
-/** What parser and validator make of a request, in the form in which skimming tells it; throws where either refuses something. */
+/** What the parser and the validator make of a request, in the form of a scan. Throws if either refuses something. */
 function judged(body: Uint8Array, kind: MessageKind | undefined) {
   const opened = openRequest(body, kind);
   const judgement = validateMessages(opened, { isForeignKey: () => true, makeId: () => "made" });
@@ -17,12 +17,12 @@ function judged(body: Uint8Array, kind: MessageKind | undefined) {
   return { keys: judgement.keys, writeKey: namedKeys(opened).ofRequest, isBatch: opened.isBatch };
 }
 
-/** Whether it was skimmed; what skimming takes must be what the others make of it. */
+/** Whether the scan accepted the text. If it did, the parser and the validator must agree with it. */
 function agrees(text: string | Uint8Array, kind: MessageKind | undefined): boolean {
   const body = Buffer.from(text as string);
-  const skimmed = skimRequest(body, kind);
-  if (skimmed === undefined) return false;
-  const { keys, writeKey, isBatch } = skimmed;
+  const scanned = scanRequest(body, kind);
+  if (scanned === undefined) return false;
+  const { keys, writeKey, isBatch } = scanned;
   expect({ keys, writeKey, isBatch }).toEqual(judged(body, kind));
   expect(findWriteKey(body, kind === undefined)).toBe(writeKey);
   return true;
@@ -41,7 +41,7 @@ const message = (fields: object = {}): object => ({
 const batch = (...items: object[]): string =>
   JSON.stringify({ batch: items, sentAt: "2026-11-21T09:30:08Z" });
 
-describe("skimRequest", () => {
+describe("scanRequest", () => {
   test.each<[string, string, MessageKind | undefined]>([
     ["a batch", batch(message(), message({ messageId: "m-2" })), undefined],
     [
@@ -151,7 +151,7 @@ describe("skimRequest", () => {
     expect(agrees(text, kind)).toBe(false);
   });
 
-  test("takes nothing that parser and validator would not, and says of it what they say", () => {
+  test("accepts nothing that the parser and the validator would not, and agrees with them", () => {
     const oddValue = fc.oneof(
       fc.jsonValue({ maxDepth: 3 }),
       fc.constantFrom("", null, [], {}, 0, 2 ** 60, "x".repeat(99), "é".repeat(60), "analytics.js"),
