@@ -55,7 +55,7 @@ export async function openSqliteStore({
     return trustedMs(time, reading.monotonicMs);
   };
   const log = new SqliteEventLog(() => connection, trustedNow);
-  let figures: LogStats = { head: -1, messages: 0, bytes: 0 };
+  let stats: LogStats = { head: -1, messages: 0, bytes: 0 };
   const told = new Set<string>();
   const connection = await Connection.open(
     {
@@ -68,12 +68,12 @@ export async function openSqliteStore({
     clock,
     {
       opened(snapshot) {
-        figures = snapshot.figures;
+        stats = snapshot.stats;
         lastTrustedMs = snapshot.trustedMs;
         log.opened(snapshot);
       },
-      figures(now) {
-        figures = now;
+      stats(now) {
+        stats = now;
         log.committed(now);
       },
       damaged(what) {
@@ -94,9 +94,9 @@ export async function openSqliteStore({
     usage: { days: async (sourceId) => open().ask("usageDays", { sourceId }) },
     health: () => connection.health(),
     stats: () => ({
-      messages: figures.messages,
-      bytes: figures.bytes,
-      ...(figures.heldBack === undefined ? {} : { retentionHeldBack: figures.heldBack }),
+      messages: stats.messages,
+      bytes: stats.bytes,
+      ...(stats.heldBack === undefined ? {} : { retentionHeldBack: stats.heldBack }),
     }),
     ...sqlitePurging(log, open),
     async clear() {

@@ -189,7 +189,7 @@ export interface Snapshot {
   readonly trustedMs?: number;
   readonly seed: number;
   readonly sources: readonly (readonly [sourceNo: number, sourceId: string])[];
-  readonly figures: LogStats;
+  readonly stats: LogStats;
 }
 
 /** Figures that change with each commit. */
@@ -216,7 +216,7 @@ export type FromWorker =
   /** The database could not be opened; `final`: nor will it be. */
   | { readonly kind: "not-opened"; readonly reason: string; readonly final: boolean }
   /** Of one commit and the reads after it. */
-  | { readonly kind: "answers"; readonly answers: readonly Answer[]; readonly figures: LogStats }
+  | { readonly kind: "answers"; readonly answers: readonly Answer[]; readonly stats: LogStats }
   /** Nothing of these calls was kept, and the worker takes no more until `reopen`. */
   | { readonly kind: "failed"; readonly reason: string; readonly ids: readonly number[] }
   /** Damaged data was met. Whoever asked for it was refused, if anybody; everything else goes on. */

@@ -1,5 +1,6 @@
 import type { Worker } from "node:worker_threads";
-import type { Clock } from "@sluice/resilience";
+import type { CancelTimer, Clock } from "@sluice/resilience";
+import { PendingCalls } from "@sluice/resilience/node";
 import { StorageUnavailable, StoreError } from "../../ports/errors.js";
 import type { StoreHealth } from "../../ports/store.js";
 import type {
@@ -15,89 +16,112 @@ import type {
 import type { WorkerOptions } from "../calls/tuning.js";
 import { startWorker } from "./start-worker.js";
 
-/** How long after a failure the database is opened again, in milliseconds; each further time twice as long, up to the second. */
+/** How long after a failure the database is opened again, in milliseconds. Doubles with each failure in a row, up to the maximum. */
 const REOPEN_AFTER_MS = 100;
-const REOPEN_AFTER_AT_MOST_MS = 2_000;
-
-interface Waiting {
-  resolve(answer: unknown): void;
-  reject(error: Error): void;
-}
+const MAX_REOPEN_AFTER_MS = 2_000;
 
 /**
- *   opening      the worker has the database under way, for the first time
- *   ready        calls are taken
- *   unavailable  a write or sync went wrong, or the thread died: every call is refused until the database has been opened anew
- *   closing      no calls are taken; those under way are finished
- *   closed
+ * The connection's states:
+ *
+ * - `opening`: entered by `Connection.open`. The worker opens the database for the first time. Left to `ready` when it has, or to
+ *   `closed` when it cannot; `open` then resolves or rejects.
+ * - `ready`: the worker takes calls. Left to `unavailable` when a write or a sync fails or the thread dies, or to `closing`.
+ * - `unavailable`: every call is refused, and a timer runs. Without a worker the thread has died. Left to `reopening` when the timer
+ *   fires, or by `close`.
+ * - `reopening`: the worker, or a new one, opens the database again; calls are still refused. Left to `ready`, or back to `unavailable`
+ *   with a longer wait.
+ * - `closing`: entered by `close`. New calls are refused, and the worker finishes those under way. Left to `closed` when the thread ends.
+ * - `closed`: final.
  */
 type State =
-  | { readonly kind: "opening"; readonly done: (result: Error | undefined) => void }
-  | { readonly kind: "ready" }
   | {
-      readonly kind: "unavailable";
-      readonly reason: string;
-      readonly sinceMs: number;
-      readonly cancel: () => void;
+      readonly kind: "opening";
+      readonly worker: Worker;
+      readonly opened: () => void;
+      readonly failed: (error: Error) => void;
     }
-  | { readonly kind: "closing"; readonly done: () => void }
-  | { readonly kind: "closed" };
+  | { readonly kind: "ready"; readonly worker: Worker }
+  | (Failure & {
+      readonly kind: "unavailable";
+      readonly worker: Worker | undefined;
+      readonly cancelTimer: CancelTimer;
+    })
+  | (Failure & { readonly kind: "reopening"; readonly worker: Worker })
+  | {
+      readonly kind: "closing";
+      readonly worker: Worker;
+      readonly ended: Promise<void>;
+      readonly end: () => void;
+    }
+  | { readonly kind: "closed"; readonly worker: undefined };
+
+interface Failure {
+  readonly reason: string;
+  /** When the first failure in a row happened. */
+  readonly sinceMs: number;
+  /** Failures in a row. */
+  readonly failures: number;
+}
 
 export interface ConnectionEvents {
-  /** The database was opened, the first time or again: what was copied from it is as given. */
+  /** The database was opened, for the first time or again. `snapshot` replaces every copy of its contents. */
   opened(snapshot: Snapshot): void;
   /** Called before the calls of a commit are answered. */
-  figures(figures: LogStats): void;
-  /** Stored data turned out to be damaged; everything else goes on. */
+  stats(stats: LogStats): void;
+  /** Stored data turned out to be damaged. Everything else goes on. */
   damaged(what: string): void;
 }
 
-/** The main thread's end: collects the calls of one turn of the event loop, hands them over, settles them as answers come. */
+/**
+ * The main thread's end of the channel to the store's thread. It collects the calls of one turn of the event loop and posts them as one
+ * message; the worker answers each of them by its id.
+ */
 export class Connection {
   readonly #options: WorkerOptions;
   readonly #clock: Clock;
   readonly #events: ConnectionEvents;
-  #worker: Worker;
-  #isDead = false;
-  #state: State = { kind: "closed" };
-  readonly #waiting = new Map<number, Waiting>();
-  #nextId = 1;
+  readonly #calls = new PendingCalls();
+  #state: State;
   #outbox: Call[] = [];
   #transfers: ArrayBuffer[] = [];
   #isScheduled = false;
-  #failures = 0;
-  /** Called at the end of a turn, before what it has called is handed over. */
   readonly #beforeSend: ((isLast: boolean) => void)[] = [];
 
-  private constructor(options: WorkerOptions, clock: Clock, events: ConnectionEvents) {
+  private constructor(
+    options: WorkerOptions,
+    clock: Clock,
+    events: ConnectionEvents,
+    opening: { opened(connection: Connection): void; failed(error: Error): void },
+  ) {
     this.#options = options;
     this.#clock = clock;
     this.#events = events;
-    this.#worker = this.#start();
+    this.#state = {
+      kind: "opening",
+      worker: this.#start(),
+      opened: () => opening.opened(this),
+      failed: opening.failed,
+    };
   }
 
-  /** Rejects with `StorageUnavailable` where the folder cannot be opened. */
-  static async open(options: WorkerOptions, clock: Clock, events: ConnectionEvents): Promise<Connection> {
-    const connection = new Connection(options, clock, events);
-    const failure = await new Promise<Error | undefined>((done) => {
-      connection.#state = { kind: "opening", done };
-    });
-    if (failure === undefined) return connection;
-    connection.#state = { kind: "closed" };
-    await connection.#worker.terminate();
-    throw failure;
+  /** Rejects with `StorageUnavailable` if the folder cannot be opened. */
+  static open(options: WorkerOptions, clock: Clock, events: ConnectionEvents): Promise<Connection> {
+    return new Promise((opened, failed) => new Connection(options, clock, events, { opened, failed }));
+  }
+
+  #setState(state: State): void {
+    this.#state = state;
   }
 
   #start(): Worker {
-    this.#isDead = false;
     const worker = startWorker(this.#options);
     worker.on("message", (message: FromWorker) => this.#receive(message));
-    // Its end follows: before it, the database may still be in its hands.
+    // `exit` follows. Until then the thread may still have the database open.
     let reason = "the store's thread has ended";
     worker.on("error", (error) => {
       reason = `${reason}: ${error.message}`;
     });
-    worker.on("exit", () => this.#died(reason));
+    worker.on("exit", () => this.#workerEnded(reason));
     return worker;
   }
 
@@ -108,6 +132,7 @@ export class Connection {
       case "opening":
         return { kind: "ready" };
       case "unavailable":
+      case "reopening":
         return { kind: "unavailable", reason: state.reason, sinceMs: state.sinceMs };
       case "closing":
       case "closed":
@@ -117,34 +142,36 @@ export class Connection {
     }
   }
 
-  /** Throws unless calls are taken now. */
+  /** Throws `StorageUnavailable` unless calls are taken now. */
   check(): void {
     const health = this.health();
     if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
   }
 
-  /** Calls `prepare` at the end of each turn that schedules something, before it is handed over; `isLast`: there will be no other. */
+  /** Calls `prepare` before each message to the worker, so that it can add calls. `isLast`: no other message follows. */
   beforeSend(prepare: (isLast: boolean) => void): void {
     this.#beforeSend.push(prepare);
   }
 
+  /** Rejects with a `StoreError`: `storage_unavailable` if nothing of the call was kept, or the worker's code. */
   ask<Name extends OperationName>(
     operation: Name,
     request: Operations[Name]["request"],
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<Operations[Name]["answer"]> {
-    return new Promise((resolve, reject) => {
+    try {
       this.check();
-      const id = this.#nextId;
-      this.#nextId += 1;
-      this.#waiting.set(id, { resolve: resolve as (answer: unknown) => void, reject });
-      this.#outbox.push({ id, operation, request });
-      this.#transfers.push(...transfer);
-      this.schedule();
-    });
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const { id, result } = this.#calls.add<Operations[Name]["answer"]>();
+    this.#outbox.push({ id, operation, request });
+    this.#transfers.push(...transfer);
+    this.schedule();
+    return result;
   }
 
-  /** Hands over what this turn of the event loop has asked for when the turn ends: no timer, no waiting for more. */
+  /** Posts the calls of this turn of the event loop when it ends, without a timer. */
   schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -161,11 +188,8 @@ export class Connection {
     const transfers = this.#transfers;
     this.#outbox = [];
     this.#transfers = [];
-    this.#post({ kind: "calls", calls }, transfers);
-  }
-
-  #post(message: ToWorker, transfers: readonly ArrayBuffer[] = []): void {
-    this.#worker.postMessage(message, transfers);
+    // Without a worker these calls are refused already.
+    this.#state.worker?.postMessage({ kind: "calls", calls } satisfies ToWorker, transfers);
   }
 
   #receive(message: FromWorker): void {
@@ -177,12 +201,11 @@ export class Connection {
         this.#notOpened(message.reason);
         return;
       case "answers":
-        this.#events.figures(message.figures);
-        for (const answer of message.answers) this.#settle(answer);
+        this.#events.stats(message.stats);
+        for (const answer of message.answers) this.#answer(answer);
         return;
       case "failed":
-        this.#becomeUnavailable(message.reason);
-        this.#refuse(message.ids, message.reason);
+        this.#writeFailed(message.reason, message.ids);
         return;
       case "damaged":
         this.#events.damaged(message.what);
@@ -194,93 +217,105 @@ export class Connection {
     }
   }
 
-  #settle(answer: Answer): void {
-    const waiting = this.#waiting.get(answer.id);
-    this.#waiting.delete(answer.id);
-    if (waiting === undefined) return;
-    if (answer.kind === "done") waiting.resolve(answer.answer);
-    else waiting.reject(new StoreError(answer.code, answer.detail, { details: { version: answer.current } }));
-  }
-
-  #refuse(ids: Iterable<number>, reason: string): void {
-    for (const id of [...ids]) {
-      const waiting = this.#waiting.get(id);
-      this.#waiting.delete(id);
-      waiting?.reject(new StorageUnavailable(reason));
+  #answer(answer: Answer): void {
+    if (answer.kind === "done") this.#calls.resolve(answer.id, answer.answer);
+    else {
+      const { id, code, detail, current } = answer;
+      this.#calls.reject(id, new StoreError(code, detail, { details: { version: current } }));
     }
   }
 
   #opened(snapshot: Snapshot): void {
-    this.#failures = 0;
     const state = this.#state;
-    if (state.kind !== "opening" && state.kind !== "unavailable") return;
+    if (state.kind !== "opening" && state.kind !== "reopening") return;
     this.#events.opened(snapshot);
-    this.#state = { kind: "ready" };
-    if (state.kind === "opening") state.done(undefined);
+    this.#setState({ kind: "ready", worker: state.worker });
+    if (state.kind === "opening") state.opened();
   }
 
   #notOpened(reason: string): void {
-    if (this.#state.kind === "opening") this.#state.done(new StorageUnavailable(reason));
-    else this.#becomeUnavailable(reason);
+    const state = this.#state;
+    if (state.kind === "opening") this.#giveUp(state, reason);
+    else if (state.kind === "reopening") this.#becomeUnavailable(failedAgain(state, reason), state.worker);
   }
 
-  #becomeUnavailable(reason: string): void {
+  #giveUp({ worker, failed }: Extract<State, { kind: "opening" }>, reason: string): void {
+    this.#setState({ kind: "closed", worker: undefined });
+    void worker.terminate().then(() => failed(new StorageUnavailable(reason)));
+  }
+
+  /** A write or a sync failed. In every other state than `ready` the worker only refuses calls that were posted too late. */
+  #writeFailed(reason: string, ids: readonly number[]): void {
     const state = this.#state;
-    if (state.kind !== "ready" && state.kind !== "unavailable") return;
-    if (state.kind === "unavailable") state.cancel();
-    const delayMs = Math.min(REOPEN_AFTER_MS * 2 ** this.#failures, REOPEN_AFTER_AT_MOST_MS);
-    this.#failures += 1;
-    this.#state = {
-      kind: "unavailable",
-      reason,
-      sinceMs: state.kind === "unavailable" ? state.sinceMs : this.#clock.now(),
-      cancel: this.#clock.after(delayMs, () => this.#reopen()),
-    };
+    if (state.kind === "ready")
+      this.#becomeUnavailable({ reason, sinceMs: this.#clock.now(), failures: 1 }, state.worker);
+    for (const id of ids) this.#calls.reject(id, new StorageUnavailable(reason));
+  }
+
+  #becomeUnavailable({ reason, sinceMs, failures }: Failure, worker: Worker | undefined): void {
+    const delayMs = Math.min(REOPEN_AFTER_MS * 2 ** (failures - 1), MAX_REOPEN_AFTER_MS);
+    const cancelTimer = this.#clock.after(delayMs, () => this.#reopen());
+    this.#setState({ kind: "unavailable", worker, reason, sinceMs, failures, cancelTimer });
   }
 
   #reopen(): void {
-    if (this.#isDead) this.#worker = this.#start();
-    else this.#post({ kind: "reopen" });
+    const state = this.#state;
+    if (state.kind !== "unavailable") return;
+    const { reason, sinceMs, failures } = state;
+    // A new worker opens the database by itself.
+    const worker = state.worker ?? this.#start();
+    this.#setState({ kind: "reopening", worker, reason, sinceMs, failures });
+    if (state.worker !== undefined) worker.postMessage({ kind: "reopen" } satisfies ToWorker);
   }
 
-  /** The thread has ended without being asked to. */
-  #died(reason: string): void {
+  #workerEnded(reason: string): void {
     const state = this.#state;
     switch (state.kind) {
       case "opening":
-        state.done(new StorageUnavailable(reason));
-        return;
-      case "closing":
-        this.#refuse(this.#waiting.keys(), reason);
-        this.#state = { kind: "closed" };
-        state.done();
-        return;
+        this.#giveUp(state, reason);
+        break;
       case "ready":
+        this.#becomeUnavailable({ reason, sinceMs: this.#clock.now(), failures: 1 }, undefined);
+        break;
       case "unavailable":
-        this.#isDead = true;
-        this.#becomeUnavailable(reason);
-        this.#refuse(this.#waiting.keys(), reason);
-        return;
+        this.#setState({ ...state, worker: undefined, reason });
+        break;
+      case "reopening":
+        this.#becomeUnavailable(failedAgain(state, reason), undefined);
+        break;
+      case "closing":
+        this.#setState({ kind: "closed", worker: undefined });
+        state.end();
+        break;
       case "closed":
         return;
       default:
         state satisfies never;
     }
+    this.#calls.rejectAll(() => new StorageUnavailable(reason));
   }
 
-  /** Finishes what was asked for, then ends the thread. */
+  /** Finishes the calls under way, then ends the thread. */
   async close(): Promise<void> {
-    const state = this.#state;
-    if (state.kind === "closed" || state.kind === "closing") return;
-    if (state.kind === "unavailable") state.cancel();
+    if (this.#state.kind === "closed") return;
+    if (this.#state.kind === "closing") return this.#state.ended;
+    if (this.#state.kind === "unavailable") this.#state.cancelTimer();
     this.#send(true);
-    if (this.#isDead) {
-      this.#state = { kind: "closed" };
+    const { worker } = this.#state;
+    if (worker === undefined) {
+      this.#setState({ kind: "closed", worker: undefined });
       return;
     }
-    await new Promise<void>((done) => {
-      this.#state = { kind: "closing", done };
-      this.#post({ kind: "close" });
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
     });
+    this.#setState({ kind: "closing", worker, ended, end });
+    worker.postMessage({ kind: "close" } satisfies ToWorker);
+    await ended;
   }
+}
+
+function failedAgain({ sinceMs, failures }: Failure, reason: string): Failure {
+  return { reason, sinceMs, failures: failures + 1 };
 }

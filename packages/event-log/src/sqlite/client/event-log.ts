@@ -49,10 +49,10 @@ export class SqliteEventLog implements EventLog {
     this.#trustedNow = trustedNow;
   }
 
-  opened({ seed, sources, figures }: Snapshot): void {
+  opened({ seed, sources, stats }: Snapshot): void {
     this.#hasher = new KeyHasher(seed);
     this.#sources.reset(sources);
-    this.#head = figures.head as Offset;
+    this.#head = stats.head as Offset;
   }
 
   committed({ head }: LogStats): void {

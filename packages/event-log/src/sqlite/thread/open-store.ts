@@ -117,12 +117,12 @@ export class OpenStore {
     return {
       seed: this.#seed,
       sources: [...this.#log.sources],
-      figures: this.figures,
+      stats: this.stats,
       ...(trustedMs === undefined ? {} : { trustedMs }),
     };
   }
 
-  get figures(): LogStats {
+  get stats(): LogStats {
     return {
       head: this.#segments.end - 1,
       messages: this.#segments.messages,

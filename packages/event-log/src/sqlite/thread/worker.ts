@@ -156,7 +156,7 @@ function answer(calls: readonly Call[], bytes: number): void {
       unread.push(call);
     }
   }
-  if (answers.length > 0) post({ kind: "answers", answers, figures: store.figures }, transfer);
+  if (answers.length > 0) post({ kind: "answers", answers, stats: store.stats }, transfer);
   if (failure !== undefined) fail(store, failure, unread);
   scheduleWork();
 }
@@ -218,7 +218,7 @@ function scheduleWork(): void {
             : { id, kind: "refused", code: refusal.code, detail: refusal.message, current: undefined },
       );
       compacting = [];
-      post({ kind: "answers", answers, figures: store.figures });
+      post({ kind: "answers", answers, stats: store.stats });
     }
     scheduleWork();
   });
