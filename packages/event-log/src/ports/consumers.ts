@@ -1,42 +1,42 @@
 import type { Offset } from "../message/offset.js";
 import type { Page, PageRequest } from "./page.js";
 
-/** The final ways that a message can end at a destination. While none stands, it is pending. */
+/** How a delivery can end. Until then the message is pending at the destination. */
 export type FinalState = "delivered" | "failed" | "filtered" | "skipped" | "suppressed";
 
 export interface Outcome {
   readonly offset: Offset;
   readonly state: FinalState;
-  /** Why: the flag, the filter, the status, the certificate. Few distinct values per destination (they are stored once each). */
+  /** Why: the flag, the filter, the status, the certificate. Use few distinct values per destination: each is stored once. */
   readonly reason: string;
   readonly atMs: number;
 }
 
-/** A message that failed at a destination and is to be tried again. Keyed by consumer and offset. */
+/** A message that failed at a destination and will be tried again. Its key is consumer and offset. */
 export interface Retry {
   readonly offset: Offset;
-  /** Rounds made so far; 0 for a replay that was not begun. */
+  /** Attempts made so far (an attempt sends to all URLs); 0 for a replay that has not started. */
   readonly rounds: number;
-  /** When the first round began, as a monotonic reading: the retry window is counted from here, across restarts. */
+  /** When the first attempt began, as a monotonic reading. The retry window starts here, across restarts. */
   readonly firstAttemptAtMs: number;
-  /** Not before this monotonic reading. */
+  /** A monotonic reading. The next attempt does not start earlier. */
   readonly dueAtMs: number;
-  /** Why the last round failed. */
+  /** Why the last attempt failed. */
   readonly reason: string;
-  /** URLs that are not tried again for this message: failed for good, or (where each URL counts) delivered. */
+  /** URLs that are not tried again: those that failed permanently, or, if each URL counts, those that have the message. */
   readonly doneUrls: readonly string[];
-  /** Those of `doneUrls` that failed for good. Absent: none. */
+  /** The `doneUrls` that failed permanently. Absent: none. */
   readonly failedUrls?: readonly string[];
   /**
-   * Where each URL has retries of its own: those that have not ended, each with its own count and time. `dueAtMs` is the earliest
-   * of theirs. Absent: all URLs are tried together.
+   * If each URL is retried by itself: the URLs that are not done, each with its own count and time. `dueAtMs` is the earliest of
+   * their times. Absent: all URLs are tried together.
    */
   readonly urls?: readonly UrlRetry[];
-  /** Asked for by a person: a message that was settled before. */
+  /** A replay: somebody asked to send a settled message again. */
   readonly replay: boolean;
 }
 
-/** Where one URL stands with a message that it has not taken. */
+/** The retry of one URL. */
 export interface UrlRetry {
   readonly url: string;
   /** Attempts made. */
@@ -44,42 +44,42 @@ export interface UrlRetry {
   readonly dueAtMs: number;
 }
 
-/** One HTTP exchange (or write) of a round. */
+/** One HTTP exchange with one URL, or one write. */
 export interface Attempt {
   readonly offset: Offset;
-  /** The round, from 1, counted over restarts. */
+  /** The number of the attempt, from 1, across restarts. Exchanges with several URLs share it. */
   readonly attempt: number;
   readonly atMs: number;
   readonly url: string;
-  /** The address really connected to. */
+  /** The address that the connection went to. */
   readonly address?: string | undefined;
   readonly status?: number | undefined;
-  /** A code and a sentence that a person can act on; absent on success. */
+  /** A code, and a sentence that says what to do. Absent on success. */
   readonly error?: { readonly code: string; readonly message: string } | undefined;
   readonly latencyMs: number;
-  /** Secrets replaced. */
+  /** Without secrets. */
   readonly requestHeaders?: { readonly [name: string]: string } | undefined;
-  /** The first 4 KB of the answer's body. */
+  /** The first 4 KB of the response body. */
   readonly response?: string | undefined;
   readonly replay?: boolean;
 }
 
-/** What a consumer has found out since it last said so. Stored in one transaction. */
+/** What a consumer settled since its last settlement. Stored in one transaction. */
 export interface Settlement {
-  /** Every message at or before it has an outcome or a retry. Never moves back. */
+  /** Every message at or before it has an outcome or a retry. A lower cursor than the stored one is ignored. */
   readonly cursor: Offset;
-  /** Final states; a retry of the same message ends with it. May lie beyond the cursor. */
+  /** Final states. Each removes the retry of its message. May lie beyond the cursor. */
   readonly outcomes: readonly Outcome[];
-  /** Puts or replaces retries. May lie beyond the cursor. */
+  /** Added, or replacing retries of the same messages. May lie beyond the cursor. */
   readonly retries: readonly Retry[];
   readonly attempts: readonly Attempt[];
 }
 
 export interface ConsumerState {
   readonly cursor: Offset;
-  /** Messages beyond the cursor that have an outcome or a retry already: they are not to be handled again. */
+  /** Messages beyond the cursor that already have an outcome or a retry. Do not handle them again. */
   readonly settledAhead: readonly Offset[];
-  /** The number of retries waiting. */
+  /** Number of waiting retries. */
   readonly retries: number;
 }
 
@@ -88,50 +88,58 @@ export interface Delivery {
   readonly offset: Offset;
   readonly state: FinalState | "pending";
   readonly reason: string;
-  /** Wall time, as `nextAttemptAtMs` is. */
+  /** Wall time. For a pending delivery, when its retry was stored. */
   readonly atMs: number;
+  /** Attempts made so far. */
   readonly rounds: number;
+  /** Wall time. Absent unless pending. */
   readonly nextAttemptAtMs?: number;
-  /** While pending: the retry that waits. */
+  /** The waiting retry. Absent unless pending. */
   readonly retry?: Retry;
 }
 
 export interface DeliveryQuery {
   readonly consumerId?: string;
   readonly state?: FinalState | "pending";
-  /** Text that the reason must contain. */
+  /** A substring of the reason. */
   readonly error?: string;
   readonly fromMs?: number;
   readonly toMs?: number;
 }
 
+/**
+ * Durable cursors over the log, with the outcomes, attempts and retries of each consumer.
+ *
+ * Every method rejects with a `StoreError`: `storage_unavailable` when the store cannot be used, and then nothing of the call was
+ * kept; `data_damaged` when stored data cannot be read; `not_found` for an unknown consumer, except where a method says otherwise.
+ */
 export interface Consumers {
   /**
-   * Takes over the retries that an earlier process left: from now on their times are readings of this process's clock, of
-   * which `nowMs` is one (see `carryOver`). To be called once, before a consumer is opened. Leases end.
+   * Converts the times of retries that an earlier process stored to this process's clock, of which `nowMs` is a monotonic reading
+   * (see `carryOver`), and ends all leases. Call it once, before you open a consumer. Resolves when it is synced.
    */
   resumeRetries(nowMs: number): Promise<void>;
-  /** The consumer's state; a new one begins after `startAfter`. */
+  /** Resolves with the consumer's state. A consumer that does not exist is created, with its cursor at `startAfter`. */
   open(consumerId: string, startAfter: Offset): Promise<ConsumerState>;
-  /** Resolves when the settlement is synced. */
+  /** Stores a settlement. Resolves when it is synced to disk. */
   settle(consumerId: string, settlement: Settlement): Promise<void>;
   /**
-   * Retries that are due, oldest due first, leased until `leaseUntilMs`: they are not handed out again before,
-   * unless settled. Both times are monotonic readings. A lease is not kept over a restart.
+   * Resolves with retries that are due, earliest first, at most `limit`. They are leased until `leaseUntilMs`: no other call returns
+   * them before, unless they are stored again. Both times are monotonic readings. A lease ends with the process.
    */
   lease(consumerId: string, nowMs: number, leaseUntilMs: number, limit: number): Promise<readonly Retry[]>;
-  /** The earliest due time of a retry that is not leased; undefined when there is none. */
+  /** The earliest due time of the retries that are not leased, as a monotonic reading; undefined if there is none. */
   nextDueMs(consumerId: string): Promise<number | undefined>;
-  /** Puts retries without moving the cursor: replays, and "try now". Replaces those of the same messages. */
+  /** Stores retries without moving the cursor, for replays and "try now". They replace retries of the same messages. Synced. */
   requeue(consumerId: string, retries: readonly Retry[]): Promise<void>;
-  /** Outcomes and pending retries of one message, one a consumer. */
+  /** The deliveries of one message, at most one per consumer, by consumer id. Empty for an unknown offset. */
   outcomesOf(offset: Offset): Promise<readonly Delivery[]>;
-  /** All attempts of one message at one consumer, oldest first. */
+  /** All attempts of one message at one consumer, oldest first. Empty for an unknown consumer. */
   attemptsOf(consumerId: string, offset: Offset): Promise<readonly Attempt[]>;
-  /** Deliveries newest first. Without a `state`: failed and pending ones. */
+  /** Deliveries, newest message first. Without a `state`, those that failed or are pending. A bad cursor: `invalid_request`. */
   list(query: DeliveryQuery, page: PageRequest): Promise<Page<Delivery>>;
-  /** Messages after the stored cursor, or after where the consumer says that it is, and retries waiting. */
+  /** How many messages come after `after` (default: the stored cursor), and how many retries wait. */
   backlog(consumerId: string, after?: Offset): Promise<{ readonly behind: number; readonly retries: number }>;
-  /** Forgets the consumer with all it stored. */
+  /** Removes the consumer with everything stored for it. Resolves when that is synced. An unknown consumer is ignored. */
   remove(consumerId: string): Promise<void>;
 }

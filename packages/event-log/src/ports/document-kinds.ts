@@ -1,6 +1,6 @@
 /**
- * The kinds of documents in the `ConfigStore`. All are listed here, so that no two parts use one name for two things. The shape of
- * a document belongs to the part that writes it.
+ * The kinds of documents in the `ConfigStore`, listed in one place so that no two parts use the same kind. The part that writes a
+ * document defines its shape.
  */
 export const DOCUMENT_KINDS = {
   source: "source",

@@ -1,4 +1,4 @@
-/** Every code that a call of the store can fail with. The store knows nothing of HTTP: its callers map these codes to theirs. */
+/** Every code that a call of the store can fail with. The store knows nothing about HTTP: callers map these codes to theirs. */
 export const STORE_ERRORS = {
   invalid_request: "The request is not valid",
   not_found: "There is no such thing",
@@ -12,14 +12,14 @@ export const STORE_ERRORS = {
 
 export type StoreErrorCode = keyof typeof STORE_ERRORS;
 
-/** The detail of these codes says everything; the sentence above would only repeat it in general terms. */
+/** For these codes the detail says everything, so the message leaves out the general sentence above. */
 const DETAIL_ALONE: ReadonlySet<StoreErrorCode> = new Set(["invalid_request", "not_found", "conflict"]);
 
 /** A failed call of the store. The message starts with the code. */
 export class StoreError extends Error {
   override readonly name: string = "StoreError";
   readonly code: StoreErrorCode;
-  /** The message without code and sentence: enough to make the error again on the other side of a thread's boundary. */
+  /** The message without code and sentence. Code and detail are enough to build the error again in another thread. */
   readonly detail: string | undefined;
   /** Facts for the caller, such as the version that a document has now. */
   readonly details: { readonly [name: string]: unknown };
@@ -41,14 +41,14 @@ function sentence(code: StoreErrorCode, detail: string | undefined): string {
   return DETAIL_ALONE.has(code) ? detail : `${STORE_ERRORS[code]}: ${detail}`;
 }
 
-/** The store cannot take a write now. Nothing of the call was kept. */
+/** The store cannot be used now. Nothing of the call was kept. */
 export class StorageUnavailable extends StoreError {
   constructor(reason: string, cause?: unknown) {
     super("storage_unavailable", reason, { cause });
   }
 }
 
-/** A change of a document was stored, but a part that works by the document does not follow it yet. */
+/** The change of a document was stored, but a part that depends on the document has not applied it yet. */
 export class NotInForce extends StoreError {
   /** The document's id. */
   readonly id: string;
@@ -61,7 +61,7 @@ export class NotInForce extends StoreError {
 
 /** The document changed since the caller read it. */
 export class VersionConflict extends StoreError {
-  /** The version that it has now. */
+  /** The current version. */
   readonly current: number;
 
   constructor(kind: string, id: string, current: number) {

@@ -5,50 +5,61 @@ import type { FinalState } from "./consumers.js";
 import type { Page, PageRequest } from "./page.js";
 
 export interface AppendResult {
-  /** Places in the body of messages whose (source, messageId) was received before, within the dedupe window. */
+  /** Indexes in the body of messages whose (source, messageId) was received before, within the dedupe window. */
   readonly duplicates: readonly number[];
 }
 
+/** A message must match every field that is given. */
 export interface MessageQuery {
   readonly messageId?: string;
   readonly sourceId?: string;
-  /** `userId`, else `anonymousId`, whichever it is. */
+  /** The message's `userId`, or its `anonymousId` if it has no `userId`. */
   readonly userId?: string;
-  /** The same with its kind. */
+  /** The same, but only an id of this kind. */
   readonly identity?: Identity;
   readonly type?: string;
-  /** A track message's event; messages of other kinds have none. */
+  /** The event of a track message. */
   readonly event?: string;
-  /** By receipt; inclusive and exclusive. */
+  /** Time of receipt, inclusive. */
   readonly fromMs?: number;
+  /** Time of receipt, exclusive. */
   readonly toMs?: number;
-  /** Text that the message's JSON must contain, ignoring case. */
+  /** A substring of the message's JSON, ignoring case. */
   readonly text?: string;
-  /** How the message stands at one consumer at least, as `Consumers.outcomesOf` tells. */
+  /** The message has this outcome at one consumer or more; see `Consumers.outcomesOf`. */
   readonly outcome?: FinalState;
 }
 
+/**
+ * The durable log of messages.
+ *
+ * Every asynchronous method rejects with a `StoreError`: `storage_unavailable` when the store cannot be used, and then nothing of the
+ * call was kept; `data_damaged` when what the call asks for cannot be read, while everything else goes on.
+ */
 export interface EventLog {
   /**
-   * Resolves when the batch and its dedupe marks are synced to disk in one transaction: only then may a client be
-   * told 200. Batches handed over while a commit is under way share the next one. Duplicates, within the batch
-   * too, are skipped and named; a batch in which nothing is new is not stored.
+   * Resolves when the batch and its dedupe marks are synced to disk in one transaction. Only then may a client get a 200. Batches that
+   * arrive during a commit share the next one. Duplicates, within the batch too, are skipped and returned; a batch without new messages
+   * is not stored. Rejects with `payload_too_large` for more items than a segment can hold.
    */
   append(batch: NewBatch): Promise<AppendResult>;
   /**
-   * Whole batches in order, beginning with the one that holds the first message after `after`: at least one if there is
-   * any, then as many as fit in both limits. Only synced ones.
+   * Resolves with whole, synced batches in order, starting with the one that holds the first message after `after`: at least one if
+   * there is any, then as many as fit in both limits.
    */
   read(
     after: Offset,
     max: { readonly messages: number; readonly bytes: number },
   ): Promise<readonly StoredBatch[]>;
-  /** The offset of the last item that is synced; `BEFORE_FIRST` of an empty log. */
+  /** The offset of the last synced message; `BEFORE_FIRST` for an empty log. */
   head(): Offset;
-  /** Called after each commit that added something. Returns the function that ends it. */
+  /** Calls `listener` after each commit that added messages. Returns an unsubscribe function. */
   onAppend(listener: () => void): () => void;
-  /** Messages newest first. A page may have fewer than `limit`, even none, and yet a `nextCursor`: a long search goes on there. */
+  /**
+   * Matching messages, newest first. A page with a `nextCursor` may have fewer messages than `limit`, even none: a long search
+   * continues with the next page. A bad cursor: `invalid_request`.
+   */
   find(query: MessageQuery, page: PageRequest): Promise<Page<StoredMessage>>;
-  /** The message at an offset; undefined when it was purged or dropped by retention. */
+  /** The message at an offset; undefined if there is none, or if it was purged or dropped by retention. */
   get(offset: Offset): Promise<StoredMessage | undefined>;
 }

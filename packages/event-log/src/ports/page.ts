@@ -1,7 +1,7 @@
 export interface PageRequest {
   /** At most this many items. */
   readonly limit: number;
-  /** `nextCursor` of the page before. */
+  /** The `nextCursor` of the previous page. Absent: the first page. */
   readonly cursor?: string;
 }
 

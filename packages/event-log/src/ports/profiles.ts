@@ -1,16 +1,16 @@
 /**
- * The port under audiences and computed traits: profiles, the ids that they answer to, who is a member of what, and
- * an outbox of messages for the log. A store of its own, apart from the log's: what one chunk of the log (or a moment
- * in time) changes is committed together with the cursor, so after a crash nothing is counted twice and nothing is missed.
+ * The storage of audiences and computed traits: profiles, the identities that point to them, memberships, and an outbox of messages
+ * for the log. It is separate from the log's store. Each unit of work commits its changes together with its cursor, so a crash never
+ * counts a message twice and never misses one.
  *
- * Profiles are opaque JSON here. They are numbered in the order of their making; numbers are never used again.
+ * A profile's body is opaque JSON. Profile numbers ascend and are never reused.
  */
 import type { Offset } from "../message/offset.js";
 import type { Page, PageRequest } from "./page.js";
 
-/** What one profile holds at most. What comes beyond is left out and counted. */
+/** Limits of one profile. Whatever exceeds them is left out and counted. */
 export const PROFILE_LIMITS = {
-  /** Ids that it answers to, its own included. */
+  /** Identities, its own included. */
   ids: 500,
   traits: 1_000,
   /** Bytes of the JSON of its ids and traits together: 256 KB. */
@@ -19,19 +19,19 @@ export const PROFILE_LIMITS = {
 
 export interface ProfileRecord {
   readonly number: number;
-  /** When its first and its latest message were made: beside the body, since they change with each message. */
+  /** Times of its first and latest message. Not in the body, because they change with each message. */
   readonly firstSeenMs: number;
   readonly lastSeenMs: number;
   /** JSON. */
   readonly body: string;
 }
 
-/** A span of time in which messages of a profile were made. */
+/** The times of the first and last message of a profile in one unit of work. */
 export type Seen = readonly [profile: number, firstMs: number, lastMs: number];
 
 /** A message in the outbox: committed with the change that caused it, published to the log after that commit, then removed. */
 export interface PendingMessage {
-  /** Ascending, never used again: the message's id is made of it, so a second append is known as a duplicate. */
+  /** Ascending, never reused. The message id contains it, so a second append is a duplicate. */
   readonly seq: number;
   readonly profile: number;
   readonly destinationIds: readonly string[];
@@ -44,75 +44,80 @@ export interface MemberRecord {
   readonly sinceMs: number;
 }
 
-/** Everything that one step changed; stored in one transaction. */
+/** Everything that one unit of work changed; stored in one transaction. */
 export interface ProfileCommit {
-  /** Messages of the log at or before it are counted. */
+  /** Messages of the log at or before it are counted. Absent: unchanged. */
   readonly cursor?: Offset;
   readonly profiles?: readonly (ProfileRecord & {
-    /** When it is to be looked at although nothing happens. */
+    /** When to evaluate the profile again although no message arrives. */
     readonly dueMs?: number;
   })[];
-  /** Profiles that stay as they are, but were seen: the times between which they were seen are widened by these. */
+  /** Profiles whose only change is that the time between their first and last message grows to include these times. */
   readonly seen?: readonly Seen[];
-  /** Profiles that are no more. What else is stored of them is named in `identities`, `members` and `held`. */
+  /** Profiles to remove. `identities`, `members` and `held` must remove the rest of their data. */
   readonly removedProfiles?: readonly number[];
-  /** An id, and the profile that it stands for; undefined: for none any more. */
+  /** An identity and the profile that it points to; undefined removes it. */
   readonly identities?: readonly (readonly [identity: string, profile: number | undefined])[];
-  /** Members that came (with the time) or went (undefined). */
+  /** New members, with the time they entered, and members to remove (undefined). */
   readonly members?: readonly (readonly [
     definitionId: string,
     profile: number,
     sinceMs: number | undefined,
   ])[];
-  /** Profiles of which a definition has something to send later, or no more. */
+  /** Profiles for which a definition holds back something to send later (true), or no longer does (false). */
   readonly held?: readonly (readonly [definitionId: string, profile: number, isHeld: boolean])[];
-  /** Definitions of which members and what is held are forgotten. */
+  /** Definitions whose members and held profiles are removed. */
   readonly removedDefinitions?: readonly string[];
+  /** Messages to add to the outbox. */
   readonly pending?: readonly PendingMessage[];
   /** Messages up to this `seq` are published: they are in the log, and leave the outbox. */
   readonly publishedUpTo?: number;
-  /** Pending messages of these profiles are withdrawn. */
+  /** Profiles whose pending messages are removed from the outbox. */
   readonly withdrawn?: readonly number[];
   /** Small JSON documents by name; undefined removes one. */
   readonly documents?: readonly (readonly [name: string, json: string | undefined])[];
-  /** To be synced to disk with all commits before it, although nothing is pending. */
+  /** Sync this commit, and all before it, to disk even if it adds nothing to the outbox. */
   readonly isSynced?: true;
 }
 
+/**
+ * Every method rejects with `StorageUnavailable` when the file cannot be used, was set aside because it is damaged, or is closed. A
+ * commit that rejects changed nothing.
+ */
 export interface ProfileStore {
-  /** The cursor of the last commit that had one; `BEFORE_FIRST` of a new store. */
+  /** The cursor of the last commit that had one; `BEFORE_FIRST` for a new store. */
   cursor(): Promise<Offset>;
   /** All documents, by name. */
   documents(): Promise<ReadonlyMap<string, string>>;
-  /** The profiles that ids stand for; ids that stand for none are left out. */
+  /** Profile numbers by identity. Unknown identities are left out. */
   resolve(identities: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
-   * Profiles by number; those that do not exist are left out. Of a profile that an older version let grow far beyond
-   * `PROFILE_LIMITS` the ids and traits that came first are kept, and stored so.
+   * Profiles by number. Unknown numbers are left out. A profile that an older version let grow far beyond `PROFILE_LIMITS` is cut to
+   * its first ids and traits, and stored that way.
    */
   load(numbers: readonly number[]): Promise<readonly ProfileRecord[]>;
-  /** Profiles in order, after a number: at most so many, and no more after so many bytes of bodies. */
+  /** Profiles in the order of their numbers, from the first one after `after`. Stops at `max.profiles`, or after `max.bytes` of bodies. */
   scan(
     after: number,
     max: { readonly profiles: number; readonly bytes: number },
   ): Promise<{ readonly records: readonly ProfileRecord[]; readonly isEnd: boolean }>;
   count(): Promise<number>;
-  /** Profiles whose time has come, earliest first. They stay due until a commit says otherwise. */
+  /** Profiles that are due, earliest first. They stay due until a commit changes that. */
   due(nowMs: number, limit: number): Promise<readonly number[]>;
-  /** The earliest time at which a profile is due. */
+  /** The earliest time at which a profile is due; undefined if none is. */
   nextDueMs(): Promise<number | undefined>;
-  /** Members by profile number. */
+  /** Members in the order of their profile numbers. */
   members(definitionId: string, page: PageRequest): Promise<Page<MemberRecord>>;
-  /** Profiles of which a definition has something to send later, in order, after a number. */
+  /** Profiles for which a definition holds back something, in the order of their numbers, at most `limit`. */
   held(definitionId: string, limit: number): Promise<readonly number[]>;
   /** Pending messages by `seq`, at most `limit`. */
   pending(limit: number): Promise<readonly PendingMessage[]>;
   /**
-   * Resolves when the commit is made; when it has `pending` messages, or says `isSynced`, only when it is synced to disk. Any other
-   * may be lost in a power cut, with all that came after it: the store is then as it was before.
+   * Resolves when the change is committed. A commit with `pending` messages or `isSynced` is also synced to disk. A power cut may lose
+   * other commits, always the latest ones: the store is then as it was before them.
    */
   commit(change: ProfileCommit): Promise<void>;
-  /** Rewrites the files so that what was removed is in none of their bytes. */
+  /** Resolves when no byte of removed data is left in the files. */
   compact(): Promise<void>;
   close(): Promise<void>;
 }

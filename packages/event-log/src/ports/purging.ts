@@ -1,7 +1,7 @@
 import type { Identity } from "../message/identity.js";
 
 /**
- * Which messages are taken out: all with a user id, all with an anonymous id and no user id, all of several such ids, or one by its
+ * Which messages to purge: all of a user id; all of an anonymous id that have no user id; all of several such ids; or one by its
  * message id.
  */
 export type PurgeQuery =
@@ -9,12 +9,12 @@ export type PurgeQuery =
   | { readonly anonymousId: string }
   | {
       readonly identities: readonly Identity[];
-      /** Those that are looked for in the text of refused messages that name no id. Default: all. */
+      /** The ids to search for in the text of refused messages that name no id. Default: all. */
       readonly sought?: readonly Identity[];
     }
   | { readonly sourceId: string; readonly messageId: string };
 
-/** What was taken out. */
+/** How much was purged. */
 export interface Purged {
   readonly messages: number;
   /** Attempts whose contents were removed. */
@@ -22,19 +22,21 @@ export interface Purged {
   readonly retries: number;
 }
 
-/** Taking users out of the store: what `deletions/` asks of it. */
+/** Removes the data of users. Rejects with a `StoreError`, as the log does. */
 export interface Purging {
   /**
-   * Overwrites the messages in the log, with the contents of their attempts (answers, messages of errors, request headers), their
-   * retries, and refused messages of the user. What other messages' attempts say stays as it is.
-   * `find`, `read` and `get` do not show them any more; offsets stay as they are. Their ids stay known to dedupe, so that a client
-   * that sends one again has sent a duplicate. Resolves when it is synced. Called again it takes out what is left. It goes as far as the
-   * log did at the call: later messages stay. Rejects with `signal.reason` between two commits where `signal` aborts.
+   * Overwrites the messages in the log and the contents of their attempts (responses, error messages, request headers), and removes
+   * their retries and the user's refused messages. Attempts of other messages stay as they are. Messages that arrive after the call
+   * stay.
+   *
+   * `find`, `read` and `get` no longer return purged messages, and offsets do not change. Dedupe still knows their ids, so a client
+   * that sends one again sends a duplicate. Resolves when everything is synced. Works in several commits; between two of them it
+   * rejects with `signal.reason` if `signal` aborts. Call it again to purge the rest.
    */
   purge(query: PurgeQuery, signal?: AbortSignal): Promise<Purged>;
   /**
-   * Resolves when what was purged (and documents that were replaced or deleted) is in no byte of the store's files. Works in
-   * small steps between commits, after whatever else was to be done in the background.
+   * Resolves when no byte of purged messages, or of replaced and deleted documents, is left in the store's files. Works in small
+   * steps between commits, after all other background work.
    */
   compact(): Promise<void>;
 }

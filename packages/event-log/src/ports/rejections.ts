@@ -5,24 +5,24 @@ export interface Rejection {
   readonly sourceId: string;
   readonly receivedAtMs: number;
   readonly messageId?: string;
-  /** What kind of message it was to be, by the request's path or by itself; absent for a request that was refused whole. */
+  /** The kind of message, from the request's path or the message itself. Absent if the whole request was refused. */
   readonly type?: string;
   readonly issues: readonly { readonly code: string; readonly path: string; readonly message: string }[];
-  /** The refused message's JSON, cut at 4 KB; of a request that was refused whole, its beginning, as far as it was read. */
+  /** The first 4 KB of the message's JSON, or of the request if it was refused as a whole. */
   readonly excerpt: string;
-  /** The ids that it names or may name: the deletion of one of them removes it. Absent: none that is known of. */
+  /** Ids that it names or may name: deleting one of them removes it. Absent: no known id. */
   readonly identities?: readonly Identity[];
-  /** The same as an older version stored it, without kinds. */
+  /** The same ids without kinds, as older versions stored them. */
   readonly users?: readonly string[];
 }
 
 /**
- * Refused messages for the debugger: the newest are kept, at most as many as the store was told (default 10,000), and none that is
- * older than messages may be.
+ * Refused messages for the debugger. The store keeps the newest (default: 10,000), and none that is older than its messages may be.
  */
 export interface RejectionLog {
-  /** Not synced: a refused message may be forgotten in a power cut. Never rejects. */
+  /** Best effort: some are left out under load, and a power cut may lose the latest. Never throws. */
   add(rejections: readonly Rejection[]): void;
+  /** Newest first. Rejects with a `StoreError`: `storage_unavailable`, or `invalid_request` for a bad cursor. */
   find(
     query: {
       readonly messageId?: string;

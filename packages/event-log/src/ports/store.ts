@@ -5,22 +5,23 @@ import type { Purging } from "./purging.js";
 import type { RejectionLog } from "./rejections.js";
 import type { UsageCounters } from "./usage.js";
 
+/** Everything that a collector keeps on disk, as one object. Calls after `close` reject with `storage_unavailable`. */
 export interface Store extends Purging {
   readonly log: EventLog;
   readonly consumers: Consumers;
   readonly config: ConfigStore;
   readonly rejections: RejectionLog;
   readonly usage: UsageCounters;
-  /** Whether writes are taken now; `unavailable` says why not. */
+  /** Whether the store takes calls now. */
   health(): StoreHealth;
-  /** Figures for metrics; they cost nothing to ask for and may be a commit old. */
+  /** Numbers for metrics. Free to call; they may be one commit old. */
   stats(): StoreStats;
   /**
-   * For development and tests: forgets every message, dedupe mark, outcome, attempt, retry, refused message and count.
-   * Documents stay, and so do consumers, with their cursors at the head; offsets go on where they were.
+   * For development and tests: removes every message, dedupe mark, outcome, attempt, retry, refused message and count. Documents stay,
+   * consumers stay with their cursors at the head, and offsets continue.
    */
   clear(): Promise<void>;
-  /** Finishes what was asked for, then releases files and threads. Calls after it reject. */
+  /** Finishes the calls under way, then releases files and threads. */
   close(): Promise<void>;
 }
 
@@ -29,13 +30,13 @@ export type StoreHealth =
   | { readonly kind: "unavailable"; readonly reason: string; readonly sinceMs: number };
 
 export interface StoreStats {
-  /** Messages in the log now. */
+  /** Messages in the log. */
   readonly messages: number;
-  /** What the store takes on disk (or in memory), in bytes. */
+  /** Size on disk, or in memory. */
   readonly bytes: number;
   /**
-   * Retention wants to drop what a consumer has not come past: nothing is dropped before it has, or is removed.
-   * `bytes` is how much is kept for it beyond what was asked for.
+   * Present while retention cannot drop data because a consumer still needs it. `bytes` is how much is kept beyond the limits. The
+   * data is dropped when the consumer has passed it or is removed.
    */
   readonly retentionHeldBack?: { readonly consumerId: string; readonly bytes: number };
 }

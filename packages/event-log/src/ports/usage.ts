@@ -6,8 +6,8 @@ export interface UsageDay {
   readonly delivered: number;
 }
 
-/** Counted in the transactions that append and settle. */
+/** Counts of messages per source and UTC day, updated in the transactions that append and settle. */
 export interface UsageCounters {
-  /** Newest first, at most 90. */
+  /** Newest day first, at most 90. Rejects with a `StoreError`: `storage_unavailable` or `data_damaged`. */
   days(sourceId: string): Promise<readonly UsageDay[]>;
 }
