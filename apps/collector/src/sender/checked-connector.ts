@@ -2,16 +2,16 @@ import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
 import type { EgressPolicy } from "./egress-policy.js";
 
-/** An address that a name has. */
+/** An address of a host name. */
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: number;
 }
 
-/** All addresses of a name, in the order in which they are to be tried. */
+/** Resolves all addresses of a name, in the order in which to try them. */
 export type ResolveHost = (host: string) => Promise<readonly ResolvedAddress[]>;
 
-/** The connection was not opened: its address is none that requests may go to. */
+/** The connection was not opened, because requests to its address are not allowed. */
 export class EgressRefused extends Error {
   override readonly name = "EgressRefused";
   readonly code = "ERR_EGRESS_REFUSED";
@@ -20,13 +20,13 @@ export class EgressRefused extends Error {
 export interface ConnectorOptions {
   readonly policy: EgressPolicy;
   readonly resolve: ResolveHost;
-  /** Certificates in PEM that are trusted beside the usual ones. */
+  /** Certificates in PEM to trust in addition to the usual ones. */
   readonly extraCa?: readonly string[];
-  /** For connect and TLS together, in milliseconds. */
+  /** Limit for connect and TLS handshake together, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Opens a connection; hands the socket to `onSocket` at once, so that it can be destroyed while it connects. */
+/** Opens a connection. Passes the socket to `onSocket` at once, so that it can be destroyed while it connects. */
 export type CheckedConnector = (
   options: buildConnector.Options,
   onSocket: (socket: Socket) => void,
@@ -34,11 +34,10 @@ export type CheckedConnector = (
 ) => void;
 
 /**
- * Connects only where the policy allows, judging what is really connected to: a literal before anything is opened
- * (the system asks no look-up for it), a name by the very addresses that its one look-up gave and that the connection
- * then uses, and the far end again once there is one. A name with any forbidden address is refused as a whole: an
- * honest public name has none. TLS is checked for chain, name and expiry, and is 1.2 at least, whatever the
- * environment says.
+ * Connects only where the policy allows. It judges the addresses that are really used: an address literal before anything is opened
+ * (the lookup hook is not called for it), a name by the addresses of the one lookup that the connection then uses, and the remote
+ * address again once connected. A name with a forbidden address is refused even if it has others: honest public names have none.
+ * TLS checks chain, name and expiry, and needs version 1.2, whatever the environment says.
  */
 export function checkedConnector({
   policy,
@@ -46,7 +45,44 @@ export function checkedConnector({
   extraCa,
   timeoutMs,
 }: ConnectorOptions): CheckedConnector {
-  const lookup: LookupFunction = (host, options, callback) => {
+  const connect = buildConnector({
+    timeout: timeoutMs,
+    rejectUnauthorized: true,
+    minVersion: "TLSv1.2",
+    ...(extraCa === undefined ? {} : { ca: [...extraCa] }),
+    ...{ lookup: checkedLookup(policy, resolve) },
+  });
+  const refusal = (address: string, host: string): EgressRefused | undefined => {
+    const verdict = policy.judge(address, host);
+    return verdict.allowed ? undefined : new EgressRefused(verdict.message);
+  };
+
+  return (options, onSocket, callback) => {
+    const host = options.hostname;
+    const refused = isIP(host) === 0 ? undefined : refusal(host, host);
+    if (refused !== undefined) {
+      callback(refused, null);
+      return;
+    }
+    const opening = connect(options, (...[error, socket]) => {
+      if (error !== null) {
+        callback(error, null);
+        return;
+      }
+      const refusedRemote = refusal(socket.remoteAddress ?? "", host);
+      if (refusedRemote === undefined) {
+        callback(null, socket);
+        return;
+      }
+      socket.destroy();
+      callback(refusedRemote, null);
+    }) as unknown as Socket;
+    onSocket(opening);
+  };
+}
+
+function checkedLookup(policy: EgressPolicy, resolve: ResolveHost): LookupFunction {
+  return (host, options, callback) => {
     resolve(host).then(
       (addresses) => {
         const wanted = addresses.filter(({ family }) => !options.family || options.family === family);
@@ -67,37 +103,5 @@ export function checkedConnector({
       },
       (error: NodeJS.ErrnoException) => callback(error, "", 0),
     );
-  };
-  const connect = buildConnector({
-    timeout: timeoutMs,
-    rejectUnauthorized: true,
-    minVersion: "TLSv1.2",
-    ...(extraCa === undefined ? {} : { ca: [...extraCa] }),
-    ...{ lookup },
-  });
-
-  return (options, onSocket, callback) => {
-    const host = options.hostname;
-    if (isIP(host) !== 0) {
-      const verdict = policy.judge(host, host);
-      if (!verdict.allowed) {
-        callback(new EgressRefused(verdict.message), null);
-        return;
-      }
-    }
-    const opening = connect(options, (...[error, socket]) => {
-      if (error !== null) {
-        callback(error, null);
-        return;
-      }
-      const verdict = policy.judge(socket.remoteAddress ?? "", host);
-      if (verdict.allowed) {
-        callback(null, socket);
-        return;
-      }
-      socket.destroy();
-      callback(new EgressRefused(verdict.message), null);
-    }) as unknown as Socket;
-    onSocket(opening);
   };
 }

@@ -1,15 +1,15 @@
 import type { CancelTimer, Clock } from "@sluice/resilience";
 
-/** A deadline that was set; `done` calls it off. */
+/** A deadline. `done` cancels it. */
 export interface Deadline {
   done(): void;
 }
 
-/** Deadlines that are all equally long, with one timer for all of them. */
+/** Deadlines of equal length that share one timer. */
 export interface DeadlineQueue {
-  /** Calls `onMissed` once the time has passed since `startedAtMs` (a monotonic reading), unless it is done before. */
+  /** Calls `onMissed` when the time has passed since `startedAtMs`, a monotonic reading, unless it is done before. */
   add(startedAtMs: number, onMissed: () => void): Deadline;
-  /** Forgets all of them. */
+  /** Cancels all deadlines. */
   stop(): void;
 }
 
@@ -28,18 +28,18 @@ class Entry implements Deadline {
 }
 
 /**
- * A timer for each request cost as much as signing it, and nearly all are cleared. Equally long deadlines end in the order in
- * which they were set, so the first alone needs a timer.
+ * A timer per request cost as much as signing the request, and nearly all timers are cleared. Deadlines of equal length end in the
+ * order in which they were set, so only the first needs a timer.
  */
 export function deadlineQueue(clock: Clock, timeoutMs: number): DeadlineQueue {
-  /** Entries from `first` on are live, or done and not yet dropped. */
+  /** Entries from `first` on are active, or done but not removed yet. */
   let entries: Entry[] = [];
   let first = 0;
   let timer: { readonly cancel: CancelTimer } | undefined;
 
   const dropDone = (): Entry | undefined => {
     while (entries[first] !== undefined && entries[first]?.onMissed === undefined) first += 1;
-    // Half of it is dead: copying the rest costs no more than what was added since the last time.
+    // At least half of the array is unused, so copying the rest is cheap on average.
     if (first > 1_024 && first * 2 > entries.length) {
       entries = entries.slice(first);
       first = 0;
@@ -49,7 +49,7 @@ export function deadlineQueue(clock: Clock, timeoutMs: number): DeadlineQueue {
   const arm = (dueMs: number, waitMs: number): void => {
     timer = { cancel: clock.after(Math.max(0, waitMs), () => reached(dueMs)) };
   };
-  /** The timer was set for `reachedMs`: it may fire a little before the clock says so. */
+  /** The timer was set for `reachedMs`. It may fire slightly before the clock reaches it. */
   const reached = (reachedMs: number): void => {
     timer = undefined;
     const nowMs = Math.max(reachedMs, clock.monotonic());
@@ -71,7 +71,7 @@ export function deadlineQueue(clock: Clock, timeoutMs: number): DeadlineQueue {
       dropDone();
       const last = first < entries.length ? entries.at(-1) : undefined;
       if (last !== undefined && last.dueMs > dueMs) {
-        // A request that goes out once more, late in its time.
+        // A request that is sent a second time, with an earlier deadline than the last entry.
         return { done: clock.after(Math.max(0, dueMs - nowMs), onMissed) };
       }
       const entry = new Entry(dueMs, onMissed);

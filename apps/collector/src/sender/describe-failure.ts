@@ -1,4 +1,4 @@
-/** Why an exchange got no answer. `docs/reference/webhook-delivery.md` has a row for each; a test compares. */
+/** Why an exchange got no response. A test compares them with `docs/reference/webhook-delivery.md`. */
 export const FAILURE_CODES = [
   "timeout",
   "dns_failed",
@@ -15,11 +15,11 @@ export type FailureCode = (typeof FAILURE_CODES)[number];
 
 export interface Failure {
   readonly code: FailureCode;
-  /** A sentence that a person can act on. */
+  /** Says what to do about it. */
   readonly message: string;
 }
 
-/** What systems, TLS and undici call the ways to fail → ours, with what to do about it. */
+/** Error codes of operating system, TLS and undici → our code and message. */
 const BY_CODE: Readonly<Record<string, readonly [FailureCode, string]>> = {
   ENOTFOUND: [
     "dns_failed",
@@ -72,7 +72,7 @@ const BY_CODE: Readonly<Record<string, readonly [FailureCode, string]>> = {
   ],
 };
 
-/** Brings whatever an exchange failed with into the form that is stored and shown. Never quotes headers or bodies. */
+/** Describes the error of an exchange for storage and display. Never quotes headers or bodies. */
 export function describeFailure(error: unknown): Failure {
   const cause = rootOf(error);
   const code = codeOf(cause);
@@ -100,7 +100,7 @@ export function describeFailure(error: unknown): Failure {
   };
 }
 
-/** Trying several addresses of a name fails with all their errors: the first speaks for them. */
+/** If several addresses of a name were tried, the first error stands for all of them. */
 function rootOf(error: unknown): unknown {
   return error instanceof AggregateError && error.errors.length > 0 ? rootOf(error.errors[0]) : error;
 }

@@ -9,30 +9,30 @@ import {
   tunnelledIpv4s,
 } from "./ip-address.js";
 
-/** Whether a connection may be opened; the message names the address, the rule, and what to do. */
+/** Whether a connection may be opened. The message names the address and the reason, and says what to do. */
 export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly message: string };
 
-/** Decides where requests may go. Judged is the address of the connection, never the text of a URL. */
+/** Decides where requests may go, by the address of the connection and never by the text of a URL. */
 export interface EgressPolicy {
-  /** Judges a connection to `address` that was asked for by the name `host` (the address itself, for a literal). */
+  /** `host`: the name that the address was looked up for, or the address itself for a literal. */
   judge(address: string, host: string): Verdict;
 }
 
 export interface EgressOptions {
   /**
-   * What may be reached beside public addresses: addresses, blocks (`10.1.0.0/16`) and host names
-   * (`hooks.internal`, `*.internal`). Default: none.
+   * Targets that are allowed besides public addresses: addresses, blocks (`10.1.0.0/16`) and host names (`hooks.internal`,
+   * `*.internal`). Default: none.
    */
   readonly allow?: readonly string[];
 }
 
-/** What `sluice dev` allows. */
+/** The blocks that `sluice dev` allows. */
 export const LOOPBACK_BLOCKS: readonly string[] = ["127.0.0.0/8", "::1/128"];
 
 type Block = readonly [cidr: Cidr, what: string];
 const block = ([cidr, what]: readonly [string, string]): Block => [knownCidr(cidr), `${what} (${cidr})`];
 
-/** Nobody may allow these: credentials of the machine are served there, or they are no host's address. */
+/** These cannot be allowed: they serve the machine's credentials, or belong to no host. */
 const NEVER: readonly Block[] = (
   [
     ["169.254.0.0/16", "a link-local address, where cloud metadata is served"],
@@ -77,7 +77,7 @@ const NOT_PUBLIC: readonly Block[] = (
   ] as const
 ).map(block);
 
-/** All that is handed out to hosts; the rest of IPv6 is reserved. */
+/** The IPv6 addresses that hosts have. The rest is reserved. */
 const GLOBAL_UNICAST_IPV6 = knownCidr("2000::/3");
 
 export function egressPolicy(options: EgressOptions = {}): EgressPolicy {
@@ -103,10 +103,10 @@ export function egressPolicy(options: EgressOptions = {}): EgressPolicy {
   return {
     judge(address, host) {
       const bytes = addressBytes(address);
-      if (bytes === undefined) return refused(address, host, "no address");
-      // Both must pass: the address as it stands and the IPv4 address that it stands for.
+      if (bytes === undefined) return refused(address, host, "not an address");
+      // Both must be allowed: the address itself, and the IPv4 address that it embeds.
       const forms = [bytes, embeddedIpv4(bytes)].filter((form) => form !== undefined);
-      // An exception for a tunnel's or translator's block does not open what is behind it.
+      // Allowing the block of a tunnel or translator does not allow forbidden addresses behind it.
       const never = inside(NEVER, [...forms, ...tunnelledIpv4s(bytes)]);
       if (never !== undefined) return refused(address, host, never);
       if (nameAllowed(host) || blocks.some((cidr) => forms.some((form) => isInside(form, cidr)))) {
@@ -122,7 +122,7 @@ export function egressPolicy(options: EgressOptions = {}): EgressPolicy {
   };
 }
 
-/** What the first block is that one of the forms of an address is in. */
+/** The reason of the first block that contains one of the forms of an address. */
 function inside(list: readonly Block[], forms: readonly AddressBytes[]): string | undefined {
   return list.find(([cidr]) => forms.some((form) => isInside(form, cidr)))?.[1];
 }
@@ -131,11 +131,11 @@ function refused(address: string, host: string, what: string): Verdict {
   const named = plainName(host) === plainName(address) ? address : `${host} is ${address}, which`;
   return {
     allowed: false,
-    message: `${named} is ${what}: requests go to public addresses only, and to those that the collector's setting allowTargets lists`,
+    message: `${named} is ${what}. Only public addresses are allowed, and those in the collector's setting allowTargets`,
   };
 }
 
-/** Lower case, without the root's dot and a literal's brackets. */
+/** In lower case, without trailing dot and brackets. */
 function plainName(host: string): string {
   return host
     .toLowerCase()

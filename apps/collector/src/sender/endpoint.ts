@@ -5,13 +5,13 @@ import { type ConnectorOptions, checkedConnector } from "./checked-connector.js"
 import { deadlineQueue } from "./deadline-queue.js";
 import { describeFailure, type Failure } from "./describe-failure.js";
 
-/** How one exchange ended. Never thrown: every way it can end is one of these. */
+/** How an exchange ended. Sending never throws: every end is one of these. */
 export type Exchange =
   | {
       readonly kind: "answered";
       readonly status: number;
       readonly retryAfter?: string | undefined;
-      /** The first 4 KB of the body, as it came: never inflated. */
+      /** The first 4 KB of the body, never decompressed. */
       readonly body: string;
       readonly address?: string | undefined;
       readonly latencyMs: number;
@@ -23,31 +23,31 @@ export type Exchange =
       readonly latencyMs: number;
     };
 
-/** One URL that requests are posted to over connections of its own, so that no other's trouble is in their way. */
+/** A URL to post requests to. It has connections of its own, so that other URLs' problems do not affect it. */
 export interface Endpoint {
-  /** Sends exactly these bytes. `headers` are names and values in turn. */
+  /** Sends exactly these bytes. `headers`: names and values by turns. */
   post(headers: string[], body: Uint8Array): Promise<Exchange>;
-  /** Ends what is under way (`aborted`) and closes all connections. */
+  /** Aborts pending requests (`aborted`) and closes all connections. */
   close(): Promise<void>;
 }
 
 export interface EndpointOptions extends Omit<ConnectorOptions, "timeoutMs"> {
   readonly url: string;
   readonly clock: Clock;
-  /** For look-up, connect, TLS, request and the whole answer together, in milliseconds. */
+  /** Limit for lookup, connect, TLS, request and complete response together, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Makes the endpoint of a URL: over the network, or (in tests) a script. */
+/** Opens the endpoint of a URL: the network, or a script in tests. */
 export type OpenEndpoint = (options: EndpointOptions) => Endpoint;
 
-/** What is read of an answer at most; the connection is closed then. The status has been said by that time, and counts. */
-const LONGEST_ANSWER_BYTES = 64 * 1_024;
-/** What is kept of it. */
+/** How much of a response is read before the connection is closed. The status has arrived by then, and counts. */
+const MAX_ANSWER_BYTES = 64 * 1_024;
+/** How much of its body is kept. */
 const KEPT_ANSWER_BYTES = 4 * 1_024;
-const LONGEST_HEADERS_BYTES = 16 * 1_024;
-/** Interim answers (1xx) that are waited through before one is taken for a receiver that never ends. */
-const MOST_INTERIM_ANSWERS = 16;
+const MAX_HEADERS_BYTES = 16 * 1_024;
+/** Interim responses (1xx) to accept before the final one. */
+const MAX_INTERIM_ANSWERS = 16;
 
 const ABORTED: Failure = {
   code: "aborted",
@@ -59,81 +59,81 @@ export function endpoint(options: EndpointOptions): Endpoint {
   const { origin, pathname, search } = new URL(url);
   const path = pathname + search;
   const connect = checkedConnector(options);
-  const all = new Set<Line>();
-  /** Lines without a request, the last used last: it is the most likely to be still open. */
-  const idle: Line[] = [];
+  const all = new Set<EndpointConnection>();
+  /** Connections without a request. The last one was used last, so it is most likely still open. */
+  const idle: EndpointConnection[] = [];
   const timedOut: Failure = {
     code: "timeout",
     message: `No complete answer within ${timeoutMs} ms. Answer first and work afterwards, or make the receiver faster`,
   };
 
-  const openLine = (): Line => {
-    const line = new Line(origin, connect, () => {
-      all.delete(line);
-      const place = idle.lastIndexOf(line);
+  const openConnection = (): EndpointConnection => {
+    const connection = new EndpointConnection(origin, connect, () => {
+      all.delete(connection);
+      const place = idle.lastIndexOf(connection);
       if (place >= 0) idle.splice(place, 1);
     });
-    all.add(line);
-    return line;
+    all.add(connection);
+    return connection;
   };
 
   const deadlines = deadlineQueue(clock, timeoutMs);
 
   const exchange = (
-    line: Line,
+    connection: EndpointConnection,
     headers: string[],
     body: Uint8Array,
     startedAtMs: number,
     onEnd: (ended: Exchange) => void,
   ): void => {
-    line.used = true;
-    const handler = new ExchangeHandler(line, (ended) => {
+    connection.used = true;
+    const handler = new ExchangeHandler(connection, (ended) => {
       deadline.done();
-      line.current = undefined;
-      if (ended.kind === "failed" || ended.cut) line.destroy();
-      else if (!line.closed) idle.push(line);
-      onEnd(toExchange(ended, line, clock.monotonic() - startedAtMs));
+      connection.current = undefined;
+      if (ended.kind === "failed" || ended.cut) connection.destroy();
+      else if (!connection.closed) idle.push(connection);
+      onEnd(toExchange(ended, connection, clock.monotonic() - startedAtMs));
     });
-    line.current = handler;
+    connection.current = handler;
     const deadline = deadlines.add(startedAtMs, () => handler.fail(timedOut));
-    line.client.dispatch({ method: "POST", path, headers, body }, handler);
+    connection.client.dispatch({ method: "POST", path, headers, body }, handler);
   };
 
   return {
     post: (headers, body) =>
       new Promise((resolve) => {
         const startedAtMs = clock.monotonic();
-        const line = idle.pop() ?? openLine();
-        if (!line.used) {
-          exchange(line, headers, body, startedAtMs, resolve);
+        const connection = idle.pop() ?? openConnection();
+        if (!connection.used) {
+          exchange(connection, headers, body, startedAtMs, resolve);
           return;
         }
-        exchange(line, headers, body, startedAtMs, (first) => {
-          // A kept connection that the receiver closed while the request was on its way says nothing about the receiver:
-          // the request goes out once more on a fresh one, within the same deadline.
+        exchange(connection, headers, body, startedAtMs, (first) => {
+          // The receiver may close an idle connection while the request is on its way. That is not a failure of the receiver, so send
+          // the request again on a new connection, within the same deadline.
           const isStale =
-            first.kind === "failed" && first.failure.code === "connection_lost" && !line.answering;
-          if (isStale) exchange(openLine(), headers, body, startedAtMs, resolve);
+            first.kind === "failed" && first.failure.code === "connection_lost" && !connection.answering;
+          if (isStale) exchange(openConnection(), headers, body, startedAtMs, resolve);
           else resolve(first);
         });
       }),
     async close() {
-      for (const line of all) {
-        line.current?.fail(ABORTED);
-        line.destroy();
+      for (const connection of all) {
+        connection.current?.fail(ABORTED);
+        connection.destroy();
       }
       deadlines.stop();
     },
   };
 }
 
-/** One connection, with at most one request on it. */
-class Line {
+/** A connection with at most one pending request. */
+class EndpointConnection {
   readonly client: Client;
-  /** The request that is on it. */
+  /** The pending request. */
   current: ExchangeHandler | undefined;
   used = false;
-  /** Whether the last request's answer had begun. */
+  /** Whether a response to the last request has started. */
   answering = false;
   closed = false;
   address: string | undefined;
@@ -144,10 +144,10 @@ class Line {
     this.#onClosed = onClosed;
     this.client = new Client(origin, {
       pipelining: 1,
-      // Ours is one deadline over the whole exchange.
+      // One deadline covers the whole exchange instead.
       headersTimeout: 0,
       bodyTimeout: 0,
-      maxHeaderSize: LONGEST_HEADERS_BYTES,
+      maxHeaderSize: MAX_HEADERS_BYTES,
       connect: (options, callback) =>
         connect(
           options,
@@ -164,7 +164,7 @@ class Line {
           },
         ),
     });
-    // The receiver (or the keep-alive time) closed it: a new line is opened when one is needed.
+    // The receiver or the keep-alive timeout closed it. The next request opens a new one.
     this.client.on("disconnect", () => {
       if (this.current === undefined) this.destroy();
     });
@@ -173,7 +173,7 @@ class Line {
   destroy(): void {
     if (this.closed) return;
     this.closed = true;
-    // A socket that is still connecting is not the client's yet.
+    // The client does not own a socket that is still connecting.
     this.#socket?.destroy();
     this.client.destroy().catch(() => {});
     this.#onClosed();
@@ -190,18 +190,18 @@ type Ended =
     }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-function toExchange(ended: Ended, { address }: Line, latencyMs: number): Exchange {
+function toExchange(ended: Ended, { address }: EndpointConnection, latencyMs: number): Exchange {
   if (ended.kind === "failed") return { kind: "failed", failure: ended.failure, address, latencyMs };
   const { status, retryAfter, body } = ended;
   return { kind: "answered", status, retryAfter, body, address, latencyMs };
 }
 
 /**
- * What undici tells of a request. It speaks undici's raw handler interface: the newer one makes an object of all
- * headers of every answer, of which we want one, and that only when the receiver refuses.
+ * Receives undici's events of a request. It implements the older handler interface, because the newer one builds an object of all
+ * headers for every response, of which only one is needed, and only if the receiver refuses.
  */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
-  readonly #line: Line;
+  readonly #connection: EndpointConnection;
   #onEnd: ((ended: Ended) => void) | undefined;
   #status = 0;
   #retryAfter: string | undefined;
@@ -209,22 +209,22 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #received = 0;
   #kept: Buffer[] = [];
 
-  constructor(line: Line, onEnd: (ended: Ended) => void) {
-    this.#line = line;
+  constructor(connection: EndpointConnection, onEnd: (ended: Ended) => void) {
+    this.#connection = connection;
     this.#onEnd = onEnd;
-    line.answering = false;
+    connection.answering = false;
   }
 
   onConnect(): void {}
 
   onHeaders(status: number, headers: Buffer[]): boolean {
-    this.#line.answering = true;
+    this.#connection.answering = true;
     if (status < 200) {
       this.#interim += 1;
-      if (this.#interim > MOST_INTERIM_ANSWERS) {
+      if (this.#interim > MAX_INTERIM_ANSWERS) {
         this.fail({
           code: "bad_response",
-          message: `More than ${MOST_INTERIM_ANSWERS} interim answers (1xx) and no final one`,
+          message: `More than ${MAX_INTERIM_ANSWERS} interim answers (1xx) and no final one`,
         });
       }
       return true;
@@ -237,9 +237,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onData(chunk: Buffer): boolean {
     const room = KEPT_ANSWER_BYTES - this.#received;
     this.#received += chunk.length;
-    // Copied: a slice would keep the whole network buffer alive.
+    // Copy it: a slice would keep the whole network buffer in memory.
     if (room > 0) this.#kept.push(Buffer.from(chunk.subarray(0, room)));
-    if (this.#received > LONGEST_ANSWER_BYTES) this.#answered(true);
+    if (this.#received > MAX_ANSWER_BYTES) this.#answered(true);
     return true;
   }
 
@@ -268,7 +268,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #end(ended: Ended): void {
     const onEnd = this.#onEnd;
-    // What undici still says about a request that has ended (its abortion) is no news.
+    // Ignore later events of undici, such as the abort of a request that has ended.
     this.#onEnd = undefined;
     onEnd?.(ended);
   }

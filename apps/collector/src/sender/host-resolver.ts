@@ -1,27 +1,28 @@
 import { lookup as systemLookup } from "node:dns/promises";
 import type { Clock } from "@sluice/resilience";
+import { LRUCache } from "lru-cache";
 import type { ResolvedAddress, ResolveHost } from "./checked-connector.js";
 
 type Addresses = readonly ResolvedAddress[];
 
 export interface HostResolverOptions {
   readonly clock: Clock;
-  /** Asks the name servers. Default: the system, as every other program on the machine does. */
+  /** Resolves a name. Default: the resolver of the operating system. */
   readonly lookup?: (host: string) => Promise<Addresses>;
 }
 
-/** How long an answer is taken for the present one. Connections are kept open for longer than that. */
+/** How long an answer is used without asking again. Connections stay open for longer than that. */
 const FRESH_MS = 5_000;
-/** How long an answer stands in for one that does not come: the addresses are judged again for each connection. */
-const STAND_IN_MS = 10 * 60_000;
-/** A name whose look-up takes longer is slow: it waits for the one place that slow names have. */
+/** How long an old answer is used if a new one does not come. Its addresses are checked again for each connection. */
+const STALE_MS = 10 * 60_000;
+/** A name whose lookup takes longer is slow, and waits for the one place of slow names. */
 const SLOW_MS = 500;
-/** Names that are remembered; the one asked for longest ago is forgotten first. */
-const MOST_NAMES = 1_000;
+/** Names to remember. */
+const MAX_NAMES = 1_000;
 
 /**
- * Places for look-ups under way. The system resolves in the four threads that the process also syncs its files in: one stays
- * free for that, and names that answer share two.
+ * Concurrent lookups. The system resolves names in the same four threads in which the process syncs files: one stays free for that,
+ * quick names share two, slow names have one.
  */
 const PLACES = { quick: 2, slow: 1 } as const;
 type Lane = keyof typeof PLACES;
@@ -33,11 +34,11 @@ interface Name {
 }
 
 /**
- * Resolves names so that a name server that does not answer costs nobody but its own names: look-ups of one name are one, those of
- * slow names wait for each other, and where the last answer is not old it stands in for one that is late.
+ * Resolves names so that an unresponsive name server only affects its own names. Concurrent lookups of a name are shared, slow names
+ * wait for each other, and a recent answer is used while a new one is late.
  */
 export function hostResolver({ clock, lookup = fromSystem }: HostResolverOptions): ResolveHost {
-  const names = new Map<string, Name>();
+  const names = new LRUCache<string, Name>({ max: MAX_NAMES });
   const free: Record<Lane, number> = { ...PLACES };
   const queues: Record<Lane, (() => void)[]> = { quick: [], slow: [] };
 
@@ -62,7 +63,7 @@ export function hostResolver({ clock, lookup = fromSystem }: HostResolverOptions
     const markSlow = clock.after(SLOW_MS, () => {
       name.lane = "slow";
       if (lane === "slow" || free.slow === 0) return;
-      // It moves over, so that two names nobody knew to be slow do not hold both of the others' places.
+      // Move to the slow lane, so that two names that turn out slow do not block both quick places.
       free.slow -= 1;
       leave(lane);
       lane = "slow";
@@ -80,14 +81,10 @@ export function hostResolver({ clock, lookup = fromSystem }: HostResolverOptions
   };
 
   const nameOf = (host: string): Name => {
-    const name: Name = names.get(host) ?? { lane: "quick" };
-    names.delete(host);
+    const known = names.get(host);
+    if (known !== undefined) return known;
+    const name: Name = { lane: "quick" };
     names.set(host, name);
-    for (const [oldest, { underWay }] of names) {
-      if (names.size <= MOST_NAMES) break;
-      if (underWay === undefined) names.delete(oldest);
-      else break;
-    }
     return name;
   };
 
@@ -97,13 +94,13 @@ export function hostResolver({ clock, lookup = fromSystem }: HostResolverOptions
     const ageMs = answer === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - answer.atMs;
     if (answer !== undefined && ageMs < FRESH_MS) return answer.addresses;
     name.underWay ??= ask(host, name);
-    if (answer === undefined || ageMs > STAND_IN_MS) return name.underWay;
-    return standIn(name.underWay, answer.addresses, clock);
+    if (answer === undefined || ageMs > STALE_MS) return name.underWay;
+    return orStale(name.underWay, answer.addresses, clock);
   };
 }
 
-/** The new answer, or the last one where the new one is late, or the name server says that it cannot tell now. */
-function standIn(asked: Promise<Addresses>, last: Addresses, clock: Clock): Promise<Addresses> {
+/** The new answer, or the last one if the new one is late or the name server fails temporarily. */
+function orStale(asked: Promise<Addresses>, last: Addresses, clock: Clock): Promise<Addresses> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(SLOW_MS, () => resolve(last));
     asked.then(

@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
 
-/** An address as its bytes: 4 or 16 of them. */
+/** The 4 or 16 bytes of an address. */
 export type AddressBytes = readonly number[];
 
 /**
- * The bytes of an address as the operating system writes it (a zone id is left out); undefined for anything else.
- * An IPv4 address inside IPv6 (`::ffff:127.0.0.1`) stays the IPv6 address it is: `embeddedIpv4` takes it out.
+ * Parses an address as the operating system writes it, without a zone id; undefined for anything else. An IPv4 address embedded in an
+ * IPv6 address (`::ffff:127.0.0.1`) stays an IPv6 address: see `embeddedIpv4`.
  */
 export function addressBytes(address: string): AddressBytes | undefined {
   const text = address.replace(/%.*$/, "");
@@ -20,7 +20,7 @@ export function addressBytes(address: string): AddressBytes | undefined {
 }
 
 function ipv6Bytes(text: string): number[] {
-  // A dotted tail is two more groups.
+  // Rewrite a dotted IPv4 end as two groups.
   const groupsOnly = text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) => {
     const group = (high: string, low: string): string => (Number(high) * 256 + Number(low)).toString(16);
     return `${group(a, b)}:${group(c, d)}`;
@@ -40,7 +40,7 @@ export interface Cidr {
   readonly prefixBits: number;
 }
 
-/** `10.0.0.0/8`, `fd00::/8`, or one address; undefined when it is neither. */
+/** Parses `10.0.0.0/8`, `fd00::/8`, or a single address; undefined for anything else. */
 export function parseCidr(text: string): Cidr | undefined {
   const [address = "", prefix, ...rest] = text.split("/");
   const bytes = addressBytes(address);
@@ -60,7 +60,7 @@ export function isInside(address: AddressBytes, { bytes, prefixBits }: Cidr): bo
   return true;
 }
 
-/** Ways in which an IPv6 address stands for an IPv4 one, and where in it that one begins. */
+/** Blocks of IPv6 addresses that embed an IPv4 address, and the byte at which it starts. */
 const EMBEDDINGS: readonly { readonly cidr: Cidr; readonly at: number }[] = [
   ["::ffff:0:0/96", 12], // IPv4-mapped
   ["::ffff:0:0:0/96", 12], // IPv4-translated (RFC 2765)
@@ -69,7 +69,7 @@ const EMBEDDINGS: readonly { readonly cidr: Cidr; readonly at: number }[] = [
   ["2002::/16", 2], // 6to4 (RFC 3056)
 ].map(([cidr, at]) => ({ cidr: knownCidr(cidr as string), at: at as number }));
 
-/** The IPv4 address that packets to this IPv6 address end at; undefined when it is an IPv6 address in its own right. */
+/** The IPv4 address to which packets for this IPv6 address go; undefined if it embeds none. */
 export function embeddedIpv4(address: AddressBytes): AddressBytes | undefined {
   if (address.length !== 16) return undefined;
   const embedding = EMBEDDINGS.find(({ cidr }) => isInside(address, cidr));
@@ -78,12 +78,12 @@ export function embeddedIpv4(address: AddressBytes): AddressBytes | undefined {
 
 const LOCAL_NAT64 = knownCidr("64:ff9b:1::/48");
 const TEREDO = knownCidr("2001::/32");
-/** Bytes 8 to 11 of an ISATAP address (RFC 5214), but for the bit that says whether it is unique. */
+/** Bytes 8 to 11 of an ISATAP address (RFC 5214), except for the bit that says whether it is unique. */
 const ISATAP = [0, 0, 0x5e, 0xfe] as const;
 
 /**
- * The IPv4 addresses that packets to this IPv6 address may end at where a network has a translator or a tunnel of its own: local NAT64
- * (RFC 8215, in each of the layouts of RFC 6052), Teredo (RFC 4380) and ISATAP. Not all that is listed is used that way.
+ * The IPv4 addresses to which packets for this IPv6 address may go if the network has its own translator or tunnel: local NAT64
+ * (RFC 8215, in each layout of RFC 6052), Teredo (RFC 4380) and ISATAP. The address need not be used that way.
  */
 export function tunnelledIpv4s(address: AddressBytes): readonly AddressBytes[] {
   if (address.length !== 16) return [];
@@ -97,7 +97,7 @@ export function tunnelledIpv4s(address: AddressBytes): readonly AddressBytes[] {
   return isIsatap ? [at(12, 13, 14, 15)] : [];
 }
 
-/** For blocks written in the code: a wrong one is a mistake of ours. */
+/** Parses a block that is written in the code; throws if it is wrong. */
 export function knownCidr(text: string): Cidr {
   const cidr = parseCidr(text);
   if (cidr === undefined) throw new TypeError(`Not a block of addresses: ${text}`);

@@ -1,23 +1,23 @@
+import { LRUCache } from "lru-cache";
 import { addressBytes, embeddedIpv4 } from "../sender/ip-address.js";
 
 /**
- * Slows whoever guesses tokens: after some wrong ones a network has to wait before the next one is looked at, twice as long
- * after each further one. Only wrong tokens are counted and refused: a right one is always accepted, so that nobody can lock out
- * an administrator.
+ * Slows down guessing of tokens. After a few wrong tokens a network has to wait, and twice as long after each further one. A valid token
+ * is always accepted, so that nobody can lock out an administrator.
  */
 export interface GuessLimit {
-  /** Takes note of a wrong token. Milliseconds that its sender has to wait; 0: this one was free. */
+  /** Counts a wrong token. Returns the milliseconds that its sender has to wait; 0: none. */
   wrong(address: string, nowMs: number): number;
 }
 
-/** Wrong tokens that cost nothing: a person who pastes the wrong one. */
+/** Wrong tokens without a wait, for people who paste the wrong one. */
 const FREE_GUESSES = 5;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
-/** After so long without a wrong one everything is forgotten. */
+/** Without a wrong token for this long, the count starts again. */
 const FORGET_AFTER_MS = 15 * 60_000;
-/** Networks kept; the one that was seen longest ago goes first. */
-const MOST_NETWORKS = 10_000;
+/** Networks to remember. */
+const MAX_NETWORKS = 10_000;
 
 interface Guesser {
   readonly wrong: number;
@@ -25,25 +25,22 @@ interface Guesser {
 }
 
 export function guessLimit(): GuessLimit {
-  const guessers = new Map<string, Guesser>();
+  const guessers = new LRUCache<string, Guesser>({ max: MAX_NETWORKS });
   return {
     wrong(address, nowMs) {
       const network = networkOf(address);
       const before = guessers.get(network);
       const isFresh = before !== undefined && nowMs - before.lastWrongMs <= FORGET_AFTER_MS;
       const leftMs = isFresh ? before.lastWrongMs + waitAfter(before.wrong) - nowMs : 0;
-      // What comes too early is not counted: a client that tries on and on gets through once it has the right token.
+      // Tokens that come too early are not counted, so that the wait of a client that keeps trying does not grow.
       if (leftMs > 0) return leftMs;
-      guessers.delete(network);
       guessers.set(network, { wrong: isFresh ? before.wrong + 1 : 1, lastWrongMs: nowMs });
-      const oldest = guessers.size > MOST_NETWORKS ? guessers.keys().next() : undefined;
-      if (oldest?.done === false) guessers.delete(oldest.value);
       return 0;
     },
   };
 }
 
-/** An IPv4 address, or the /64 of an IPv6 one: whoever has an IPv6 address usually has all of its /64. */
+/** An IPv4 address, or the /64 block of an IPv6 address, which usually belongs to one subscriber. */
 function networkOf(address: string): string {
   const bytes = addressBytes(address);
   if (bytes === undefined) return address;

@@ -87,7 +87,7 @@ describe("a policy that allows nothing but public addresses", () => {
     expect(closed.judge("10.0.0.1", "hooks.internal")).toEqual({
       allowed: false,
       message:
-        "hooks.internal is 10.0.0.1, which is a private address (10.0.0.0/8): requests go to public addresses only, and to those that the collector's setting allowTargets lists",
+        "hooks.internal is 10.0.0.1, which is a private address (10.0.0.0/8). Only public addresses are allowed, and those in the collector's setting allowTargets",
     });
   });
 });
