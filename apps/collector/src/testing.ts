@@ -19,7 +19,7 @@ import type { Store } from "@sluice/event-log";
 import { openMemoryStore } from "@sluice/event-log";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { startCollector } from "./collector.js";
-import type { CollectorOptions } from "./process/collector-options.js";
+import type { CollectorOptions } from "./collector-options.js";
 import { createLogger } from "./process/logger.js";
 import { advanceClock } from "./testing/advance-clock.js";
 import { type ScriptedWebhooks, scriptedWebhooks } from "./testing/scripted-webhooks.js";

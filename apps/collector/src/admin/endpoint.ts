@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { ErrorCode } from "../errors.js";
-import type { HttpAnswer, HttpRequest } from "../http/route.js";
+import type { HttpAnswer, HttpRequest } from "../http/routing/route.js";
 import type { KnownToken } from "../tokens/tokens.js";
 import type { AdminContext } from "./context.js";
 

@@ -1,4 +1,4 @@
-import type { Handler, Route } from "../http/route.js";
+import type { Handler, Route } from "../http/routing/route.js";
 import { guessLimit } from "../tokens/guess-limit.js";
 import { auditLog } from "./audit-log.js";
 import type { AdminContext } from "./context.js";

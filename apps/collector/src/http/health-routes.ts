@@ -1,6 +1,6 @@
 import type { Metrics } from "../process/metrics.js";
-import type { BufferBudget } from "./buffer-budget.js";
-import type { Route } from "./route.js";
+import type { BufferBudget } from "./body/buffer-budget.js";
+import type { Route } from "./routing/route.js";
 
 export type Health = { readonly kind: "ready" } | { readonly kind: "unavailable"; readonly reason: string };
 

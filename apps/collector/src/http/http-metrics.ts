@@ -1,5 +1,5 @@
 import type { Metrics } from "../process/metrics.js";
-import type { BufferBudget } from "./buffer-budget.js";
+import type { BufferBudget } from "./body/buffer-budget.js";
 
 /** The metrics of the HTTP server. */
 export interface HttpMetrics {

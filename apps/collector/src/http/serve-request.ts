@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CollectorError, collectorErrorOf } from "../errors.js";
 import type { LogFields } from "../process/logger.js";
-import type { BufferBudget } from "./buffer-budget.js";
+import type { BufferBudget } from "./body/buffer-budget.js";
 import {
   beginRequest,
   type Connection,
@@ -9,13 +9,13 @@ import {
   endRequest,
   isConnectionBroken,
   isNotReading,
-} from "./connection.js";
-import { corsHeaders, preflightHeaders } from "./cors.js";
+} from "./connection/connection.js";
+import { IncomingRequest } from "./connection/incoming-request.js";
+import { errorAnswer, respond, respondStream } from "./connection/respond.js";
 import type { HttpMetrics } from "./http-metrics.js";
-import { IncomingRequest } from "./incoming-request.js";
-import { errorAnswer, respond, respondStream } from "./respond.js";
-import type { Handler, HttpAnswer, Route } from "./route.js";
-import type { Router } from "./router.js";
+import { corsHeaders, preflightHeaders } from "./routing/cors.js";
+import type { Handler, HttpAnswer, Route } from "./routing/route.js";
+import type { Router } from "./routing/router.js";
 
 export interface ServeOptions {
   readonly findRoute: Router;

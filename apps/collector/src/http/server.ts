@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import type { Clock } from "@sluice/resilience";
 import type { Logger } from "../process/logger.js";
 import type { Metrics } from "../process/metrics.js";
-import { type BufferBudget, bufferBudget } from "./buffer-budget.js";
-import { type Connection, endBroken, isAwaitingResponse } from "./connection.js";
+import { type BufferBudget, bufferBudget } from "./body/buffer-budget.js";
+import { type Connection, endBroken, isAwaitingResponse } from "./connection/connection.js";
+import { isLingering, linger } from "./connection/linger.js";
 import { failureLog } from "./failure-log.js";
 import { type HttpMetrics, httpMetrics } from "./http-metrics.js";
 import { HTTP_LIMITS, type HttpLimits } from "./limits.js";
-import { isLingering, linger } from "./linger.js";
-import type { Route } from "./route.js";
-import { createRouter } from "./router.js";
+import type { Route } from "./routing/route.js";
+import { createRouter } from "./routing/router.js";
 import { serveRequest } from "./serve-request.js";
 
 export interface ServerOptions {

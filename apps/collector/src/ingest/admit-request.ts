@@ -3,16 +3,16 @@ import type { NewBatch, ScannedRequest } from "@sluice/event-log";
 import type { MessageKind } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
-import { type Authenticator, type Credentials, keysDisagree } from "./authenticator.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
-import { noBatch, type OpenedRequest } from "./open-request.js";
-import type { RateLimiter } from "./rate-limit.js";
-import type { ReadMessages } from "./read-messages.js";
+import { noBatch, type OpenedRequest } from "./messages/open-request.js";
+import type { ReadMessages } from "./messages/read-messages.js";
+import { keysWithoutContents, suppressedItems, withoutContents } from "./messages/suppressed.js";
+import { type Refusal, validateMessages } from "./messages/validate-messages.js";
 import type { RejectionRecorder } from "./record-rejections.js";
 import { rejectionsOf } from "./rejections.js";
-import { keysWithoutContents, suppressedItems, withoutContents } from "./suppressed.js";
-import { type Refusal, validateMessages } from "./validate-messages.js";
-import { namedKeys } from "./write-key.js";
+import { type Authenticator, type Credentials, keysDisagree } from "./sources/authenticator.js";
+import type { RateLimiter } from "./sources/rate-limit.js";
+import { namedKeys } from "./sources/write-key.js";
 
 /** A request whose messages have been read. */
 export interface ReceivedRequest {

@@ -3,15 +3,15 @@ import { StorageUnavailable } from "@sluice/event-log";
 import type { IngestSuccess, MessageKind, Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
-import type { HttpRequest } from "../http/route.js";
+import type { HttpRequest } from "../http/routing/route.js";
 import type { LiveEvents } from "../process/live-events.js";
 import { type Admitted, requestAdmission } from "./admit-request.js";
-import { type Credentials, createAuthenticator } from "./authenticator.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
-import { rateLimiter } from "./rate-limit.js";
-import { messageReader } from "./read-messages.js";
+import { messageReader } from "./messages/read-messages.js";
 import { rejectionRecorder } from "./record-rejections.js";
-import type { Source, SourceDirectory } from "./source-directory.js";
+import { type Credentials, createAuthenticator } from "./sources/authenticator.js";
+import { rateLimiter } from "./sources/rate-limit.js";
+import type { Source, SourceDirectory } from "./sources/source-directory.js";
 import { invalidMessage, success } from "./verdict.js";
 
 export interface IngestOptions {

@@ -3,9 +3,9 @@ import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import { collectorErrorOf } from "../errors.js";
 import type { LiveEvents } from "../process/live-events.js";
-import type { Credentials } from "./authenticator.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { wholeRejection } from "./rejections.js";
+import type { Credentials } from "./sources/authenticator.js";
 
 export interface RejectionRecorderOptions {
   readonly store: Pick<Store, "rejections">;

@@ -3,8 +3,8 @@ import { namedUsers, usersOf } from "@sluice/event-log";
 import { isPlainObject, KB, kindOf, LIMITS, type MessageKind } from "@sluice/protocol";
 import type { Suppressions } from "../documents/suppressions.js";
 import type { CollectorError, ErrorCode } from "../errors.js";
-import type { OpenedRequest } from "./open-request.js";
-import type { Refusal } from "./validate-messages.js";
+import type { OpenedRequest } from "./messages/open-request.js";
+import type { Refusal } from "./messages/validate-messages.js";
 
 /** How much of a refused message the debugger shows. */
 const EXCERPT_BYTES = 4 * KB;

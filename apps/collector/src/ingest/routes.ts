@@ -3,7 +3,7 @@ import { LIMITS, MESSAGE_KINDS, type MessageKind, type Region } from "@sluice/pr
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import { CollectorError } from "../errors.js";
-import type { Handler, HttpRequest, Route } from "../http/route.js";
+import type { Handler, HttpRequest, Route } from "../http/routing/route.js";
 import type { LiveEvents } from "../process/live-events.js";
 import type { Logger } from "../process/logger.js";
 import type { Metrics } from "../process/metrics.js";
@@ -11,7 +11,7 @@ import { browserSettings } from "./browser-settings.js";
 import { createIngest } from "./ingest.js";
 import { ingestMetrics } from "./ingest-metrics.js";
 import { PIXEL_GIF, pixelBody } from "./pixel.js";
-import type { SourceDirectory } from "./source-directory.js";
+import type { SourceDirectory } from "./sources/source-directory.js";
 
 export interface IngestRoutesOptions {
   readonly store: Store;

@@ -1,6 +1,6 @@
 import type { IngestSuccess } from "@sluice/protocol";
 import { CollectorError } from "../errors.js";
-import type { Refusal } from "./validate-messages.js";
+import type { Refusal } from "./messages/validate-messages.js";
 
 /** The body of a 200: how many messages are on disk, which were refused and why, and how many had been received before. */
 export function success(accepted: number, refusals: readonly Refusal[], duplicates = 0): IngestSuccess {

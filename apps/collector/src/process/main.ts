@@ -1,5 +1,5 @@
 import { startCollector } from "../collector.js";
-import { collectorOptions } from "./collector-options.js";
+import { collectorOptions } from "../collector-options.js";
 import { ConfigError, loadConfig } from "./config.js";
 import { createLogger } from "./logger.js";
 import { runUntilSignal } from "./run-until-signal.js";

@@ -8,9 +8,9 @@ import { type AdminRoutesOptions, API_PREFIX, adminRoutes } from "../../src/admi
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import { collectorErrorOf } from "../../src/errors.js";
-import { errorAnswer } from "../../src/http/respond.js";
-import type { Route } from "../../src/http/route.js";
-import { createRouter } from "../../src/http/router.js";
+import { errorAnswer } from "../../src/http/connection/respond.js";
+import type { Route } from "../../src/http/routing/route.js";
+import { createRouter } from "../../src/http/routing/router.js";
 import { liveEvents } from "../../src/process/live-events.js";
 import { createLogger } from "../../src/process/logger.js";
 import { createMetrics } from "../../src/process/metrics.js";

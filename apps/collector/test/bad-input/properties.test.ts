@@ -11,8 +11,8 @@ import { coerce, webhookPayload } from "@sluice/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CollectorError } from "../../src/errors.js";
-import { openRequest } from "../../src/ingest/open-request.js";
-import { validateMessages } from "../../src/ingest/validate-messages.js";
+import { openRequest } from "../../src/ingest/messages/open-request.js";
+import { validateMessages } from "../../src/ingest/messages/validate-messages.js";
 import { type IngestServer, startIngestServer } from "../ingest/ingest-server.js";
 
 const MAX_DEPTH = 1_000;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { bufferBudget } from "../../src/http/buffer-budget.js";
-import { clientGroup } from "../../src/http/client-group.js";
+import { bufferBudget } from "../../src/http/body/buffer-budget.js";
+import { clientGroup } from "../../src/http/body/client-group.js";
 
 const MB = 1_024 * 1_024;
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { inflate } from "../../src/http/inflate.js";
+import { inflate } from "../../src/http/body/inflate.js";
 
 const text = `{"batch":[]}${" ".repeat(100_000)}`;
 

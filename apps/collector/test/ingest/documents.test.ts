@@ -6,7 +6,7 @@ import { systemClock } from "@sluice/resilience";
 import { expect, test } from "vitest";
 import { ERRORS } from "../../src/errors.js";
 import { HTTP_LIMITS } from "../../src/http/limits.js";
-import { MAX_NESTING } from "../../src/ingest/open-request.js";
+import { MAX_NESTING } from "../../src/ingest/messages/open-request.js";
 import { ingestRoutes } from "../../src/ingest/routes.js";
 import { liveEvents } from "../../src/process/live-events.js";
 import { createLogger } from "../../src/process/logger.js";

@@ -11,12 +11,12 @@ import {
 import type { Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
 import type { SourceDocument } from "../../src/documents/documents.js";
-import { bufferBudget } from "../../src/http/buffer-budget.js";
+import { bufferBudget } from "../../src/http/body/buffer-budget.js";
 import { healthRoutes, metricsRoute } from "../../src/http/health-routes.js";
 import { HTTP_LIMITS, type HttpLimits } from "../../src/http/limits.js";
 import { startServer } from "../../src/http/server.js";
 import { ingestRoutes } from "../../src/ingest/routes.js";
-import { openSourceDirectory } from "../../src/ingest/source-directory.js";
+import { openSourceDirectory } from "../../src/ingest/sources/source-directory.js";
 import { type LiveEvents, liveEvents } from "../../src/process/live-events.js";
 import { createLogger } from "../../src/process/logger.js";
 import { createMetrics, type Metrics } from "../../src/process/metrics.js";

@@ -1,7 +1,7 @@
 import type { TokenBucket } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { decideRate, type RateDecision, rateLimiter } from "../../src/ingest/rate-limit.js";
+import { decideRate, type RateDecision, rateLimiter } from "../../src/ingest/sources/rate-limit.js";
 
 const at = (tokens: number, atMs = 0): TokenBucket => ({ tokens, atMs });
 const admitted = (tokens: number, atMs: number): RateDecision => ({

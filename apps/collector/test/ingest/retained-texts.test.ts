@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { encodeAppend, KeyHasher, SourceNames, scanRequest } from "@sluice/event-log";
 import { expect, test } from "vitest";
-import { createAuthenticator } from "../../src/ingest/authenticator.js";
+import { createAuthenticator } from "../../src/ingest/sources/authenticator.js";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;

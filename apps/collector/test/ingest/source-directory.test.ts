@@ -2,7 +2,7 @@ import type { ConfigStore } from "@sluice/event-log";
 import { DOCUMENT_KINDS, memoryConfigStore } from "@sluice/event-log";
 import { expect, test } from "vitest";
 import type { SourceDocument } from "../../src/documents/documents.js";
-import { openSourceDirectory } from "../../src/ingest/source-directory.js";
+import { openSourceDirectory } from "../../src/ingest/sources/source-directory.js";
 
 const CREATED_AT = "2026-11-21T00:00:00.000Z";
 

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/route.js";
+import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
 
 /**
  * The first segments of the dashboard's addresses: each of them, and what is below it, is its one page. A test compares

@@ -1,7 +1,7 @@
 import type { MessageKey } from "@sluice/event-log";
 import { anonymousIdentity, userIdentity } from "@sluice/event-log";
 import { isPlainObject } from "@sluice/protocol";
-import type { Suppressions } from "../documents/suppressions.js";
+import type { Suppressions } from "../../documents/suppressions.js";
 import type { OpenedRequest } from "./open-request.js";
 
 /** Indexes of the messages whose users are suppressed. */

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { CollectorError } from "../errors.js";
+import { CollectorError } from "../../errors.js";
 import type { Handler, Route } from "./route.js";
 
 export interface HostCheckOptions {

@@ -16,7 +16,7 @@ import {
   withoutItems,
 } from "@sluice/event-log";
 import { KB, LIMITS, type MessageKind } from "@sluice/protocol";
-import { CollectorError } from "../errors.js";
+import { CollectorError } from "../../errors.js";
 
 /** How deep a message may be nested. Jackson, which many receivers use, reads this much by default; V8 writes a few thousand levels. */
 export const MAX_NESTING = 1_000;

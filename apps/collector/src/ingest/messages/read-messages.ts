@@ -1,6 +1,6 @@
 import { type ScannedRequest, scanRequest } from "@sluice/event-log";
 import { LIMITS, type MessageKind } from "@sluice/protocol";
-import type { Suppressions } from "../documents/suppressions.js";
+import type { Suppressions } from "../../documents/suppressions.js";
 import { eventLoopTurns, runInTurns } from "./event-loop-turns.js";
 import {
   MAX_ENVELOPE_BYTES,

@@ -6,7 +6,7 @@ import {
   type TokenBucket,
   takeTokens,
 } from "@sluice/resilience";
-import { CollectorError } from "../errors.js";
+import { CollectorError } from "../../errors.js";
 import type { Source } from "./source-directory.js";
 
 /**

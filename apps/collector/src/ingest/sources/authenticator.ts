@@ -1,7 +1,7 @@
 import { findWriteKey } from "@sluice/event-log";
 import { type MessageKind, type Region, regionOfWriteKey } from "@sluice/protocol";
 import { LRUCache } from "lru-cache";
-import { CollectorError } from "../errors.js";
+import { CollectorError } from "../../errors.js";
 import type { Source, SourceDirectory } from "./source-directory.js";
 import { basicUser } from "./write-key.js";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { KB } from "@sluice/protocol";
-import { CollectorError } from "../errors.js";
+import { CollectorError } from "../../errors.js";
 import type { BufferHold } from "./buffer-budget.js";
 import { COMPRESSION_OVERHEAD_BYTES, inflate, looksGzipped, parseEncoding } from "./inflate.js";
 

@@ -1,13 +1,13 @@
 import type { Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { DeliveryPolicy } from "../delivery/delivery-policy.js";
-import type { HttpLimits } from "../http/limits.js";
-import type { ResolveHost } from "../sender/checked-connector.js";
-import type { OpenEndpoint } from "../sender/endpoint.js";
-import { defined } from "./defined.js";
-import type { Logger } from "./logger.js";
-import type { CollectorConfig } from "./settings.js";
+import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
+import type { HttpLimits } from "./http/limits.js";
+import { defined } from "./process/defined.js";
+import type { Logger } from "./process/logger.js";
+import type { CollectorConfig } from "./process/settings.js";
+import type { ResolveHost } from "./sender/checked-connector.js";
+import type { OpenEndpoint } from "./sender/endpoint.js";
 
 export interface CollectorOptions {
   /** `dev` creates a first source and an admin token, keeps them readable in the data folder, and allows `POST /api/v1/reset`. */

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { type Semaphore, semaphore } from "@sluice/resilience";
-import { CollectorError } from "../errors.js";
+import { CollectorError } from "../../errors.js";
 
 export type Encoding = "identity" | "gzip" | "deflate" | "br";
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { ConfigStore, Versioned } from "@sluice/event-log";
 import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
-import type { SourceDocument } from "../documents/documents.js";
+import type { SourceDocument } from "../../documents/documents.js";
 import { gracePeriods } from "./grace-periods.js";
 
 /** The part of a source that ingestion needs. */

@@ -1,4 +1,4 @@
-import type { OpenedRequest } from "./open-request.js";
+import type { OpenedRequest } from "../messages/open-request.js";
 
 /** The user name of a Basic header, with or without the colon; undefined if there is none. */
 export function basicUser(header: string | undefined): string | undefined {

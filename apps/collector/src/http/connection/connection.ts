@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { KB } from "@sluice/protocol";
-import { CollectorError } from "../errors.js";
+import { CollectorError } from "../../errors.js";
 import type { IncomingRequest } from "./incoming-request.js";
 import { rawErrorAnswer } from "./respond.js";
 

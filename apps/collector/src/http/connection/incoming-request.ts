@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { CollectorError } from "../errors.js";
-import type { BufferBudget } from "./buffer-budget.js";
-import { clientGroup } from "./client-group.js";
-import { type BodyProgress, dropBody, readBody } from "./read-body.js";
-import type { HttpRequest } from "./route.js";
+import type { CollectorError } from "../../errors.js";
+import type { BufferBudget } from "../body/buffer-budget.js";
+import { clientGroup } from "../body/client-group.js";
+import { type BodyProgress, dropBody, readBody } from "../body/read-body.js";
+import type { HttpRequest } from "../routing/route.js";
 
 /** A node:http request as handlers see it. Rarely used parts are made on first use. */
 export class IncomingRequest implements HttpRequest {
