@@ -1,6 +1,6 @@
 import { STORE_ERRORS, StoreError } from "@sluice/event-log";
 
-/** Every code the collector can answer with. `docs/reference/errors.md` has one heading per key; a test compares. */
+/** Every error code of the collector. A test compares them with the headings of `docs/reference/errors.md`. */
 export const ERRORS = {
   malformed_json: { status: 400, retryable: false, message: "The request body is not valid JSON" },
   invalid_message: { status: 400, retryable: false, message: "The message is not valid" },
@@ -11,25 +11,29 @@ export const ERRORS = {
     retryable: false,
     message: "An admin token is required: Authorization: Bearer TOKEN",
   },
-  forbidden: { status: 403, retryable: false, message: "This token may only read" },
-  host_not_allowed: { status: 403, retryable: false, message: "This does not answer under this name" },
-  not_found: { status: 404, retryable: false, message: "There is nothing at this address" },
-  method_not_allowed: { status: 405, retryable: false, message: "This address does not answer this method" },
+  forbidden: { status: 403, retryable: false, message: "This token is read-only" },
+  host_not_allowed: {
+    status: 403,
+    retryable: false,
+    message: "The collector does not accept this host name here",
+  },
+  not_found: { status: 404, retryable: false, message: "Nothing was found at this address" },
+  method_not_allowed: { status: 405, retryable: false, message: "This address does not support the method" },
   request_timeout: { status: 408, retryable: true, message: "The request took too long to arrive" },
-  wait_timed_out: { status: 408, retryable: true, message: "What was waited for did not happen in time" },
-  wait_impossible: { status: 409, retryable: false, message: "What is waited for cannot happen any more" },
+  wait_timed_out: { status: 408, retryable: true, message: "The message did not reach the state in time" },
+  wait_impossible: { status: 409, retryable: false, message: "The message can no longer reach the state" },
   url_disabled: {
     status: 409,
     retryable: false,
-    message: "Every URL of the destination answered 410 Gone and is disabled",
+    message: "All URLs of the destination responded with 410 Gone and are disabled",
   },
   conflict: { status: 409, retryable: false, message: STORE_ERRORS.conflict },
   precondition_failed: {
     status: 412,
     retryable: false,
-    message: "It is not at the version that If-Match names",
+    message: "The resource is not at the version in If-Match",
   },
-  payload_too_large: { status: 413, retryable: false, message: "The request body is over the limit" },
+  payload_too_large: { status: 413, retryable: false, message: "The request body exceeds the limit" },
   unsupported_encoding: {
     status: 415,
     retryable: false,
@@ -38,7 +42,7 @@ export const ERRORS = {
   headers_too_large: {
     status: 431,
     retryable: false,
-    message: "The request line and the headers are over 16 KB together",
+    message: "Request line and headers together exceed 16 KB",
   },
   wrong_region: { status: 421, retryable: false, message: "This write key belongs to another region" },
   rate_limited: { status: 429, retryable: true, message: "Too many requests" },
@@ -50,12 +54,16 @@ export const ERRORS = {
   },
   data_damaged: { status: 500, retryable: false, message: STORE_ERRORS.data_damaged },
   storage_unavailable: { status: 503, retryable: true, message: STORE_ERRORS.storage_unavailable },
-  overloaded: { status: 503, retryable: true, message: "The collector holds as much as it may in memory" },
+  overloaded: {
+    status: 503,
+    retryable: true,
+    message: "The collector has reached its memory limit for requests",
+  },
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Where it is known what exactly is wrong, the catalogue's sentence would only say the same in general. */
+/** The detail of these codes says everything; the general sentence above would only repeat it. */
 const DETAIL_SAYS_ALL: ReadonlySet<ErrorCode> = new Set([
   "invalid_request",
   "unauthorized",
@@ -73,13 +81,13 @@ function sentence(code: ErrorCode, detail: string | undefined): string {
   return DETAIL_SAYS_ALL.has(code) ? detail : `${ERRORS[code].message}: ${detail}`;
 }
 
-/** A failure with a code of the catalogue; the message begins with the code and carries the value that was wrong. */
+/** An error with a code of the catalogue. The message starts with the code, and names the wrong value. */
 export class CollectorError extends Error {
   override readonly name = "CollectorError";
   readonly code: ErrorCode;
   /** The message without code and sentence. */
   readonly detail: string | undefined;
-  /** Further fields of the answer's body. */
+  /** Further fields of the response body. */
   readonly details: { readonly [name: string]: unknown };
 
   constructor(
@@ -96,7 +104,7 @@ export class CollectorError extends Error {
   }
 }
 
-/** The error as the collector answers it: its own errors and the store's keep their code, everything else is `internal`. */
+/** The error to respond with: errors of the collector and of the store keep their code, anything else is `internal`. */
 export function collectorErrorOf(error: unknown): CollectorError {
   if (error instanceof CollectorError) return error;
   if (error instanceof StoreError)
