@@ -1,6 +1,6 @@
 /**
- * For tests of what is built on the collector: a whole collector in this process, with a clock that the test moves and
- * webhooks that it scripts. Four hours of retries take milliseconds.
+ * For tests of code that uses the collector: a complete collector in this process, with a clock that the test advances and scripted
+ * webhooks. Four hours of retries take milliseconds.
  *
  * ```ts
  * await using collector = await startTestCollector();
@@ -34,11 +34,11 @@ export type {
 
 export interface TestCollectorOptions
   extends Partial<Omit<CollectorOptions, "clock" | "openEndpoint" | "resolve">> {
-  /** Default: one that begins at 2026-01-01 and whose chance is always 0.5. */
+  /** Default: a clock that starts at 2026-01-01 and whose `random()` is always 0.5. */
   readonly clock?: ManualClock;
   /**
-   * Default: one in memory. To go on where another test collector stopped, give its `store`, `clock` and `dataDirectory`. It is
-   * not closed with the collector: one that holds files or threads is yours to close.
+   * Default: a store in memory. To continue where another test collector stopped, pass its `store`, `clock` and `dataDirectory`. The
+   * collector does not close the store: if it holds files or threads, close it yourself.
    */
   readonly store?: Store;
 }
@@ -51,18 +51,18 @@ export interface TestCollector extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly store: Store;
   readonly webhooks: ScriptedWebhooks;
-  /** Creates a webhook destination for the source; returns its id. Any public host name will do. */
+  /** Creates a webhook destination for the source, and resolves with its id. Any public host name works. */
   connect(settings: { readonly [name: string]: unknown }): Promise<string>;
-  /** Sends messages with the write key, as a client does; rejects unless the answer is 200. */
+  /** Sends messages with the write key, as a client does; rejects unless the response is 200. */
   send(...messages: readonly { readonly [field: string]: unknown }[]): Promise<void>;
-  /** Calls the control API; rejects unless the answer is 2xx. */
+  /** Calls the control API; rejects unless the response is 2xx. */
   api(method: string, path: string, body?: object): Promise<unknown>;
-  /** Moves the clock, carrying out everything that falls due on the way. */
+  /** Advances the clock, and runs everything that is due on the way. */
   advance(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Every name has this address in test collectors: nothing is ever connected to it. */
+/** In test collectors every host name has this address. They never connect to it. */
 const PUBLIC_ADDRESS = { address: "198.41.0.4", family: 4 };
 
 /** Starts a collector on a free port of the loopback interface. Close it at the end of the test. */
@@ -87,25 +87,11 @@ export async function startTestCollector(options: TestCollectorOptions = {}): Pr
   const { firstRun } = collector;
   if (firstRun === undefined) {
     await collector.close(0);
-    throw new TypeError("A test collector runs in mode `dev`");
+    throw new TypeError("A test collector must run in mode `dev`");
   }
   const { sourceId, writeKey, adminToken } = firstRun;
 
-  const call = async (
-    method: string,
-    path: string,
-    authorization: string,
-    body?: object,
-  ): Promise<unknown> => {
-    const answer = await fetch(new URL(path, collector.url), {
-      method,
-      headers: { authorization, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
-    return text === "" ? undefined : JSON.parse(text);
-  };
+  const call = httpCaller(collector.url);
   const api: TestCollector["api"] = (method, path, body) =>
     call(method, `/api/v1${path}`, `Bearer ${adminToken}`, body);
   const close = async (): Promise<void> => {
@@ -140,7 +126,21 @@ export async function startTestCollector(options: TestCollectorOptions = {}): Pr
   };
 }
 
-/** The store for a collector that is not to close it. */
+/** Calls the collector over HTTP with a JSON body; resolves with the parsed response, and rejects unless it is 2xx. */
+function httpCaller(url: string) {
+  return async (method: string, path: string, authorization: string, body?: object): Promise<unknown> => {
+    const response = await fetch(new URL(path, url), {
+      method,
+      headers: { authorization, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  };
+}
+
+/** The store, for a collector that must not close it. */
 function keptOpen(store: Store): Store {
   return new Proxy(store, {
     get(target, key) {

@@ -1,11 +1,11 @@
 import type { ManualClock } from "@sluice/resilience/testing";
 
-/** Turns of the event loop that a message takes at most from one wait to the next: store, settlement, lease, request. */
+/** How many turns of the event loop a message takes at most between two waits: store, settlement, lease, request. */
 const TURNS = 12;
 
 /**
- * Moves the clock from one timer to the next, and after each lets everything happen that takes no time but turns of the
- * event loop. (`clock.advance` alone gives it one turn, and goes on to the next timer before the work of the last is done.)
+ * Advances the clock from timer to timer, and runs the event loop after each until its work is done. (`clock.advance` alone gives each
+ * timer one turn, and continues before its work is done.)
  */
 export async function advanceClock(clock: ManualClock, ms: number): Promise<void> {
   const untilMs = clock.monotonic() + ms;

@@ -1,9 +1,9 @@
 import type { Clock } from "@sluice/resilience";
 import type { Exchange, OpenEndpoint } from "../sender/endpoint.js";
 
-/** A request that a scripted webhook got. */
+/** A request that a scripted webhook received. */
 export interface ScriptedRequest {
-  /** The collector's clock. */
+  /** By the collector's clock. */
   readonly atMs: number;
   readonly url: string;
   /** Names in lower case. */
@@ -15,8 +15,8 @@ export interface ScriptedRequest {
 }
 
 /**
- * What a webhook does with a request: answers a status, answers with a body or `Retry-After`, takes a while for it, never
- * answers (`hang`: the collector's own deadline ends it), or breaks the connection (`reset`).
+ * How a webhook responds: with a status, with a body or `Retry-After`, after a latency, never (`hang`: the collector's timeout ends the
+ * request), or by closing the connection (`reset`).
  */
 export type ScriptedAnswer =
   | number
@@ -32,55 +32,44 @@ export type ScriptedAnswer =
 
 export type WebhookScript = ScriptedAnswer | ((request: ScriptedRequest) => ScriptedAnswer);
 
-/** Webhooks without a network: what they answer is written down, and what they got can be looked at. */
+/** Webhooks without a network. They respond by script, and record their requests. */
 export interface ScriptedWebhooks {
   /** Every request so far, in order. */
   readonly requests: readonly ScriptedRequest[];
-  /** What the webhook at `url` answers from now on; without a script it answers 200. */
+  /** Sets how the webhook at `url` responds from now on. Without a script it responds with 200. */
   script(url: string, script: WebhookScript): void;
 }
 
-/** The webhooks, and what the collector is to be given to send through them. */
+/** The webhooks, and the `openEndpoint` option that connects a collector to them. */
 export function scriptedWebhooks(clock: Clock): ScriptedWebhooks & { readonly openEndpoint: OpenEndpoint } {
   const requests: ScriptedRequest[] = [];
   const scripts = new Map<string, WebhookScript>();
 
   const openEndpoint: OpenEndpoint = ({ url, timeoutMs }) => {
-    const underWay = new Set<() => void>();
+    const pending = new Set<() => void>();
     return {
       post(headerList, body) {
-        const headers: Record<string, string> = {};
-        for (let index = 0; index + 1 < headerList.length; index += 2) {
-          headers[String(headerList[index]).toLowerCase()] = String(headerList[index + 1]);
-        }
-        const request: ScriptedRequest = {
-          atMs: clock.now(),
-          url,
-          headers,
-          body: new TextDecoder().decode(body),
-          messageId: headers["x-message-id"] ?? "",
-          attempt: Number(headers["x-attempt"]),
-        };
+        const request = scriptedRequest(clock.now(), url, headerList, body);
         requests.push(request);
         const script = scripts.get(url) ?? 200;
         const answer = typeof script === "function" ? script(request) : script;
         return new Promise((resolve) => {
           const { afterMs, exchange } = play(answer, timeoutMs);
           const end = (ended: Exchange): void => {
-            underWay.delete(abort);
+            pending.delete(abort);
             cancel();
             resolve(ended);
           };
           const abort = (): void =>
             end({ kind: "failed", failure: { code: "aborted", message: "stopped" }, latencyMs: 0 });
-          underWay.add(abort);
+          pending.add(abort);
           let cancel = (): void => {};
-          if (afterMs === 0) setImmediate(() => underWay.has(abort) && end(exchange));
+          if (afterMs === 0) setImmediate(() => pending.has(abort) && end(exchange));
           else cancel = clock.after(afterMs, () => end(exchange));
         });
       },
       async close() {
-        for (const abort of underWay) abort();
+        for (const abort of pending) abort();
       },
     };
   };
@@ -89,6 +78,26 @@ export function scriptedWebhooks(clock: Clock): ScriptedWebhooks & { readonly op
     requests,
     script: (url, script) => void scripts.set(new URL(url).href, script),
     openEndpoint,
+  };
+}
+
+function scriptedRequest(
+  atMs: number,
+  url: string,
+  headerList: readonly string[],
+  body: Uint8Array,
+): ScriptedRequest {
+  const headers: Record<string, string> = {};
+  for (let index = 0; index + 1 < headerList.length; index += 2) {
+    headers[String(headerList[index]).toLowerCase()] = String(headerList[index + 1]);
+  }
+  return {
+    atMs,
+    url,
+    headers,
+    body: new TextDecoder().decode(body),
+    messageId: headers["x-message-id"] ?? "",
+    attempt: Number(headers["x-attempt"]),
   };
 }
 
