@@ -61,7 +61,7 @@ describeInBrowser("the form of an audience", () => {
     await page.getByRole("combobox", { name: "Event", exact: true }).fill("Order Refunded");
     await page.getByRole("button", { name: "Create audience" }).click();
     const failure = page.getByRole("alert");
-    await failure.getByText("The trait shoppers exists already").waitFor();
+    await failure.getByText("The trait shoppers already exists").waitFor();
     const link = failure.getByRole("link", { name: "Shoppers" });
     await link.waitFor();
     expect(await failure.innerText()).not.toContain(first?.id);

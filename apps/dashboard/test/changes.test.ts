@@ -74,7 +74,7 @@ describeInBrowser("what people change", () => {
         .blockedEvents;
     await page.getByRole("textbox", { name: "Event to block" }).fill("Mouse Moved");
     await page.getByRole("button", { name: "Block" }).click();
-    const release = page.getByRole("button", { name: "Let Mouse Moved through again" });
+    const release = page.getByRole("button", { name: "Unblock Mouse Moved" });
     await release.waitFor();
     expect(await blocked()).toEqual(["Mouse Moved"]);
     await release.click();
@@ -144,7 +144,7 @@ describeInBrowser("what people change", () => {
     ]);
 
     await card.getByRole("button", { name: "New rule" }).click();
-    await dialog.getByRole("combobox", { name: "What to do" }).selectOption("remove");
+    await dialog.getByRole("combobox", { name: "Action" }).selectOption("remove");
     await dialog.getByRole("textbox", { name: "Fields" }).fill("context.ip");
     await dialog.getByRole("button", { name: "Add rule" }).click();
     await card.getByRole("button", { name: "Rule 2" }).click();
@@ -218,7 +218,7 @@ describeInBrowser("what people change", () => {
     await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("Wall");
     await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
     const token = await page.getByRole("region", { name: "The new token" }).innerText();
-    await page.getByRole("button", { name: "I have it" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("row", { name: /Wall/ }).getByText("Read only").waitFor();
 
     const other = await openPage(browser);
@@ -226,12 +226,12 @@ describeInBrowser("what people change", () => {
     await other.page.getByRole("button", { name: "New source" }).click();
     await other.page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("No");
     await other.page.getByRole("dialog").getByRole("button", { name: "Create source" }).click();
-    await other.page.getByText("This token may only read", { exact: true }).waitFor();
+    await other.page.getByText("This token is read-only", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Revoke Wall" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke token" }).click();
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     await other.page.goto(`${dashboard.url}/sources`);
-    await other.page.getByText("The token is not valid any more. Sign in again.").waitFor();
+    await other.page.getByText("The token is no longer valid. Sign in again.").waitFor();
     await other.context.close();
   });
 

@@ -43,14 +43,14 @@ describeInBrowser("destinations at which nothing arrives", () => {
   const overview = async () => {
     await page.goto(dashboard.url);
     await page.getByText(/Orders is failing, first .*401.*secret/).waitFor();
-    await page.getByText(/Archive answered 410 Gone: its URL is disabled until saved/).waitFor();
-    await page.getByText(/Twins has a URL that answered 410 Gone and is disabled until saved/).waitFor();
+    await page.getByText(/Archive answered 410 Gone, so its URL is disabled/).waitFor();
+    await page.getByText(/A URL of Twins answered 410 Gone and is disabled/).waitFor();
     expect(await page.locator(".alert").count()).toBe(3);
     const table = page.getByRole("table", { name: "Destinations, oldest first" });
     await table.getByRole("row", { name: /^Orders Failing .*401/ }).waitFor();
-    await table.getByRole("row", { name: /^Archive URL disabled disabled until saved/ }).waitFor();
+    await table.getByRole("row", { name: /^Archive URL disabled answered 410 Gone/ }).waitFor();
     await table.getByRole("row", { name: /^Warehouse Delivering/ }).waitFor();
-    await table.getByRole("row", { name: /^Twins Partly disabled 1 URL disabled until saved/ }).waitFor();
+    await table.getByRole("row", { name: /^Twins Partly disabled 1 URL disabled/ }).waitFor();
   };
 
   test("are told of on the overview, the list and their own pages, and after a restart", async () => {
@@ -61,8 +61,8 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await page.goto(`${dashboard.url}/destinations`);
     await page.getByRole("row", { name: /^Orders Failing .*401/ }).waitFor();
     await page.goto(`${dashboard.url}/destinations/${ids.get("Orders")}`);
-    await page.getByText(/It is failing, first .*401.*secret/).waitFor();
-    await page.getByRole("link", { name: "What failed" }).click();
+    await page.getByText(/This destination is failing, first .*401.*secret/).waitFor();
+    await page.getByRole("link", { name: "Failed deliveries" }).click();
     await page.getByRole("link", { name: "one" }).waitFor();
   }, 90_000);
 
@@ -71,15 +71,15 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await page.getByRole("button", { name: "Retry" }).click();
     const refusal = page.getByText(/Nothing can be sent to Archive: every URL .*Save its webhooks again/);
     await refusal.waitFor();
-    expect(await page.getByText("Trying again now").count()).toBe(0);
+    expect(await page.getByText("Retrying now").count()).toBe(0);
     // At another destination of the same message it is tried all the same.
     await page.goto(`${dashboard.url}/messages/one`);
-    await page.getByRole("button", { name: "Try again now" }).click();
+    await page.getByRole("button", { name: "Retry now" }).click();
     await refusal.waitFor();
-    await page.getByText("Trying again now").waitFor();
+    await page.getByText("Retrying now").waitFor();
     await page.goto(`${dashboard.url}/deliveries?destination=${ids.get("Archive")}`);
     await page.getByRole("button", { name: "Replay messages" }).click();
-    await page.getByRole("button", { name: "Count first" }).click();
+    await page.getByRole("button", { name: "Count messages" }).click();
     await refusal.waitFor();
     await page.keyboard.press("Escape");
   }, 60_000);
@@ -88,10 +88,10 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}`);
     await page.getByText("Disabled until saved:").waitFor();
     dashboard.receiver.answer("/gone", 200);
-    await page.getByRole("button", { name: "Save again" }).click();
-    await page.getByText("Saved: messages are sent there again").waitFor();
+    await page.getByRole("button", { name: "Enable again" }).click();
+    await page.getByText("Enabled: messages are sent to all URLs again").waitFor();
     await page.getByText("Disabled until saved:").waitFor({ state: "detached" });
-    expect(await page.getByText("Somebody changed this meanwhile").count()).toBe(0);
+    expect(await page.getByText("This was changed while you were editing").count()).toBe(0);
     await dashboard.send({ type: "track", messageId: "two", userId: "u", event: "Order Completed" });
     await page.locator(".page-head").getByText("Delivering", { exact: true }).waitFor();
     await page.locator(".alert").waitFor({ state: "detached" });

@@ -83,7 +83,7 @@ test("a schema as fields", () => {
 });
 
 test.each<[FilterRuleView, string]>([
-  [{ action: { kind: "drop" } }, "Drop every message"],
+  [{ action: { kind: "drop" } }, "Drop all messages"],
   [{ kinds: ["page", "screen"], action: { kind: "drop" } }, "Drop page, screen"],
   [{ events: ["Viewed"], action: { kind: "sample", share: 0.25 } }, "Keep 25 % of track “Viewed”"],
   [

@@ -69,7 +69,7 @@ test("no duration is none, and what is no number is left for the validator", () 
 
 test("a schedule in words", () => {
   expect(scheduleInWords({ initialDelayMs: 0, everyMs: 0 })).toBe(
-    "First at once; then every change the moment it happens.",
+    "First sync immediately, then every change immediately.",
   );
 });
 

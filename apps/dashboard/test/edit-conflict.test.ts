@@ -1,7 +1,7 @@
 import type { ComputedTraitView, DestinationView, SourceView } from "@sluice/protocol";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newerOf } from "../src/forms/use-draft.js";
+import { remoteChange } from "../src/forms/use-draft.js";
 import { withRule } from "../src/pages/destinations/filters/rule-draft.js";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
@@ -19,7 +19,7 @@ test.each([
   ["another name", { ...BASE, version: 4, name: "b" }, ["the name"]],
   ["both", { ...BASE, version: 5, name: "b", limit: 2 }, ["the name", "the limit"]],
 ])("%s is told of as such", (_what, latest, changed) => {
-  expect(newerOf(BASE, latest, partsOf)?.changed).toEqual(changed);
+  expect(remoteChange(BASE, latest, partsOf)?.changed).toEqual(changed);
 });
 
 test("a rule takes the place of the one that was edited, wherever that is by now", () => {
@@ -63,25 +63,25 @@ describeInBrowser("a form about something that somebody else changes", () => {
     const settings = page.getByRole("region", { name: "Settings" });
     const name = settings.getByRole("textbox", { name: "Name" });
     await name.fill("Mine");
-    await patchSource({ name: "RemoteChange" });
-    await settings.getByText("They changed the name.", { exact: false }).waitFor();
+    await patchSource({ name: "Theirs" });
+    await settings.getByText("Someone else changed the name.", { exact: false }).waitFor();
     expect(await name.inputValue()).toBe("Mine");
-    expect(await page.getByRole("heading", { level: 1 }).innerText()).toContain("RemoteChange");
+    expect(await page.getByRole("heading", { level: 1 }).innerText()).toContain("Theirs");
 
     await settings.getByRole("button", { name: "Save", exact: true }).click();
-    await settings.getByText("Not saved: somebody changed this meanwhile").waitFor();
-    expect(await source()).toMatchObject({ name: "RemoteChange" });
+    await settings.getByText("Not saved: this was changed while you were editing").waitFor();
+    expect(await source()).toMatchObject({ name: "Theirs" });
     expect(await name.inputValue()).toBe("Mine");
-    await settings.getByRole("button", { name: "Save mine on top" }).click();
+    await settings.getByRole("button", { name: "Overwrite" }).click();
     await settings.getByRole("alert").waitFor({ state: "hidden" });
     expect(await source()).toMatchObject({ name: "Mine", rateLimit: 70 });
 
     await name.fill("Mine again");
-    await patchSource({ name: "RemoteChange again" });
-    await settings.getByRole("button", { name: "Take theirs" }).click();
+    await patchSource({ name: "Theirs again" });
+    await settings.getByRole("button", { name: "Discard my changes" }).click();
     await settings.getByRole("alert").waitFor({ state: "hidden" });
-    expect(await name.inputValue()).toBe("RemoteChange again");
-    expect(await source()).toMatchObject({ name: "RemoteChange again" });
+    expect(await name.inputValue()).toBe("Theirs again");
+    expect(await source()).toMatchObject({ name: "Theirs again" });
   });
 
   test("is not disturbed by a change that it does not show, and saves upon it", async () => {
@@ -89,7 +89,7 @@ describeInBrowser("a form about something that somebody else changes", () => {
     const settings = page.getByRole("region", { name: "Settings" });
     await settings.getByRole("textbox", { name: "Name" }).fill("Still mine");
     await patchSource({ blockedEvents: ["Noise"] });
-    await page.getByRole("button", { name: "Let Noise through again" }).waitFor();
+    await page.getByRole("button", { name: "Unblock Noise" }).waitFor();
     await settings.getByRole("button", { name: "Save", exact: true }).click();
     await expect.poll(source).toMatchObject({ name: "Still mine", blockedEvents: ["Noise"] });
     expect(await settings.getByRole("alert").count()).toBe(0);
@@ -109,9 +109,9 @@ describeInBrowser("a form about something that somebody else changes", () => {
     const url = settings.getByRole("textbox", { name: "URL 1" });
     await url.fill(`${dashboard.receiver.url}/mine`);
     await dashboard.api("PATCH", `/destinations/${made.id}`, { name: "Their hooks" });
-    await settings.getByText("They changed the name.", { exact: false }).waitFor();
+    await settings.getByText("Someone else changed the name.", { exact: false }).waitFor();
     expect(await url.inputValue()).toBe(`${dashboard.receiver.url}/mine`);
-    await settings.getByRole("button", { name: "Save mine on top" }).click();
+    await settings.getByRole("button", { name: "Overwrite" }).click();
     await settings.getByRole("alert").waitFor({ state: "hidden" });
     expect(await destination()).toMatchObject({
       name: "Hooks",
@@ -122,10 +122,10 @@ describeInBrowser("a form about something that somebody else changes", () => {
     const dialog = page.getByRole("dialog");
     await rules.getByRole("button", { name: "New rule" }).click();
     await dialog.getByRole("textbox", { name: "Track events" }).fill("Mine");
-    const theirs = { events: ["RemoteChange"], action: { kind: "drop" } };
+    const theirs = { events: ["Theirs"], action: { kind: "drop" } };
     await dashboard.api("PATCH", `/destinations/${made.id}`, { filters: [theirs] });
-    await dialog.getByText("They changed the rules.", { exact: false }).waitFor();
-    await dialog.getByRole("button", { name: "Save mine on top" }).click();
+    await dialog.getByText("Someone else changed the rules.", { exact: false }).waitFor();
+    await dialog.getByRole("button", { name: "Overwrite" }).click();
     await dialog.waitFor({ state: "hidden" });
     expect((await destination()).filters).toEqual([theirs, { events: ["Mine"], action: { kind: "drop" } }]);
   });
@@ -140,13 +140,13 @@ describeInBrowser("a form about something that somebody else changes", () => {
     await page.getByRole("button", { name: "Edit" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "Event" }).fill("Mine");
-    await dashboard.api("PATCH", `/computed-traits/${made.id}`, { event: "RemoteChange" });
-    await dialog.getByText("They changed what it is made of.", { exact: false }).waitFor();
+    await dashboard.api("PATCH", `/computed-traits/${made.id}`, { event: "Theirs" });
+    await dialog.getByText("Someone else changed the definition.", { exact: false }).waitFor();
     expect(await dialog.getByRole("textbox", { name: "Event" }).inputValue()).toBe("Mine");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
-    await dialog.getByText("Not saved: somebody changed this meanwhile").waitFor();
-    await dialog.getByRole("button", { name: "Take theirs" }).click();
-    expect(await dialog.getByRole("textbox", { name: "Event" }).inputValue()).toBe("RemoteChange");
+    await dialog.getByText("Not saved: this was changed while you were editing").waitFor();
+    await dialog.getByRole("button", { name: "Discard my changes" }).click();
+    expect(await dialog.getByRole("textbox", { name: "Event" }).inputValue()).toBe("Theirs");
   });
 
   test("is an audience's, on its page", async () => {
@@ -157,9 +157,9 @@ describeInBrowser("a form about something that somebody else changes", () => {
     await dashboard.api("PATCH", `/audiences/${id}`, {
       condition: { kind: "trait", trait: "plan", is: "equals", value: "gold" },
     });
-    await page.getByText("They changed the conditions.", { exact: false }).waitFor();
+    await page.getByText("Someone else changed the conditions.", { exact: false }).waitFor();
     expect(await page.getByRole("textbox", { name: "Name" }).inputValue()).toBe("Mine");
-    await page.getByRole("button", { name: "Take theirs" }).click();
+    await page.getByRole("button", { name: "Discard my changes" }).click();
     await expect.poll(() => page.getByRole("textbox", { name: "Name" }).inputValue()).toBe("Pros");
     expect(await page.getByRole("textbox", { name: "Value" }).inputValue()).toBe("gold");
     expect(watched.problems).toEqual([]);

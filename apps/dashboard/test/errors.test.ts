@@ -7,10 +7,10 @@ const conflict = (message: string, details: object = {}) =>
 
 test("a conflict says which it is: changed meanwhile, taken, depended upon, or what the API says", () => {
   expect(conflict("it is at version 3", { version: 3 })).toMatchObject({
-    title: "Somebody changed it since you opened it",
+    title: "This was changed after you opened it",
   });
   expect(conflict("the key vip belongs to aud_1", { key: "vip", id: "aud_1" })).toMatchObject({
-    title: "The trait vip exists already",
+    title: "The trait vip already exists",
     about: ["aud_1"],
   });
   expect(conflict("other audiences depend on it: aud_2", { audienceIds: ["aud_2"] })).toMatchObject({

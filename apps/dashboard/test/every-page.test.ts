@@ -141,7 +141,7 @@ describeInBrowser("every page", () => {
     await page.goto(`${dashboard.url}/deliveries`);
     await page.getByLabel("Admin token").fill("wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("The collector does not know this token.").waitFor();
+    await page.getByText("This token is not valid.").waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Admin token").fill(dashboard.adminToken);
     await page.getByRole("button", { name: "Sign in" }).click();

@@ -49,7 +49,7 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     await page.getByRole("combobox", { name: "Command" }).fill("connect web");
     await page.keyboard.press("Enter");
     await page.getByRole("textbox", { name: "URL 1" }).fill(`${receiver.url}/hook`);
-    await page.getByRole("button", { name: "Make one" }).click();
+    await page.getByRole("button", { name: "Generate" }).click();
     await page.getByRole("button", { name: "Connect and send a test" }).click();
     const testCard = page.getByRole("region", { name: "Test" });
     await testCard.getByText("Delivered", { exact: true }).waitFor();
@@ -78,11 +78,11 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     await page.goto(`${dashboard.url}/deliveries?state=failed`);
     await page.getByRole("link", { name: "bad" }).waitFor();
     await page.getByRole("button", { name: "Replay messages" }).click();
-    await page.getByRole("button", { name: "Count first" }).click();
-    await page.getByText("1 message would be sent again.").waitFor();
+    await page.getByRole("button", { name: "Count messages" }).click();
+    await page.getByText("1 message will be sent again.").waitFor();
     expect(receiver.received.length).toBe(before);
     await page.getByRole("button", { name: "Replay 1 message" }).click();
-    await page.getByText("No delivery in this state").waitFor();
+    await page.getByText("No deliveries in this state").waitFor();
     expect(receiver.received.at(-1)?.headers["x-message-id"]).toBe("bad");
     await page.goto(`${dashboard.url}/messages/bad`);
     await timeline.getByText("Delivered", { exact: true }).waitFor();

@@ -83,7 +83,7 @@ describeInBrowser("without a mouse", () => {
 
     await tabTo(/^Destinations$/);
     await page.keyboard.press("Enter");
-    await page.getByText("Messages go nowhere yet").waitFor();
+    await page.getByText("No destinations yet").waitFor();
     await expect.poll(isLost).toBe(false);
     await tabTo(/Connect a webhook/);
     await page.keyboard.press("Enter");
@@ -114,7 +114,7 @@ describeInBrowser("without a mouse", () => {
     const timeline = page.getByRole("list", { name: "Timeline, oldest first" });
     await timeline.getByText("Failed", { exact: true }).waitFor();
     const before = receiver.received.length;
-    await tabTo(/^Try again now$/);
+    await tabTo(/^Retry now$/);
     await page.keyboard.press("Enter");
     await expect.poll(() => receiver.received.length).toBe(before + 1);
     await expect.poll(isLost).toBe(false);
@@ -125,11 +125,11 @@ describeInBrowser("without a mouse", () => {
     await tabTo(/^Replay messages$/);
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
-    await tabTo(/^Count first$/);
+    await tabTo(/^Count messages$/);
     await page.keyboard.press("Enter");
     await page
       .getByRole("dialog")
-      .getByText(/would be sent again/)
+      .getByText(/will be sent again/)
       .waitFor();
     await expect.poll(isLost).toBe(false);
     await page.keyboard.press("Escape");

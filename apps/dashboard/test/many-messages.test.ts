@@ -82,7 +82,7 @@ describeInBrowser("many messages", () => {
     await dashboard.send({ type: "track", userId: "u", event: "During The Pause" });
     await page.getByRole("button", { name: "1 new message" }).waitFor();
     expect(await page.getByRole("option", { name: /During The Pause/ }).count()).toBe(0);
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("option", { name: /During The Pause/ }).waitFor();
   });
 });

@@ -54,12 +54,12 @@ describeInBrowser("audiences, computed traits and deletions", () => {
 
   test("an audience is built with a live preview, then lists its members and says why", async () => {
     await page.goto(`${dashboard.url}/audiences/new`);
-    const preview = page.getByRole("region", { name: "Who is in" });
+    const preview = page.getByRole("region", { name: "Preview" });
     await page.getByRole("textbox", { name: "Name" }).fill("Big pro spenders");
     await page.getByText("big_pro_spenders").waitFor();
     await page.getByRole("combobox", { name: "Event", exact: true }).fill("Order Completed");
     await preview.getByText("100 % of 2 profiles").waitFor();
-    await page.getByRole("button", { name: "where a property" }).click();
+    await page.getByRole("button", { name: "Add a property filter" }).click();
     await page.getByRole("textbox", { name: "Property" }).fill("total");
     await page.getByRole("combobox", { name: "Comparison" }).selectOption("greater");
     await page.getByRole("textbox", { name: "Value" }).fill("50");
@@ -79,14 +79,14 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     const members = page.getByRole("table", { name: "Members, by id" });
     await members.getByText("ada").waitFor();
     expect(await members.getByRole("row").count()).toBe(2);
-    await members.getByRole("button", { name: "Why?" }).click();
-    const why = page.getByRole("region", { name: "Why is a user in or out?" });
-    await why.getByText("In", { exact: true }).waitFor();
+    await members.getByRole("button", { name: "Explain" }).click();
+    const why = page.getByRole("region", { name: "Explain membership" });
+    await why.getByText("Member", { exact: true }).waitFor();
     expect(await why.innerText()).toMatch(/Did “Order Completed” at least once[\s\S]*seen 1 time/);
     await why.getByRole("textbox", { name: "User id" }).fill("bob");
     await why.getByRole("button", { name: "Explain" }).click();
-    await why.getByText("Out", { exact: true }).waitFor();
-    await why.getByText("it is free").waitFor();
+    await why.getByText("Not a member", { exact: true }).waitFor();
+    await why.getByText("actual value: free").waitFor();
     await expect
       .poll(() => dashboard.receiver.received.some(({ body }) => body.includes('"big_pro_spenders":true')))
       .toBe(true);
@@ -98,7 +98,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await page.getByRole("link", { name: "Edit" }).click();
     expect(await page.getByRole("textbox", { name: "Value" }).last().inputValue()).toBe("pro");
     await page.getByRole("textbox", { name: "Value" }).last().fill("free");
-    await page.getByRole("region", { name: "Who is in" }).getByRole("link", { name: "bob" }).waitFor();
+    await page.getByRole("region", { name: "Preview" }).getByRole("link", { name: "bob" }).waitFor();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("table", { name: "Members, by id" }).getByText("bob").waitFor();
   }, 60_000);
@@ -138,22 +138,22 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await values
       .getByRole("listitem")
       .filter({ hasText: "bob" })
-      .getByRole("button", { name: "Why?" })
+      .getByRole("button", { name: "Explain" })
       .click();
-    await page.getByText("made of 2 events").waitFor();
-    const parts = page.getByRole("table", { name: "What the value is made of" });
+    await page.getByText("from 2 events").waitFor();
+    const parts = page.getByRole("table", { name: "Events that make up the value" });
     await parts.getByText("60").waitFor();
     expect(await parts.getByRole("row").count()).toBe(3);
     await page.getByRole("button", { name: "Edit" }).click();
     await dialog.getByRole("combobox", { name: "Value" }).selectOption("max");
     await dialog.getByRole("spinbutton", { name: "Length of the window" }).fill("30");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Greatest total over “Order Completed”, last 30 d").waitFor();
+    await page.getByText("Maximum total over “Order Completed”, last 30 d").waitFor();
     await values.getByText("60", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Edit" }).click();
     await dialog.getByRole("spinbutton", { name: "Length of the window" }).fill("");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Greatest total over “Order Completed”", { exact: true }).waitFor();
+    await page.getByText("Maximum total over “Order Completed”", { exact: true }).waitFor();
     // A list that leaves something out says so.
     await page.getByRole("button", { name: "Edit" }).click();
     await dialog.getByRole("combobox", { name: "Value" }).selectOption("unique_list");
@@ -164,31 +164,33 @@ describeInBrowser("audiences, computed traits and deletions", () => {
       event: "Order Completed",
       properties: { total: "x".repeat(5_000) },
     });
-    await values.getByText("Limits cut the values of 1 user: 1 event left out.").waitFor();
+    await values
+      .getByText("The values of 1 user are incomplete: a limit was reached and 1 event left out.")
+      .waitFor();
     await values
       .getByRole("listitem")
       .filter({ hasText: "bob" })
-      .getByRole("button", { name: "Why?" })
+      .getByRole("button", { name: "Explain" })
       .click();
-    await page.getByText("1 event left out, because a limit was reached.").waitFor();
+    await page.getByText("1 event left out because a limit was reached.").waitFor();
     await parts.getByRole("columnheader", { name: "Times" }).waitFor();
     await page.getByRole("button", { name: "Disable" }).click();
     await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
     await page.getByRole("button", { name: "Delete computed trait" }).click();
     await dialog.getByRole("button", { name: "Delete computed trait" }).click();
-    await page.getByText("No computed trait yet").waitFor();
+    await page.getByText("No computed traits yet").waitFor();
   }, 60_000);
 
   test("an audience's schedule is set in any unit, and kept when it is edited", async () => {
     await page.goto(`${dashboard.url}/audiences/new`);
     await page.getByRole("textbox", { name: "Name" }).fill("Slow ones");
     await page.getByRole("combobox", { name: "Event", exact: true }).fill("Order Completed");
-    await page.getByRole("spinbutton", { name: /^Wait before/ }).fill("6");
+    await page.getByRole("spinbutton", { name: /^Delay before/ }).fill("6");
     await page.getByRole("spinbutton", { name: /^Time between/ }).fill("90");
     await page.getByRole("combobox", { name: /^Time between.*unit$/ }).selectOption("minutes");
     await page.getByRole("checkbox", { name: "Also send track events" }).check();
     await page.getByRole("button", { name: "Create audience" }).click();
-    await page.getByText("First 6 h after it is made; then what has changed, every 1 h 30 min.").waitFor();
+    await page.getByText("First sync 6 h after creation, then all changes every 1 h 30 min.").waitFor();
     await page.getByRole("link", { name: "Edit" }).click();
     expect(await page.getByRole("spinbutton", { name: /^Time between/ }).inputValue()).toBe("90");
     await page.getByRole("button", { name: "Save" }).click();
@@ -212,12 +214,12 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await page.getByRole("button", { name: "Delete users" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "User ids" }).fill("bob\n\nbob");
-    await dialog.getByRole("checkbox", { name: "Also refuse their later messages" }).check();
-    await dialog.getByRole("button", { name: "Show what would go" }).click();
-    const plan = dialog.getByRole("region", { name: "What would go" });
+    await dialog.getByRole("checkbox", { name: "Suppress these users" }).check();
+    await dialog.getByRole("button", { name: "Preview the deletion" }).click();
+    const plan = dialog.getByRole("region", { name: "Preview of the deletion" });
     await plan.getByText(/\d+ messages \(.+\), .* the profile/).waitFor();
     await plan.getByText(/With 1 anonymous id: phone/).waitFor();
-    await plan.getByText("Aliases that stay: robert").waitFor();
+    await plan.getByText("Aliases that are kept: robert").waitFor();
     await dialog.getByRole("button", { name: "Delete 1 user" }).click();
     const row = page.getByRole("row", { name: /1 user/ });
     await row.getByText("Finished").waitFor({ timeout: 30_000 });
@@ -229,11 +231,11 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await page.keyboard.press("Escape");
     await page.getByRole("textbox", { name: "User id to lift" }).fill("bob");
     await page.getByRole("button", { name: "Lift by id" }).click();
-    await page.getByText("Nobody.").waitFor();
+    await page.getByText("None.").waitFor();
     await page.goto(`${dashboard.url}/profiles/bob`);
-    await page.getByText("It is not there, or not any more").waitFor();
+    await page.getByText("Not found").waitFor();
     await page.goto(`${dashboard.url}/messages/bob-1`);
-    await page.getByText("It is not there, or not any more").waitFor();
+    await page.getByText("Not found").waitFor();
     expect(watched.problems).toEqual([]);
   }, 60_000);
 });

@@ -94,11 +94,11 @@ test("the palette finds pages, things, actions, and looks for anything", () => {
   const labels = (text: string) => commandsFor(text, things).map((command) => command.label);
   expect(labels("ware")).toEqual([
     "Warehouse",
-    "Messages that match ware",
-    "Message with id ware",
-    "Profile of user ware",
+    "Search messages for ware",
+    "Open message ware",
+    "Open profile of user ware",
   ]);
-  expect(labels("dead letter type:track")).toEqual(["Messages that match dead letter type:track"]);
+  expect(labels("dead letter type:track")).toEqual(["Search messages for dead letter type:track"]);
   expect(labels("gdpr")[0]).toBe("Deletions");
   expect(labels("")).toContain("Overview");
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { nobodyInWords } from "../src/pages/computed-traits/trait-words.js";
+import { noValuesInWords } from "../src/pages/computed-traits/trait-words.js";
 
 test("why nobody has a value names the property and the window", () => {
-  expect(nobodyInWords({})).toBe("Nobody has done the event yet.");
-  expect(nobodyInWords({ property: "total" })).toBe("Nobody has done the event with the property total yet.");
-  expect(nobodyInWords({ property: "total", withinMs: 86_400_000 })).toBe(
-    "Nobody has done the event with the property total in the last 1 d.",
+  expect(noValuesInWords({})).toBe("No user has this event yet.");
+  expect(noValuesInWords({ property: "total" })).toBe("No user has this event with the property total yet.");
+  expect(noValuesInWords({ property: "total", withinMs: 86_400_000 })).toBe(
+    "No user has this event with the property total in the last 1 d.",
   );
 });

@@ -32,12 +32,12 @@ describeInBrowser("what happens while a page is open", () => {
     await page.getByText("Live", { exact: true }).waitFor();
     await page.getByRole("option", { name: /Order Completed/ }).waitFor();
     await dashboard.stop();
-    await page.getByRole("alert").getByText("The collector does not answer since").waitFor();
+    await page.getByRole("alert").getByText("The collector cannot be reached").waitFor();
     await page.getByText("Reconnecting", { exact: true }).waitFor();
     // What was there stays to be read.
     expect(await page.getByRole("option", { name: /Order Completed/ }).count()).toBe(1);
     await dashboard.start();
-    await page.getByText("The collector answers again").waitFor();
+    await page.getByText("Connected to the collector again").waitFor();
     await page.getByRole("alert").waitFor({ state: "detached" });
     await page.getByText("Live", { exact: true }).waitFor();
     await dashboard.send({ type: "track", userId: "u", event: "After The Restart" });
@@ -56,7 +56,7 @@ describeInBrowser("what happens while a page is open", () => {
     await page.getByText("Live", { exact: true }).waitFor();
     await dashboard.api("DELETE", `/tokens/${id}`);
     await page.getByRole("link", { name: "Audiences" }).click();
-    await page.getByText("The token is not valid any more. Sign in again.").waitFor();
+    await page.getByText("The token is no longer valid. Sign in again.").waitFor();
     expect(new URL(page.url()).pathname).toBe("/audiences");
     await page.getByLabel("Admin token").fill(dashboard.adminToken);
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -85,7 +85,7 @@ describeInBrowser("what happens while a page is open", () => {
     expect(await page.getByRole("combobox", { name: "State" }).inputValue()).toBe("delivered");
     expect(await page.getByRole("combobox", { name: "Since" }).inputValue()).toBe("1h");
     expect(await page.getByRole("searchbox", { name: "Reason contains" }).inputValue()).toBe("timeout");
-    await page.getByText("No delivery fits").waitFor();
+    await page.getByText("No deliveries match").waitFor();
     expect(problems).toEqual([]);
   });
 
@@ -99,9 +99,9 @@ describeInBrowser("what happens while a page is open", () => {
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.goto(`${dashboard.url}/settings`);
     await page.getByText(/^(59 min|1 h).* behind this browser's/).waitFor();
-    const since = page.getByRole("region", { name: "This collector" });
+    const since = page.getByRole("region", { name: "Collector" });
     // By this browser's clock the collector would have begun an hour ago.
-    await expect.poll(() => since.innerText()).toMatch(/Running since\s+(just now|\d+ s ago|[1-9] min ago)/);
+    await expect.poll(() => since.innerText()).toMatch(/Started\s+(just now|\d+ s ago|[1-9] min ago)/);
     expect(problems).toEqual([]);
   });
 });

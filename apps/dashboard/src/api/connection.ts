@@ -1,10 +1,10 @@
-/** Whether the collector answers. */
+/** Whether the collector can be reached. */
 export type Connection =
   | { readonly kind: "answers" }
-  /** The last call did not reach it, nor has any since. */
+  /** Calls have failed to reach it since then. */
   | { readonly kind: "lost"; readonly sinceMs: number };
 
-/** What every call of a session tells: so one place knows that the collector is away, or that the token is not valid any more. */
+/** The connection state, reported by every call of a session. */
 export interface ConnectionWatch {
   get(): Connection;
   watch(listener: () => void): () => void;

@@ -1,18 +1,18 @@
 import { type AdminClient, adminClient, type LiveItem, type LiveOptions } from "@sluice/admin-client";
 import { type ConnectionWatch, connectionWatch } from "./connection.js";
 
-/** What the pages ask of the collector: the control API, and its counters. */
+/** The API for the pages: the control API and the collector's metrics. */
 export interface ControlApi extends AdminClient {
-  /** The live stream; `onOpen` is called when the collector has answered, however long the first event takes. */
+  /** The live stream. `onOpen` is called when the stream is open, even before the first event. */
   live(options?: LiveOptions, onOpen?: () => void): AsyncGenerator<LiveItem>;
-  /** The counters that Prometheus reads; they need no token. */
+  /** The metrics in Prometheus text format. They need no token. */
   metrics(): Promise<string>;
   readonly connection: ConnectionWatch;
 }
 
 export interface ControlApiOptions {
   readonly token: string;
-  /** Called when any call is answered that the token is not valid. */
+  /** Called when a call is answered with 401. */
   readonly onUnauthorized?: () => void;
 }
 
@@ -24,7 +24,7 @@ export function controlApi({ token, onUnauthorized = () => {} }: ControlApiOptio
     try {
       response = await fetch(...request);
     } catch (error) {
-      // A call that the page itself gave up says nothing about the collector.
+      // A call that the page aborted says nothing about the collector.
       if (request[1]?.signal?.aborted !== true) connection.notReached(Date.now());
       throw error;
     }

@@ -1,7 +1,7 @@
 import type { LiveEventView } from "@sluice/protocol";
 import type { ControlApi } from "./control-api.js";
 
-/** How the live stream stands. */
+/** The state of the live stream. `waiting`: until the next attempt to connect. */
 export type StreamState = "connecting" | "open" | "waiting";
 
 export interface LiveStreamListener {
@@ -13,8 +13,8 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Keeps a live stream open until `signal` aborts: a lost connection is opened again with the id of the last event,
- * so that what came meanwhile is sent after.
+ * Keeps a live stream open until `signal` aborts. Reconnects with the id of the last event, so that the collector sends
+ * the missed events.
  */
 export async function followLive(
   api: Pick<ControlApi, "live">,
@@ -42,7 +42,7 @@ export async function followLive(
         listener.onEvent(event);
       }
     } catch {
-      // A lost connection and an abort both end here; which of them it was, the loop asks.
+      // Lost connections and aborts both end here. The check below tells them apart.
     }
     if (signal.aborted) return;
     listener.onState("waiting");

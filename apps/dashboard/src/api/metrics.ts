@@ -1,4 +1,4 @@
-/** What the dashboard reads off the collector's counters. All count since the collector's start. */
+/** The metrics that the dashboard shows. All of them count from the collector's start. */
 export interface Totals {
   readonly accepted: number;
   readonly duplicates: number;
@@ -10,7 +10,7 @@ export interface Totals {
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** Reads the text that Prometheus scrapes; what it does not know it leaves. */
+/** Parses the Prometheus text format. Ignores other metrics. */
 export function readTotals(text: string): Totals {
   const results = new Map<string, number>();
   const deliveries = new Map<string, Map<string, number>>();
@@ -41,7 +41,7 @@ function unescaped(text: string): string {
   return text.replace(/\\(.)/g, (_, character: string) => (character === "n" ? "\n" : character));
 }
 
-/** How many deliveries ended in one of the states, over all destinations. */
+/** The number of deliveries in any of the states, over all destinations. */
 export function deliveriesIn(totals: Totals, ...states: readonly string[]): number {
   let sum = 0;
   for (const counts of totals.deliveries.values()) for (const state of states) sum += counts.get(state) ?? 0;

@@ -5,14 +5,14 @@ import { setCollectorClock } from "./collector-clock.js";
 import type { ControlApi } from "./control-api.js";
 import { readTotals } from "./metrics.js";
 
-/** What several pages read. The first word of a key is the resource: a change invalidates by it. */
+/** Queries that several pages use. The first part of a key is the resource, so that changes can invalidate it. */
 
-/** Things that change by people, not by messages. */
+/** For data that users change. */
 const SLOW_MS = 30_000;
-/** Lists that nobody pages through: as many as the API gives at once. */
+/** For lists without paging: the API's maximum. */
 const ALL = { limit: 500 };
-/** Numbers that move while one looks. */
-const BRISK_MS = 2_000;
+/** For counts that change with every message. */
+const FAST_MS = 2_000;
 
 export function useInfo() {
   const api = useApi();
@@ -28,24 +28,24 @@ export function useInfo() {
   });
 }
 
-/** What was accepted, delivered and failed lately. */
+/** Accepted, delivered and failed messages over time. */
 export function useRates(span: RateSpan) {
   const api = useApi();
   return useQuery({
     queryKey: ["rates", span],
     queryFn: () => api.rates(span),
-    refetchInterval: span === "5m" ? BRISK_MS : 5 * BRISK_MS,
+    refetchInterval: span === "5m" ? FAST_MS : 5 * FAST_MS,
     placeholderData: keepPreviousData,
   });
 }
 
-/** Counts since the collector's start. */
+/** Counts since the collector started. */
 export function useTotals() {
   const api = useApi();
   return useQuery({
     queryKey: ["totals"],
     queryFn: async () => readTotals(await api.metrics()),
-    refetchInterval: BRISK_MS,
+    refetchInterval: FAST_MS,
     structuralSharing: false,
   });
 }
@@ -81,7 +81,7 @@ export function useDestinationStatus(id: string) {
   return useQuery(statusQuery(useApi(), id));
 }
 
-/** Those of several destinations that are known by now, and whether all have answered. */
+/** The statuses loaded so far, and whether any is still missing. */
 export function useDestinationStatuses(ids: readonly string[]) {
   const api = useApi();
   const answers = useQueries({ queries: ids.map((id) => statusQuery(api, id)) });
@@ -95,7 +95,7 @@ function statusQuery(api: ControlApi, id: string) {
   return {
     queryKey: ["destination-status", id],
     queryFn: () => api.destinations.status(id),
-    refetchInterval: BRISK_MS,
+    refetchInterval: FAST_MS,
   };
 }
 
@@ -104,11 +104,11 @@ export function useAudiences() {
   return useQuery({
     queryKey: ["audiences"],
     queryFn: async () => (await api.audiences.list(ALL)).items,
-    refetchInterval: BRISK_MS,
+    refetchInterval: FAST_MS,
   });
 }
 
-/** Which messages audiences and computed traits do not count. */
+/** The messages that audiences and computed traits skip. */
 export function useAudienceEngine() {
   const api = useApi();
   return useQuery({
@@ -127,7 +127,7 @@ export function useComputedTraits() {
   });
 }
 
-/** Names by id, for lists that show where a message came from or went to. */
+/** Names of sources and destinations by id. Unknown ids are shortened. */
 export function useNames(): { source: (id: string) => string; destination: (id: string) => string } {
   const sources = useSources().data;
   const destinations = useDestinations().data;
@@ -137,7 +137,6 @@ export function useNames(): { source: (id: string) => string; destination: (id: 
   };
 }
 
-/** An id whose owner is gone or not known yet. */
 function shortId(id: string): string {
   return id.length > 14 ? `${id.slice(0, 12)}…` : id;
 }

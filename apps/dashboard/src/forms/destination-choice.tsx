@@ -1,7 +1,7 @@
 import { useDestinations } from "../api/queries.js";
 import { Checkbox } from "../ui/controls/field.js";
 
-/** To which destinations something is sent. */
+/** Selects the destinations of a definition. */
 export function DestinationChoice({
   chosen,
   hideLabel = false,
@@ -13,16 +13,16 @@ export function DestinationChoice({
 }) {
   const destinations = useDestinations().data ?? [];
   if (destinations.length === 0) {
-    return <p className="soft">There is no destination yet: it is worked out and listed, nothing is sent.</p>;
+    return <p className="soft">No destinations yet. The result is computed and listed here, but not sent.</p>;
   }
   return (
     <fieldset className="stack-tight">
-      <legend className={hideLabel ? "visually-hidden" : "field-label"}>Sent to</legend>
+      <legend className={hideLabel ? "visually-hidden" : "field-label"}>Destinations</legend>
       {destinations.map((one) => (
         <Checkbox
           key={one.id}
           label={one.name}
-          {...(one.enabled ? {} : { hint: "Disabled now" })}
+          {...(one.enabled ? {} : { hint: "Disabled" })}
           checked={chosen.includes(one.id)}
           onChange={(isChosen) =>
             onChange(isChosen ? [...chosen, one.id] : chosen.filter((other) => other !== one.id))

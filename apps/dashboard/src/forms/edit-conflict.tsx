@@ -4,47 +4,49 @@ import { Failure } from "../ui/feedback/failure.js";
 import { Icon } from "../ui/icon.js";
 import type { RemoteChange } from "./use-draft.js";
 
-/** How a save went wrong, or that somebody else changed the thing meanwhile: then whoever fills in the form chooses. */
+/** The error of a save. After a remote change it lets the user choose whose version wins. */
 export function EditConflict<Thing>({
   error,
-  theirs,
+  remote,
   busy,
-  onTheirs,
-  onMine,
+  onDiscard,
+  onOverwrite,
 }: {
   /** Of the last save; null: none. */
   error: unknown;
-  theirs: RemoteChange<Thing> | undefined;
+  remote: RemoteChange<Thing> | undefined;
   busy: boolean;
-  /** What was typed is given up for theirs. */
-  onTheirs: (thing: Thing) => void;
-  /** What was typed is saved upon theirs. */
-  onMine: (thing: Thing) => void;
+  /** Replaces the user's input with the remote version. */
+  onDiscard: (thing: Thing) => void;
+  /** Saves the user's input over the remote version. */
+  onOverwrite: (thing: Thing) => void;
 }) {
   const isRefused = error instanceof AdminError && error.status === 409;
-  const isOther = Boolean(error) && !(isRefused && theirs !== undefined);
+  const isOther = Boolean(error) && !(isRefused && remote !== undefined);
   return (
     <>
       {isOther && <Failure error={error} />}
-      {theirs !== undefined && (
+      {remote !== undefined && (
         <div className="changed-elsewhere" role="alert">
           <Icon name="alert" />
           <div className="grow stack-tight">
             <div>
               <strong>
-                {isRefused ? "Not saved: somebody changed this meanwhile" : "Somebody changed this meanwhile"}
+                {isRefused
+                  ? "Not saved: this was changed while you were editing"
+                  : "This was changed while you were editing"}
               </strong>
               <p>
-                They changed {listed(theirs.changed)}. What you wrote is still here; saving it replaces what
-                they wrote.
+                Someone else changed {listed(remote.changed)}. Your changes are still here; saving them
+                overwrites theirs.
               </p>
             </div>
             <div className="row">
-              <Button size="small" onClick={() => onTheirs(theirs.thing)}>
-                Take theirs
+              <Button size="small" onClick={() => onDiscard(remote.thing)}>
+                Discard my changes
               </Button>
-              <Button size="small" busy={busy} onClick={() => onMine(theirs.thing)}>
-                Save mine on top
+              <Button size="small" busy={busy} onClick={() => onOverwrite(remote.thing)}>
+                Overwrite
               </Button>
             </div>
           </div>
@@ -54,27 +56,27 @@ export function EditConflict<Thing>({
   );
 }
 
-/** The same of a form whose draft is `useDraft`'s. */
+/** The same for a form whose draft is from `useDraft`. */
 export function DraftConflict<Thing extends { readonly version: number }>({
   save,
-  theirs,
-  begin,
+  remote,
+  reset,
 }: {
-  /** Of the version that the draft is to replace. */
+  /** `mutate` gets the version that the save replaces. */
   save: { error: unknown; isPending: boolean; reset(): void; mutate(version: number): void };
-  theirs: RemoteChange<Thing> | undefined;
-  begin: (thing: Thing) => void;
+  remote: RemoteChange<Thing> | undefined;
+  reset: (thing: Thing) => void;
 }) {
   return (
     <EditConflict
       error={save.error}
-      theirs={theirs}
+      remote={remote}
       busy={save.isPending}
-      onTheirs={(thing) => {
+      onDiscard={(thing) => {
         save.reset();
-        begin(thing);
+        reset(thing);
       }}
-      onMine={({ version }) => save.mutate(version)}
+      onOverwrite={({ version }) => save.mutate(version)}
     />
   );
 }

@@ -1,16 +1,16 @@
 import { useEffect, useState } from "react";
 
-/** How long after the last change a value counts as settled. */
-const SETTLE_MS = 400;
+/** The value must not change for this long. */
+const QUIET_MS = 400;
 
-/** A value that is being written, once nothing of it has changed for a moment: what is asked of the collector meanwhile is nothing. */
+/** The latest value, once it has not changed for a moment. Avoids a request for every key. */
 export function useDebounced<T>(value: T): T {
-  const [settled, setSettled] = useState(value);
+  const [debounced, setDebounced] = useState(value);
   const text = JSON.stringify(value);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the same value made anew is the same value
+  // biome-ignore lint/correctness/useExhaustiveDependencies: equal values count as the same value
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), SETTLE_MS);
+    const timer = setTimeout(() => setDebounced(value), QUIET_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  return settled;
+  return debounced;
 }

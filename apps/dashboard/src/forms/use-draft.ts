@@ -1,34 +1,34 @@
 import { useState } from "react";
 
-/** What a form edits of a thing, in words that can be told: the same words, the same values, nothing was changed. */
+/** The edited parts of a resource, by the words that name them to the user. Equal values: nothing was changed. */
 export type Parts = Readonly<Record<string, unknown>>;
 
 export interface DraftParts<Thing, Draft> {
-  /** The draft that a form begins with; of undefined: for something new. */
+  /** The initial draft; of undefined: for a new resource. */
   draftOf(thing: Thing | undefined): Draft;
   partsOf(thing: Thing): Parts;
 }
 
-/** A change that somebody else made while a form was being filled in. */
+/** Somebody else changed the resource while the form was open. */
 export interface RemoteChange<Thing> {
   readonly thing: Thing;
-  /** What they changed of that which the form edits. */
+  /** The parts of the form that they changed. */
   readonly changed: readonly string[];
 }
 
 export interface DraftOf<Thing, Draft> {
   readonly draft: Draft;
   change(part: Partial<Draft>): void;
-  /** The version that a save names: if the thing has another by then, it is refused. */
+  /** Send it with the save: the API refuses the save if the resource has another version by then. */
   readonly version: number | undefined;
-  readonly theirs: RemoteChange<Thing> | undefined;
-  /** Begins anew with a thing: with what was saved, or with theirs. */
-  begin(thing: Thing): void;
+  readonly remote: RemoteChange<Thing> | undefined;
+  /** Replaces the draft with a version of the resource: the saved one, or the remote one. */
+  reset(thing: Thing): void;
 }
 
 /**
- * What is typed into a form about something that others may change meanwhile. As long as nothing was typed the form follows them.
- * Then it keeps what was typed, and says what they changed; a change that the form does not show is none for it.
+ * The draft of a form about a resource that others may change meanwhile. An untouched form follows their changes. Once
+ * the user has typed, the form keeps the input and reports the remote change. Changes outside the form are ignored.
  */
 export function useDraft<Thing extends { readonly version: number }, Draft extends object>(
   latest: Thing | undefined,
@@ -39,22 +39,22 @@ export function useDraft<Thing extends { readonly version: number }, Draft exten
     return { base, untouched: draft, draft };
   };
   const [state, setState] = useState(() => begun(latest));
-  const begin = (thing: Thing) => setState(begun(thing));
-  const theirs = newerOf(state.base, latest, partsOf);
-  if (theirs !== undefined && state.draft === state.untouched) {
-    begin(theirs.thing);
+  const reset = (thing: Thing) => setState(begun(thing));
+  const remote = remoteChange(state.base, latest, partsOf);
+  if (remote !== undefined && state.draft === state.untouched) {
+    reset(remote.thing);
   }
   return {
     draft: state.draft,
     change: (part) => setState((last) => ({ ...last, draft: { ...last.draft, ...part } })),
-    version: theirs === undefined ? laterVersion(state.base, latest) : state.base?.version,
-    theirs,
-    begin,
+    version: remote === undefined ? laterVersion(state.base, latest) : state.base?.version,
+    remote,
+    reset,
   };
 }
 
-/** The thing as it is now, where it is newer than `base` and differs in one of the parts. */
-export function newerOf<Thing extends { readonly version: number }>(
+/** The remote change, if `latest` is newer than `base` and differs in one of the parts. */
+export function remoteChange<Thing extends { readonly version: number }>(
   base: Thing | undefined,
   latest: Thing | undefined,
   partsOf: (thing: Thing) => Parts,

@@ -2,7 +2,7 @@ import { type FormEvent, useState } from "react";
 import { Button } from "../ui/controls/button.js";
 import { TextField } from "../ui/controls/field.js";
 
-/** Asks of which user something is to be explained. */
+/** Asks for the user to explain. */
 export function UserQuestion({ userId, onAsk }: { userId: string; onAsk: (userId: string) => void }) {
   const [text, setText] = useState(userId);
   const submit = (event: FormEvent) => {

@@ -5,7 +5,7 @@ import { decodedParams } from "../routing/path-encoding.js";
 import { ButtonLink } from "../ui/controls/button.js";
 import { EmptyState } from "../ui/feedback/empty-state.js";
 import { Page } from "../ui/layout/page.js";
-import { AudienceEditPage } from "./audiences/audience-edit-page.js";
+import { AudienceEditPage, NewAudiencePage } from "./audiences/audience-edit-page.js";
 import { AudiencePage } from "./audiences/audience-page.js";
 import { AudiencesPage } from "./audiences/audiences-page.js";
 import { CatalogPage } from "./catalog/catalog-page.js";
@@ -41,7 +41,7 @@ const PAGES: readonly (readonly [pattern: string, page: (params: Params) => Reac
   ["/destinations/new", () => <Redirect to={addresses.catalog()} replace />],
   ["/destinations/:id", ({ id = "" }) => <DestinationPage key={id} id={id} />],
   ["/audiences", () => <AudiencesPage />],
-  ["/audiences/new", () => <AudienceEditPage />],
+  ["/audiences/new", () => <NewAudiencePage />],
   ["/audiences/:id", ({ id = "" }) => <AudiencePage key={id} id={id} />],
   ["/audiences/:id/edit", ({ id = "" }) => <AudienceEditPage key={id} id={id} />],
   ["/computed-traits", () => <ComputedTraitsPage />],

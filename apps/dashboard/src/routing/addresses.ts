@@ -1,4 +1,4 @@
-/** Every address of the dashboard, made in one place so that ids with any characters stay one segment. */
+/** The addresses of all pages. Ids are encoded, so that any id stays one path segment. */
 export const addresses = {
   overview: () => "/",
   live: (filter?: string) => (filter ? `/live?q=${encodeURIComponent(filter)}` : "/live"),

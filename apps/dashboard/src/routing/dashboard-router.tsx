@@ -9,18 +9,18 @@ const ScrollPositionsContext = createContext<ScrollPositions | undefined>(undefi
 
 /** wouter, plus the scroll positions for Back and Forward. A link opens a page at its top; `replace` adds no history entry. */
 export function DashboardRouter({ children }: { children: ReactNode }) {
-  const [places] = useState(() => scrollPositions(history));
-  useEffect(() => restoreScroll(places), [places]);
+  const [positions] = useState(() => scrollPositions(history));
+  useEffect(() => restoreScroll(positions), [positions]);
   const navigate = useCallback(
     (go: (to: string, options?: object) => void, to: string, options?: { readonly replace?: boolean }) => {
       if (options?.replace) return go(to, { replace: true, state: history.state });
-      go(to, { state: places.newStep() });
+      go(to, { state: positions.newEntry() });
       scrollTo(0, 0);
     },
-    [places],
+    [positions],
   );
   return (
-    <ScrollPositionsContext value={places}>
+    <ScrollPositionsContext value={positions}>
       <Router hook={useEscapedPath} aroundNav={navigate}>
         {children}
       </Router>
@@ -40,7 +40,7 @@ export function useAddressQuery(): URLSearchParams {
 }
 
 export function useScrollPositions(): ScrollPositions {
-  const places = useContext(ScrollPositionsContext);
-  if (places === undefined) throw new Error("useScrollPositions outside of DashboardRouter");
-  return places;
+  const positions = useContext(ScrollPositionsContext);
+  if (positions === undefined) throw new Error("useScrollPositions outside of DashboardRouter");
+  return positions;
 }

@@ -1,13 +1,13 @@
 import type { ScrollPositions } from "./scroll-positions.js";
 
-/** How long a page may take to become as long as it was. */
+/** The page must reach its former length within this time. */
 const RESTORED_WITHIN_MS = 3_000;
-/** What a person does to go elsewhere: then the page is theirs. */
-const TAKEN_OVER_BY = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
+/** Input that ends the restoring: the user scrolls. */
+const USER_INPUT = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
 
-/** After Back and Forward a page is scrolled to where it was, once it is long enough for that. Answers how to stop. */
-export function restoreScroll(places: ScrollPositions): () => void {
-  // The browser does it too early: what the page shows is not there yet.
+/** Restores the scroll position after Back and Forward, as soon as the page is long enough. Returns a function that stops it. */
+export function restoreScroll(positions: ScrollPositions): () => void {
+  // The browser restores it too early, before the page has its data.
   history.scrollRestoration = "manual";
   let frame = 0;
   const stop = () => {
@@ -15,12 +15,12 @@ export function restoreScroll(places: ScrollPositions): () => void {
     frame = 0;
   };
   const keep = () => {
-    // While it is being restored the page passes by places where nobody was.
-    if (frame === 0) places.keep("page", scrollY);
+    // While restoring, the page scrolls through positions that are not the user's.
+    if (frame === 0) positions.keep("page", scrollY);
   };
   const restore = () => {
     stop();
-    const wanted = places.recall("page");
+    const wanted = positions.recall("page");
     const top = typeof wanted === "number" ? wanted : 0;
     const untilMs = performance.now() + RESTORED_WITHIN_MS;
     const scroll = () => {
@@ -30,19 +30,19 @@ export function restoreScroll(places: ScrollPositions): () => void {
     };
     frame = requestAnimationFrame(scroll);
   };
-  const leave = () => {
+  const release = () => {
     history.scrollRestoration = "auto";
   };
   addEventListener("scroll", keep, { passive: true });
   addEventListener("popstate", restore);
-  addEventListener("pagehide", leave);
-  for (const event of TAKEN_OVER_BY) addEventListener(event, stop, { passive: true });
+  addEventListener("pagehide", release);
+  for (const event of USER_INPUT) addEventListener(event, stop, { passive: true });
   return () => {
     stop();
-    leave();
+    release();
     removeEventListener("scroll", keep);
     removeEventListener("popstate", restore);
-    removeEventListener("pagehide", leave);
-    for (const event of TAKEN_OVER_BY) removeEventListener(event, stop);
+    removeEventListener("pagehide", release);
+    for (const event of USER_INPUT) removeEventListener(event, stop);
   };
 }

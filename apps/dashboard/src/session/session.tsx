@@ -12,7 +12,7 @@ export function useSignOut(): () => void {
   return useContext(SignOutContext);
 }
 
-/** Children are shown to whoever has a token; an answer that the token is not valid ends the session. */
+/** Shows its children while there is a token. A 401 answer ends the session. */
 export function Session({ children }: { children: ReactNode }) {
   const [token, setToken] = useState(() => takeToken(location, history, sessionStorage));
   const [wasRefused, setRefused] = useState(false);
@@ -44,21 +44,21 @@ export function Session({ children }: { children: ReactNode }) {
   );
 }
 
-/** One store of answers for a session: another token never sees what the last one read. */
+/** One cache per session, so that another token never sees the data of the last one. */
 function queryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
         staleTime: 1_000,
-        // What the collector refused it will refuse again; what did not reach it may reach it now.
-        retry: (failures, error) => failures < 2 && isPassing(error),
+        // Retry only what may succeed: a refused request will be refused again.
+        retry: (failures, error) => failures < 2 && isTransient(error),
         retryDelay: 400,
       },
     },
   });
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (error instanceof AdminUnreachable) return true;
   return error instanceof AdminError && (error.status === 429 || error.status >= 500);
 }

@@ -14,19 +14,19 @@ export function SignInPage({
   onSignIn: (token: string) => void;
 }) {
   const [token, setToken] = useState("");
-  const [error, setError] = useState(wasRefused ? "The token is not valid any more. Sign in again." : "");
+  const [error, setError] = useState(wasRefused ? "The token is no longer valid. Sign in again." : "");
   const [busy, setBusy] = useState(false);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const given = token.trim();
-    if (given === "") return setError("Paste an admin token first.");
+    if (given === "") return setError("Enter an admin token.");
     setBusy(true);
     try {
       await controlApi({ token: given }).info();
       onSignIn(given);
     } catch (failure) {
       const isWrong = failure instanceof AdminError && failure.status === 401;
-      setError(isWrong ? "The collector does not know this token." : `${errorWords(failure).title}.`);
+      setError(isWrong ? "This token is not valid." : `${errorWords(failure).title}.`);
       setBusy(false);
     }
   };
@@ -37,9 +37,8 @@ export function SignInPage({
         <div className="stack-tight">
           <h1>Sign in to Sluice</h1>
           <p className="soft">
-            <code>sluice dev</code> prints an address that signs you in. The first token of a production
-            collector is the one it was configured with, or stands in the file <code>admin-token</code> of its
-            data folder.
+            <code>sluice dev</code> prints a URL that signs you in. The first token of a production collector
+            is in its configuration, or in the file <code>admin-token</code> in its data folder.
           </p>
         </div>
         <TextField
@@ -55,7 +54,7 @@ export function SignInPage({
         <Button type="submit" look="primary" busy={busy}>
           Sign in
         </Button>
-        <p className="small faint">It is kept in this tab only, and forgotten when the tab is closed.</p>
+        <p className="small faint">The token is stored in this tab only, until you close it.</p>
       </form>
     </main>
   );

@@ -1,8 +1,8 @@
 const STORAGE_KEY = "sluice.token";
 
 /**
- * The admin token of this tab. An address may carry it once, as `?token=…` or `#token=…`: it is kept in the tab's
- * session storage and taken out of the address, so that it is in no bookmark, history or screenshot.
+ * The admin token of this tab. An address may contain it as `?token=…` or `#token=…`. It is then moved to the tab's session
+ * storage, so that it does not stay in bookmarks, the history or screenshots.
  */
 export function takeToken(
   address: Pick<Location, "href">,

@@ -1,12 +1,12 @@
 import { useInfo } from "../api/queries.js";
 import { exactTime } from "../words/times.js";
 
-/** Which collector this is, and whether it answers and can write. */
+/** The mode and region of the collector, and whether it works. */
 export function CollectorBadge() {
   const { data, isError } = useInfo();
-  if (isError) return <BadgeLine tone="bad" text="Collector does not answer" />;
-  if (data === undefined) return <BadgeLine tone="quiet" text="Asking the collector…" />;
-  if (data.storage.kind === "unavailable") return <BadgeLine tone="bad" text="Disk cannot be written" />;
+  if (isError) return <BadgeLine tone="bad" text="Collector unreachable" />;
+  if (data === undefined) return <BadgeLine tone="quiet" text="Connecting…" />;
+  if (data.storage.kind === "unavailable") return <BadgeLine tone="bad" text="Disk not writable" />;
   return (
     <BadgeLine
       tone="good"

@@ -6,10 +6,10 @@ import { Time } from "../ui/data/time.js";
 import { useNotify } from "../ui/feedback/notice.js";
 import { Icon } from "../ui/icon.js";
 
-/** How often a collector that is away is asked whether it is there again. */
+/** How often the page tries to reach the collector again. */
 const PROBE_MS = 1_000;
 
-/** Says when the collector does not answer, asks until it does, then reads everything anew. It covers nothing that stands. */
+/** Shown while the collector cannot be reached. Retries until it answers, then reloads all data. */
 export function ConnectionNotice() {
   const { connection, info } = useApi();
   const queries = useQueryClient();
@@ -26,7 +26,7 @@ export function ConnectionNotice() {
   });
   useEffect(() => {
     if (wasLost.current && state.kind === "answers") {
-      notify("The collector answers again");
+      notify("Connected to the collector again");
       void queries.invalidateQueries();
     }
     wasLost.current = state.kind === "lost";
@@ -36,9 +36,9 @@ export function ConnectionNotice() {
     <div className="connection-notice" role="alert">
       <Icon name="alert" />
       <p>
-        The collector does not answer since{" "}
-        <Time at={new Date(state.sinceMs + clockSkewMs()).toISOString()} />. What you see is from before; the
-        page asks again every second.
+        The collector cannot be reached (since{" "}
+        <Time at={new Date(state.sinceMs + clockSkewMs()).toISOString()} />
+        ). The page shows the last known data and retries every second.
       </p>
     </div>
   );

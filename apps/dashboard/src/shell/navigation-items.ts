@@ -5,22 +5,22 @@ export interface NavigationItem {
   readonly label: string;
   readonly href: string;
   readonly icon: IconName;
-  /** The key that goes there after `g`. */
+  /** The key after `g` that opens the page. */
   readonly key: string;
-  /** Other words that the palette finds it by. */
+  /** Other search words for the palette. */
   readonly words: string;
 }
 
 export interface NavigationGroup {
   readonly label: string;
-  readonly places: readonly NavigationItem[];
+  readonly items: readonly NavigationItem[];
 }
 
-/** The pages of the navigation, in its order. */
+/** The pages of the navigation, in order. */
 export const NAVIGATION: readonly NavigationGroup[] = [
   {
-    label: "Watch",
-    places: [
+    label: "Monitor",
+    items: [
       {
         label: "Overview",
         href: addresses.overview(),
@@ -46,7 +46,7 @@ export const NAVIGATION: readonly NavigationGroup[] = [
   },
   {
     label: "Connect",
-    places: [
+    items: [
       {
         label: "Sources",
         href: addresses.sources(),
@@ -65,7 +65,7 @@ export const NAVIGATION: readonly NavigationGroup[] = [
   },
   {
     label: "People",
-    places: [
+    items: [
       {
         label: "Audiences",
         href: addresses.audiences(),
@@ -98,7 +98,7 @@ export const NAVIGATION: readonly NavigationGroup[] = [
   },
   {
     label: "",
-    places: [
+    items: [
       {
         label: "Settings",
         href: addresses.settings(),
@@ -110,12 +110,12 @@ export const NAVIGATION: readonly NavigationGroup[] = [
   },
 ];
 
-export const NAVIGATION_ITEMS: readonly NavigationItem[] = NAVIGATION.flatMap((group) => group.places);
+export const NAVIGATION_ITEMS: readonly NavigationItem[] = NAVIGATION.flatMap((group) => group.items);
 
-/** Whether a page belongs to a place of the navigation. */
-export function isWithin(place: NavigationItem, path: string): boolean {
-  if (place.href === "/") return path === "/";
-  if (place.href === addresses.live() && path.startsWith("/messages/")) return true;
-  if (place.href === addresses.destinations() && path.startsWith("/catalog")) return true;
-  return path === place.href || path.startsWith(`${place.href}/`);
+/** Whether the page at `path` belongs to an item of the navigation. */
+export function isWithin(item: NavigationItem, path: string): boolean {
+  if (item.href === "/") return path === "/";
+  if (item.href === addresses.live() && path.startsWith("/messages/")) return true;
+  if (item.href === addresses.destinations() && path.startsWith("/catalog")) return true;
+  return path === item.href || path.startsWith(`${item.href}/`);
 }

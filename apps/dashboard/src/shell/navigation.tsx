@@ -10,16 +10,16 @@ export function Navigation({ onFollow }: { onFollow?: () => void }) {
         <div key={group.label} className="nav-group">
           {group.label && <p className="nav-label">{group.label}</p>}
           <ul>
-            {group.places.map((place) => (
-              <li key={place.href}>
+            {group.items.map((item) => (
+              <li key={item.href}>
                 <Link
-                  href={place.href}
+                  href={item.href}
                   className="nav-link"
-                  aria-current={isWithin(place, path) ? "page" : undefined}
+                  aria-current={isWithin(item, path) ? "page" : undefined}
                   onClick={onFollow}
                 >
-                  <Icon name={place.icon} />
-                  {place.label}
+                  <Icon name={item.icon} />
+                  {item.label}
                 </Link>
               </li>
             ))}

@@ -13,7 +13,7 @@ export interface PaletteCommand {
     | { readonly kind: "sign-out" };
 }
 
-/** Something with a name and a page. */
+/** A resource with a name and a page. */
 export interface NamedThing {
   readonly name: string;
   readonly href: string;
@@ -27,12 +27,12 @@ const ACTIONS: readonly (PaletteCommand & { readonly words: string })[] = [
   action("Failed deliveries", "deliveries", addresses.deliveries({ state: "failed" }), "retry replay errors"),
   {
     id: "theme",
-    label: "Switch between light and dark",
+    label: "Toggle light and dark theme",
     icon: "moon",
     words: "theme mode",
     does: { kind: "theme" },
   },
-  { id: "sign-out", label: "Sign out", icon: "leave", words: "token forget", does: { kind: "sign-out" } },
+  { id: "sign-out", label: "Sign out", icon: "leave", words: "token log out", does: { kind: "sign-out" } },
 ];
 
 function action(
@@ -44,10 +44,10 @@ function action(
   return { id: `action:${href}`, label, icon, words, does: { kind: "go", href } };
 }
 
-/** What the palette offers for a text, best first. */
+/** The commands for a text, best match first. */
 export function commandsFor(text: string, things: readonly NamedThing[]): readonly PaletteCommand[] {
   const wanted = text.trim().toLowerCase();
-  const places = NAVIGATION_ITEMS.filter((place) => fits(wanted, `${place.label} ${place.words}`)).map(
+  const places = NAVIGATION_ITEMS.filter((place) => matches(wanted, `${place.label} ${place.words}`)).map(
     (place): PaletteCommand => ({
       id: `place:${place.href}`,
       label: place.label,
@@ -57,7 +57,7 @@ export function commandsFor(text: string, things: readonly NamedThing[]): readon
     }),
   );
   const named = (
-    wanted === "" ? things.slice(0, 6) : things.filter((thing) => fits(wanted, thing.name)).slice(0, 12)
+    wanted === "" ? things.slice(0, 6) : things.filter((thing) => matches(wanted, thing.name)).slice(0, 12)
   ).map(
     (thing): PaletteCommand => ({
       id: thing.href,
@@ -67,18 +67,18 @@ export function commandsFor(text: string, things: readonly NamedThing[]): readon
       does: { kind: "go", href: thing.href },
     }),
   );
-  const actions = ACTIONS.filter((one) => fits(wanted, `${one.label} ${one.words}`));
+  const actions = ACTIONS.filter((one) => matches(wanted, `${one.label} ${one.words}`));
   return [...places, ...actions, ...named, ...searches(text.trim())];
 }
 
-/** Whatever was typed can also be looked for. */
+/** Searches for the text: as a filter, and one word also as a message id or user id. */
 function searches(text: string): PaletteCommand[] {
   if (text === "") return [];
   const isOneWord = !/[\s:"]/.test(text);
   const all: PaletteCommand[] = [
     {
       id: "search",
-      label: `Messages that match ${text}`,
+      label: `Search messages for ${text}`,
       icon: "search",
       does: { kind: "go", href: addresses.live(text) },
     },
@@ -87,13 +87,13 @@ function searches(text: string): PaletteCommand[] {
     all.push(
       {
         id: "message",
-        label: `Message with id ${text}`,
+        label: `Open message ${text}`,
         icon: "file",
         does: { kind: "go", href: addresses.message(text) },
       },
       {
         id: "profile",
-        label: `Profile of user ${text}`,
+        label: `Open profile of user ${text}`,
         icon: "profile",
         does: { kind: "go", href: addresses.profile(text) },
       },
@@ -102,8 +102,8 @@ function searches(text: string): PaletteCommand[] {
   return all;
 }
 
-/** Every word of the text stands somewhere in the other. */
-function fits(wanted: string, text: string): boolean {
+/** Whether every word of `wanted` is in `text`. */
+function matches(wanted: string, text: string): boolean {
   const lower = text.toLowerCase();
   return wanted.split(/\s+/).every((word) => lower.includes(word));
 }

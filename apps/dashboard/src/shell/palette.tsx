@@ -4,75 +4,43 @@ import { useLocation } from "wouter";
 import { useAudiences, useDestinations, useSources } from "../api/queries.js";
 import { addresses } from "../routing/addresses.js";
 import { Icon } from "../ui/icon.js";
-import { commandsFor, type PaletteCommand } from "./palette-commands.js";
+import { commandsFor, type NamedThing, type PaletteCommand } from "./palette-commands.js";
 
-/** Everything by name: pages, sources, destinations, audiences, a message by its id, what can be done. */
-export function Palette({
-  open,
-  onClose,
-  onTheme,
-  onSignOut,
-}: {
-  open: boolean;
-  onClose: () => void;
-  onTheme: () => void;
-  onSignOut: () => void;
-}) {
+interface PaletteProps {
+  readonly onClose: () => void;
+  readonly onTheme: () => void;
+  readonly onSignOut: () => void;
+}
+
+/** The command palette: pages, sources, destinations, audiences, messages by id, and actions. */
+export function Palette({ open, ...body }: PaletteProps & { open: boolean }) {
   return (
     <Dialog
       open={open}
-      onClose={onClose}
+      onClose={body.onClose}
       aria-label="Command palette"
       className="palette"
       backdrop={<div className="backdrop" />}
       unmountOnHide
     >
-      <PaletteBody onClose={onClose} onTheme={onTheme} onSignOut={onSignOut} />
+      <PaletteBody {...body} />
     </Dialog>
   );
 }
 
-function PaletteBody({
-  onClose,
-  onTheme,
-  onSignOut,
-}: {
-  onClose: () => void;
-  onTheme: () => void;
-  onSignOut: () => void;
-}) {
+function PaletteBody({ onClose, onTheme, onSignOut }: PaletteProps) {
   const [, navigate] = useLocation();
   const id = useId();
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);
-  const sources = useSources().data ?? [];
-  const destinations = useDestinations().data ?? [];
-  const audiences = useAudiences().data ?? [];
-  const found = commandsFor(text, [
-    ...sources.map(
-      (one) => ({ name: one.name, href: addresses.source(one.id), icon: "sources", kind: "Source" }) as const,
-    ),
-    ...destinations.map(
-      (one) =>
-        ({
-          name: one.name,
-          href: addresses.destination(one.id),
-          icon: "destinations",
-          kind: "Destination",
-        }) as const,
-    ),
-    ...audiences.map(
-      (one) =>
-        ({ name: one.name, href: addresses.audience(one.id), icon: "audiences", kind: "Audience" }) as const,
-    ),
-  ]);
+  const found = commandsFor(text, useNamedThings());
   const run = (command: PaletteCommand) => {
     onClose();
     if (command.does.kind === "go") navigate(command.does.href);
     else if (command.does.kind === "theme") onTheme();
     else onSignOut();
   };
-  const walk = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const command = found[active];
     if (event.key === "Enter" && command !== undefined) run(command);
@@ -94,38 +62,80 @@ function PaletteBody({
           aria-autocomplete="list"
           autoComplete="off"
           spellCheck={false}
-          placeholder="Go to, find a message by id, search…"
+          placeholder="Go to a page, find a message by id, search…"
           className="palette-input"
           value={text}
           onChange={(event) => {
             setText(event.target.value);
             setActive(0);
           }}
-          onKeyDown={walk}
+          onKeyDown={onKeyDown}
         />
       </div>
       <div id={`${id}-list`} role="listbox" aria-label="Commands" className="palette-list">
         {found.map((command, index) => (
-          // biome-ignore lint/a11y/useFocusableInteractive: the field has the focus and names the active option
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys
-          <div
+          <Option
             key={command.id}
             id={`${id}-${index}`}
-            role="option"
-            aria-selected={index === active}
-            className="palette-item"
-            ref={(element) => {
-              if (index === active) element?.scrollIntoView({ block: "nearest" });
-            }}
-            onMouseMove={() => setActive(index)}
-            onClick={() => run(command)}
-          >
-            <Icon name={command.icon} />
-            <span className="grow">{command.label}</span>
-            {command.hint && <span className="faint small">{command.hint}</span>}
-          </div>
+            command={command}
+            isActive={index === active}
+            onActive={() => setActive(index)}
+            onRun={() => run(command)}
+          />
         ))}
       </div>
     </>
   );
+}
+
+function Option({
+  id,
+  command,
+  isActive,
+  onActive,
+  onRun,
+}: {
+  id: string;
+  command: PaletteCommand;
+  isActive: boolean;
+  onActive: () => void;
+  onRun: () => void;
+}) {
+  return (
+    // biome-ignore lint/a11y/useFocusableInteractive: the field has the focus and names the active option
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys
+    <div
+      id={id}
+      role="option"
+      aria-selected={isActive}
+      className="palette-item"
+      ref={(element) => {
+        if (isActive) element?.scrollIntoView({ block: "nearest" });
+      }}
+      onMouseMove={onActive}
+      onClick={onRun}
+    >
+      <Icon name={command.icon} />
+      <span className="grow">{command.label}</span>
+      {command.hint && <span className="faint small">{command.hint}</span>}
+    </div>
+  );
+}
+
+/** Sources, destinations and audiences, by name. */
+function useNamedThings(): readonly NamedThing[] {
+  const sources = useSources().data ?? [];
+  const destinations = useDestinations().data ?? [];
+  const audiences = useAudiences().data ?? [];
+  return [
+    ...sources.map(({ id, name }) => named(name, addresses.source(id), "sources", "Source")),
+    ...destinations.map(({ id, name }) =>
+      named(name, addresses.destination(id), "destinations", "Destination"),
+    ),
+    ...audiences.map(({ id, name }) => named(name, addresses.audience(id), "audiences", "Audience")),
+  ];
+}
+
+function named(name: string, href: string, icon: NamedThing["icon"], kind: string): NamedThing {
+  return { name, href, icon, kind };
 }

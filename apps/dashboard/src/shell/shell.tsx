@@ -17,7 +17,7 @@ import { useShortcuts } from "./use-shortcuts.js";
 
 type Overlay = "none" | "palette" | "help" | "menu";
 
-/** What stands around every page. */
+/** The frame of every page. */
 export function Shell() {
   const [path, navigate] = useLocation();
   const theme = useTheme();
@@ -33,7 +33,7 @@ export function Shell() {
   return (
     <ThemeContext value={theme.isDark ? "dark" : "light"}>
       <a className="skip-link" href="#page">
-        Skip to the page
+        Skip to content
       </a>
       <div className="shell">
         <header className="top-bar">
@@ -89,8 +89,8 @@ function SideFoot({ isDark, onTheme, onHelp }: { isDark: boolean; onTheme: () =>
 }
 
 /**
- * After going to another page a screen reader hears its heading, and the next Tab begins there: also when what has the focus is
- * replaced, as a page is by what was fetched for it. A mouse takes the focus wherever it likes.
+ * Moves the focus to the heading of a new page, so that screen readers announce it and Tab starts there. Repeats that when
+ * the loaded page replaces the focused element. A press of the mouse ends it.
  */
 function useFocusOnNavigation(path: string): void {
   const last = useRef(path);

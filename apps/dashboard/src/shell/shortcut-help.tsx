@@ -3,19 +3,19 @@ import { NAVIGATION_ITEMS } from "./navigation-items.js";
 
 const GENERAL: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["Ctrl", "K"], "Command palette (⌘ K on a Mac)"],
-  [["/"], "Filter, on the live page"],
-  [["Space"], "Pause and go on, on the live page"],
-  [["↑", "↓"], "Walk through the list; Enter opens"],
-  [["Shift", "T"], "Light or dark"],
-  [["?"], "This list"],
+  [["/"], "Filter messages, on the live page"],
+  [["Space"], "Pause or resume, on the live page"],
+  [["↑", "↓"], "Move in the list; Enter opens"],
+  [["Shift", "T"], "Toggle light and dark theme"],
+  [["?"], "Show this list"],
 ];
 
 export function ShortcutHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
-    <Dialog open={open} onClose={onClose} title="Keyboard">
+    <Dialog open={open} onClose={onClose} title="Keyboard shortcuts">
       <div className="shortcut-columns">
         <ShortcutList entries={GENERAL} />
-        <ShortcutList entries={NAVIGATION_ITEMS.map((place) => [["g", place.key], place.label])} />
+        <ShortcutList entries={NAVIGATION_ITEMS.map((item) => [["g", item.key], item.label])} />
       </div>
     </Dialog>
   );

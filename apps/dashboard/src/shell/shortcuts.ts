@@ -1,6 +1,6 @@
 import { NAVIGATION_ITEMS } from "./navigation-items.js";
 
-/** What a key asks for. */
+/** What a shortcut does. */
 export type ShortcutAction =
   | { readonly kind: "go"; readonly href: string }
   | { readonly kind: "palette" }
@@ -11,11 +11,11 @@ export interface KeyPress {
   readonly key: string;
   readonly ctrlOrMeta: boolean;
   readonly alt: boolean;
-  /** Somebody is writing in a field: only chords with Ctrl or Cmd count. */
+  /** The focus is in a field: only shortcuts with Ctrl or Cmd apply. */
   readonly isTyping: boolean;
 }
 
-/** `g` was pressed and the next key says where to; or nothing was. */
+/** `going`: `g` was pressed, and the next key selects the page. */
 export type ShortcutState = "none" | "going";
 
 export function onKey(
@@ -29,10 +29,10 @@ export function onKey(
   }
   if (press.isTyping || press.alt) return { state: "none" };
   if (state === "going") {
-    const place = NAVIGATION_ITEMS.find((one) => one.key === press.key);
-    return place === undefined
+    const item = NAVIGATION_ITEMS.find((one) => one.key === press.key);
+    return item === undefined
       ? { state: "none" }
-      : { state: "none", action: { kind: "go", href: place.href } };
+      : { state: "none", action: { kind: "go", href: item.href } };
   }
   switch (press.key) {
     case "g":

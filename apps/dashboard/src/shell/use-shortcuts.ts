@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import { onKey, type ShortcutAction, type ShortcutState } from "./shortcuts.js";
 
-/** How long after `g` the second key may come. */
+/** The second key must follow `g` within this time. */
 const CHORD_MS = 1_200;
 
 export function useShortcuts(act: (action: ShortcutAction) => void): void {

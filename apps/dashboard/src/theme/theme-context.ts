@@ -1,6 +1,6 @@
 import { createContext, useContext } from "react";
 
-/** Which theme is seen: for what draws on a canvas and must draw again when it changes. */
+/** The theme in effect, for charts: a canvas must be drawn again when it changes. */
 export const ThemeContext = createContext<"light" | "dark">("light");
 
 export function useShownTheme(): "light" | "dark" {

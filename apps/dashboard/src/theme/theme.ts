@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. */
+/** `system`: follows the system's preference. */
 export type Theme = "system" | "light" | "dark";
 
 const STORAGE_KEY = "sluice.theme";
@@ -8,7 +8,7 @@ export function storedTheme(storage: Storage): Theme {
   return value === "light" || value === "dark" ? value : "system";
 }
 
-/** Shows a theme and remembers it; without an attribute the system's preference holds. */
+/** Applies a theme and stores it. Without the attribute the system's preference applies. */
 export function applyTheme(theme: Theme, root: HTMLElement, storage: Storage): void {
   if (theme === "system") {
     delete root.dataset.theme;
@@ -19,7 +19,7 @@ export function applyTheme(theme: Theme, root: HTMLElement, storage: Storage): v
   }
 }
 
-/** What the next press of the toggle shows: always the other one of what is seen now. */
+/** The theme after a press of the toggle: the opposite of the theme in effect. */
 export function toggledTheme(theme: Theme, systemIsDark: boolean): Theme {
   const isDark = theme === "dark" || (theme === "system" && systemIsDark);
   return isDark ? "light" : "dark";

@@ -1,4 +1,4 @@
-/** Line icons on a 16-pixel grid, drawn for this dashboard. */
+/** Line icons on a 16-pixel grid. */
 const PATHS = {
   overview: "M2.5 9.5 6 6l3 3 4.5-4.5M2.5 13.5h11",
   live: "M8 8h.01M5.3 10.7a3.8 3.8 0 0 1 0-5.4M10.7 5.3a3.8 3.8 0 0 1 0 5.4M3.2 12.8a6.8 6.8 0 0 1 0-9.6M12.8 3.2a6.8 6.8 0 0 1 0 9.6",
@@ -43,7 +43,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Decoration beside text; an icon that stands alone gets its name from the button around it. */
+/** Decorative. An icon without text gets its name from the button around it. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
     <svg className="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true" focusable="false">

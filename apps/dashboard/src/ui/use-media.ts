@@ -1,8 +1,8 @@
 import { useCallback, useSyncExternalStore } from "react";
 
-/** Room for a panel beside a list. */
+/** There is room for a panel beside a list. */
 export const SIDE_PANEL = "(min-width: 1100px)";
-/** Rows have two lines. */
+/** List rows have two lines. */
 export const NARROW = "(max-width: 700px)";
 
 export function useMedia(query: string): boolean {

@@ -3,29 +3,29 @@ import { AdminError, AdminUnreachable } from "@sluice/admin-client";
 export interface ErrorWords {
   readonly title: string;
   readonly detail?: string;
-  /** The API's own code, for whoever looks it up. */
+  /** The API's error code. */
   readonly code?: string;
-  /** Ids of things that the sentence ends with. */
+  /** Ids of the definitions that the detail ends with. */
   readonly about?: readonly string[];
 }
 
-/** Codes that deserve better words than the API's message. */
+/** Titles that are clearer here than the API's message. */
 const TITLES: Readonly<Record<string, string>> = {
-  unauthorized: "This token is not valid any more",
-  forbidden: "This token may only read",
-  not_found: "It is not there, or not any more",
-  precondition_failed: "Somebody changed it since you opened it",
-  rate_limited: "Too many requests; wait a moment",
+  unauthorized: "This token is no longer valid",
+  forbidden: "This token is read-only",
+  not_found: "Not found",
+  precondition_failed: "This was changed after you opened it",
+  rate_limited: "Too many requests. Wait a moment",
   storage_unavailable: "The collector cannot write to its disk",
   overloaded: "The collector is overloaded",
-  payload_too_large: "That is more than the collector takes at once",
+  payload_too_large: "The request is too large",
 };
 
 export function errorWords(error: unknown): ErrorWords {
   if (error instanceof AdminUnreachable) {
     return {
-      title: "The collector does not answer",
-      detail: "Is it still running? The page tries again by itself.",
+      title: "The collector cannot be reached",
+      detail: "Check that it is running. The page retries automatically.",
     };
   }
   if (error instanceof AdminError) {
@@ -36,31 +36,31 @@ export function errorWords(error: unknown): ErrorWords {
     return { title, detail, code: error.code };
   }
   return {
-    title: "Something in this page went wrong",
+    title: "Something went wrong on this page",
     detail: error instanceof Error ? error.message : String(error),
   };
 }
 
-/** What stands in the way, by what the answer says besides its code. */
+/** A conflict in words, from the details of the answer. */
 function conflictWords({ details }: AdminError, detail: string): ErrorWords {
   const { version, key, id, audienceIds } = details;
   if (typeof version === "number") {
     return {
-      title: "Somebody changed it since you opened it",
-      detail: "It is shown as it is now; look at it, then try again.",
+      title: "This was changed after you opened it",
+      detail: "The page now shows the latest version. Check it, then try again.",
     };
   }
   if (typeof key === "string" && typeof id === "string") {
     return {
-      title: `The trait ${key} exists already`,
-      detail: "Audiences and computed traits need names that differ. It is sent by",
+      title: `The trait ${key} already exists`,
+      detail: "Audiences and computed traits need different trait names. Used by",
       about: [id],
     };
   }
   if (Array.isArray(audienceIds)) {
     return {
       title: "Other audiences depend on it",
-      detail: "Take it out of their conditions first:",
+      detail: "Remove it from their conditions first:",
       about: audienceIds.map(String),
     };
   }

@@ -8,7 +8,7 @@ interface HealthWords {
 
 export const HEALTH: Readonly<Record<DestinationHealthView, HealthWords>> = {
   good: { label: "Delivering", tone: "good" },
-  idle: { label: "Nothing tried yet", tone: "quiet" },
+  idle: { label: "Idle", tone: "quiet" },
   failing: { label: "Failing", tone: "bad" },
   url_disabled: { label: "URL disabled", tone: "bad" },
   partly_disabled: { label: "Partly disabled", tone: "wait" },

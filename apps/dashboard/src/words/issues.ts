@@ -1,11 +1,11 @@
-/** One thing that the API found wrong, and where. */
+/** An issue that the API reported, with the field. */
 export interface FieldIssue {
-  /** Such as `settings.webhooks[0].url`. */
+  /** For example `settings.webhooks[0].url`. */
   readonly path: string;
   readonly message: string;
 }
 
-/** What the API found wrong with what was sent, by field. */
+/** The issues of a refused request. */
 export function issuesOf(error: unknown): readonly FieldIssue[] {
   const details = (error as { details?: { issues?: unknown } } | null)?.details;
   return Array.isArray(details?.issues) ? (details.issues as FieldIssue[]) : [];

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@sluice/protocol";
 import { visibleText, visibleValue } from "./visible-text.js";
 
-/** What a list calls a message: the event, the page's name, the group, the user it identifies. */
+/** The title of a message in lists: the event, the page's name, the group, or the traits. */
 export function messageTitle(message: JsonObject): string {
   switch (message.type) {
     case "track":
@@ -20,13 +20,13 @@ export function messageTitle(message: JsonObject): string {
     case "identify":
       return traitsLine(message.traits) || "(no traits)";
     case "delete":
-      return "Delete this user";
+      return "Delete user";
     default:
       return visibleValue(message.type ?? "(no type)");
   }
 }
 
-/** Whose message it is. */
+/** The user that the message is about. */
 export function messageUser(message: JsonObject): string {
   return text(message.userId) || text(message.anonymousId);
 }

@@ -1,9 +1,9 @@
-/** Counts, shares and durations as people read them. The API sends plain numbers; they get units only here. */
+/** Formats counts, shares, rates, durations and sizes. The API sends plain numbers. */
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** `12,408`; from a million on `1.2M`, since nobody reads seven digits. */
+/** `12,408`; `1.2M` from a million on. */
 export function count(value: number): string {
   return value >= 1_000_000 ? compact.format(value) : whole.format(value);
 }
@@ -13,13 +13,13 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** `12.4/s`: one decimal below a hundred. */
+/** `12.4/s`: one decimal below 100. */
 export function perSecond(value: number): string {
   if (value >= 100) return `${count(Math.round(value))}/s`;
   return `${value === 0 ? "0" : value.toFixed(1)}/s`;
 }
 
-/** `99.3 %`; never rounded up to 100 while something is missing, nor down to 0 while there is something. */
+/** `99.3 %`. Never rounds up to 100 % or down to 0 %. */
 export function percent(share: number): string {
   if (share >= 1) return "100 %";
   if (share <= 0) return "0 %";
@@ -36,7 +36,7 @@ const STEPS: readonly (readonly [unit: string, ms: number])[] = [
   ["s", 1_000],
 ];
 
-/** `84 ms`, `1.2 s`, `4 min`, `3 h 45 min`: the two greatest units that say something. */
+/** `84 ms`, `1.2 s`, `4 min`, `3 h 45 min`: the two largest units. */
 export function duration(ms: number): string {
   if (ms < 1) return ms <= 0 ? "0 ms" : "< 1 ms";
   if (ms < 1_000) return `${Math.round(ms)} ms`;
@@ -51,7 +51,7 @@ export function duration(ms: number): string {
   return `${Math.round(ms)} ms`;
 }
 
-/** KB = 1,024 bytes, as everywhere in Sluice. */
+/** 1 KB is 1,024 bytes, as everywhere in Sluice. */
 export function bytes(value: number): string {
   if (value < 1_024) return `${value} bytes`;
   if (value < 1_024 * 1_024) return `${(value / 1_024).toFixed(1)} KB`;

@@ -7,7 +7,7 @@ export interface OverallState {
   readonly tone: Tone;
 }
 
-/** What became of a message over all its destinations, in two words: what needs somebody comes first. */
+/** The state of a message over all its destinations. States that need attention come first. */
 export function overallStateOf(outcomes: readonly { readonly state: DeliveryStateView }[]): OverallState {
   if (outcomes.length === 0) return { label: "Stored", tone: "quiet" };
   for (const state of STATE_ORDER) {

@@ -1,6 +1,6 @@
 import type { DeliveryStateView } from "@sluice/protocol";
 
-/** How a state looks: the colour family of `tokens.css`. */
+/** The colour family of a state, from `tokens.css`. */
 export type Tone = "good" | "wait" | "bad" | "quiet" | "held" | "accent";
 
 export type OutcomeState = DeliveryStateView | "rejected";
@@ -8,41 +8,45 @@ export type OutcomeState = DeliveryStateView | "rejected";
 interface StateWords {
   readonly label: string;
   readonly tone: Tone;
-  /** One sentence for whoever meets it for the first time. */
+  /** One sentence for the tooltip. */
   readonly meaning: string;
 }
 
 export const STATES: Readonly<Record<OutcomeState, StateWords>> = {
-  delivered: { label: "Delivered", tone: "good", meaning: "The destination answered 2xx." },
+  delivered: { label: "Delivered", tone: "good", meaning: "The destination accepted the message." },
   pending: {
     label: "Pending",
     tone: "wait",
-    meaning: "Not there yet: it waits for its first or its next attempt.",
+    meaning: "Waiting for the first or the next attempt.",
   },
-  failed: { label: "Failed", tone: "bad", meaning: "Given up: nothing is sent again unless you replay it." },
+  failed: {
+    label: "Failed",
+    tone: "bad",
+    meaning: "All attempts failed. Replay the message to send it again.",
+  },
   filtered: {
     label: "Filtered",
     tone: "quiet",
-    meaning: "Kept, but not sent: a filter or the message's own integrations said no.",
+    meaning: "Not sent because of a filter or the message's own integrations.",
   },
   skipped: {
     label: "Skipped",
     tone: "quiet",
-    meaning: "The destination was disabled when the message came.",
+    meaning: "Not sent because the destination was disabled.",
   },
   suppressed: {
     label: "Suppressed",
     tone: "held",
-    meaning: "The user was deleted with suppression: later messages go nowhere.",
+    meaning: "Not sent because the user is suppressed.",
   },
   rejected: {
     label: "Rejected",
     tone: "bad",
-    meaning: "The collector refused it: it is not valid, and is in no log.",
+    meaning: "The message is not valid. It was not stored.",
   },
 };
 
-/** The order in which states are listed: what needs somebody first. */
+/** The order of states in lists: those that need attention first. */
 export const STATE_ORDER: readonly DeliveryStateView[] = [
   "failed",
   "pending",

@@ -1,6 +1,6 @@
 import { duration } from "./numbers.js";
 
-/** `just now`, `12 s ago`, `4 min ago`, `in 3 min`; from a week on the date. */
+/** `just now`, `12 s ago`, `4 min ago`, `in 3 min`; the date after a week. */
 export function relativeTime(atMs: number, nowMs: number): string {
   const distance = Math.abs(nowMs - atMs);
   if (distance < 1_000) return "just now";
@@ -10,12 +10,12 @@ export function relativeTime(atMs: number, nowMs: number): string {
   return atMs <= nowMs ? `${rounded} ago` : `in ${rounded}`;
 }
 
-/** `21 Nov 2026`, in the reader's zone. */
+/** `21 Nov 2026`, in the browser's time zone. */
 export function dateOf(atMs: number): string {
   return new Date(atMs).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 }
 
-/** `14:03:27`, with milliseconds or only `14:03`, in the reader's zone. */
+/** `14:03:27`, optionally with milliseconds or without seconds, in the browser's time zone. */
 export function clockTime(atMs: number, precision: "min" | "s" | "ms" = "s"): string {
   const at = new Date(atMs);
   const two = (part: number) => String(part).padStart(2, "0");
@@ -25,13 +25,13 @@ export function clockTime(atMs: number, precision: "min" | "s" | "ms" = "s"): st
   return precision === "s" ? seconds : `${seconds}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** `21 Nov 2026, 14:03:27.250`, in the reader's zone; what is no time is shown as it is. */
+/** `21 Nov 2026, 14:03:27.250`, in the browser's time zone. Returns an invalid time unchanged. */
 export function localTime(iso: string): string {
   const atMs = Date.parse(iso);
   return Number.isNaN(atMs) ? iso : `${dateOf(atMs)}, ${clockTime(atMs, "ms")}`;
 }
 
-/** What a time's tooltip says: the reader's zone and UTC, to the millisecond. */
+/** The text of a tooltip: browser's time zone and UTC, to the millisecond. */
 export function exactTime(iso: string): string {
   const at = new Date(iso);
   return Number.isNaN(at.getTime()) ? iso : `${localTime(iso)} here · ${at.toISOString()}`;

@@ -1,7 +1,7 @@
 /**
- * Event data is hostile text. React keeps it from becoming markup; this keeps it from lying: control characters,
- * zero-width ones and those that turn the direction of writing are shown by their code instead of acting. A joiner
- * between two pictures is left: it makes one emoji of them.
+ * Event data is untrusted text. React escapes markup; this module escapes characters that could mislead the reader:
+ * control characters, zero-width characters and those that change the writing direction. A joiner between two pictographs
+ * is kept, because it forms one emoji.
  */
 const HIDDEN = /(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
@@ -12,7 +12,7 @@ export function visibleText(text: string, limit = 2_000): string {
   return shown.replace(HIDDEN, escaped);
 }
 
-/** The same for text that is copied out, into a shell or an editor: JSON escapes, so that it means what it meant. */
+/** The same for text to be copied into a shell or an editor: JSON escapes keep its meaning. */
 export function escapeHidden(json: string): string {
   return json.replace(HIDDEN, (character) => (character === "\n" ? character : codesOf(character)));
 }
@@ -21,7 +21,7 @@ function escaped(character: string): string {
   return SHORT[character] ?? codesOf(character);
 }
 
-/** One escape for each UTF-16 unit, as JSON has it. */
+/** One JSON escape for each UTF-16 unit. */
 function codesOf(character: string): string {
   return Array.from(
     { length: character.length },
@@ -29,7 +29,7 @@ function codesOf(character: string): string {
   ).join("");
 }
 
-/** Any value of an event as one line. */
+/** Any value of an event on one line. */
 export function visibleValue(value: unknown, limit?: number): string {
   if (typeof value === "string") return visibleText(value, limit);
   return visibleText(JSON.stringify(value) ?? "undefined", limit);

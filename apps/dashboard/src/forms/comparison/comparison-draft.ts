@@ -1,15 +1,15 @@
 import type { Comparison } from "@sluice/protocol";
 
 /**
- * A comparison while somebody writes it: texts are kept as typed and read as values only when it is sent. What was read
- * from the API and is written back unchanged is the same again.
+ * A comparison as typed. `comparisonOf` parses the value. A comparison from the API that is saved unchanged keeps its value
+ * and type.
  */
 export interface ComparisonDraft {
   readonly is: DraftComparison;
   readonly value: string;
 }
 
-/** `exists: false` has a name of its own in a form. */
+/** The form has a name of its own for `exists: false`. */
 export type DraftComparison = Comparison | "not_exists";
 
 export interface ComparisonOf<Value> {
@@ -21,7 +21,7 @@ export function newComparison(): ComparisonDraft {
   return { is: "equals", value: "" };
 }
 
-/** Nothing is guessed at: a value that is not there yet is left out, for the validator to name. */
+/** A missing value stays missing, so that the validator reports it. */
 export function comparisonOf<Value>(
   { is, value }: ComparisonDraft,
   read: (text: string) => Value,
@@ -37,7 +37,7 @@ export function comparisonDraftOf({ is, value }: ComparisonOf<unknown>): Compari
   return { is, value: Array.isArray(value) ? value.map(itemText).join(", ") : typedText(value) };
 }
 
-/** `42` is a number and `true` a truth; in quotation marks they are text. */
+/** Parses `42` as a number and `true` as a boolean. In quotation marks they are texts. */
 export function scalarOf(text: string): string | number | boolean {
   const trimmed = text.trim();
   if (trimmed === "true") return true;
@@ -50,7 +50,7 @@ export function scalarOf(text: string): string | number | boolean {
   return text;
 }
 
-/** A scalar, or what only a filter of a destination compares: null, a list, an object, as JSON. */
+/** Also parses null, lists and objects as JSON. Only destination filters compare those. */
 export function jsonOf(text: string): unknown {
   const trimmed = text.trim();
   if (trimmed === "null") return null;
@@ -58,25 +58,25 @@ export function jsonOf(text: string): unknown {
   return parsed(trimmed) ?? text;
 }
 
-/** The value as somebody would type it so that it is read as it was. */
+/** The value as text that parses to the same value. */
 function typedText(value: unknown): string {
   if (value === undefined) return "";
   if (typeof value !== "string") {
     const text = JSON.stringify(value);
-    // 1e21 and the like are written in a form that would be read as text.
+    // JSON writes 1e21 with an exponent, which would parse as text.
     return typeof value === "number" && scalarOf(text) !== value ? String(BigInt(value)) : text;
   }
   return value !== "" && jsonOf(value) === value ? value : JSON.stringify(value);
 }
 
-/** The same for one of a list, whose items a comma parts. */
+/** The same for an item of a comma-separated list. */
 function itemText(value: unknown): string {
   const text = typedText(value);
   const isPlain = typeof value === "string" && text === value;
   return isPlain && (/[,"]/.test(text) || text.trim() !== text) ? JSON.stringify(value) : text;
 }
 
-/** Parts of a list, at commas that stand outside of quotation marks. */
+/** Splits a list at commas outside of quotation marks. */
 function itemsOf(text: string): readonly string[] {
   return [...text.matchAll(/\s*("(?:[^"\\]|\\.)*"|[^,]*)(?:,|$)/g)]
     .map(([, item = ""]) => item.trim())

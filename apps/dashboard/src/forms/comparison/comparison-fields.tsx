@@ -6,7 +6,7 @@ export interface NamedComparison extends ComparisonDraft {
   readonly name: string;
 }
 
-/** Name, comparison and value: of a trait, a property, a field. */
+/** The name, comparison and value of a test on a trait, property or field. */
 export function ComparisonFields({
   what,
   placeholder,

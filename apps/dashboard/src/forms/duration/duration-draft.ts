@@ -6,19 +6,19 @@ export const DURATION_UNITS = {
 } as const;
 export type DurationUnit = keyof typeof DURATION_UNITS;
 
-/** A length of time while somebody writes it. */
+/** A duration as typed. */
 export interface DurationDraft {
   /** As typed; empty: none. */
   readonly text: string;
   readonly unit: DurationUnit;
 }
 
-/** Undefined when nothing was written; what is no number stays one that no validator takes. */
+/** Undefined if empty. NaN if it is not a number, which no validator accepts. */
 export function durationMs({ text, unit }: DurationDraft): number | undefined {
   return text.trim() === "" ? undefined : Math.round(Number(text) * DURATION_UNITS[unit]);
 }
 
-/** In the greatest unit that gives a whole number. */
+/** The duration in the largest unit that gives a whole number. */
 export function durationDraft(ms: number | undefined, fallback: DurationUnit = "days"): DurationDraft {
   if (ms === undefined) return { text: "", unit: fallback };
   const unit =

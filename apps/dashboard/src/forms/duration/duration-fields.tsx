@@ -1,7 +1,7 @@
 import { SelectField, TextField } from "../../ui/controls/field.js";
 import { DURATION_UNITS, type DurationDraft, type DurationUnit } from "./duration-draft.js";
 
-/** A number and its unit, side by side. `label` names both to a screen reader; what is seen beside them is the caller's. */
+/** A number and its unit. `label` names both for screen readers; the caller renders the visible text. */
 export function DurationFields({
   label,
   placeholder,

@@ -1,68 +1,59 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
-import { addresses } from "../../routing/addresses.js";
+import { usePagedQuery } from "../../api/use-paged-query.js";
 import { Button } from "../../ui/controls/button.js";
+import { LoadMore } from "../../ui/controls/load-more.js";
 import { Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Card } from "../../ui/layout/page.js";
-import { visibleText } from "../../words/visible-text.js";
+import { idOf, UserLink } from "../definitions/user-link.js";
 
-export function MembersCard({ audienceId, onWhy }: { audienceId: string; onWhy: (userId: string) => void }) {
+export function MembersCard({
+  audienceId,
+  onExplain,
+}: {
+  audienceId: string;
+  onExplain: (userId: string) => void;
+}) {
   const api = useApi();
-  const members = useInfiniteQuery({
+  const members = usePagedQuery({
     queryKey: ["audience-members", audienceId],
-    queryFn: ({ pageParam }) => api.audiences.members(audienceId, { limit: 25, cursor: pageParam }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor,
+    read: (cursor) => api.audiences.members(audienceId, { limit: 25, cursor }),
     refetchInterval: 3_000,
   });
-  const items = members.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <Card title="Members" note="By id, as they are now" flush>
-      {members.isError ? (
-        <Failure error={members.error} />
-      ) : members.isPending ? (
-        <Skeleton />
-      ) : items.length === 0 ? (
-        <p className="soft card-text">Nobody meets the conditions now.</p>
-      ) : (
-        <Table
-          label="Members, by id"
-          items={items}
-          keyOf={(one) => one.userId ?? one.anonymousId ?? ""}
-          columns={[
-            {
-              head: "User",
-              lead: true,
-              cell: (one) => (
-                <Link className="mono" href={addresses.profile(one.userId ?? one.anonymousId ?? "")}>
-                  {visibleText(one.userId ?? `${one.anonymousId} (anonymous)`, 80)}
-                </Link>
-              ),
-            },
-            { head: "Since", align: "end", cell: (one) => (one.since ? <Time at={one.since} /> : "–") },
-            {
-              head: "Why",
-              align: "end",
-              cell: (one) => (
-                <Button size="small" look="quiet" onClick={() => onWhy(one.userId ?? one.anonymousId ?? "")}>
-                  Why?
-                </Button>
-              ),
-            },
-          ]}
-        />
-      )}
-      {members.hasNextPage && (
-        <div className="list-more">
-          <Button size="small" busy={members.isFetchingNextPage} onClick={() => void members.fetchNextPage()}>
-            Show more
-          </Button>
-        </div>
-      )}
+    <Card title="Members" note="Current members, sorted by id" flush>
+      <QueryView query={members}>
+        {(items) =>
+          items.length === 0 ? (
+            <p className="soft card-text">No user meets the conditions.</p>
+          ) : (
+            <Table
+              label="Members, by id"
+              items={items}
+              keyOf={idOf}
+              columns={[
+                { head: "User", lead: true, cell: (one) => <UserLink user={one} /> },
+                {
+                  head: "Member since",
+                  align: "end",
+                  cell: (one) => (one.since ? <Time at={one.since} /> : "–"),
+                },
+                {
+                  head: "Actions",
+                  align: "end",
+                  cell: (one) => (
+                    <Button size="small" look="quiet" onClick={() => onExplain(idOf(one))}>
+                      Explain
+                    </Button>
+                  ),
+                },
+              ]}
+            />
+          )
+        }
+      </QueryView>
+      <LoadMore query={members} />
     </Card>
   );
 }

@@ -2,12 +2,12 @@ import type { AudienceView, SyncSchedule } from "@sluice/protocol";
 import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
 import { duration } from "../../words/numbers.js";
 
-/** Where an audience is sent and when, while somebody writes it. */
+/** The destinations and the schedule of an audience, as typed. */
 export interface SendingDraft {
   readonly destinationIds: readonly string[];
-  /** Empty: at once. */
+  /** Empty: no delay. */
   readonly initialDelay: DurationDraft;
-  /** Empty: every change at once. */
+  /** Empty: every change immediately. */
   readonly every: DurationDraft;
   readonly trackEvents: boolean;
   readonly enabled: boolean;
@@ -28,6 +28,8 @@ export function syncOf({ initialDelay, every }: SendingDraft): Required<SyncSche
 }
 
 export function scheduleInWords({ initialDelayMs, everyMs }: Required<SyncSchedule>): string {
-  const first = initialDelayMs > 0 ? `First ${duration(initialDelayMs)} after it is made` : "First at once";
-  return `${first}; then ${everyMs > 0 ? `what has changed, every ${duration(everyMs)}` : "every change the moment it happens"}.`;
+  const first =
+    initialDelayMs > 0 ? `First sync ${duration(initialDelayMs)} after creation` : "First sync immediately";
+  const next = everyMs > 0 ? `then all changes every ${duration(everyMs)}` : "then every change immediately";
+  return `${first}, ${next}.`;
 }

@@ -4,7 +4,7 @@ import { addresses } from "../../routing/addresses.js";
 import { Icon } from "../../ui/icon.js";
 import { counted } from "../../words/numbers.js";
 
-/** Messages that are not counted, because evaluating them failed again and again. */
+/** Messages that audiences and computed traits skip because evaluating them failed repeatedly. */
 export function SkippedMessagesNotice() {
   const { data } = useAudienceEngine();
   const names = useNames();
@@ -16,18 +16,19 @@ export function SkippedMessagesNotice() {
     <div className="failure" role="alert">
       <Icon name="alert" />
       <div className="grow">
-        <strong>{counted(messages, "message")} not counted</strong>
+        <strong>{counted(messages, "message")} skipped</strong>
         <p>
-          Evaluating failed again and again. The first is{" "}
+          Evaluation failed repeatedly, so audiences and computed traits skip{" "}
+          {messages === 1 ? "this message" : "these messages"}. First:{" "}
           {messageId === undefined ? (
-            "in a request that cannot be read,"
+            "an unreadable request"
           ) : (
             <Link className="strong-link mono" href={addresses.message(messageId, sourceId)}>
               {messageId}
             </Link>
           )}{" "}
-          of source {names.source(sourceId)}. Destinations still get these messages. The collector’s log has
-          the error: report it with the message.
+          from source {names.source(sourceId)}. Destinations still get {messages === 1 ? "it" : "them"}.
+          Please report the error in the collector's log, with the message.
         </p>
       </div>
     </div>

@@ -14,7 +14,7 @@ export function CatalogPage() {
   return (
     <Page
       title="Catalog"
-      lead="Kinds of destination. Choose one to connect it to your sources."
+      lead="Destination types. Choose one to connect it to your sources."
       up={{ href: addresses.destinations(), label: "Destinations" }}
     >
       {catalog.isError ? (
@@ -47,7 +47,7 @@ function CatalogTile({ entry }: { entry: CatalogEntryView }) {
       <span className="soft">{words.lead}</span>
       <span className="small faint">
         {entry.sources.map((kind) => SOURCE_KINDS[kind].label).join(", ")} sources ·{" "}
-        {entry.historical ? "takes historical messages" : "no historical messages"}
+        {entry.historical ? "accepts historical messages" : "no historical messages"}
       </span>
     </Link>
   );

@@ -8,15 +8,15 @@ interface CatalogWords {
 const WORDS: Readonly<Record<string, CatalogWords>> = {
   webhooks: {
     icon: "webhook",
-    lead: "Posts every message as JSON to up to five of your URLs, signed, with retries for four hours.",
+    lead: "Posts each message as JSON to up to five URLs, signed, with retries for four hours.",
   },
   console: {
     icon: "terminal",
-    lead: "Prints every message in the collector's terminal. Good for a first look.",
+    lead: "Prints each message in the collector's terminal. Useful for a first look.",
   },
-  file: { icon: "file", lead: "Appends every message to a file of JSON lines on the collector's machine." },
+  file: { icon: "file", lead: "Appends each message to a JSON Lines file on the collector's machine." },
 };
 
 export function catalogWords(type: string): CatalogWords {
-  return WORDS[type] ?? { icon: "destinations", lead: "Sends every message on." };
+  return WORDS[type] ?? { icon: "destinations", lead: "Sends each message to another system." };
 }

@@ -1,4 +1,4 @@
-import type { CatalogEntryView, SourceView } from "@sluice/protocol";
+import type { CatalogEntryView, DestinationInput, SourceView } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
@@ -6,19 +6,20 @@ import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinations, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
-import { Checkbox, TextField } from "../../ui/controls/field.js";
+import { Checkbox } from "../../ui/controls/field.js";
 import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
-import { issueAt, issuesOf } from "../../words/issues.js";
-import { schemaProperties } from "../destinations/settings/schema-fields.js";
+import { issuesOf } from "../../words/issues.js";
+import { NameField } from "../destinations/settings/name-field.js";
+import { propertyNames } from "../destinations/settings/schema-fields.js";
 import { emptyDraft, settingsOf } from "../destinations/settings/settings-draft.js";
 import { SettingsForm } from "../destinations/settings/settings-form.js";
 import { SourceChoice } from "../destinations/settings/source-choice.js";
 import { catalogWords } from "./catalog-words.js";
 
-/** A new destination of one type: where to, from which sources; saving it sends a test. */
+/** Creates a destination of one type. Saving an enabled one sends a test. */
 export function ConnectPage({ type }: { type: string }) {
   const catalog = useCatalog();
   const sources = useSources();
@@ -47,7 +48,7 @@ export function ConnectPage({ type }: { type: string }) {
       <Page title="Connect" up={up}>
         <EmptyState
           icon="question"
-          title="The catalog has no such type"
+          title="The catalog does not have this type"
           action={<ButtonLink href={addresses.catalog()}>Open the catalog</ButtonLink>}
         />
       </Page>
@@ -70,30 +71,16 @@ function ConnectForm({
   sources: readonly SourceView[];
   suggestedName: string;
 }) {
-  const api = useApi();
-  const queries = useQueryClient();
-  const [, navigate] = useLocation();
   const [name, setName] = useState(suggestedName);
   const [draft, setDraft] = useState(emptyDraft);
   const [enabled, setEnabled] = useState(true);
-  const fitting = sources.filter((source) => entry.sources.includes(source.kind));
-  const [chosen, setChosen] = useState<readonly string[]>(
-    fitting.length <= 3 ? fitting.map(({ id }) => id) : [],
-  );
-  const properties = new Set(schemaProperties(entry.settingsSchema).map((one) => one.name));
-  const connect = useMutation({
-    mutationFn: () =>
-      api.destinations.create({
-        type: entry.type,
-        name: name.trim(),
-        sourceIds: chosen,
-        settings: settingsOf(draft, properties),
-        enabled,
-      }),
-    onSuccess: async (destination) => {
-      await queries.invalidateQueries({ queryKey: ["destinations"] });
-      navigate(`${addresses.destination(destination.id)}${enabled ? "?test=now" : ""}`);
-    },
+  const [chosen, setChosen] = useState(() => preselected(entry, sources));
+  const connect = useConnect({
+    type: entry.type,
+    name: name.trim(),
+    sourceIds: chosen,
+    settings: settingsOf(draft, propertyNames(entry.settingsSchema)),
+    enabled,
   });
   const issues = issuesOf(connect.error);
   const submit = (event: FormEvent) => {
@@ -112,20 +99,10 @@ function ConnectForm({
             onChange={setDraft}
           />
           <SourceChoice sources={sources} kinds={entry.sources} chosen={chosen} onChange={setChosen} />
-          <TextField
-            label="Name"
-            hint={
-              <>
-                What messages call it in <code>integrations</code>, beside the catalog's name. Case counts.
-              </>
-            }
-            error={issueAt(issues, "name")}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
+          <NameField value={name} issues={issues} onChange={setName} />
           <Checkbox
             label="Enabled"
-            hint="Off: it can be set up first. Messages that come meanwhile are skipped, not kept for it."
+            hint="A disabled destination skips new messages; it does not queue them."
             checked={enabled}
             onChange={setEnabled}
           />
@@ -144,7 +121,27 @@ function ConnectForm({
   );
 }
 
-/** The catalog's name, or with the first number that no destination has yet. */
+/** Creates the destination and opens its page, which sends a test if it is enabled. */
+function useConnect(input: DestinationInput) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const [, navigate] = useLocation();
+  return useMutation({
+    mutationFn: () => api.destinations.create(input),
+    onSuccess: async ({ id, enabled }) => {
+      await queries.invalidateQueries({ queryKey: ["destinations"] });
+      navigate(`${addresses.destination(id)}${enabled ? "?test=now" : ""}`);
+    },
+  });
+}
+
+/** All supported sources if there are only a few of them. */
+function preselected(entry: CatalogEntryView, sources: readonly SourceView[]): readonly string[] {
+  const supported = sources.filter((source) => entry.sources.includes(source.kind));
+  return supported.length <= 3 ? supported.map(({ id }) => id) : [];
+}
+
+/** The catalog's name, with the first free number if a destination has it already. */
 function freeName(name: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   for (let number = 2; ; number++) if (!taken.has(`${name} ${number}`)) return `${name} ${number}`;

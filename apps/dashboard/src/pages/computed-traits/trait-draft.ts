@@ -7,13 +7,13 @@ import type {
 } from "@sluice/protocol";
 import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
 
-/** A computed trait while somebody writes it. */
+/** The form of a computed trait, as typed. */
 export interface TraitDraft {
   readonly name: string;
   readonly kind: ComputedTraitKind;
   readonly event: string;
   readonly property: string;
-  /** Empty: ever. */
+  /** Empty: no limit. */
   readonly within: DurationDraft;
   readonly destinationIds: readonly string[];
   readonly enabled: boolean;
@@ -36,7 +36,7 @@ export function traitOf(draft: TraitDraft): ComputedTraitInput {
   return { name: name.trim(), ...definitionOf(draft), kind, destinationIds, enabled };
 }
 
-/** What was emptied is taken out by name. */
+/** `null` removes what was emptied. */
 export function traitPatchOf(draft: TraitDraft): ComputedTraitPatch {
   return { property: null, withinMs: null, ...traitOf(draft) };
 }
@@ -51,7 +51,7 @@ export function definitionOf({ kind, event, property, within }: TraitDraft): Com
   };
 }
 
-/** Whether there is enough of it to be worked out. */
+/** Whether the API can evaluate it. */
 export function isComplete({ kind, event, property, withinMs }: ComputedTraitDefinition): boolean {
   const isWindow = withinMs === undefined || (Number.isInteger(withinMs) && withinMs >= 1_000);
   return event !== "" && (kind === "count" || property !== undefined) && isWindow;

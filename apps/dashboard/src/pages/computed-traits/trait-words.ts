@@ -6,24 +6,24 @@ export const TRAIT_KINDS: Readonly<Record<ComputedTraitKind, string>> = {
   count: "Count",
   sum: "Sum",
   average: "Average",
-  min: "Least",
-  max: "Greatest",
-  most_frequent: "Most frequent",
-  first: "First",
-  last: "Last",
-  unique_list: "List of different",
+  min: "Minimum",
+  max: "Maximum",
+  most_frequent: "Most frequent value",
+  first: "First value",
+  last: "Last value",
+  unique_list: "List of unique values",
 };
 
-/** What is worked out of the property, before its name. */
+/** The words before the property. */
 const OF_PROPERTY: Readonly<Record<Exclude<ComputedTraitKind, "count">, string>> = {
   sum: "Sum of",
   average: "Average of",
-  min: "Least",
-  max: "Greatest",
+  min: "Minimum",
+  max: "Maximum",
   most_frequent: "Most frequent",
   first: "First",
   last: "Last",
-  unique_list: "Every different",
+  unique_list: "Unique values of",
 };
 
 /** `Sum of total over “Order Completed”, last 30 d`. */
@@ -32,11 +32,11 @@ export function traitInWords({ kind, property, event, withinMs }: ComputedTraitV
   return `${what} “${visibleText(event)}”${withinMs === undefined ? "" : `, last ${duration(withinMs)}`}`;
 }
 
-/** Why nobody has a value: to do the event is not enough where the value is made of a property. */
-export function nobodyInWords({
+/** Why no user has a value. An event without the property does not count. */
+export function noValuesInWords({
   property,
   withinMs,
 }: Pick<ComputedTraitView, "property" | "withinMs">): string {
   const having = property === undefined ? "" : ` with the property ${visibleText(property)}`;
-  return `Nobody has done the event${having} ${withinMs === undefined ? "yet" : `in the last ${duration(withinMs)}`}.`;
+  return `No user has this event${having} ${withinMs === undefined ? "yet" : `in the last ${duration(withinMs)}`}.`;
 }

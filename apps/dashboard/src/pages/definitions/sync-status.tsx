@@ -15,28 +15,28 @@ const WORDS: Readonly<Record<SyncView["state"], { readonly label: string; readon
 
 export function SyncBadge({ status }: { status: SyncView }) {
   const { label, tone } = WORDS[status.state];
-  const isUnderWay = status.state === "reading_history" || status.state === "evaluating";
+  const isInProgress = status.state === "reading_history" || status.state === "evaluating";
   return (
     <Badge tone={tone}>
       {label}
-      {isUnderWay && ` ${percent(status.progress)}`}
+      {isInProgress && ` ${percent(status.progress)}`}
     </Badge>
   );
 }
 
-/** The first sync as it goes on. */
+/** The progress of the first sync. */
 export function SyncProgress({ status }: { status: SyncView }) {
   if (status.state === "live" || status.state === "disabled") return null;
   return (
     <div className="stack-tight" role="status">
       <progress className="progress" max={1} value={status.progress} aria-label="Progress of the sync" />
       <p className="small soft">
-        {WORDS[status.state].label}: {counted(status.evaluated, "profile")} so far, begun{" "}
+        {WORDS[status.state].label}: {counted(status.evaluated, "profile")} so far, started{" "}
         <Time at={status.startedAt} />
         {status.nextSyncAt && (
           <>
             {" "}
-            · next sending <Time at={status.nextSyncAt} />
+            · next sync <Time at={status.nextSyncAt} />
           </>
         )}
       </p>

@@ -3,14 +3,14 @@ import { useNames } from "../../api/queries.js";
 import { counted } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 
-/** Ids that are listed of a user; the rest is counted. */
+/** Ids listed per user; the others are only counted. */
 const SHOWN = 20;
 
-/** What a deletion would take, user by user. */
+/** What a deletion would remove, by user. */
 export function DeletionPlanView({ plan }: { plan: DeletionPlan }) {
   return (
-    <section className="stack-tight" aria-label="What would go">
-      <h3>This would be removed</h3>
+    <section className="stack-tight" aria-label="Preview of the deletion">
+      <h3>The following data will be deleted</h3>
       <ul className="receipt">
         {plan.users.map((user) => (
           <PlannedUser
@@ -43,7 +43,7 @@ function PlannedUser({
         {counted(user.messages, "message")}
         {user.messagesBySource.length > 0 &&
           ` (${user.messagesBySource.map((one) => `${names.source(one.sourceId)}: ${one.messages}`).join(", ")})`}
-        , {counted(user.attempts, "attempt")}, {counted(user.retries, "queued retry", "queued retries")},{" "}
+        , {counted(user.attempts, "attempt")}, {counted(user.retries, "pending retry", "pending retries")},{" "}
         {user.profile ? "the profile" : "no profile"}, {counted(user.audienceMemberships, "membership")}
       </span>
       {anonymousIds.length > 0 && (
@@ -53,7 +53,7 @@ function PlannedUser({
       )}
       {aliases.length > 0 && (
         <span className="small">
-          {includeAliases ? "Aliases that go too: " : "Aliases that stay: "}
+          {includeAliases ? "Aliases that are also deleted: " : "Aliases that are kept: "}
           <Ids ids={aliases} />
         </span>
       )}

@@ -1,14 +1,14 @@
 import type { DeletionStatus, DeletionView } from "@sluice/protocol";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
+import { usePagedQuery } from "../../api/use-paged-query.js";
 import { Button } from "../../ui/controls/button.js";
+import { LoadMore } from "../../ui/controls/load-more.js";
 import { Badge } from "../../ui/data/badge.js";
 import { Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
 import { EmptyState } from "../../ui/feedback/empty-state.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { counted } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
@@ -21,104 +21,98 @@ const STATUS: Readonly<Record<DeletionStatus, { readonly label: string; readonly
   initialized: { label: "Waiting", tone: "wait" },
   running: { label: "Running", tone: "wait" },
   finished: { label: "Finished", tone: "good" },
-  failed: { label: "Failed, tried again", tone: "bad" },
+  failed: { label: "Failed, will retry", tone: "bad" },
 };
 
 export function DeletionsPage() {
   const api = useApi();
   const [isAdding, setAdding] = useState(false);
   const [opened, setOpened] = useState<DeletionView | undefined>();
-  const deletions = useInfiniteQuery({
+  const deletions = usePagedQuery({
     queryKey: ["deletions"],
-    queryFn: ({ pageParam }) => api.deletions.list({ limit: 25, cursor: pageParam }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor,
+    read: (cursor) => api.deletions.list({ limit: 25, cursor }),
     refetchInterval: 2_000,
   });
-  const items = deletions.data?.pages.flatMap((page) => page.items) ?? [];
-  const add = (
-    <Button look="primary" icon="deletions" onClick={() => setAdding(true)}>
-      Delete users
-    </Button>
-  );
   return (
     <Page
       title="Deletions"
-      lead="Removes everything about a user, tells the destinations, and keeps a receipt of what was removed where."
-      actions={add}
+      lead="Delete all data of a user. Destinations are notified, and a receipt lists what was removed."
+      actions={
+        <Button look="primary" icon="deletions" onClick={() => setAdding(true)}>
+          Delete users
+        </Button>
+      }
     >
-      {deletions.isError ? (
-        <Failure error={deletions.error} onRetry={() => void deletions.refetch()} />
-      ) : (
-        <Card title="Requests" note="Newest first" flush>
-          {deletions.isPending ? (
-            <Skeleton />
-          ) : items.length === 0 ? (
-            <EmptyState icon="deletions" title="Nobody was deleted yet">
-              <p>
-                A deletion removes stored messages, queued deliveries, attempts, profile and memberships, and
-                sends one delete message for each affected source that has a webhook.
-              </p>
-            </EmptyState>
-          ) : (
-            <Table
-              label="Deletion requests, newest first"
-              items={items}
-              keyOf={(one) => one.id}
-              columns={[
-                {
-                  head: "Request",
-                  lead: true,
-                  cell: (one) => (
-                    <button type="button" className="text-button" onClick={() => setOpened(one)}>
-                      {counted(one.userCount, "user")}
-                      <span className="visually-hidden">, show the receipt</span>
-                    </button>
-                  ),
-                },
-                {
-                  head: "Status",
-                  cell: (one) => (
-                    <Badge
-                      tone={STATUS[one.status].tone}
-                      {...(one.error === undefined ? {} : { title: one.error })}
-                    >
-                      {STATUS[one.status].label}
-                    </Badge>
-                  ),
-                },
-                {
-                  head: "Step",
-                  cell: (one) => (
-                    <span className="soft">
-                      {one.status === "finished" ? "All done" : visibleText(one.step, 80)}
-                    </span>
-                  ),
-                },
-                { head: "Later messages", cell: (one) => (one.suppress ? "Refused" : "Accepted") },
-                { head: "Asked", align: "end", cell: (one) => <Time at={one.createdAt} /> },
-              ]}
-            />
-          )}
-          {deletions.hasNextPage && (
-            <div className="list-more">
-              <Button
-                size="small"
-                busy={deletions.isFetchingNextPage}
-                onClick={() => void deletions.fetchNextPage()}
-              >
-                Show more
-              </Button>
-            </div>
-          )}
-        </Card>
-      )}
+      <Card title="Requests" note="Newest first" flush>
+        <QueryView query={deletions} canRetry>
+          {(items) =>
+            items.length === 0 ? <NoDeletions /> : <DeletionTable deletions={items} onOpen={setOpened} />
+          }
+        </QueryView>
+        <LoadMore query={deletions} />
+      </Card>
       <SuppressionsCard />
       <NewDeletion open={isAdding} onClose={() => setAdding(false)} />
       <ReceiptDialog
-        deletion={items.find((one) => one.id === opened?.id) ?? opened}
+        deletion={deletions.data?.find((one) => one.id === opened?.id) ?? opened}
         onClose={() => setOpened(undefined)}
       />
     </Page>
+  );
+}
+
+function NoDeletions() {
+  return (
+    <EmptyState icon="deletions" title="No deletions yet">
+      <p>
+        A deletion removes stored messages, pending deliveries, attempts, the profile and audience
+        memberships. Each affected source with a webhook sends one delete message.
+      </p>
+    </EmptyState>
+  );
+}
+
+function DeletionTable({
+  deletions,
+  onOpen,
+}: {
+  deletions: readonly DeletionView[];
+  onOpen: (deletion: DeletionView) => void;
+}) {
+  return (
+    <Table
+      label="Deletion requests, newest first"
+      items={deletions}
+      keyOf={(one) => one.id}
+      columns={[
+        {
+          head: "Request",
+          lead: true,
+          cell: (one) => (
+            <button type="button" className="text-button" onClick={() => onOpen(one)}>
+              {counted(one.userCount, "user")}
+              <span className="visually-hidden">, show the receipt</span>
+            </button>
+          ),
+        },
+        { head: "Status", cell: StatusBadge },
+        {
+          head: "Step",
+          cell: (one) => (
+            <span className="soft">{one.status === "finished" ? "Done" : visibleText(one.step, 80)}</span>
+          ),
+        },
+        { head: "Later messages", cell: (one) => (one.suppress ? "Rejected" : "Accepted") },
+        { head: "Requested", align: "end", cell: (one) => <Time at={one.createdAt} /> },
+      ]}
+    />
+  );
+}
+
+function StatusBadge({ status, error }: DeletionView) {
+  return (
+    <Badge tone={STATUS[status].tone} {...(error === undefined ? {} : { title: error })}>
+      {STATUS[status].label}
+    </Badge>
   );
 }

@@ -6,10 +6,23 @@ import { Button } from "../../ui/controls/button.js";
 import { Checkbox, Field } from "../../ui/controls/field.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Dialog } from "../../ui/layout/dialog.js";
+import { DialogActions } from "../../ui/layout/dialog-actions.js";
 import { counted } from "../../words/numbers.js";
 import { DeletionPlanView } from "./deletion-plan-view.js";
 
 const MOST_IDS = 1_000;
+
+/** The form of a deletion, as typed. */
+interface DeletionDraft {
+  /** User ids, one per line. */
+  readonly users: string;
+  /** Anonymous ids, one per line. */
+  readonly visitors: string;
+  readonly suppress: boolean;
+  readonly includeAliases: boolean;
+}
+
+const EMPTY: DeletionDraft = { users: "", visitors: "", suppress: false, includeAliases: false };
 
 export function NewDeletion({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
@@ -19,16 +32,14 @@ export function NewDeletion({ open, onClose }: { open: boolean; onClose: () => v
   );
 }
 
-/** Two steps: who, then a `dryRun` of the deletion shows what would go and asks for confirmation. */
+/** Two steps: the ids, then a `dryRun` shows what would be deleted and asks for confirmation. */
 function NewDeletionForm({ onClose }: { onClose: () => void }) {
   const api = useApi();
   const queries = useQueryClient();
-  const [users, setUsers] = useState("");
-  const [visitors, setVisitors] = useState("");
-  const [suppress, setSuppress] = useState(false);
-  const [includeAliases, setIncludeAliases] = useState(false);
-  const userIds = idsIn(users);
-  const anonymousIds = idsIn(visitors);
+  const [draft, setDraft] = useState<DeletionDraft>(EMPTY);
+  const { suppress, includeAliases } = draft;
+  const userIds = idsIn(draft.users);
+  const anonymousIds = idsIn(draft.visitors);
   const count = userIds.length + anonymousIds.length;
   const input = { userIds, anonymousIds, suppress, includeAliases };
   const plan = useMutation({ mutationFn: () => api.deletions.plan(input) });
@@ -47,41 +58,54 @@ function NewDeletionForm({ onClose }: { onClose: () => void }) {
   };
   return (
     <form className="stack" onSubmit={submit}>
+      <DeletionFields draft={draft} count={count} change={(part) => setDraft({ ...draft, ...part })} />
+      {plan.isError && <Failure error={plan.error} />}
+      <DialogActions busy={plan.isPending} disabled={count === 0} onCancel={onClose}>
+        Preview the deletion
+      </DialogActions>
+    </form>
+  );
+}
+
+function DeletionFields({
+  draft,
+  count,
+  change,
+}: {
+  draft: DeletionDraft;
+  count: number;
+  change: (part: Partial<DeletionDraft>) => void;
+}) {
+  return (
+    <>
       <IdsField
         label="User ids"
-        hint={`One a line. With the anonymous ids ${MOST_IDS.toLocaleString("en")} at most.`}
-        error={count > MOST_IDS ? `${counted(count, "id")} are too many at once.` : undefined}
+        hint={`One per line. Up to ${MOST_IDS.toLocaleString("en")} ids, anonymous ids included.`}
+        error={count > MOST_IDS ? `Too many ids: ${counted(count, "id")}.` : undefined}
         rows={4}
-        value={users}
-        onChange={setUsers}
+        value={draft.users}
+        onChange={(users) => change({ users })}
       />
       <IdsField
         label="Anonymous ids"
-        hint="One a line: visitors who were never identified. A user's own go with the user."
+        hint="One per line. Only for visitors who were never identified; a user's anonymous ids are deleted with the user."
         rows={2}
-        value={visitors}
-        onChange={setVisitors}
+        value={draft.visitors}
+        onChange={(visitors) => change({ visitors })}
       />
       <Checkbox
         label="Also delete their aliases"
-        hint="Other user ids that were joined to these by an alias message. The next step lists them."
-        checked={includeAliases}
-        onChange={setIncludeAliases}
+        hint="Other user ids that alias messages joined to these. The next step lists them."
+        checked={draft.includeAliases}
+        onChange={(includeAliases) => change({ includeAliases })}
       />
       <Checkbox
-        label="Also refuse their later messages"
-        hint="Until you lift it below. Without this, a user who comes back begins anew."
-        checked={suppress}
-        onChange={setSuppress}
+        label="Suppress these users"
+        hint="Rejects their later messages until you lift the suppression. Otherwise a returning user starts with a new profile."
+        checked={draft.suppress}
+        onChange={(suppress) => change({ suppress })}
       />
-      {plan.isError && <Failure error={plan.error} />}
-      <div className="row dialog-actions">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" busy={plan.isPending} disabled={count === 0}>
-          Show what would go
-        </Button>
-      </div>
-    </form>
+    </>
   );
 }
 
@@ -106,7 +130,8 @@ function Confirmation({
       <DeletionPlanView plan={plan} />
       {create.isError && <Failure error={create.error} />}
       <p className="soft">
-        {plan.suppress && "Their later messages are refused. "}It begins at once and cannot be taken back.
+        {plan.suppress && "Later messages of these users are rejected. "}The deletion starts immediately and
+        cannot be undone.
       </p>
       <div className="row dialog-actions">
         <Button onClick={onBack}>Back</Button>

@@ -7,7 +7,7 @@ import { Dialog } from "../../ui/layout/dialog.js";
 import { counted } from "../../words/numbers.js";
 import { localTime } from "../../words/times.js";
 
-/** What was removed where, and when nothing was left. */
+/** What was removed, where and when. */
 export function ReceiptDialog({
   deletion,
   onClose,
@@ -18,7 +18,7 @@ export function ReceiptDialog({
   return (
     <Dialog open={deletion !== undefined} onClose={onClose} title="Receipt">
       {deletion?.receipt === undefined ? (
-        <p className="soft">There is no receipt yet: the deletion has not finished its first step.</p>
+        <p className="soft">No receipt yet: the first step of the deletion is not finished.</p>
       ) : (
         <Receipt deletion={deletion} receipt={deletion.receipt} />
       )}
@@ -31,19 +31,19 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
   return (
     <div className="stack">
       <dl className="facts">
-        <dt>Asked</dt>
+        <dt>Requested</dt>
         <dd>{localTime(deletion.createdAt)}</dd>
-        <dt>Not readable since</dt>
+        <dt>No longer readable</dt>
         <dd>{momentOf(receipt.purgedAt)}</dd>
-        <dt>Gone from the disk</dt>
+        <dt>Erased from disk</dt>
         <dd>{momentOf(receipt.erasedAt)}</dd>
-        <dt>Traces gone</dt>
+        <dt>Traces erased</dt>
         <dd>{momentOf(receipt.tracesErasedAt)}</dd>
       </dl>
       <section className="stack-tight">
         <h3>Removed</h3>
         <p className="field-hint">
-          Users are named by a keyed digest (HMAC-SHA-256) of their id, since ids are data too.
+          Users are listed by a keyed digest (HMAC-SHA-256) of their id, because ids are personal data.
         </p>
         <ul className="receipt">
           {receipt.users.map((user) => (
@@ -51,11 +51,11 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
               <code className="receipt-id">{user.idHmac}</code>
               <span className="small soft">
                 {counted(user.messages, "message")}, {counted(user.attempts, "attempt")},{" "}
-                {counted(user.retries, "queued retry", "queued retries")},{" "}
+                {counted(user.retries, "pending retry", "pending retries")},{" "}
                 {user.profile ? "the profile" : "no profile"},{" "}
                 {counted(user.audienceMemberships, "membership")},{" "}
                 {counted(user.anonymousIds, "anonymous id")}
-                {user.aliasesLeft > 0 && `; ${counted(user.aliasesLeft, "alias", "aliases")} left`}
+                {user.aliasesLeft > 0 && `; ${counted(user.aliasesLeft, "alias", "aliases")} kept`}
               </span>
             </li>
           ))}
@@ -64,7 +64,7 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
       <section className="stack-tight">
         <h3>Delete messages sent</h3>
         {receipt.deleteMessages.length === 0 ? (
-          <p className="soft">None: no source with their messages has an enabled webhook.</p>
+          <p className="soft">None: no source with messages of these users has an enabled webhook.</p>
         ) : (
           <ul className="lines">
             {receipt.deleteMessages.map((one) => (
@@ -79,7 +79,7 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
         )}
       </section>
       <div>
-        <CopyButton wordy label="Copy as JSON" text={JSON.stringify(deletion, null, 2)} />
+        <CopyButton withText label="Copy as JSON" text={JSON.stringify(deletion, null, 2)} />
       </div>
     </div>
   );

@@ -1,4 +1,4 @@
-import type { IdKind } from "@sluice/protocol";
+import type { IdKind, SuppressionView } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
@@ -7,28 +7,43 @@ import { TextField } from "../../ui/controls/field.js";
 import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { useNotify } from "../../ui/feedback/notice.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card } from "../../ui/layout/page.js";
 
 const KINDS: Readonly<Record<IdKind, string>> = { user: "User id", anonymous: "Anonymous id", any: "Id" };
 
-/** Ids whose messages are refused. They are known by digest only: each can be lifted by it, or by the id itself. */
+/** Ids whose messages are rejected. Only digests are stored; a suppression is lifted by digest or by the id itself. */
 export function SuppressionsCard() {
+  const api = useApi();
+  const suppressions = useQuery({
+    queryKey: ["suppressions"],
+    queryFn: async () => (await api.suppressions.list({ limit: 100 })).items,
+    refetchInterval: 10_000,
+    retry: false,
+  });
+  return (
+    <Card
+      title="Suppressed users"
+      note="Their messages are rejected. Only a keyed digest of each id is stored"
+    >
+      <QueryView query={suppressions} skeleton={<Skeleton lines={2} />}>
+        {(items) => (items.length === 0 ? <p className="soft">None.</p> : <Suppressions items={items} />)}
+      </QueryView>
+    </Card>
+  );
+}
+
+function Suppressions({ items }: { items: readonly SuppressionView[] }) {
   const api = useApi();
   const queries = useQueryClient();
   const notify = useNotify();
   const [userId, setUserId] = useState("");
-  const suppressions = useQuery({
-    queryKey: ["suppressions"],
-    queryFn: () => api.suppressions.list({ limit: 100 }),
-    refetchInterval: 10_000,
-    retry: false,
-  });
   const lift = useMutation({
     mutationFn: ({ id, by }: { id: string; by: "userId" | "idHmac" }) => api.suppressions.lift(id, by),
     onSuccess: () => {
       setUserId("");
-      notify("Lifted: their messages are taken again");
+      notify("Lifted: messages are accepted again");
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ["suppressions"] }),
   });
@@ -36,58 +51,42 @@ export function SuppressionsCard() {
     event.preventDefault();
     if (userId.trim() !== "") lift.mutate({ id: userId.trim(), by: "userId" });
   };
-  const items = suppressions.data?.items ?? [];
   return (
-    <Card
-      title="Suppressed users"
-      note="Their messages are refused. Each id is known by a keyed digest alone"
-    >
-      <div className="stack">
-        {suppressions.isError ? (
-          <Failure error={suppressions.error} />
-        ) : suppressions.isPending ? (
-          <Skeleton lines={2} />
-        ) : items.length === 0 ? (
-          <p className="soft">Nobody.</p>
-        ) : (
-          <ul className="lines">
-            {items.map((one) => (
-              <li key={one.idHmac}>
-                <code className="grow receipt-id">{one.idHmac}</code>
-                <span className="small soft">
-                  {KINDS[one.kind]}
-                  {one.joinedTo !== undefined && `, joined to ${one.joinedTo.slice(0, 8)}…`}
-                </span>
-                <span className="small faint">
-                  <Time at={one.since} />
-                </span>
-                <Button
-                  size="small"
-                  busy={lift.isPending && lift.variables.id === one.idHmac}
-                  onClick={() => lift.mutate({ id: one.idHmac, by: "idHmac" })}
-                >
-                  Lift
-                </Button>
-              </li>
-            ))}
-          </ul>
-        )}
-        {items.length > 0 && (
-          <form className="row inline-form" onSubmit={submit}>
-            <TextField
-              label="User id to lift"
-              hideLabel
-              placeholder="User id"
-              value={userId}
-              onChange={(event) => setUserId(event.target.value)}
-            />
-            <Button type="submit" busy={lift.isPending && lift.variables.by === "userId"}>
-              Lift by id
+    <div className="stack">
+      <ul className="lines">
+        {items.map((one) => (
+          <li key={one.idHmac}>
+            <code className="grow receipt-id">{one.idHmac}</code>
+            <span className="small soft">
+              {KINDS[one.kind]}
+              {one.joinedTo !== undefined && `, joined to ${one.joinedTo.slice(0, 8)}…`}
+            </span>
+            <span className="small faint">
+              <Time at={one.since} />
+            </span>
+            <Button
+              size="small"
+              busy={lift.isPending && lift.variables.id === one.idHmac}
+              onClick={() => lift.mutate({ id: one.idHmac, by: "idHmac" })}
+            >
+              Lift
             </Button>
-          </form>
-        )}
-        {lift.isError && <Failure error={lift.error} />}
-      </div>
-    </Card>
+          </li>
+        ))}
+      </ul>
+      <form className="row inline-form" onSubmit={submit}>
+        <TextField
+          label="User id to lift"
+          hideLabel
+          placeholder="User id"
+          value={userId}
+          onChange={(event) => setUserId(event.target.value)}
+        />
+        <Button type="submit" busy={lift.isPending && lift.variables.by === "userId"}>
+          Lift by id
+        </Button>
+      </form>
+      {lift.isError && <Failure error={lift.error} />}
+    </div>
   );
 }

@@ -7,9 +7,9 @@ import { Failure } from "../../ui/feedback/failure.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptDetails } from "../message/timeline-view.js";
+import { AttemptDetails } from "../message/attempt-details.js";
 
-/** Every attempt of one delivery with its request and response. */
+/** All attempts of one delivery, each with request and response. */
 export function AttemptsDialog({
   delivery,
   onClose,
@@ -36,7 +36,7 @@ function Attempts({ id }: { id: string }) {
         <StateBadge state={state} />
         <span className="soft">{visibleText(reason, 300)}</span>
       </p>
-      {attempts.length === 0 && <p className="soft">No attempt was made: nothing was sent.</p>}
+      {attempts.length === 0 && <p className="soft">No attempts: nothing was sent.</p>}
       <ol className="stack">
         {attempts.map((attempt) => (
           <li key={`${attempt.attempt} ${attempt.url} ${attempt.at}`} className="stack-tight">

@@ -16,7 +16,7 @@ export function DeliveryTable({
   onOpen,
 }: {
   deliveries: readonly DeliveryView[];
-  /** Leaves out the column that would say the same in every row. */
+  /** Omits the destination column. */
   ofOneDestination?: boolean;
   onRetry: (delivery: DeliveryView) => void;
   onOpen: (delivery: DeliveryView) => void;
@@ -34,19 +34,11 @@ export function DeliveryTable({
       items={deliveries}
       keyOf={(one) => one.id}
       columns={[
-        {
-          head: "Message",
-          lead: true,
-          cell: (one) => (
-            <Link className="strong-link mono" href={addresses.message(one.messageId, one.sourceId)}>
-              {visibleText(one.messageId, 40)}
-            </Link>
-          ),
-        },
+        { head: "Message", lead: true, cell: MessageLink },
         { head: "State", cell: (one) => <StateBadge state={one.state} /> },
         ...(ofOneDestination ? [] : [destination]),
         {
-          head: "Why",
+          head: "Reason",
           cell: (one) => <span className="small soft reason">{visibleText(one.reason, 160)}</span>,
         },
         {
@@ -59,13 +51,9 @@ export function DeliveryTable({
             </button>
           ),
         },
+        { head: "Time", align: "end", cell: (one) => <DeliveryTime delivery={one} /> },
         {
-          head: "When",
-          align: "end",
-          cell: (one) => <When delivery={one} />,
-        },
-        {
-          head: "Again",
+          head: "Actions",
           align: "end",
           cell: (one) =>
             one.state === "failed" || one.state === "pending" ? (
@@ -81,12 +69,20 @@ export function DeliveryTable({
   );
 }
 
-/** When it ended, or when it is tried next. One that is due waits until its destination takes messages again. */
-function When({ delivery: { at, nextAttemptAt } }: { delivery: DeliveryView }) {
+function MessageLink({ messageId, sourceId }: DeliveryView) {
+  return (
+    <Link className="strong-link mono" href={addresses.message(messageId, sourceId)}>
+      {visibleText(messageId, 40)}
+    </Link>
+  );
+}
+
+/** The time of the last state, or of the next attempt. A delivery that is due may still wait for its destination. */
+function DeliveryTime({ delivery: { at, nextAttemptAt } }: { delivery: DeliveryView }) {
   const nowMs = useNow();
   if (nextAttemptAt === undefined) return <Time at={at} />;
   if (Date.parse(nextAttemptAt) <= nowMs) {
-    return <span title="It is sent as soon as the destination takes messages again">due now</span>;
+    return <span title="It is sent as soon as the destination accepts messages again">due now</span>;
   }
   return <Time at={nextAttemptAt} />;
 }

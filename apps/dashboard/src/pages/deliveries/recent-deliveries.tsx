@@ -5,6 +5,7 @@ import { useApi } from "../../api/api-context.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Failure } from "../../ui/feedback/failure.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card } from "../../ui/layout/page.js";
 import { AttemptsDialog } from "./attempts-dialog.js";
@@ -24,7 +25,7 @@ export function RecentDeliveries({ destinationId }: { destinationId: string }) {
   return (
     <Card
       title="Failed and pending"
-      note="The newest eight, newest first"
+      note="The eight newest, newest first"
       flush
       actions={
         <ButtonLink size="small" href={addresses.deliveries({ destination: destinationId })}>
@@ -32,20 +33,20 @@ export function RecentDeliveries({ destinationId }: { destinationId: string }) {
         </ButtonLink>
       }
     >
-      {deliveries.isError ? (
-        <Failure error={deliveries.error} />
-      ) : deliveries.isPending ? (
-        <Skeleton lines={2} />
-      ) : deliveries.data.length === 0 ? (
-        <p className="soft card-text">Nothing failed and nothing waits.</p>
-      ) : (
-        <DeliveryTable
-          ofOneDestination
-          deliveries={deliveries.data}
-          onRetry={(one) => retry.mutate([one.id])}
-          onOpen={setOpened}
-        />
-      )}
+      <QueryView query={deliveries} skeleton={<Skeleton lines={2} />}>
+        {(items) =>
+          items.length === 0 ? (
+            <p className="soft card-text">No failed or pending deliveries.</p>
+          ) : (
+            <DeliveryTable
+              ofOneDestination
+              deliveries={items}
+              onRetry={(one) => retry.mutate([one.id])}
+              onOpen={setOpened}
+            />
+          )
+        }
+      </QueryView>
       {retry.isError && <Failure error={retry.error} />}
       <AttemptsDialog delivery={opened} onClose={() => setOpened(undefined)} />
     </Card>

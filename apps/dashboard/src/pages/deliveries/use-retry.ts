@@ -3,7 +3,7 @@ import { useApi } from "../../api/api-context.js";
 import { useDestinations } from "../../api/queries.js";
 import { useNotify } from "../../ui/feedback/notice.js";
 
-/** Tries deliveries again at once, under the same message ids. The refusal of one does not hold up the others. */
+/** Retries deliveries now, with the same message ids. If the API refuses one, the others are still retried. */
 export function useRetry() {
   const api = useApi();
   const queries = useQueryClient();
@@ -14,15 +14,15 @@ export function useRetry() {
   return useMutation({
     mutationFn: async (deliveryIds: readonly string[]) => {
       const results = await Promise.allSettled(deliveryIds.map((id) => api.deliveries.retry(id)));
-      const begun = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-      if (begun.length > 0)
+      const started = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+      if (started.length > 0)
         notify(
-          begun.every(({ destinationId }) => isDisabled(destinationId))
-            ? "Queued until the destination is enabled again"
-            : "Trying again now",
+          started.every(({ destinationId }) => isDisabled(destinationId))
+            ? "Queued until the destination is enabled"
+            : "Retrying now",
         );
-      const refused = results.find((result) => result.status === "rejected");
-      if (refused !== undefined) throw refused.reason;
+      const rejected = results.find((result) => result.status === "rejected");
+      if (rejected !== undefined) throw rejected.reason;
     },
     onSettled: () =>
       Promise.all([

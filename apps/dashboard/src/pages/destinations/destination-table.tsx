@@ -4,7 +4,7 @@ import { addresses } from "../../routing/addresses.js";
 import { type Column, Table } from "../../ui/data/table.js";
 import { BacklogCount, DestinationHealth, HealthNote } from "./health/destination-health.js";
 
-/** Destinations with how they do now; what else a page tells of them comes after. */
+/** Destinations with their state and backlog, then the columns of the page. */
 export function DestinationTable({
   destinations,
   more,
@@ -35,7 +35,7 @@ export function DestinationTable({
             </>
           ),
         },
-        { head: "Waiting", align: "end", cell: (one) => <BacklogCount id={one.id} /> },
+        { head: "Backlog", align: "end", cell: (one) => <BacklogCount id={one.id} /> },
         ...more,
       ]}
     />

@@ -3,9 +3,8 @@ import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Time } from "../../ui/data/time.js";
 import { EmptyState } from "../../ui/feedback/empty-state.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
-import { Card, Page } from "../../ui/layout/page.js";
+import { ListCard } from "../../ui/layout/list-card.js";
+import { Page } from "../../ui/layout/page.js";
 import { DestinationTable } from "./destination-table.js";
 
 export function DestinationsPage() {
@@ -14,7 +13,7 @@ export function DestinationsPage() {
   return (
     <Page
       title="Destinations"
-      lead="Where messages go. Each has its own queue: one that is down holds up no other."
+      lead="Where messages are sent. Each destination has its own queue, so one that is down does not delay the others."
       actions={
         <ButtonLink
           look={destinations.data?.length === 0 ? "plain" : "primary"}
@@ -25,41 +24,36 @@ export function DestinationsPage() {
         </ButtonLink>
       }
     >
-      {destinations.isError ? (
-        <Failure error={destinations.error} onRetry={() => void destinations.refetch()} />
-      ) : (
-        <Card flush>
-          {destinations.isPending ? (
-            <Skeleton />
-          ) : destinations.data.length === 0 ? (
-            <EmptyState
-              icon="destinations"
-              title="Messages go nowhere yet"
-              action={
-                <>
-                  <ButtonLink look="primary" icon="webhook" href={addresses.connect("webhooks")}>
-                    Connect a webhook
-                  </ButtonLink>
-                  <ButtonLink href={addresses.catalog()}>See the catalog</ButtonLink>
-                </>
-              }
-            >
-              <p>
-                They are stored and can be looked at. A webhook takes a URL and half a minute, test send
-                included.
-              </p>
-            </EmptyState>
-          ) : (
-            <DestinationTable
-              destinations={destinations.data}
-              more={[
-                { head: "Sources", cell: (one) => one.sourceIds.map(names.source).join(", ") || "None" },
-                { head: "Made", align: "end", cell: (one) => <Time at={one.createdAt} /> },
-              ]}
-            />
-          )}
-        </Card>
-      )}
+      <ListCard query={destinations} empty={<NoDestinations />}>
+        {(items) => (
+          <DestinationTable
+            destinations={items}
+            more={[
+              { head: "Sources", cell: (one) => one.sourceIds.map(names.source).join(", ") || "None" },
+              { head: "Created", align: "end", cell: (one) => <Time at={one.createdAt} /> },
+            ]}
+          />
+        )}
+      </ListCard>
     </Page>
+  );
+}
+
+function NoDestinations() {
+  return (
+    <EmptyState
+      icon="destinations"
+      title="No destinations yet"
+      action={
+        <>
+          <ButtonLink look="primary" icon="webhook" href={addresses.connect("webhooks")}>
+            Connect a webhook
+          </ButtonLink>
+          <ButtonLink href={addresses.catalog()}>Open the catalog</ButtonLink>
+        </>
+      }
+    >
+      <p>Messages are stored, but not sent anywhere. To connect a webhook you only need its URL.</p>
+    </EmptyState>
   );
 }

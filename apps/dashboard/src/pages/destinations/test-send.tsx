@@ -6,36 +6,43 @@ import { StateBadge } from "../../ui/data/badge.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptDetails } from "../message/timeline-view.js";
+import { AttemptDetails } from "../message/attempt-details.js";
 
-/** Sends one message through the real path and shows what became of it. `atOnce` after connecting. */
-export function TestSend({ id, atOnce }: { id: string; atOnce: boolean }) {
+/** Sends one test message through the delivery path and shows the result. */
+export function TestSend({
+  id,
+  startNow,
+}: {
+  id: string;
+  /** Sends it when the page opens: after connecting. */
+  startNow: boolean;
+}) {
   const api = useApi();
   const queries = useQueryClient();
   const test = useMutation({
     mutationFn: () => api.destinations.test(id),
     onSettled: () => queries.invalidateQueries({ queryKey: ["destination-status", id] }),
   });
-  const hasBegun = useRef(false);
+  const hasStarted = useRef(false);
   const { mutate } = test;
   useEffect(() => {
-    if (!atOnce || hasBegun.current) return;
-    hasBegun.current = true;
+    if (!startNow || hasStarted.current) return;
+    hasStarted.current = true;
     mutate();
-  }, [atOnce, mutate]);
+  }, [startNow, mutate]);
   return (
     <Card
       title="Test"
-      note="One message through the real path: signed and sent like any other, but kept in no log"
+      note="Sends one message, signed like any other. It is not stored"
       actions={
         <Button icon="deliveries" size="small" busy={test.isPending} onClick={() => test.mutate()}>
-          {test.isPending ? "Sending" : "Send a test"}
+          {test.isPending ? "Sending…" : "Send a test"}
         </Button>
       }
     >
       <div role="status">
-        {test.isIdle && <p className="soft">Nothing sent yet.</p>}
-        {test.isPending && <p className="soft">Waiting for the answer, five seconds at most.</p>}
+        {test.isIdle && <p className="soft">No test sent yet.</p>}
+        {test.isPending && <p className="soft">Waiting for the response, up to five seconds.</p>}
         {test.isError && <Failure error={test.error} />}
         {test.isSuccess && (
           <div className="stack-tight">

@@ -14,7 +14,7 @@ import { IssueList } from "../message/issue-list.js";
 import { SourceLink } from "../sources/source-link.js";
 import type { LogEntry } from "./live-log.js";
 
-/** The selected message: beside the list where there is room, else in a dialog over it. */
+/** The selected message: in a panel beside the list, or in a dialog on narrow screens. */
 export function EntryPanel({ entry, onClose }: { entry: LogEntry; onClose: () => void }) {
   const isBeside = useMedia(SIDE_PANEL);
   const title = messageTitle(entry.message);
@@ -56,7 +56,7 @@ function EntryBody({ entry }: { entry: LogEntry }) {
       ) : (
         <ul className="stack-tight">
           {entry.outcomes.length === 0 && (
-            <li className="small faint">Stored. No destination is connected to this source.</li>
+            <li className="small faint">Stored. The source has no destinations.</li>
           )}
           {entry.outcomes.map((outcome) => (
             <li key={outcome.destinationId} className="entry-outcome">
@@ -72,7 +72,7 @@ function EntryBody({ entry }: { entry: LogEntry }) {
       <div className="row">
         {entry.messageId !== undefined && (
           <ButtonLink look="primary" href={addresses.message(entry.messageId, entry.sourceId)}>
-            Open the timeline
+            Open timeline
           </ButtonLink>
         )}
         {entry.kind === "accepted" && <CopyAs message={entry.message} sourceId={entry.sourceId} />}

@@ -2,10 +2,10 @@ import { FILTER_FIELDS, parseFilter } from "@sluice/protocol";
 import { type Ref, useEffect, useId, useState } from "react";
 import { Icon } from "../../ui/icon.js";
 
-/** How long after the last key a filter is applied. */
+/** The filter is applied this long after the last key. */
 const SETTLE_MS = 350;
 
-/** The filter grammar in a field; says where it goes wrong, and what there is while it is empty. */
+/** The filter field. It shows the first syntax error. */
 export function FilterField({
   value,
   onChange,
@@ -51,7 +51,7 @@ export function FilterField({
       </div>
       <p id={`${id}-help`} className={isGood ? "visually-hidden" : "field-error"}>
         {parsed.ok
-          ? `Terms side by side must all hold. Fields: ${FILTER_FIELDS.join(", ")}, and paths such as properties.plan. A minus before a term means not.`
+          ? `All terms must match. Fields: ${FILTER_FIELDS.join(", ")}, and paths such as properties.plan. A minus before a term negates it.`
           : parsed.issue.message}
       </p>
     </div>

@@ -2,12 +2,12 @@ import { type MessageFilter, matchesFilter, parseFilter } from "@sluice/protocol
 import type { ControlApi } from "../../api/control-api.js";
 import { acceptedEntry, type LogEntry, rejectedEntry } from "./live-log.js";
 
-/** Rows of the first page: a screen and a little more. */
+/** Rows of the first page: about one screen. */
 const FIRST_PAGE = 100;
-/** Rows of each further one: as many as the API gives at once. */
+/** Rows of each further page: the API's maximum. */
 const PAGE = 500;
 
-/** One list of the API, read page by page as its rows are wanted. */
+/** One list of the API, read page by page on demand. */
 interface Feed {
   readonly rows: LogEntry[];
   cursor: string | undefined;
@@ -15,9 +15,9 @@ interface Feed {
   readonly read: (cursor: string | undefined) => Promise<{ rows: LogEntry[]; nextCursor?: string }>;
 }
 
-/** The messages of before, accepted and rejected, as one list, newest first. */
+/** Stored messages, accepted and rejected, merged into one list, newest first. */
 export interface History {
-  /** The next rows; none left when it answers `isAtEnd`. */
+  /** The next rows. `isAtEnd`: there are no more. */
   next(): Promise<{ readonly rows: readonly LogEntry[]; readonly isAtEnd: boolean }>;
 }
 
@@ -42,7 +42,7 @@ export function openHistory(api: Pick<ControlApi, "messages">, query: string): H
       const rows: LogEntry[] = [];
       while (rows.length < FIRST_PAGE) {
         await Promise.all([fill(accepted), fill(rejected)]);
-        // What was read is handed out whole, as long as both lists say which row is the newer.
+        // Merge while both lists have a row or have ended. Otherwise the next row is not known.
         while (isKnown(accepted) && isKnown(rejected)) {
           const row = newerOf(accepted, rejected)?.rows.shift();
           if (row === undefined) return { rows, isAtEnd: true };
@@ -54,7 +54,7 @@ export function openHistory(api: Pick<ControlApi, "messages">, query: string): H
   };
 }
 
-/** Which of the two lists can hold what a filter asks for: the other is not read through for nothing. */
+/** Which of the two lists can contain matches. The other one is not read. */
 function wantedBy(filter: MessageFilter): { readonly accepted: boolean; readonly rejected: boolean } {
   const asked = filter.terms.flatMap((term) =>
     term.kind === "field" && term.field === "outcome" && !term.negated ? [term.value] : [],
@@ -68,7 +68,7 @@ function wantedBy(filter: MessageFilter): { readonly accepted: boolean; readonly
   };
 }
 
-/** Whether its next row, or that there is none, is known without reading. */
+/** Whether the next row, or the end, is known without another read. */
 function isKnown(feed: Feed): boolean {
   return feed.rows.length > 0 || feed.isAtEnd;
 }
@@ -81,7 +81,7 @@ function newFeed(read: Feed["read"]): Feed {
   return { rows: [], cursor: undefined, isAtEnd: false, read };
 }
 
-/** A filter may leave nothing of a page and have more behind it: reads until there is a row or no page. */
+/** Reads until there is a row or the list ends: a filter may leave pages empty. */
 async function fill(feed: Feed): Promise<void> {
   while (feed.rows.length === 0 && !feed.isAtEnd) {
     const page = await feed.read(feed.cursor);
@@ -98,7 +98,7 @@ function newerOf(a: Feed, b: Feed): Feed | undefined {
   return first.receivedAt >= second.receivedAt ? a : b;
 }
 
-/** The collector filters stored messages; the refused ones are few and filtered here. */
+/** The collector filters accepted messages. Rejected ones are few and filtered here. */
 function matchesRejected(filter: MessageFilter, entry: LogEntry): boolean {
   return matchesFilter(filter, {
     messageId: entry.messageId ?? "",

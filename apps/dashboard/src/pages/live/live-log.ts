@@ -6,7 +6,7 @@ export interface ShownOutcome {
   readonly reason: string;
 }
 
-/** A row of the debugger. */
+/** A row of the list. */
 export type LogEntry =
   | {
       readonly kind: "accepted";
@@ -28,25 +28,25 @@ export type LogEntry =
       readonly excerpt: string;
     };
 
-/** Rows that are kept; beyond that the oldest go. */
+/** Rows kept at most. The oldest are removed first. */
 export const MOST_ENTRIES = 100_000;
-/** Outcomes that came before their message are kept for so many messages. */
+/** Outcomes that arrive before their message are kept for this many messages. */
 const MOST_EARLY_OUTCOMES = 5_000;
 
 /**
- * The debugger's rows, newest first. What is live is added at the top, what is read from history at the bottom, each
- * in constant time; a message that comes both ways is one row. While held, new rows wait and are only counted.
+ * The rows of the live page, newest first. Live messages are added at the top and history at the bottom, both in constant
+ * time. A message that arrives both ways is one row. While the log is on hold, new rows wait and are only counted.
  */
 export class LiveLog {
-  /** Live rows, oldest first: row 0 is the last of them. */
+  /** Live rows, oldest first: the last one is row 0. */
   #newer: LogEntry[] = [];
-  /** Rows of history, newest first. */
+  /** Rows from history, newest first. */
   readonly #older: LogEntry[] = [];
   #held: LogEntry[] = [];
   #isHolding = false;
   readonly #byKey = new Map<string, LogEntry>();
   readonly #keysOfMessage = new Map<string, string[]>();
-  readonly #early = new Map<string, ShownOutcome[]>();
+  readonly #earlyOutcomes = new Map<string, ShownOutcome[]>();
   #notShown = 0;
   #rejectedCount = 0;
   readonly #most: number;
@@ -59,12 +59,12 @@ export class LiveLog {
     return this.#newer.length + this.#older.length;
   }
 
-  /** Rows that wait for the hold to end. */
+  /** Rows that wait until the hold ends. */
   get heldCount(): number {
     return this.#held.length;
   }
 
-  /** Messages that the collector did not send because this page was too slow. */
+  /** Messages that the collector skipped because this page was too slow. */
   get notShown(): number {
     return this.#notShown;
   }
@@ -72,7 +72,7 @@ export class LiveLog {
   at(index: number): LogEntry | undefined {
     const newest = this.#newer.length - 1 - index;
     const entry = newest >= 0 ? this.#newer[newest] : this.#older[-newest - 1];
-    // Outcomes replace an entry in the map alone: the arrays keep the place, the map the truth.
+    // Outcomes replace the entry in the map only: the arrays hold the order, the map the current entries.
     return entry === undefined ? undefined : this.#byKey.get(entry.key);
   }
 
@@ -85,8 +85,8 @@ export class LiveLog {
     return -1;
   }
 
-  /** Where a row is; where it is not known by its key any more, the first row that came no later. -1: further down than was read. */
-  placeOf({ key, receivedAt }: Pick<LogEntry, "key" | "receivedAt">): number {
+  /** The index of a row. If its key is gone, the first row that is older. -1: not read yet. */
+  positionOf({ key, receivedAt }: Pick<LogEntry, "key" | "receivedAt">): number {
     const exact = this.#byKey.has(key) ? this.indexOf(key) : -1;
     if (exact >= 0) return exact;
     for (let index = 0; index < this.size; index++)
@@ -102,7 +102,7 @@ export class LiveLog {
     this.#trim();
   }
 
-  /** Takes what the live stream brought. */
+  /** Adds events of the live stream. */
   take(events: readonly LiveEventView[]): void {
     for (const event of events) {
       if (event.kind === "message")
@@ -110,13 +110,13 @@ export class LiveLog {
       else if (event.kind === "rejected") {
         this.#rejectedCount++;
         this.#add(rejectedEntry(event, `live-${this.#rejectedCount}`));
-      } else if (event.kind === "outcome") this.#settle(event.messageId, event);
+      } else if (event.kind === "outcome") this.#addOutcome(event.messageId, event);
       else if (event.kind === "dropped") this.#notShown += event.messages;
     }
     this.#trim();
   }
 
-  /** Takes a page of history, newest first, older than every row before. */
+  /** Adds a page of history, newest first. All its rows must be older than the rows in the log. */
   takeOlder(entries: readonly LogEntry[]): void {
     for (const entry of entries) {
       if (this.#byKey.has(entry.key) || this.size + this.#held.length >= this.#most) continue;
@@ -136,18 +136,18 @@ export class LiveLog {
     this.#byKey.set(entry.key, entry);
     if (messageId === undefined) return;
     this.#keysOfMessage.set(messageId, [...(this.#keysOfMessage.get(messageId) ?? []), entry.key]);
-    const early = this.#early.get(messageId);
+    const early = this.#earlyOutcomes.get(messageId);
     if (early === undefined) return;
-    this.#early.delete(messageId);
-    for (const outcome of early) this.#settle(messageId, outcome);
+    this.#earlyOutcomes.delete(messageId);
+    for (const outcome of early) this.#addOutcome(messageId, outcome);
   }
 
-  #settle(messageId: string, { destinationId, state, reason }: ShownOutcome): void {
+  #addOutcome(messageId: string, { destinationId, state, reason }: ShownOutcome): void {
     const outcome = { destinationId, state, reason };
     const keys = this.#keysOfMessage.get(messageId);
     if (keys === undefined) {
-      if (this.#early.size >= MOST_EARLY_OUTCOMES) this.#early.clear();
-      this.#early.set(messageId, [...(this.#early.get(messageId) ?? []), outcome]);
+      if (this.#earlyOutcomes.size >= MOST_EARLY_OUTCOMES) this.#earlyOutcomes.clear();
+      this.#earlyOutcomes.set(messageId, [...(this.#earlyOutcomes.get(messageId) ?? []), outcome]);
       return;
     }
     for (const key of keys) {
@@ -161,7 +161,7 @@ export class LiveLog {
   #trim(): void {
     let over = this.size + this.#held.length - this.#most;
     if (over <= 0) return;
-    // A tenth at once, so that a full log is not moved for every message.
+    // A tenth at a time, so that a full log does not move its arrays for every message.
     over = Math.max(over, Math.ceil(this.#most / 10));
     const fromOlder = this.#older.splice(Math.max(0, this.#older.length - over));
     const fromNewer = this.#newer.splice(0, over - fromOlder.length);
@@ -182,7 +182,7 @@ export function acceptedEntry(summary: MessageSummary): LogEntry {
   return { kind: "accepted", key: keyOf(summary), messageId, sourceId, receivedAt, message, outcomes };
 }
 
-/** A refused message has no id of its own to be known by: `place` tells two alike apart. */
+/** Rejected messages may have no id. `place` makes the key unique. */
 export function rejectedEntry(rejected: Omit<RejectedMessageView, "state">, place: string): LogEntry {
   const { messageId, sourceId, receivedAt, type, issues, excerpt } = rejected;
   return {
@@ -197,7 +197,7 @@ export function rejectedEntry(rejected: Omit<RejectedMessageView, "state">, plac
   };
 }
 
-/** The refused message, when its excerpt is the whole of it. */
+/** The rejected message, if the excerpt contains all of it. */
 function readExcerpt(excerpt: string): { readonly [field: string]: unknown } {
   try {
     const value: unknown = JSON.parse(excerpt);

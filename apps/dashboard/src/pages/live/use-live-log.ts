@@ -17,91 +17,107 @@ export interface LiveView {
   readOlder(): void;
 }
 
-/** The messages that match a filter: history below, live on top. Shown at most once a frame, however many come. */
+/** The messages that match a filter: live ones on top, history below. Renders at most once per frame. */
 export function useLiveLog(filter: string): LiveView {
   const api = useApi();
   const [log, setLog] = useState(() => new LiveLog());
   const [version, setVersion] = useState(0);
   const [stream, setStream] = useState<StreamState>("connecting");
-  const [history, setHistory] = useState<LiveView["history"]>("reading");
-  const [error, setError] = useState<unknown>();
   const [isHolding, setHolding] = useState(false);
-  const reader = useRef<History | undefined>(undefined);
-  const isReading = useRef(false);
-
-  const readOlder = useCallback(async (target: LiveLog, from: History | undefined) => {
-    if (isReading.current || from === undefined) return;
-    isReading.current = true;
-    setHistory("reading");
-    try {
-      const page = await from.next();
-      target.takeOlder(page.rows);
-      setHistory(page.isAtEnd ? "end" : "more");
-    } catch (failure) {
-      if (reader.current !== from) return;
-      setError(failure);
-      setHistory("failed");
-    } finally {
-      if (reader.current === from) isReading.current = false;
-      setVersion((last) => last + 1);
-    }
-  }, []);
+  const changed = useCallback(() => setVersion((last) => last + 1), []);
+  const { history, error, begin, readOlder } = useHistory(changed);
 
   useEffect(() => {
     const ending = new AbortController();
     const fresh = new LiveLog();
-    const past = openHistory(api, filter);
-    reader.current = past;
-    isReading.current = false;
     setLog(fresh);
     setHolding(false);
-    setError(undefined);
-
-    let waiting: LiveEventView[] = [];
-    let frame = 0;
-    const show = () => {
-      frame = 0;
-      fresh.take(waiting);
-      waiting = [];
-      setVersion((last) => last + 1);
-    };
-    // The stream first, then history: what falls between is in both and is shown once.
-    void followLive(
-      api,
-      filter,
-      {
-        onState: setStream,
-        onEvent: (event) => {
-          waiting.push(event);
-          frame ||= requestAnimationFrame(show);
-        },
-      },
-      ending.signal,
-    );
-    void readOlder(fresh, past);
+    const frames = takenPerFrame(fresh, changed);
+    // Open the stream before reading history: messages in between are in both, and the log shows them once.
+    void followLive(api, filter, { onState: setStream, onEvent: frames.onEvent }, ending.signal);
+    const end = begin(fresh, openHistory(api, filter));
     return () => {
       ending.abort();
-      cancelAnimationFrame(frame);
-      reader.current = undefined;
+      frames.cancel();
+      end();
     };
-  }, [api, filter, readOlder]);
+  }, [api, filter, begin, changed]);
 
   const hold = useCallback(
     (next: boolean) => {
       log.hold(next);
       setHolding(next);
-      setVersion((last) => last + 1);
+      changed();
     },
-    [log],
+    [log, changed],
+  );
+  return { log, version, stream, history, error, isHolding, hold, readOlder: () => readOlder(log) };
+}
+
+/** Reads the history page by page into a log, one page at a time. */
+function useHistory(onChange: () => void) {
+  const [state, setState] = useState<LiveView["history"]>("reading");
+  const [error, setError] = useState<unknown>();
+  const reader = useRef<History | undefined>(undefined);
+  const isReading = useRef(false);
+
+  const readOlder = useCallback(
+    async (log: LiveLog) => {
+      const from = reader.current;
+      if (isReading.current || from === undefined) return;
+      isReading.current = true;
+      setState("reading");
+      try {
+        const page = await from.next();
+        log.takeOlder(page.rows);
+        setState(page.isAtEnd ? "end" : "more");
+      } catch (failure) {
+        if (reader.current !== from) return;
+        setError(failure);
+        setState("failed");
+      } finally {
+        if (reader.current === from) isReading.current = false;
+        onChange();
+      }
+    },
+    [onChange],
+  );
+  /** Starts with another history and returns a function that ends it. */
+  const begin = useCallback(
+    (log: LiveLog, history: History) => {
+      reader.current = history;
+      isReading.current = false;
+      setError(undefined);
+      void readOlder(log);
+      return () => {
+        reader.current = undefined;
+      };
+    },
+    [readOlder],
   );
   return {
-    log,
-    version,
-    stream,
-    history,
+    history: state,
     error,
-    isHolding,
-    hold,
-    readOlder: () => void readOlder(log, reader.current),
+    begin,
+    readOlder: (log: LiveLog) => void readOlder(log),
+  };
+}
+
+/** Collects the events of a frame and adds them to the log at once. */
+function takenPerFrame(log: LiveLog, onChange: () => void) {
+  let waiting: LiveEventView[] = [];
+  let frame = 0;
+  const take = () => {
+    frame = 0;
+    log.take(waiting);
+    waiting = [];
+    onChange();
+  };
+  return {
+    onEvent(event: LiveEventView) {
+      waiting.push(event);
+      frame ||= requestAnimationFrame(take);
+    },
+    cancel: () => cancelAnimationFrame(frame),
   };
 }

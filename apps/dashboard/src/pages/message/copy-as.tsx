@@ -13,7 +13,7 @@ export function CopyAs({ message, sourceId }: { message: JsonObject; sourceId: s
   const writeKey = newestKey(source);
   const copy = (what: string, text: string) => () =>
     void copyText(text).then((worked) =>
-      notify(worked ? `Copied as ${what}` : "The browser refused to copy"),
+      notify(worked ? `Copied as ${what}` : "The browser did not allow copying"),
     );
   return (
     <Menu label="Copy this message" icon="copy" text="Copy as">

@@ -2,15 +2,15 @@ import type { JsonObject } from "@sluice/protocol";
 import { escapeHidden } from "../../words/visible-text.js";
 
 /**
- * A message as something to paste: the request that sends it again, the SDK call that makes it, a test that waits for
- * it. Event data is hostile: it stands in quotes that the shell and JavaScript keep, and hides no character.
+ * A message as text to paste: a request that sends it again, an SDK call, or a test that waits for its delivery. Event
+ * data is untrusted, so it is quoted for the shell or JavaScript and hidden characters are escaped.
  */
 
-/** Made by the collector or the sender, and not what a caller writes. */
-const MADE = new Set(["messageId", "sentAt", "originalTimestamp", "receivedAt", "writeKey"]);
+/** Fields that the SDK or the collector sets, not the caller. */
+const GENERATED = new Set(["messageId", "sentAt", "originalTimestamp", "receivedAt", "writeKey"]);
 
 export function asCurl(message: JsonObject, baseUrl: string, writeKey: string): string {
-  const body = escapeHidden(JSON.stringify(withoutMade(message)));
+  const body = escapeHidden(JSON.stringify(withoutGenerated(message)));
   return [
     `curl ${baseUrl}/v1/${pathOf(message)} \\`,
     `  -u ${shellQuoted(`${writeKey}:`)} \\`,
@@ -20,12 +20,12 @@ export function asCurl(message: JsonObject, baseUrl: string, writeKey: string): 
 }
 
 export function asSdkCall(message: JsonObject): string {
-  const { type, ...rest } = withoutMade(message);
+  const { type, ...rest } = withoutGenerated(message);
   const call = isKind(type) ? type : "track";
   return `analytics.${call}(${escapeHidden(JSON.stringify(rest, null, 2))});`;
 }
 
-/** A Vitest test against a collector in development: sends the message and waits until it is delivered. */
+/** A Vitest test against a collector in development. It sends the message and waits for its delivery. */
 export function asTest(message: JsonObject, baseUrl: string, writeKey: string): string {
   const name = JSON.stringify(
     `${String(message.type)} ${String(message.event ?? message.name ?? "")}`.trim(),
@@ -46,13 +46,13 @@ test(${name}, async () => {
 });`);
 }
 
-/** One word of a POSIX shell, whatever is in it. */
+/** Quotes any text as one word of a POSIX shell. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-function withoutMade(message: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(message).filter(([name]) => !MADE.has(name)));
+function withoutGenerated(message: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(message).filter(([name]) => !GENERATED.has(name)));
 }
 
 function pathOf(message: JsonObject): string {

@@ -1,6 +1,6 @@
 import { visibleText } from "../../words/visible-text.js";
 
-/** What was wrong with a refused message, one line an issue. */
+/** The issues of a rejected message. */
 export function IssueList({
   issues,
 }: {

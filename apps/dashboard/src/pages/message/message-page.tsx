@@ -10,6 +10,7 @@ import { KindTag } from "../../ui/data/badge.js";
 import { CodeBlock } from "../../ui/data/code-block.js";
 import { JsonTree } from "../../ui/data/json-tree.js";
 import { Failure } from "../../ui/feedback/failure.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { Tabs } from "../../ui/layout/tabs.js";
@@ -23,7 +24,7 @@ import { SourceLink } from "../sources/source-link.js";
 import { CopyAs } from "./copy-as.js";
 import { Timeline } from "./timeline-view.js";
 
-/** A message is looked at again this often while a destination is still to be tried. */
+/** How often the page refreshes while a delivery is pending. */
 const PENDING_MS = 1_000;
 
 export function MessagePage({ messageId }: { messageId: string }) {
@@ -43,15 +44,17 @@ export function MessagePage({ messageId }: { messageId: string }) {
       badge={message.data && <MessageBadges view={message.data} />}
       actions={message.data?.state === "accepted" && <MessageActions view={message.data} />}
     >
-      {message.isPending ? (
-        <Card>
-          <Skeleton lines={6} />
-        </Card>
-      ) : message.isError ? (
-        <Failure error={message.error} onRetry={() => void message.refetch()} />
-      ) : (
-        <MessageBody view={message.data} />
-      )}
+      <QueryView
+        query={message}
+        canRetry
+        skeleton={
+          <Card>
+            <Skeleton lines={6} />
+          </Card>
+        }
+      >
+        {(view) => <MessageBody view={view} />}
+      </QueryView>
     </Page>
   );
 }
@@ -59,11 +62,11 @@ export function MessagePage({ messageId }: { messageId: string }) {
 function MessageBody({ view }: { view: MessageView }) {
   return (
     <div className="message">
-      <Card title="Timeline" note="Oldest first; times of this browser's zone, to the millisecond">
+      <Card title="Timeline" note="Oldest first, in the browser's time zone">
         <Timeline view={view} />
       </Card>
       <div className="stack">
-        <Card title="Facts">
+        <Card title="Details">
           <MessageFacts view={view} />
         </Card>
         <Card>
@@ -116,8 +119,8 @@ function MessageData({ view }: { view: MessageView }) {
   if (view.state === "rejected") {
     return (
       <>
-        <h2>What was sent, its first 4 KB</h2>
-        <CodeBlock label="The refused message" code={escapeHidden(view.excerpt)} wrap />
+        <h2>Rejected request (first 4 KB)</h2>
+        <CodeBlock label="The rejected message" code={escapeHidden(view.excerpt)} wrap />
       </>
     );
   }
@@ -148,7 +151,7 @@ function MessageData({ view }: { view: MessageView }) {
           content: (
             <div className="stack-tight">
               <p className="small soft">
-                What a webhook destination is sent, unless its filter removes fields.
+                The body that webhook destinations get, unless a filter removes fields.
               </p>
               <JsonTree value={webhookBody(view)} label="The webhook body as JSON" />
             </div>
@@ -178,10 +181,10 @@ function MessageBadges({ view }: { view: MessageView }) {
   );
 }
 
-/** Failed deliveries of this message can be tried again here, without a search. */
+/** Retries the failed and pending deliveries of this message, and copies the message. */
 function MessageActions({ view }: { view: StoredMessageView }) {
   const retry = useRetry();
-  // What its destination has not come to yet has no delivery that could be tried again.
+  // An outcome without a time has no delivery yet that could be retried.
   const failed = view.outcomes.filter(
     ({ at, state }) => at !== undefined && (state === "failed" || state === "pending"),
   );
@@ -189,7 +192,7 @@ function MessageActions({ view }: { view: StoredMessageView }) {
     <>
       {failed.length > 0 && (
         <Button icon="replay" busy={retry.isPending} onClick={() => retry.mutate(failed.map(({ id }) => id))}>
-          Try again now
+          Retry now
         </Button>
       )}
       <CopyAs message={view.message} sourceId={view.sourceId} />

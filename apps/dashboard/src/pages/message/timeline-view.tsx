@@ -1,25 +1,26 @@
-import type { AttemptView, MessageView } from "@sluice/protocol";
+import type { MessageView } from "@sluice/protocol";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { StateBadge } from "../../ui/data/badge.js";
 import { Time } from "../../ui/data/time.js";
-import { counted, duration } from "../../words/numbers.js";
+import { counted } from "../../words/numbers.js";
 import { STATES, type Tone } from "../../words/states.js";
 import { clockTime, exactTime } from "../../words/times.js";
 import { visibleText } from "../../words/visible-text.js";
 import { SourceLink } from "../sources/source-link.js";
+import { AttemptDetails } from "./attempt-details.js";
 import { IssueList } from "./issue-list.js";
 import { attemptTone, type Moment, timelineOf } from "./timeline.js";
 
-/** What happened to a message, from the client's clock to the last answer. */
+/** What happened to a message, from the client's timestamp to the last response. */
 export function Timeline({ view }: { view: MessageView }) {
   const moments = timelineOf(view);
   return (
     <ol className="timeline" aria-label="Timeline, oldest first">
       {moments.map((moment, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the past does not change its order
+        // biome-ignore lint/suspicious/noArrayIndexKey: moments keep their order
         <MomentView key={index} moment={moment} />
       ))}
     </ol>
@@ -27,26 +28,16 @@ export function Timeline({ view }: { view: MessageView }) {
 }
 
 function MomentView({ moment }: { moment: Moment }) {
-  const names = useNames();
   switch (moment.kind) {
     case "sent":
-      return <Step tone="quiet" at={moment.at} title="Happened" note="by the sender's own clock" />;
+      return <Step tone="quiet" at={moment.at} title="Created" note="by the client's clock" />;
     case "received":
       return (
-        <Step
-          tone="accent"
-          at={moment.at}
-          title="Received"
-          note={
-            <>
-              from <SourceLink id={moment.sourceId} />
-            </>
-          }
-        />
+        <Step tone="accent" at={moment.at} title="Received" note={<From sourceId={moment.sourceId} />} />
       );
     case "rejected":
       return (
-        <Step tone="bad" at={moment.at} title="Rejected" note="it is in no log and goes nowhere">
+        <Step tone="bad" at={moment.at} title="Rejected" note="not stored, not sent">
           <IssueList issues={moment.issues} />
         </Step>
       );
@@ -55,61 +46,73 @@ function MomentView({ moment }: { moment: Moment }) {
         <Step
           tone="good"
           at={moment.at}
-          title="Accepted"
+          title="Stored"
           note={
             moment.destinations === 0
               ? "on disk; no destination is connected"
-              : `on disk before the sender was told 200; ${counted(moment.destinations, "destination")}`
+              : `on disk; ${counted(moment.destinations, "destination")}`
           }
         />
       );
     case "attempt":
-      return (
-        <Step
-          tone={attemptTone(moment.attempt)}
-          at={moment.at}
-          title={`Attempt ${moment.attempt.attempt}`}
-          note={
-            <>
-              to{" "}
-              <Link href={addresses.destination(moment.destinationId)}>
-                {names.destination(moment.destinationId)}
-              </Link>
-              {moment.attempt.replay && " · replay"}
-            </>
-          }
-        >
-          <AttemptDetails attempt={moment.attempt} />
-        </Step>
-      );
-    case "outcome": {
-      const { outcome } = moment;
-      return (
-        <Step
-          tone={STATES[outcome.state].tone}
-          {...(outcome.state === "pending" || moment.at === undefined ? {} : { at: moment.at })}
-          title={<StateBadge state={outcome.state} />}
-          note={
-            <Link href={addresses.destination(outcome.destinationId)}>
-              {names.destination(outcome.destinationId)}
-            </Link>
-          }
-        >
-          <p className="small soft">
-            {visibleText(outcome.reason, 500)}
-            {outcome.nextAttemptAt && (
-              <>
-                {" "}
-                · next attempt <Time at={outcome.nextAttemptAt} />
-              </>
-            )}
-          </p>
-        </Step>
-      );
-    }
+      return <AttemptStep {...moment} />;
+    case "outcome":
+      return <OutcomeStep {...moment} />;
     default:
       return moment satisfies never;
   }
+}
+
+function From({ sourceId }: { sourceId: string }) {
+  return (
+    <>
+      from <SourceLink id={sourceId} />
+    </>
+  );
+}
+
+function DestinationLink({ id }: { id: string }) {
+  const names = useNames();
+  return <Link href={addresses.destination(id)}>{names.destination(id)}</Link>;
+}
+
+function AttemptStep({ at, destinationId, attempt }: Extract<Moment, { kind: "attempt" }>) {
+  return (
+    <Step
+      tone={attemptTone(attempt)}
+      at={at}
+      title={`Attempt ${attempt.attempt}`}
+      note={
+        <>
+          to <DestinationLink id={destinationId} />
+          {attempt.replay && " · replay"}
+        </>
+      }
+    >
+      <AttemptDetails attempt={attempt} />
+    </Step>
+  );
+}
+
+function OutcomeStep({ at, outcome }: Extract<Moment, { kind: "outcome" }>) {
+  return (
+    <Step
+      tone={STATES[outcome.state].tone}
+      {...(outcome.state === "pending" || at === undefined ? {} : { at })}
+      title={<StateBadge state={outcome.state} />}
+      note={<DestinationLink id={outcome.destinationId} />}
+    >
+      <p className="small soft">
+        {visibleText(outcome.reason, 500)}
+        {outcome.nextAttemptAt && (
+          <>
+            {" "}
+            · next attempt <Time at={outcome.nextAttemptAt} />
+          </>
+        )}
+      </p>
+    </Step>
+  );
 }
 
 function Step({
@@ -141,42 +144,5 @@ function Step({
       </div>
       {children}
     </li>
-  );
-}
-
-/** The exchange itself: where to, the answer, and on demand the request's headers and the answer's body. */
-export function AttemptDetails({ attempt }: { attempt: AttemptView }) {
-  const headers = Object.entries(attempt.requestHeaders ?? {});
-  return (
-    <div className="attempt">
-      <p className="attempt-head small">
-        <span className={`badge tone-${attemptTone(attempt)}`}>
-          {attempt.status ?? attempt.error?.code ?? "done"}
-        </span>
-        <span className="number">{duration(attempt.latencyMs)}</span>
-        <span className="mono soft">{visibleText(attempt.url, 300)}</span>
-        {attempt.address && <span className="faint">at {attempt.address}</span>}
-      </p>
-      {attempt.error && <p className="small">{visibleText(attempt.error.message, 500)}</p>}
-      {(headers.length > 0 || attempt.response) && (
-        <details className="more">
-          <summary>Request and response</summary>
-          {headers.length > 0 && (
-            <>
-              <h4>Request headers</h4>
-              <pre className="code-text code-wrap">
-                {headers.map(([name, value]) => `${visibleText(name)}: ${visibleText(value)}`).join("\n")}
-              </pre>
-            </>
-          )}
-          <h4>Response body{attempt.response ? ", its first 4 KB" : ""}</h4>
-          {attempt.response ? (
-            <pre className="code-text code-wrap">{visibleText(attempt.response, 4_096)}</pre>
-          ) : (
-            <p className="small faint">Empty.</p>
-          )}
-        </details>
-      )}
-    </div>
   );
 }

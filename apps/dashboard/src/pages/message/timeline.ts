@@ -2,7 +2,7 @@ import type { AttemptView, OutcomeView, RejectedMessageView, StoredMessageView }
 import { type MessageView, parseTime } from "@sluice/protocol";
 import type { Tone } from "../../words/states.js";
 
-/** One moment in the life of a message, in the order in which they happened. */
+/** One entry of a message's timeline. */
 export type Moment =
   | { readonly kind: "sent"; readonly at: string }
   | { readonly kind: "received"; readonly at: string; readonly sourceId: string }
@@ -23,12 +23,12 @@ export function timelineOf(view: MessageView): readonly Moment[] {
       { kind: "rejected", at: view.receivedAt, issues: view.issues },
     ];
   }
-  const beginning: Moment[] = [
+  const ingestion: Moment[] = [
     ...sentMoment(view),
     { kind: "received", at: view.receivedAt, sourceId: view.sourceId },
     { kind: "stored", at: view.receivedAt, destinations: view.outcomes.length },
   ];
-  const rest = view.outcomes.flatMap((outcome): Moment[] => [
+  const delivery = view.outcomes.flatMap((outcome): Moment[] => [
     ...outcome.attempts.map(
       (attempt): Moment => ({
         kind: "attempt",
@@ -39,18 +39,18 @@ export function timelineOf(view: MessageView): readonly Moment[] {
     ),
     { kind: "outcome", outcome, ...(endOf(outcome) === undefined ? {} : { at: endOf(outcome) as string }) },
   ]);
-  // Stable: at the same millisecond an attempt stays before the outcome that it led to.
-  return [...beginning, ...rest.toSorted((a, b) => timeOf(a) - timeOf(b))];
+  // The sort is stable: in the same millisecond an attempt stays before its outcome.
+  return [...ingestion, ...delivery.toSorted((a, b) => timeOf(a) - timeOf(b))];
 }
 
-/** When the client's own clock says that it happened. */
+/** The time of the event by the client's clock. */
 function sentMoment(view: StoredMessageView): Moment[] {
   const { originalTimestamp, timestamp } = view.message;
   const at = typeof timestamp === "string" ? timestamp : originalTimestamp;
   return typeof at === "string" && parseTime(at) !== undefined ? [{ kind: "sent", at }] : [];
 }
 
-/** A pending outcome has no end yet: it stands last. */
+/** A pending outcome ends with its next attempt, if one is scheduled. */
 function endOf(outcome: OutcomeView): string | undefined {
   if (outcome.state === "pending") return outcome.nextAttemptAt;
   return outcome.at ?? outcome.attempts.at(-1)?.at;

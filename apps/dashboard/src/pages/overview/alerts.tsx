@@ -2,7 +2,7 @@ import type { CollectorInfo, DestinationStatusView, DestinationView } from "@slu
 import { Icon } from "../../ui/icon.js";
 import { HealthAlert } from "../destinations/health/health-alert.js";
 
-/** What needs somebody: the disk, destinations at which nothing arrives or that are off. Nothing when all is well. */
+/** Problems of the disk and of destinations. Nothing if there are none. */
 export function Alerts({
   destinations,
   statuses,
@@ -18,8 +18,8 @@ export function Alerts({
         <div className="alert tone-bad" role="alert">
           <Icon name="alert" />
           <p>
-            <strong>The disk cannot be written.</strong> Messages are answered 503 and come again by
-            themselves: {storage.reason}
+            <strong>The collector cannot write to its disk.</strong> Senders get 503 and retry:{" "}
+            {storage.reason}
           </p>
         </div>
       )}

@@ -1,4 +1,4 @@
-import type { DestinationView } from "@sluice/protocol";
+import type { DestinationView, SourceView } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
@@ -16,6 +16,7 @@ import { Count } from "../../ui/data/count.js";
 import { Time } from "../../ui/data/time.js";
 import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { Failure } from "../../ui/feedback/failure.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { count } from "../../words/numbers.js";
@@ -25,24 +26,11 @@ import { Alerts } from "./alerts.js";
 import { Rates } from "./rates.js";
 
 export function OverviewPage() {
-  const api = useApi();
   const info = useInfo();
   const sources = useSources();
   const destinations = useDestinations();
-  const totals = useTotals().data;
-  const destinationIds = (destinations.data ?? []).map((one) => one.id);
-  const { statuses, isPending: statusesPending } = useDestinationStatuses(destinationIds);
-  const anyMessage = useQuery({
-    queryKey: ["any-message"],
-    queryFn: async () => (await api.messages.list({ limit: 1 })).items.length > 0,
-    // Once there was a first message there will not be a first one again.
-    refetchInterval: ({ state }) => (state.data === true ? false : 1_000),
-  });
-  const lead = info.data && (
-    <>
-      Counted since the collector's start, <Time at={info.data.startedAt} />.
-    </>
-  );
+  const { statuses, isPending } = useDestinationStatuses((destinations.data ?? []).map((one) => one.id));
+  const anyMessage = useAnyMessage();
   if (anyMessage.isError || sources.isError) {
     return (
       <Page title="Overview">
@@ -50,38 +38,61 @@ export function OverviewPage() {
       </Page>
     );
   }
-  // What needs somebody stands at the top: the page waits for it rather than moving down later.
-  if (
-    anyMessage.isPending ||
-    sources.isPending ||
-    destinations.isPending ||
-    info.isPending ||
-    statusesPending
-  ) {
-    return (
-      <Page title="Overview" lead={lead}>
+  // Wait for everything: alerts at the top would move the rest of the page down later.
+  const isLoading = [anyMessage, sources, destinations, info].some((query) => query.isPending) || isPending;
+  if (anyMessage.data === false && !isLoading) return <NoMessages sources={sources.data ?? []} />;
+  return (
+    <Page title="Overview" lead={info.data && <CountedSince startedAt={info.data.startedAt} />}>
+      {isLoading ? (
         <Card>
           <Skeleton lines={6} />
         </Card>
-      </Page>
-    );
-  }
-  if (!anyMessage.data) {
-    return (
-      <Page title="Overview" lead="Nothing has come yet. This is how it begins.">
-        <Card>
-          <FirstMessage sources={sources.data} />
-        </Card>
-      </Page>
-    );
-  }
+      ) : (
+        <>
+          <Alerts destinations={destinations.data ?? []} statuses={statuses} storage={info.data?.storage} />
+          <RatesAndDestinations startedAtMs={Date.parse(info.data?.startedAt ?? "")} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** Whether the collector has any message. Asks until the first one arrives. */
+function useAnyMessage() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["any-message"],
+    queryFn: async () => (await api.messages.list({ limit: 1 })).items.length > 0,
+    refetchInterval: ({ state }) => (state.data === true ? false : 1_000),
+  });
+}
+
+function CountedSince({ startedAt }: { startedAt: string }) {
   return (
-    <Page title="Overview" lead={lead}>
-      <Alerts destinations={destinations.data ?? []} statuses={statuses} storage={info.data?.storage} />
-      <Rates totals={totals} startedAtMs={Date.parse(info.data?.startedAt ?? "")} />
+    <>
+      Counts start with the collector, <Time at={startedAt} />.
+    </>
+  );
+}
+
+function NoMessages({ sources }: { sources: readonly SourceView[] }) {
+  return (
+    <Page title="Overview" lead="No messages yet. Send the first one.">
+      <Card>
+        <FirstMessage sources={sources} />
+      </Card>
+    </Page>
+  );
+}
+
+function RatesAndDestinations({ startedAtMs }: { startedAtMs: number }) {
+  const totals = useTotals().data;
+  return (
+    <>
+      <Rates totals={totals} startedAtMs={startedAtMs} />
       <Card
         title="Destinations"
-        note="Oldest first. Waiting: messages that are still to be sent, now; the rest counts since the collector's start"
+        note="Oldest first. Backlog: messages still to be sent. The other counts start with the collector"
         flush
         actions={
           <ButtonLink size="small" icon="plus" href={addresses.catalog()}>
@@ -89,29 +100,40 @@ export function OverviewPage() {
           </ButtonLink>
         }
       >
-        {destinations.isError ? (
-          <Failure error={destinations.error} />
-        ) : destinations.data.length === 0 ? (
-          <EmptyState
-            icon="webhook"
-            title="Messages arrive, and go nowhere yet"
-            action={
-              <ButtonLink look="primary" icon="webhook" href={addresses.connect("webhooks")}>
-                Connect a webhook
-              </ButtonLink>
-            }
-          >
-            <p>Connect a URL of yours: every message is posted to it, signed, and retried for four hours.</p>
-          </EmptyState>
-        ) : (
-          <DestinationLines destinations={destinations.data} totals={totals} />
-        )}
+        <QueryView query={useDestinations()}>
+          {(items) =>
+            items.length === 0 ? (
+              <NoDestinations />
+            ) : (
+              <DestinationCounts destinations={items} totals={totals} />
+            )
+          }
+        </QueryView>
       </Card>
-    </Page>
+    </>
   );
 }
 
-function DestinationLines({
+function NoDestinations() {
+  return (
+    <EmptyState
+      icon="webhook"
+      title="No destinations yet"
+      action={
+        <ButtonLink look="primary" icon="webhook" href={addresses.connect("webhooks")}>
+          Connect a webhook
+        </ButtonLink>
+      }
+    >
+      <p>
+        Messages are stored, but not sent anywhere. A webhook posts each message to your URL, signed and with
+        retries.
+      </p>
+    </EmptyState>
+  );
+}
+
+function DestinationCounts({
   destinations,
   totals,
 }: {
@@ -128,18 +150,16 @@ function DestinationLines({
         {
           head: "Failed",
           align: "end",
-          cell: (one) => {
-            const failed = countOf(one.id, "failed");
-            return failed === undefined || failed === 0 ? (
-              <Count value={failed} />
-            ) : (
-              <Link href={addresses.deliveries({ destination: one.id, state: "failed" })}>
-                {count(failed)}
-              </Link>
-            );
-          },
+          cell: (one) => <FailedCount destinationId={one.id} failed={countOf(one.id, "failed")} />,
         },
       ]}
     />
+  );
+}
+
+function FailedCount({ destinationId, failed }: { destinationId: string; failed: number | undefined }) {
+  if (failed === undefined || failed === 0) return <Count value={failed} />;
+  return (
+    <Link href={addresses.deliveries({ destination: destinationId, state: "failed" })}>{count(failed)}</Link>
   );
 }

@@ -4,16 +4,17 @@ import { deliveriesIn, type Totals } from "../../api/metrics.js";
 import { useRates } from "../../api/queries.js";
 import { useShownTheme } from "../../theme/theme-context.js";
 import { Segments } from "../../ui/controls/segments.js";
-import { Chart, type Series } from "../../ui/data/chart/chart.js";
+import { Chart } from "../../ui/data/chart/chart.js";
+import type { Series } from "../../ui/data/chart/series.js";
 import { Stat } from "../../ui/data/stat.js";
 import { Card } from "../../ui/layout/page.js";
 import { count, duration, percent, perSecond } from "../../words/numbers.js";
-import { withGaps } from "./rate-gaps.js";
+import { type RateSample, withGaps } from "./rate-gaps.js";
 
-/** Shown at the top: the finest points of so long. */
+/** The span of the current rates. */
 const NOW_MS = 10_000;
-/** A collector that is younger is looked at closely first. */
-const YOUNG_MS = 15 * 60_000;
+/** For a collector that started less than this ago, the charts begin with the shortest span. */
+const RECENT_START_MS = 15 * 60_000;
 
 const SPANS: Readonly<
   Record<RateSpan, { readonly label: string; readonly ms: number; readonly every: string }>
@@ -23,9 +24,11 @@ const SPANS: Readonly<
   "24h": { label: "24 hours", ms: 86_400_000, every: "5 min" },
 };
 
-/** Rates and latency: now, and over the time that the collector remembers. */
+/** Rates and latency, now and over time. */
 export function Rates({ totals, startedAtMs }: { totals: Totals | undefined; startedAtMs: number }) {
-  const [span, setSpan] = useState<RateSpan>(() => (Date.now() - startedAtMs < YOUNG_MS ? "5m" : "1h"));
+  const [span, setSpan] = useState<RateSpan>(() =>
+    Date.now() - startedAtMs < RECENT_START_MS ? "5m" : "1h",
+  );
   const finest = useRates("5m").data?.points;
   const now = finest === undefined ? undefined : lastPoints(finest, NOW_MS);
   return (
@@ -42,14 +45,14 @@ export function Rates({ totals, startedAtMs }: { totals: Totals | undefined; sta
           note={`last 10 s · ${totals ? count(deliveriesIn(totals, "delivered")) : "…"} since start`}
         />
         <Stat
-          label="Success"
+          label="Success rate"
           value={totals && successOf(totals)}
-          note={`of deliveries that ended, since start · ${totals ? count(deliveriesIn(totals, "failed")) : "…"} failed`}
+          note={`of completed deliveries since start · ${totals ? count(deliveriesIn(totals, "failed")) : "…"} failed`}
         />
         <Stat
           label="Rejected"
           value={totals && count(totals.rejected)}
-          note={`since start · ${totals ? count(totals.duplicates) : "…"} duplicates left out`}
+          note={`since start · ${totals ? count(totals.duplicates) : "…"} duplicates dropped`}
         />
       </div>
       <Charts span={span} onSpan={setSpan} />
@@ -61,60 +64,36 @@ function Charts({ span, onSpan }: { span: RateSpan; onSpan: (span: RateSpan) => 
   const theme = useShownTheme();
   const { data } = useRates(span);
   const points = withGaps(data?.points ?? []);
-  const { ms, every } = SPANS[span];
-  const timesMs = points.map(({ atMs }) => atMs);
-  const values = (read: (point: RatePointView) => number | undefined) =>
-    points.map(({ point }) => (point && read(point)) ?? null);
-  const rates = (read: (point: RatePointView) => number) =>
-    values((point) => (read(point) * 1_000) / point.overMs);
-  const throughput: readonly Series[] = [
-    { label: "Accepted", color: "--accent", values: rates(({ accepted }) => accepted), fill: true },
-    { label: "Delivered", color: "--good", values: rates(({ delivered }) => delivered) },
-    { label: "Failed", color: "--bad", values: rates(({ failed }) => failed) },
-  ];
-  const latency: readonly Series[] = [
-    {
-      label: "Half within",
-      color: "--accent",
-      values: values(({ latencyP50Ms }) => latencyP50Ms),
-      fill: true,
-    },
-    {
-      label: "99 % within",
-      color: "--wait",
-      values: values(({ latencyP99Ms }) => latencyP99Ms),
-    },
-  ];
-  const common = { timesMs, spanMs: ms, themeKey: theme };
+  const { label, ms, every } = SPANS[span];
+  const throughput = throughputOf(points);
+  const latency = latencyOf(points);
+  const common = { timesMs: points.map(({ atMs }) => atMs), spanMs: ms, themeKey: theme };
   return (
     <div className="two-columns">
       <Card
-        title="Messages a second"
-        note={`All sources and destinations, a point every ${every}`}
+        title="Messages per second"
+        note={`All sources and destinations, one point per ${every}`}
         actions={
           <Segments
-            label="Time shown"
+            label="Time span"
             value={span}
-            options={Object.entries(SPANS).map(([value, { label }]) => [value as RateSpan, label] as const)}
+            options={Object.entries(SPANS).map(([value, one]) => [value as RateSpan, one.label] as const)}
             onChange={onSpan}
           />
         }
       >
         <Chart
           {...common}
-          label={`Messages a second over ${SPANS[span].label}: ${inWords(throughput, perSecond)}`}
+          label={`Messages per second over ${label}: ${inWords(throughput, perSecond)}`}
           series={throughput}
           format={perSecond}
           formatTick={(value) => `${count(value)}/s`}
         />
       </Card>
-      <Card
-        title="From receipt to delivery"
-        note={`Of what was delivered in each ${every}, retries included`}
-      >
+      <Card title="Delivery latency" note={`From receipt to delivery, retries included, per ${every}`}>
         <Chart
           {...common}
-          label={`Latency over ${SPANS[span].label}: ${inWords(latency, duration)}`}
+          label={`Latency over ${label}: ${inWords(latency, duration)}`}
           series={latency}
           format={duration}
         />
@@ -123,7 +102,29 @@ function Charts({ span, onSpan }: { span: RateSpan; onSpan: (span: RateSpan) => 
   );
 }
 
-/** The points of the last so many milliseconds, up to the newest. */
+function throughputOf(points: readonly RateSample[]): readonly Series[] {
+  const rates = (read: (point: RatePointView) => number) =>
+    points.map(({ point }) => (point && (read(point) * 1_000) / point.overMs) ?? null);
+  return [
+    { label: "Accepted", color: "--accent", values: rates(({ accepted }) => accepted), fill: true },
+    { label: "Delivered", color: "--good", values: rates(({ delivered }) => delivered) },
+    { label: "Failed", color: "--bad", values: rates(({ failed }) => failed) },
+  ];
+}
+
+function latencyOf(points: readonly RateSample[]): readonly Series[] {
+  return [
+    {
+      label: "p50",
+      color: "--accent",
+      values: points.map(({ point }) => point?.latencyP50Ms ?? null),
+      fill: true,
+    },
+    { label: "p99", color: "--wait", values: points.map(({ point }) => point?.latencyP99Ms ?? null) },
+  ];
+}
+
+/** The points of the last `ms` milliseconds before the newest. */
 function lastPoints(points: readonly RatePointView[], ms: number): readonly RatePointView[] {
   const newest = points.at(-1);
   return newest === undefined ? [] : points.filter(({ at }) => Date.parse(at) > Date.parse(newest.at) - ms);
@@ -135,17 +136,17 @@ function rateOf(points: readonly RatePointView[], read: (point: RatePointView) =
 }
 
 function successOf(totals: Totals): string {
-  const good = deliveriesIn(totals, "delivered");
-  const all = good + deliveriesIn(totals, "failed");
-  return all === 0 ? "–" : percent(good / all);
+  const delivered = deliveriesIn(totals, "delivered");
+  const all = delivered + deliveriesIn(totals, "failed");
+  return all === 0 ? "–" : percent(delivered / all);
 }
 
-/** The last values, for whoever does not see the lines. */
+/** The last values, for screen readers. */
 function inWords(series: readonly Series[], format: (value: number) => string): string {
   return series
     .map(({ label, values }) => {
       const last = values.findLast((value) => value !== null);
-      return `${label} ${last === undefined || last === null ? "not known" : format(last)}`;
+      return `${label} ${last === undefined || last === null ? "unknown" : format(last)}`;
     })
     .join(", ");
 }

@@ -9,7 +9,7 @@ import { ButtonLink } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
 import { JsonTree } from "../../ui/data/json-tree.js";
 import { Time } from "../../ui/data/time.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { counted } from "../../words/numbers.js";
@@ -32,87 +32,98 @@ export function ProfilePage({ userId }: { userId: string }) {
       up={{ href: addresses.profiles(), label: "Profiles" }}
       actions={
         <ButtonLink icon="live" href={addresses.live(ofUser)}>
-          Their messages
+          View messages
         </ButtonLink>
       }
     >
-      {profile.isError ? (
-        <Failure error={profile.error} onRetry={() => void profile.refetch()} />
-      ) : profile.isPending ? (
-        <Card>
-          <Skeleton />
-        </Card>
-      ) : (
-        <ProfileBody profile={profile.data} />
-      )}
+      <QueryView
+        query={profile}
+        canRetry
+        skeleton={
+          <Card>
+            <Skeleton />
+          </Card>
+        }
+      >
+        {(found) => <ProfileBody profile={found} />}
+      </QueryView>
     </Page>
   );
 }
 
 function ProfileBody({ profile }: { profile: ProfileView }) {
-  const audiences = useAudiences().data ?? [];
-  const nameOf = (id: string, key: string) => audiences.find((one) => one.id === id)?.name ?? key;
   return (
     <div className="two-columns">
       <div className="stack">
         <Card title="Traits">
-          {Object.keys(profile.traits).length === 0 ? (
-            <p className="soft">No identify message has set one.</p>
-          ) : (
-            <JsonTree value={profile.traits} label="Traits" />
-          )}
+          <Traits traits={profile.traits} label="Traits" none="No identify message has set a trait." />
           {profile.leftOut !== undefined && <LeftOut {...profile.leftOut} />}
         </Card>
         <Card title="Computed traits">
-          {Object.keys(profile.computedTraits).length === 0 ? (
-            <p className="soft">None.</p>
-          ) : (
-            <JsonTree value={profile.computedTraits} label="Computed traits" />
-          )}
+          <Traits traits={profile.computedTraits} label="Computed traits" none="None." />
         </Card>
       </div>
       <div className="stack">
-        <Card title="Identity">
-          <dl className="facts">
-            <dt>First seen</dt>
-            <dd>
-              <Time at={profile.firstSeenAt} />
-            </dd>
-            <dt>Last seen</dt>
-            <dd>
-              <Time at={profile.lastSeenAt} />
-            </dd>
-            <dt>User ids</dt>
-            <dd className="mono">
-              {profile.identities.userIds.map((id) => visibleText(id, 80)).join(", ") || "none"}
-            </dd>
-            <dt>Anonymous ids</dt>
-            <dd className="mono">
-              {profile.identities.anonymousIds.map((id) => visibleText(id, 80)).join(", ") || "none"}
-            </dd>
-          </dl>
-        </Card>
-        <Card title="Audiences" note="Those this user is in, or was in">
-          {profile.audiences.length === 0 ? (
-            <p className="soft">None.</p>
-          ) : (
-            <ul className="lines">
-              {profile.audiences.map((one) => (
-                <li key={one.id}>
-                  <Link className="grow" href={addresses.audience(one.id)}>
-                    {nameOf(one.id, one.key)}
-                  </Link>
-                  <Badge tone={one.member ? "good" : "quiet"}>{one.member ? "In" : "Out"}</Badge>
-                  <span className="small faint">
-                    <Time at={one.since} />
-                  </span>
-                </li>
-              ))}
-            </ul>
-          )}
-        </Card>
+        <IdentityCard profile={profile} />
+        <MembershipsCard profile={profile} />
       </div>
     </div>
+  );
+}
+
+function Traits({ traits, label, none }: { traits: object; label: string; none: string }) {
+  if (Object.keys(traits).length === 0) return <p className="soft">{none}</p>;
+  return <JsonTree value={traits} label={label} />;
+}
+
+function IdentityCard({ profile: { firstSeenAt, lastSeenAt, identities } }: { profile: ProfileView }) {
+  return (
+    <Card title="Identity">
+      <dl className="facts">
+        <dt>First seen</dt>
+        <dd>
+          <Time at={firstSeenAt} />
+        </dd>
+        <dt>Last seen</dt>
+        <dd>
+          <Time at={lastSeenAt} />
+        </dd>
+        <dt>User ids</dt>
+        <dd className="mono">{listed(identities.userIds)}</dd>
+        <dt>Anonymous ids</dt>
+        <dd className="mono">{listed(identities.anonymousIds)}</dd>
+      </dl>
+    </Card>
+  );
+}
+
+function listed(ids: readonly string[]): string {
+  return ids.map((id) => visibleText(id, 80)).join(", ") || "none";
+}
+
+function MembershipsCard({ profile }: { profile: ProfileView }) {
+  const audiences = useAudiences().data ?? [];
+  const nameOf = (id: string, key: string) => audiences.find((one) => one.id === id)?.name ?? key;
+  return (
+    <Card title="Audiences" note="Current and former memberships">
+      {profile.audiences.length === 0 ? (
+        <p className="soft">None.</p>
+      ) : (
+        <ul className="lines">
+          {profile.audiences.map((one) => (
+            <li key={one.id}>
+              <Link className="grow" href={addresses.audience(one.id)}>
+                {nameOf(one.id, one.key)}
+              </Link>
+              <Badge tone={one.member ? "good" : "quiet"}>{one.member ? "Member" : "Left"}</Badge>
+              <span className="small faint">
+                <Time at={one.since} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
   );
 }
 
@@ -120,7 +131,7 @@ function LeftOut({ traits, ids }: NonNullable<ProfileView["leftOut"]>) {
   return (
     <p className="soft">
       This profile is full: {counted(traits, "trait value")} and {counted(ids, "id")} left out. A profile
-      holds at most 500 ids, 1,000 traits and 256 KB.
+      holds up to 500 ids, 1,000 traits and 256 KB.
     </p>
   );
 }

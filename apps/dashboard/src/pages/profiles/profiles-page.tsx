@@ -14,10 +14,10 @@ export function ProfilesPage() {
     if (userId.trim() !== "") navigate(addresses.profile(userId.trim()));
   };
   return (
-    <Page title="Profiles" lead="What is known of one user: traits, ids, audiences, computed traits.">
+    <Page title="Profiles" lead="The traits, ids, audiences and computed traits of one user.">
       <Card>
-        <EmptyState icon="profile" title="Look a user up">
-          <p>By user id, or by anonymous id for somebody who was never identified.</p>
+        <EmptyState icon="profile" title="Look up a user">
+          <p>Enter a user id, or the anonymous id of a visitor who was never identified.</p>
           <form className="row inline-form lookup" onSubmit={submit}>
             <TextField
               label="User id"

@@ -1,3 +1,4 @@
+import type { CollectorInfo } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
@@ -7,8 +8,8 @@ import { useSignOut } from "../../session/session.js";
 import { Button } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
 import { Time } from "../../ui/data/time.js";
-import { Failure } from "../../ui/feedback/failure.js";
 import { useNotify } from "../../ui/feedback/notice.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Confirm } from "../../ui/layout/confirm.js";
 import { Card, Page } from "../../ui/layout/page.js";
@@ -38,64 +39,64 @@ export function SettingsPage() {
 function CollectorCard() {
   const info = useInfo();
   return (
-    <Card title="This collector">
-      {info.isError ? (
-        <Failure error={info.error} />
-      ) : info.isPending ? (
-        <Skeleton of="facts" lines={8} />
-      ) : (
-        <dl className="facts">
-          <dt>Version</dt>
-          <dd>
-            {info.data.version} <span className="faint">on Node {info.data.node}</span>
-          </dd>
-          <dt>Mode</dt>
-          <dd>{info.data.mode === "dev" ? "Development" : "Production"}</dd>
-          {info.data.region !== undefined && (
-            <>
-              <dt>Region</dt>
-              <dd>{info.data.region}</dd>
-            </>
-          )}
-          <dt>Running since</dt>
-          <dd>
-            <Time at={info.data.startedAt} />
-          </dd>
-          <dt>Its clock</dt>
-          <dd>{skewInWords(clockSkewMs())}</dd>
-          <dt>Storage</dt>
-          <dd>
-            {info.data.storage.kind === "ready" ? (
-              <Badge tone="good">Ready</Badge>
-            ) : (
-              <Badge tone="bad">Cannot be written: {info.data.storage.reason}</Badge>
-            )}
-          </dd>
-          <dt>Your token</dt>
-          <dd>
-            {info.data.token.name}{" "}
-            <span className="faint">
-              {info.data.token.access === "read" ? "may only read" : "may change things"}
-            </span>
-          </dd>
-          <dt>HTTP API</dt>
-          <dd>
-            <a href="/api/v1/docs">Browse it</a> <span className="faint">or read</span>{" "}
-            <a href="/api/v1/openapi.json">openapi.json</a>
-          </dd>
-        </dl>
-      )}
+    <Card title="Collector">
+      <QueryView query={info} skeleton={<Skeleton of="facts" lines={8} />}>
+        {(found) => <CollectorFacts info={found} />}
+      </QueryView>
     </Card>
   );
 }
 
-/** Times are shown by the collector's clock; who compares them with their own has to know. */
-function skewInWords(skewMs: number): string {
-  if (skewMs === 0) return "As this browser's";
-  return `${duration(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} this browser's; times here are by the collector's`;
+function CollectorFacts({ info }: { info: CollectorInfo }) {
+  return (
+    <dl className="facts">
+      <dt>Version</dt>
+      <dd>
+        {info.version} <span className="faint">on Node {info.node}</span>
+      </dd>
+      <dt>Mode</dt>
+      <dd>{info.mode === "dev" ? "Development" : "Production"}</dd>
+      {info.region !== undefined && (
+        <>
+          <dt>Region</dt>
+          <dd>{info.region}</dd>
+        </>
+      )}
+      <dt>Started</dt>
+      <dd>
+        <Time at={info.startedAt} />
+      </dd>
+      <dt>Clock</dt>
+      <dd>{skewInWords(clockSkewMs())}</dd>
+      <dt>Storage</dt>
+      <dd>
+        {info.storage.kind === "ready" ? (
+          <Badge tone="good">Ready</Badge>
+        ) : (
+          <Badge tone="bad">Not writable: {info.storage.reason}</Badge>
+        )}
+      </dd>
+      <dt>Your token</dt>
+      <dd>
+        {info.token.name}{" "}
+        <span className="faint">{info.token.access === "read" ? "read only" : "full access"}</span>
+      </dd>
+      <dt>Control API</dt>
+      <dd>
+        <a href="/api/v1/docs">Reference</a> <span className="faint">·</span>{" "}
+        <a href="/api/v1/openapi.json">openapi.json</a>
+      </dd>
+    </dl>
+  );
 }
 
-/** A collector in development can begin anew. */
+/** Relative times use the collector's clock. The difference matters when comparing them with local times. */
+function skewInWords(skewMs: number): string {
+  if (skewMs === 0) return "Same as this browser's";
+  return `${duration(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} this browser's. Times shown here use the collector's clock`;
+}
+
+/** Deletes all messages. Only in development. */
 function ResetCard() {
   const api = useApi();
   const queries = useQueryClient();
@@ -106,32 +107,31 @@ function ResetCard() {
     mutationFn: () => api.reset(),
     onSuccess: async () => {
       setAsking(false);
-      notify("Every message is forgotten");
+      notify("All messages deleted");
       await queries.invalidateQueries();
     },
   });
   if (mode !== "dev") return null;
   return (
-    <Card title="Begin anew" note="Only in development">
+    <Card title="Reset" note="Only in development">
       <div className="row-apart">
         <p className="soft grow">
-          Forgets every message and profile and what became of them. Sources, destinations, tokens and
-          audiences stay.
+          Deletes all messages, deliveries and profiles. Sources, destinations, tokens and audiences stay.
         </p>
         <Button icon="deletions" onClick={() => setAsking(true)}>
-          Forget all messages
+          Delete all messages
         </Button>
       </div>
       <Confirm
         open={isAsking}
-        title="Forget all messages?"
-        action="Forget all messages"
+        title="Delete all messages?"
+        action="Delete all messages"
         busy={reset.isPending}
         error={reset.error}
         onClose={() => setAsking(false)}
         onConfirm={() => reset.mutate()}
       >
-        Deliveries that wait are not sent any more, and nothing can be replayed.
+        Pending deliveries are not sent, and nothing can be replayed.
       </Confirm>
     </Card>
   );

@@ -10,9 +10,11 @@ import { CodeBlock } from "../../ui/data/code-block.js";
 import { Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback/failure.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Confirm } from "../../ui/layout/confirm.js";
 import { Dialog } from "../../ui/layout/dialog.js";
+import { DialogActions } from "../../ui/layout/dialog-actions.js";
 import { Card } from "../../ui/layout/page.js";
 
 export function TokensCard() {
@@ -20,20 +22,20 @@ export function TokensCard() {
   const queries = useQueryClient();
   const ownId = useInfo().data?.token.id;
   const [isAdding, setAdding] = useState(false);
-  const [leaving, setLeaving] = useState<TokenView | undefined>();
+  const [revoking, setRevoking] = useState<TokenView | undefined>();
   const tokens = useQuery({
     queryKey: ["tokens"],
     queryFn: async () => (await api.tokens.list({ limit: 500 })).items,
   });
   const revoke = useMutation({
     mutationFn: (id: string) => api.tokens.revoke(id),
-    onSuccess: () => setLeaving(undefined),
+    onSuccess: () => setRevoking(undefined),
     onSettled: () => queries.invalidateQueries({ queryKey: ["tokens"] }),
   });
   return (
     <Card
       title="Admin tokens"
-      note="Oldest first. Only their hashes are kept: a token is shown once, when it is made."
+      note="Oldest first. Only hashes are stored, so a token is shown once, when you create it."
       flush
       actions={
         <Button size="small" icon="plus" onClick={() => setAdding(true)}>
@@ -41,77 +43,87 @@ export function TokensCard() {
         </Button>
       }
     >
-      {tokens.isError ? (
-        <Failure error={tokens.error} />
-      ) : tokens.isPending ? (
-        <Skeleton lines={2} />
-      ) : (
-        <Table
-          label="Admin tokens, oldest first"
-          items={tokens.data}
-          keyOf={(token) => token.id}
-          columns={[
-            {
-              head: "Name",
-              lead: true,
-              cell: (token) => (
-                <span className="row">
-                  {token.name}
-                  {token.id === ownId && <Badge tone="accent">This session</Badge>}
-                </span>
-              ),
-            },
-            { head: "Access", cell: (token) => (token.access === "read" ? "Read only" : "Full") },
-            { head: "Made", align: "end", cell: (token) => <Time at={token.createdAt} /> },
-            {
-              head: "Revoke",
-              align: "end",
-              cell: (token) => (
-                <IconButton
-                  icon="deletions"
-                  label={`Revoke ${token.name}`}
-                  onClick={() => setLeaving(token)}
-                />
-              ),
-            },
-          ]}
-        />
-      )}
+      <QueryView query={tokens} skeleton={<Skeleton lines={2} />}>
+        {(items) => <TokenTable tokens={items} ownId={ownId} onRevoke={setRevoking} />}
+      </QueryView>
       <NewToken open={isAdding} onClose={() => setAdding(false)} />
       <Confirm
-        open={leaving !== undefined}
-        title={`Revoke ${leaving?.name ?? "this token"}?`}
+        open={revoking !== undefined}
+        title={`Revoke ${revoking?.name ?? "this token"}?`}
         action="Revoke token"
         busy={revoke.isPending}
         error={revoke.error}
-        onClose={() => setLeaving(undefined)}
-        onConfirm={() => leaving && revoke.mutate(leaving.id)}
+        onClose={() => setRevoking(undefined)}
+        onConfirm={() => revoking && revoke.mutate(revoking.id)}
       >
-        {leaving?.id === ownId
-          ? "It is the token of this session: you are signed out at once."
-          : "Whoever uses it is answered 401 from now on."}
+        {revoking?.id === ownId
+          ? "This is the token of your session. You will be signed out."
+          : "Requests with this token get 401 from now on."}
       </Confirm>
     </Card>
   );
 }
 
+function TokenTable({
+  tokens,
+  ownId,
+  onRevoke,
+}: {
+  tokens: readonly TokenView[];
+  ownId: string | undefined;
+  onRevoke: (token: TokenView) => void;
+}) {
+  return (
+    <Table
+      label="Admin tokens, oldest first"
+      items={tokens}
+      keyOf={(token) => token.id}
+      columns={[
+        {
+          head: "Name",
+          lead: true,
+          cell: (token) => (
+            <span className="row">
+              {token.name}
+              {token.id === ownId && <Badge tone="accent">This session</Badge>}
+            </span>
+          ),
+        },
+        { head: "Access", cell: (token) => (token.access === "read" ? "Read only" : "Full") },
+        { head: "Created", align: "end", cell: (token) => <Time at={token.createdAt} /> },
+        {
+          head: "Actions",
+          align: "end",
+          cell: (token) => (
+            <IconButton icon="deletions" label={`Revoke ${token.name}`} onClick={() => onRevoke(token)} />
+          ),
+        },
+      ]}
+    />
+  );
+}
+
 function NewToken({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const [made, setMade] = useState<CreatedTokenView | undefined>();
+  const [created, setCreated] = useState<CreatedTokenView | undefined>();
   const close = () => {
-    setMade(undefined);
+    setCreated(undefined);
     onClose();
   };
   return (
-    <Dialog open={open} onClose={close} title={made === undefined ? "New admin token" : "Copy it now"}>
-      {made === undefined ? (
-        <NewTokenForm onMade={setMade} onClose={close} />
+    <Dialog
+      open={open}
+      onClose={close}
+      title={created === undefined ? "New admin token" : "Copy the token now"}
+    >
+      {created === undefined ? (
+        <NewTokenForm onCreated={setCreated} onClose={close} />
       ) : (
         <div className="stack">
-          <p className="soft">This is the only time that “{made.name}” is shown.</p>
-          <CodeBlock code={made.token} label="The new token" wrap />
+          <p className="soft">“{created.name}” is not shown again.</p>
+          <CodeBlock code={created.token} label="The new token" wrap />
           <div className="row dialog-actions">
             <Button look="primary" onClick={close}>
-              I have it
+              Done
             </Button>
           </div>
         </div>
@@ -121,10 +133,10 @@ function NewToken({ open, onClose }: { open: boolean; onClose: () => void }) {
 }
 
 function NewTokenForm({
-  onMade,
+  onCreated,
   onClose,
 }: {
-  onMade: (token: CreatedTokenView) => void;
+  onCreated: (token: CreatedTokenView) => void;
   onClose: () => void;
 }) {
   const api = useApi();
@@ -134,7 +146,7 @@ function NewTokenForm({
   const create = useMutation({
     mutationFn: () => api.tokens.create({ name: name.trim(), access }),
     onSuccess: async (token) => {
-      onMade(token);
+      onCreated(token);
       await queries.invalidateQueries({ queryKey: ["tokens"] });
     },
   });
@@ -157,17 +169,14 @@ function NewTokenForm({
         value={access}
         options={[
           ["read", "Read only"],
-          ["full", "Full: may change things"],
+          ["full", "Full access"],
         ]}
         onChange={(event) => setAccess(event.target.value as TokenAccess)}
       />
       {create.isError && <Failure error={create.error} />}
-      <div className="row dialog-actions">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" busy={create.isPending}>
-          Create token
-        </Button>
-      </div>
+      <DialogActions busy={create.isPending} onCancel={onClose}>
+        Create token
+      </DialogActions>
     </form>
   );
 }

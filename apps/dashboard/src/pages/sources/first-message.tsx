@@ -5,14 +5,14 @@ import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 import { newestKey } from "./write-key.js";
 
-/** What stands where messages will be, until the first one comes: the way to send it. */
+/** Shown until the first message arrives: how to send one. */
 export function FirstMessage({ sources }: { sources: readonly SourceView[] }) {
   const source = sources[0];
   if (source === undefined) {
     return (
       <EmptyState
         icon="sources"
-        title="Make a source first"
+        title="Create a source first"
         action={
           <ButtonLink look="primary" href={addresses.sources()}>
             New source
@@ -20,8 +20,7 @@ export function FirstMessage({ sources }: { sources: readonly SourceView[] }) {
         }
       >
         <p>
-          A source is a place that sends messages: a server, a site, an app. It has a write key that its SDK
-          uses.
+          A source is a server, a website or an app that sends messages. Its SDK uses the source's write key.
         </p>
       </EmptyState>
     );
@@ -33,15 +32,14 @@ export function FirstMessage({ sources }: { sources: readonly SourceView[] }) {
         <div>
           <h2>Waiting for the first message</h2>
           <p className="soft">
-            Send one from your code, or paste the curl line into a terminal. It appears here the moment it is
-            on disk.
+            Send one from your code, or paste the curl command into a terminal. It appears here immediately.
           </p>
         </div>
       </div>
       <SnippetTabs writeKey={newestKey(source)} />
       <p className="small faint">
-        These use the write key of source “{source.name}”. Segment's own SDKs work unchanged: they only need
-        this host.
+        The snippets contain the write key of the source “{source.name}”. Segment's SDKs work unchanged; they
+        only need this host.
       </p>
     </div>
   );

@@ -4,7 +4,7 @@ export interface Snippet {
   readonly code: string;
 }
 
-/** How each kind of client sends its first message to this collector with this key. */
+/** How each client sends its first message to this collector with this key. */
 export function snippetsFor(baseUrl: string, writeKey: string): readonly Snippet[] {
   const host = baseUrl.replace(/^https?:\/\//, "");
   const protocol = baseUrl.startsWith("https:") ? "https" : "http";
@@ -12,7 +12,7 @@ export function snippetsFor(baseUrl: string, writeKey: string): readonly Snippet
     {
       id: "node",
       label: "Node",
-      code: `// Installed as "Install" of Sluice's README says
+      code: `// Install it as described in Sluice's README
 import { Analytics } from "@sluice/node";
 
 const analytics = new Analytics({ writeKey: "${writeKey}", host: "${baseUrl}" });
@@ -74,7 +74,7 @@ client.Close()`,
       id: "segment-ruby",
       label: "Segment Ruby",
       code: `# gem install analytics-ruby
-# The gem always speaks TLS: it needs the collector behind https.
+# The gem always uses TLS: put the collector behind https.
 analytics = Segment::Analytics.new(write_key: "${writeKey}", host: "${host.replace(/:\d+$/, "")}")
 analytics.track(user_id: "42", event: "Signed Up", properties: { plan: "pro" })
 analytics.flush`,

@@ -3,22 +3,25 @@ import type { SourceIdentityView, SourceKindView } from "@sluice/protocol";
 export const SOURCE_KINDS: Readonly<
   Record<SourceKindView, { readonly label: string; readonly hint: string }>
 > = {
-  server: { label: "Server", hint: "Your own backend: Node, Go, Ruby, Python, or plain HTTP." },
-  web: { label: "Web", hint: "Pages in a browser. Its write key is seen by every visitor." },
-  mobile: { label: "Mobile", hint: "An app on a phone or tablet. Its write key ships with the app." },
+  server: { label: "Server", hint: "Your backend: Node, Go, Ruby, Python, or plain HTTP." },
+  web: { label: "Web", hint: "Pages in a browser. Every visitor can see its write key." },
+  mobile: {
+    label: "Mobile",
+    hint: "An app on a phone or tablet. Every user of the app can find its write key.",
+  },
 };
 
-/** What messages of a source may say about who is who. */
+/** Which ids messages of a source may join. */
 export const SOURCE_IDENTITIES: Readonly<
   Record<SourceIdentityView, { readonly label: string; readonly hint: string }>
 > = {
   full: {
-    label: "Everything",
-    hint: "Messages join anonymous ids to users, and by alias one user to another. Only for a secret write key.",
+    label: "Full",
+    hint: "Messages join anonymous ids to users, and alias messages join one user to another. Only for secret write keys.",
   },
   anonymous: {
     label: "Anonymous ids",
-    hint: "Identify and alias join an anonymous id to a user, if it is nobody's yet. Never one user to another.",
+    hint: "Identify and alias messages join an anonymous id to a user, unless it belongs to another user. They never join users.",
   },
-  none: { label: "Nothing", hint: "No message of this source joins ids." },
+  none: { label: "None", hint: "Messages of this source join no ids." },
 };

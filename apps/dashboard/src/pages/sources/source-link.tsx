@@ -2,10 +2,10 @@ import { Link } from "wouter";
 import { useNames, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 
-/** The collector's own source, whose messages audiences and computed traits make. */
+/** The built-in source of the messages that audiences and computed traits send. */
 const BUILT_IN_ID = "src_audiences";
 
-/** A source by its name. One that is gone, and the collector's own, has no page to lead to. */
+/** A source by name. A deleted source and the built-in one have no page to link to. */
 export function SourceLink({ id }: { id: string }) {
   const sources = useSources().data;
   const names = useNames();

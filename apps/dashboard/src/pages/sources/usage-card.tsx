@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { Table } from "../../ui/data/table.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card } from "../../ui/layout/page.js";
 import { count } from "../../words/numbers.js";
@@ -18,28 +18,28 @@ export function UsageCard({ sourceId }: { sourceId: string }) {
   return (
     <Card
       title="Usage"
-      note={`Messages a day (UTC), newest first, of the last ${SHOWN_DAYS} days; filtered and delivered count once for each destination`}
+      note={`Messages per day (UTC) in the last ${SHOWN_DAYS} days, newest first. Filtered and delivered count once per destination`}
       flush
     >
-      {usage.isError ? (
-        <Failure error={usage.error} />
-      ) : usage.isPending ? (
-        <Skeleton lines={3} />
-      ) : usage.data.days.length === 0 ? (
-        <p className="soft card-text">Nothing has come from this source yet.</p>
-      ) : (
-        <Table
-          label="Usage by day, newest first"
-          items={usage.data.days.slice(0, SHOWN_DAYS)}
-          keyOf={(day) => day.day}
-          columns={[
-            { head: "Day", lead: true, cell: (day) => day.day },
-            { head: "Accepted", align: "end", cell: (day) => count(day.accepted) },
-            { head: "Filtered", align: "end", cell: (day) => count(day.filtered) },
-            { head: "Delivered", align: "end", cell: (day) => count(day.delivered) },
-          ]}
-        />
-      )}
+      <QueryView query={usage} skeleton={<Skeleton lines={3} />}>
+        {({ days }) =>
+          days.length === 0 ? (
+            <p className="soft card-text">No messages from this source yet.</p>
+          ) : (
+            <Table
+              label="Usage by day, newest first"
+              items={days.slice(0, SHOWN_DAYS)}
+              keyOf={(day) => day.day}
+              columns={[
+                { head: "Day", lead: true, cell: (day) => day.day },
+                { head: "Accepted", align: "end", cell: (day) => count(day.accepted) },
+                { head: "Filtered", align: "end", cell: (day) => count(day.filtered) },
+                { head: "Delivered", align: "end", cell: (day) => count(day.delivered) },
+              ]}
+            />
+          )
+        }
+      </QueryView>
     </Card>
   );
 }

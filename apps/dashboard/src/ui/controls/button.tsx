@@ -14,7 +14,7 @@ function classOf({ look = "plain", size = "normal" }: ButtonLook): string {
   return `button button-${look}${size === "small" ? " button-small" : ""}`;
 }
 
-/** `busy` keeps its width and says so to a screen reader; a busy button takes no second press. */
+/** A busy button keeps its width, tells screen readers, and ignores further presses. */
 export function Button({
   look,
   size,
@@ -53,7 +53,7 @@ export function ButtonLink({
   );
 }
 
-/** A square button with only an icon; `label` is its name. */
+/** A square button with only an icon. `label` is its accessible name and tooltip. */
 export function IconButton({
   icon,
   label,

@@ -1,8 +1,16 @@
 import { useEffect, useState } from "react";
 import { Button, IconButton } from "./button.js";
 
-/** Copies text, and says that it did. */
-export function CopyButton({ text, label, wordy = false }: { text: string; label: string; wordy?: boolean }) {
+/** Copies text and confirms it. */
+export function CopyButton({
+  text,
+  label,
+  withText = false,
+}: {
+  text: string;
+  label: string;
+  withText?: boolean;
+}) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -13,7 +21,7 @@ export function CopyButton({ text, label, wordy = false }: { text: string; label
   const icon = copied ? "check" : "copy";
   return (
     <>
-      {wordy ? (
+      {withText ? (
         <Button icon={icon} size="small" onClick={copy}>
           {copied ? "Copied" : label}
         </Button>
@@ -27,7 +35,7 @@ export function CopyButton({ text, label, wordy = false }: { text: string; label
   );
 }
 
-/** Resolves with whether it worked: a page that is not on localhost or https has no clipboard. */
+/** Resolves to whether it worked. Without https or localhost a page has no clipboard API. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -43,7 +51,7 @@ function copyBySelection(text: string): boolean {
   area.className = "visually-hidden";
   document.body.append(area);
   area.select();
-  // The only way over plain http from another machine, where `navigator.clipboard` does not exist.
+  // The only way over plain http from another machine, where `navigator.clipboard` is undefined.
   const worked = document.execCommand("copy");
   area.remove();
   return worked;

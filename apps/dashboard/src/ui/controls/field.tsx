@@ -14,7 +14,7 @@ interface Wiring {
   readonly "aria-invalid": true | undefined;
 }
 
-/** Label, hint and error around one control, wired for screen readers. */
+/** Label, hint and error of one control, connected for screen readers. */
 export function Field({
   label,
   hint,
@@ -101,7 +101,7 @@ function fieldProps(given: {
   };
 }
 
-/** On or off at once, without a form. */
+/** A switch that applies immediately, without a form. */
 export function Switch({
   label,
   checked,

@@ -4,12 +4,12 @@ import { Icon, type IconName } from "../icon.js";
 
 const CloseContext = createContext<() => void>(() => {});
 
-/** Between the button and its list, and between the list and the window's edge, in pixels. */
+/** Pixels between the button and its list, and between the list and the edge of the window. */
 const GAP = 6;
 
 /**
- * A button that opens a list of actions. The browser's own popover closes it (Escape, a press outside) and gives the
- * focus back; Ariakit's composite walks it by arrow keys.
+ * A button that opens a list of actions. The browser's popover handles Escape, presses outside and the focus; Ariakit's
+ * composite handles the arrow keys.
  */
 export function Menu({
   label,
@@ -27,11 +27,6 @@ export function Menu({
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const [isOpen, setOpen] = useState(false);
-  const items = useCompositeStore({ orientation: "vertical", focusLoop: true });
-  const close = () => list.current?.hidePopover();
-  useEffect(() => {
-    if (isOpen) items.move(items.first());
-  }, [isOpen, items]);
   return (
     <>
       <button
@@ -57,26 +52,48 @@ export function Menu({
         id={id}
         popover="auto"
         className="menu"
-        onToggle={(event) => {
-          const isNowOpen = event.newState === "open";
-          if (isNowOpen) place(event.currentTarget, button.current);
-          setOpen(isNowOpen);
+        onToggle={({ newState, currentTarget }) => {
+          if (newState === "open") place(currentTarget, button.current);
+          setOpen(newState === "open");
         }}
       >
-        <CompositeProvider store={items}>
-          <Composite
-            role="menu"
-            aria-label={label}
-            className="menu-items"
-            onBlur={({ relatedTarget, currentTarget }) => {
-              if (isOpen && relatedTarget !== null && !currentTarget.contains(relatedTarget)) close();
-            }}
-          >
-            <CloseContext value={close}>{children}</CloseContext>
-          </Composite>
-        </CompositeProvider>
+        <MenuItems label={label} isOpen={isOpen} onClose={() => list.current?.hidePopover()}>
+          {children}
+        </MenuItems>
       </div>
     </>
+  );
+}
+
+/** The items, one of which has the focus while the menu is open. Moving the focus elsewhere closes the menu. */
+function MenuItems({
+  label,
+  isOpen,
+  onClose,
+  children,
+}: {
+  label: string;
+  isOpen: boolean;
+  onClose: () => void;
+  children: ReactNode;
+}) {
+  const items = useCompositeStore({ orientation: "vertical", focusLoop: true });
+  useEffect(() => {
+    if (isOpen) items.move(items.first());
+  }, [isOpen, items]);
+  return (
+    <CompositeProvider store={items}>
+      <Composite
+        role="menu"
+        aria-label={label}
+        className="menu-items"
+        onBlur={({ relatedTarget, currentTarget }) => {
+          if (isOpen && relatedTarget !== null && !currentTarget.contains(relatedTarget)) onClose();
+        }}
+      >
+        <CloseContext value={onClose}>{children}</CloseContext>
+      </Composite>
+    </CompositeProvider>
   );
 }
 
@@ -107,7 +124,7 @@ export function MenuItem({
   );
 }
 
-/** Under the button, its right edge at the button's; above it where there is no room below. */
+/** Below the button, right-aligned with it; above it if there is no room below. */
 function place(list: HTMLElement, button: HTMLElement | null): void {
   if (button === null) return;
   const anchor = button.getBoundingClientRect();

@@ -1,6 +1,6 @@
 import { useId } from "react";
 
-/** A choice of a few, all of which are seen: radio buttons that look like one control. */
+/** A choice between a few visible options: radio buttons that look like one control. */
 export function Segments<Value extends string>({
   label,
   value,

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { type OutcomeState, STATES, type Tone } from "../../words/states.js";
 
-/** `steady` keeps its width while its words change. */
+/** `steady` keeps the width while the text changes. */
 export function Badge({
   tone,
   title,
@@ -20,7 +20,7 @@ export function Badge({
   );
 }
 
-/** A state in words, with its colour as decoration. */
+/** A state as text. The colour is only decoration. */
 export function StateBadge({ state, title }: { state: OutcomeState; title?: string }) {
   const words = STATES[state];
   return (
@@ -31,7 +31,7 @@ export function StateBadge({ state, title }: { state: OutcomeState; title?: stri
   );
 }
 
-/** The kind of a message, in the same width for every kind so that lists stay in line. */
+/** The kind of a message. All kinds have the same width, so that lists align. */
 export function KindTag({ kind }: { kind: string }) {
   return <span className={`kind kind-${/^[a-z]+$/.test(kind) ? kind : "other"}`}>{kind.slice(0, 12)}</span>;
 }

@@ -1,10 +1,10 @@
 import { CopyButton } from "../controls/copy-button.js";
 
-/** Text in a fixed-width font that can be copied whole. */
+/** Text in a fixed-width font, with a copy button. */
 export function CodeBlock({ code, label, wrap = false }: { code: string; label: string; wrap?: boolean }) {
   return (
     <figure className="code">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard */}
       <section className={wrap ? "code-text code-wrap" : "code-text"} tabIndex={0} aria-label={label}>
         <pre>
           <code>{code}</code>

@@ -2,7 +2,7 @@ import { Link } from "wouter";
 import { useAudiences, useComputedTraits } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 
-/** Audiences and computed traits by name, each leading to its page. */
+/** Links to audiences and computed traits, by name. */
 export function DefinitionLinks({ ids }: { ids: readonly string[] }) {
   const audiences = useAudiences().data ?? [];
   const traits = useComputedTraits().data ?? [];

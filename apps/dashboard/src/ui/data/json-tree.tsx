@@ -6,10 +6,10 @@ import { Icon } from "../icon.js";
 const SHOWN_ENTRIES = 100;
 const OPEN_DEPTH = 3;
 
-/** A JSON value that opens and closes node by node. Every key and value is shown as text. */
+/** A JSON value as a tree of collapsible nodes. Keys and values are rendered as text. */
 export function JsonTree({ value, label }: { value: unknown; label: string }) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a list is what it is, but for arrow keys
+    // biome-ignore lint/a11y/useSemanticElements: a group, which also handles the arrow keys
     <div className="json" role="group" aria-label={label} onKeyDown={moveFocus}>
       <JsonNode value={value} depth={0} />
     </div>
@@ -46,7 +46,7 @@ function JsonNode({ name, value, depth }: { name?: string; value: unknown; depth
       <div className="json-line">
         <button type="button" className="json-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           <Icon name="chevron" size={12} />
-          {name !== undefined ? <JsonKey name={name} /> : <span className="visually-hidden">everything</span>}
+          {name !== undefined ? <JsonKey name={name} /> : <span className="visually-hidden">all</span>}
           <span className="json-mark">
             {open}
             {!isOpen && ` ${entries.length} ${close}`}
@@ -61,7 +61,7 @@ function JsonNode({ name, value, depth }: { name?: string; value: unknown; depth
             ))}
             {entries.length > shown && (
               <button type="button" className="json-more" onClick={() => setShown(shown + SHOWN_ENTRIES * 5)}>
-                Show more of {entries.length}
+                Show more ({entries.length} in total)
               </button>
             )}
           </div>
@@ -90,14 +90,14 @@ function JsonLeaf({ value }: { value: unknown }) {
       "{visibleText(value, isLong && !isWhole ? 400 : Number.POSITIVE_INFINITY)}"
       {isLong && !isWhole && (
         <button type="button" className="json-more" onClick={() => setWhole(true)}>
-          all {value.length} characters
+          show all {value.length} characters
         </button>
       )}
     </span>
   );
 }
 
-/** Arrow keys walk over the nodes; left and right close and open them. */
+/** Up and down move between nodes; left and right collapse and expand them. */
 function moveFocus(event: KeyboardEvent<HTMLDivElement>): void {
   const nodes = [...event.currentTarget.querySelectorAll<HTMLButtonElement>(".json-toggle")];
   const at = nodes.indexOf(document.activeElement as HTMLButtonElement);

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** One number with its name, and under it what it counts and since when. */
+/** One number with its label; the note says what it counts and since when. */
 export function Stat({ label, value, note }: { label: string; value: ReactNode; note: ReactNode }) {
   return (
     <div className="stat">

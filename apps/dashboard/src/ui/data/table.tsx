@@ -4,11 +4,11 @@ export interface Column<T> {
   readonly head: string;
   readonly cell: (item: T) => ReactNode;
   readonly align?: "end";
-  /** The column that names the row; it leads the card that a row becomes on a narrow screen. */
+  /** The column that names the row. It is the first line of the card on narrow screens. */
   readonly lead?: boolean;
 }
 
-/** Rows in columns; on a narrow screen each row becomes a card with its heads as labels. */
+/** A table. On narrow screens each row is a card, labelled with the column heads. */
 export function Table<T>({
   label,
   columns,

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "../icon.js";
 
-/** A list with nothing in it says what will be there and what to do for it. */
+/** An empty list: what will be here, and how to get it. */
 export function EmptyState({
   icon,
   title,

@@ -3,7 +3,7 @@ import { Button } from "../controls/button.js";
 import { DefinitionLinks } from "../data/definition-links.js";
 import { Icon } from "../icon.js";
 
-/** What went wrong, in a sentence, with the code for whoever looks it up. */
+/** An error in one sentence, with the API's error code. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const words = errorWords(error);
   return (
@@ -26,7 +26,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
       </div>
       {onRetry && (
         <Button size="small" onClick={onRetry}>
-          Try again
+          Retry
         </Button>
       )}
     </div>

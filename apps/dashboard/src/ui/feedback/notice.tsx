@@ -8,7 +8,7 @@ interface NoticeText {
 
 const NoticeContext = createContext<(text: string) => void>(() => {});
 
-/** Says in passing that something was done: `notify("Key copied")`. What failed stands where it was asked for. */
+/** Confirms an action for a few seconds: `notify("Saved")`. Errors are shown beside the control instead. */
 export function useNotify(): (text: string) => void {
   return useContext(NoticeContext);
 }

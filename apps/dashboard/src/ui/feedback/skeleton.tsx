@@ -1,4 +1,4 @@
-/** Grey lines where text will be: what comes takes their place without moving the rest. */
+/** Grey lines in place of text that is loading, so that the page does not move later. */
 export function Skeleton({ lines = 4, of = "text" }: { lines?: number; of?: "text" | "facts" }) {
   return (
     <div
@@ -7,7 +7,7 @@ export function Skeleton({ lines = 4, of = "text" }: { lines?: number; of?: "tex
       aria-label="Loading"
     >
       {Array.from({ length: lines }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+        // biome-ignore lint/suspicious/noArrayIndexKey: all lines are equal
         <span key={index} />
       ))}
     </div>

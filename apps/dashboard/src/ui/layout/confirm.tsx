@@ -3,7 +3,7 @@ import { Button } from "../controls/button.js";
 import { Failure } from "../feedback/failure.js";
 import { Dialog } from "./dialog.js";
 
-/** Asks before something that cannot be taken back, and says in its button what will happen. */
+/** Asks before an action that cannot be undone. The button names the action. */
 export function Confirm({
   open,
   title,
@@ -29,7 +29,7 @@ export function Confirm({
         <div className="soft">{children}</div>
         {error ? <Failure error={error} /> : null}
         <div className="row dialog-actions">
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="danger" busy={busy} onClick={onConfirm}>
             {action}
           </Button>

@@ -5,7 +5,7 @@ import { Button } from "../controls/button.js";
 import { Confirm } from "./confirm.js";
 import { Card } from "./page.js";
 
-/** The end of a page about one thing: what deleting it means, and the way to do it. */
+/** The last card of a resource's page: what deleting it means, and the button. */
 export function DeleteCard({
   text,
   name,
@@ -13,19 +13,17 @@ export function DeleteCard({
   remove,
   resource,
   then,
-  actions,
 }: {
-  /** What is lost and what stays. */
+  /** What is deleted and what stays. */
   text: ReactNode;
   name: string;
-  /** What the button of the question says: `Delete source`. */
+  /** The text of the button, for example `Delete source`. */
   action: string;
   remove: () => Promise<void>;
-  /** The first word of the query keys that are read anew. */
+  /** The first part of the query keys to invalidate. */
   resource: string;
-  /** Where one is afterwards. */
+  /** The page to open afterwards. */
   then: string;
-  actions?: ReactNode;
 }) {
   const queries = useQueryClient();
   const [, navigate] = useLocation();
@@ -38,15 +36,12 @@ export function DeleteCard({
     },
   });
   return (
-    <Card title="Removal">
+    <Card title="Delete">
       <div className="row-apart">
         <p className="soft grow">{text}</p>
-        <div className="row">
-          {actions}
-          <Button icon="deletions" onClick={() => setAsking(true)}>
-            {action}
-          </Button>
-        </div>
+        <Button icon="deletions" onClick={() => setAsking(true)}>
+          {action}
+        </Button>
       </div>
       <Confirm
         open={isAsking}

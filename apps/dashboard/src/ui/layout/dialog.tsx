@@ -2,7 +2,7 @@ import { Dialog as AriaDialog, DialogDismiss, DialogHeading } from "@ariakit/rea
 import type { ReactNode } from "react";
 import { Icon } from "../icon.js";
 
-/** A modal dialog: focus goes in, stays in and comes back; Escape and a press outside close it. */
+/** A modal dialog. It traps the focus and returns it on close. Escape and a press outside close it. */
 export function Dialog({
   open,
   onClose,

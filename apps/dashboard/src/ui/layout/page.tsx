@@ -4,9 +4,9 @@ import { Icon } from "../icon.js";
 
 interface PageProps {
   readonly title: string;
-  /** What the page is for, in one sentence. */
+  /** One sentence about the page. */
   readonly lead?: ReactNode;
-  /** The page above this one. */
+  /** The parent page. */
   readonly up?: { readonly href: string; readonly label: string };
   readonly badge?: ReactNode;
   readonly actions?: ReactNode;
@@ -14,7 +14,7 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-/** A page's frame: names the browser's tab, and gives the one `h1`. */
+/** The frame of a page: the title of the browser tab and the only `h1`. */
 export function Page({ title, lead, up, badge, actions, wide = false, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Sluice`;
@@ -44,7 +44,7 @@ export function Page({ title, lead, up, badge, actions, wide = false, children }
 
 interface CardProps {
   readonly title?: string;
-  /** What is counted, since when, sorted by what. */
+  /** What the card counts or lists, since when, in which order. */
   readonly note?: ReactNode;
   readonly actions?: ReactNode;
   readonly flush?: boolean;

@@ -3,20 +3,20 @@ import { Failure } from "../feedback/failure.js";
 import { Skeleton } from "../feedback/skeleton.js";
 import { Card, Page } from "./page.js";
 
-/** A page about one thing: while it is asked for and when that failed the same everywhere, else what `children` makes of it. */
+/** The page of one resource: a skeleton while it loads, its error, or `children`. */
 export function ResourcePage<T>({
   kind,
   up,
   query,
   children,
 }: {
-  /** Stands in the title while the thing's name is not known. */
+  /** The title until the name is loaded. */
   kind: string;
   up: { readonly href: string; readonly label: string };
   query: { readonly data: T | undefined; readonly error: unknown; refetch(): unknown };
-  children: (thing: T) => ReactNode;
+  children: (resource: T) => ReactNode;
 }) {
-  // What was read once stays on the page while a later call fails: the shell says that the collector is away.
+  // Loaded data stays when a later call fails. The shell shows that the collector cannot be reached.
   if (query.data !== undefined) return children(query.data);
   return (
     <Page title={kind} up={up}>

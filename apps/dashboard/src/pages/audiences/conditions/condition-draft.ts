@@ -9,17 +9,17 @@ import {
 import { type DurationDraft, durationDraft, durationMs } from "../../../forms/duration/duration-draft.js";
 
 /**
- * A condition tree while somebody builds it. Every node has a name of its own, so that React and the focus keep to it
- * while others come and go; texts are kept as typed and read as values only when the tree is made.
+ * The condition tree of the builder. Each node has an id, so that React keeps its fields and the focus while other nodes
+ * are added and removed. Texts are kept as typed; `conditionOf` parses them.
  */
 export type DraftNode = GroupDraft | TraitDraft | EventDraft | AudienceDraft;
 
-interface Named {
+interface DraftBase {
   readonly node: number;
-  /** Holds when the condition does not. */
+  /** Inverts the condition. */
   readonly negated: boolean;
 }
-export interface GroupDraft extends Named {
+export interface GroupDraft extends DraftBase {
   readonly kind: "group";
   readonly all: boolean;
   readonly children: readonly DraftNode[];
@@ -28,35 +28,35 @@ export interface TestDraft extends ComparisonDraft {
   readonly node: number;
   readonly name: string;
 }
-export interface TraitDraft extends Named, Omit<TestDraft, "node"> {
+export interface TraitDraft extends DraftBase, Omit<TestDraft, "node"> {
   readonly kind: "trait";
 }
-export interface EventDraft extends Named {
+export interface EventDraft extends DraftBase {
   readonly kind: "event";
   readonly event: string;
   readonly bound: "atLeast" | "atMost" | "exactly";
   readonly times: string;
-  /** Empty: ever. */
+  /** Empty: no limit. */
   readonly within: DurationDraft;
   readonly where: readonly TestDraft[];
 }
-export interface AudienceDraft extends Named {
+export interface AudienceDraft extends DraftBase {
   readonly kind: "audience";
   readonly audienceId: string;
 }
 
 let lastNode = 0;
-function named(): Named {
+function newBase(): DraftBase {
   lastNode += 1;
   return { node: lastNode, negated: false };
 }
 
 export function newGroup(children: readonly DraftNode[] = [], all = true): GroupDraft {
-  return { ...named(), kind: "group", all, children };
+  return { ...newBase(), kind: "group", all, children };
 }
 export function newEvent(event = ""): EventDraft {
   return {
-    ...named(),
+    ...newBase(),
     kind: "event",
     event,
     bound: "atLeast",
@@ -66,16 +66,16 @@ export function newEvent(event = ""): EventDraft {
   };
 }
 export function newTrait(name = ""): TraitDraft {
-  return { ...named(), kind: "trait", name, ...newComparison() };
+  return { ...newBase(), kind: "trait", name, ...newComparison() };
 }
 export function newAudience(audienceId: string): AudienceDraft {
-  return { ...named(), kind: "audience", audienceId };
+  return { ...newBase(), kind: "audience", audienceId };
 }
 export function newTest(): TestDraft {
-  return { node: named().node, name: "", ...newComparison() };
+  return { node: newBase().node, name: "", ...newComparison() };
 }
 
-/** The tree with one node replaced; with undefined, taken out. */
+/** Replaces one node of the tree; with undefined, removes it. */
 export function withNode(root: GroupDraft, node: number, change: DraftNode | undefined): GroupDraft {
   if (root.node === node && change?.kind === "group") return change;
   const children = root.children.flatMap((child): DraftNode[] => {
@@ -85,7 +85,7 @@ export function withNode(root: GroupDraft, node: number, change: DraftNode | und
   return { ...root, children };
 }
 
-/** The condition as it goes to the API. Nothing is guessed at: what is incomplete is for its validator to name. */
+/** The condition for the API. Incomplete parts stay incomplete, so that the validator reports them. */
 export function conditionOf(draft: DraftNode): Condition {
   const condition = plainCondition(draft);
   return draft.negated ? { kind: "not", condition } : condition;
@@ -120,7 +120,7 @@ function plainCondition(draft: DraftNode): Condition {
   }
 }
 
-/** A stored condition as a draft; the root is always a group. */
+/** The draft of a stored condition. The root is always a group. */
 export function draftOf(condition: Condition): GroupDraft {
   const node = draftNode(condition, false);
   return node.kind === "group" ? node : newGroup([node]);

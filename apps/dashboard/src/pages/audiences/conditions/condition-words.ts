@@ -3,16 +3,16 @@ import { comparisonInWords } from "../../../forms/comparison/comparison-words.js
 import { duration } from "../../../words/numbers.js";
 import { visibleText } from "../../../words/visible-text.js";
 
-/** One condition in words, without those inside it. `nameOf` knows audiences by id. */
+/** One condition in words, without its children. `nameOf` returns the name of an audience. */
 export function conditionInWords(
   condition: Condition | Explanation,
   nameOf: (audienceId: string) => string,
 ): string {
   switch (condition.kind) {
     case "and":
-      return "All of";
+      return "All of these";
     case "or":
-      return "Any of";
+      return "Any of these";
     case "not":
       return "Not";
     case "trait":
@@ -21,7 +21,7 @@ export function conditionInWords(
       const where = "where" in condition ? ((condition.where ?? []) as readonly PropertyTest[]) : [];
       const tests = where.map((test) => comparisonInWords(test.property, test.is, test.value)).join(" and ");
       return `Did “${visibleText(condition.event)}” ${timesInWords(condition.times)}${
-        condition.withinMs === undefined ? ", ever" : ` within the last ${duration(condition.withinMs)}`
+        condition.withinMs === undefined ? "" : ` within the last ${duration(condition.withinMs)}`
       }${tests === "" ? "" : `, where ${tests}`}`;
     }
     case "audience":
@@ -29,6 +29,12 @@ export function conditionInWords(
     default:
       return condition satisfies never;
   }
+}
+
+/** The conditions inside a condition. */
+export function childrenOf<Node extends Condition | Explanation>(node: Node): readonly Node[] {
+  if (node.kind === "and" || node.kind === "or") return node.conditions as readonly Node[];
+  return node.kind === "not" ? [node.condition as Node] : [];
 }
 
 function timesInWords(times: Times): string {

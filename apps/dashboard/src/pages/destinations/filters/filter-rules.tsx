@@ -2,7 +2,7 @@ import type { DestinationView, FilterRuleView } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../../api/api-context.js";
-import { newerOf } from "../../../forms/use-draft.js";
+import { remoteChange } from "../../../forms/use-draft.js";
 import { Button } from "../../../ui/controls/button.js";
 import { Menu, MenuItem } from "../../../ui/controls/menu.js";
 import { Failure } from "../../../ui/feedback/failure.js";
@@ -11,13 +11,13 @@ import { RuleDialog } from "./rule-dialog.js";
 import { moved, withRule } from "./rule-draft.js";
 import { ruleInWords } from "./rule-words.js";
 
+/** `of` is the destination as it was when editing began. If someone changed it since, saving reports a conflict. */
 type Editing =
   | { readonly kind: "nothing" }
   | { readonly kind: "new"; readonly of: DestinationView }
-  /** `of` is the destination as it was when editing began: if somebody changed it since, saving says so. */
   | { readonly kind: "rule"; readonly of: DestinationView; readonly index: number };
 
-/** Rules that drop, sample or thin out what this destination is sent. */
+/** Rules that drop or sample messages, or remove fields, for one destination. */
 export function FilterRules({ destination }: { destination: DestinationView }) {
   const api = useApi();
   const queries = useQueryClient();
@@ -28,9 +28,6 @@ export function FilterRules({ destination }: { destination: DestinationView }) {
     onSuccess: () => setEditing({ kind: "nothing" }),
     onSettled: () => queries.invalidateQueries({ queryKey: ["destinations"] }),
   });
-  const rules = destination.filters;
-  const change = (filters: readonly FilterRuleView[]) => save.mutate({ of: destination, filters });
-  const isOpen = editing.kind !== "nothing";
   const edit = (next: Editing) => {
     save.reset();
     setEditing(next);
@@ -38,7 +35,7 @@ export function FilterRules({ destination }: { destination: DestinationView }) {
   return (
     <Card
       title="Filter"
-      note="From top to bottom. The first rule that drops or keeps a share decides; rules that remove fields add up. What is filtered stays stored and counted."
+      note="Rules run from top to bottom. The first rule that drops or samples decides; rules that remove fields add up. Filtered messages stay stored and counted."
       actions={
         <Button size="small" icon="plus" onClick={() => edit({ kind: "new", of: destination })}>
           New rule
@@ -46,74 +43,113 @@ export function FilterRules({ destination }: { destination: DestinationView }) {
       }
     >
       <div className="stack">
-        {rules.length === 0 ? (
-          <p className="soft">No rule: every message of its sources is sent as it is.</p>
-        ) : (
-          <ol className="lines">
-            {rules.map((rule, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: rules have no other name than their place
-              <li key={index}>
-                <span className="faint number">{index + 1}</span>
-                <button
-                  type="button"
-                  className="text-button grow rule-text"
-                  onClick={() => edit({ kind: "rule", of: destination, index })}
-                >
-                  {ruleInWords(rule)}
-                  <span className="visually-hidden">, edit it</span>
-                </button>
-                <Menu label={`Rule ${index + 1}`} icon="more">
-                  <MenuItem icon="edit" onSelect={() => edit({ kind: "rule", of: destination, index })}>
-                    Edit
-                  </MenuItem>
-                  {index > 0 && (
-                    <MenuItem icon="up" onSelect={() => change(moved(rules, index, -1))}>
-                      Move up
-                    </MenuItem>
-                  )}
-                  {index < rules.length - 1 && (
-                    <MenuItem icon="down" onSelect={() => change(moved(rules, index, 1))}>
-                      Move down
-                    </MenuItem>
-                  )}
-                  <MenuItem
-                    icon="deletions"
-                    danger
-                    onSelect={() => change(rules.filter((_, at) => at !== index))}
-                  >
-                    Remove
-                  </MenuItem>
-                </Menu>
-              </li>
-            ))}
-          </ol>
-        )}
-        {save.isError && !isOpen && <Failure error={save.error} />}
+        <RuleList
+          rules={destination.filters}
+          onEdit={(index) => edit({ kind: "rule", of: destination, index })}
+          onChange={(filters) => save.mutate({ of: destination, filters })}
+        />
+        {save.isError && editing.kind === "nothing" && <Failure error={save.error} />}
       </div>
-      <RuleDialog
-        open={isOpen}
-        rule={editing.kind === "rule" ? editing.of.filters[editing.index] : undefined}
+      <EditedRule
+        editing={editing}
+        latest={destination}
         busy={save.isPending}
-        error={isOpen ? save.error : undefined}
-        theirs={
-          editing.kind === "nothing"
-            ? undefined
-            : newerOf(editing.of, destination, ({ filters }) => ({ "the rules": filters }))
-        }
-        onTheirs={() => edit({ kind: "nothing" })}
+        error={save.error}
         onClose={() => edit({ kind: "nothing" })}
-        onSave={(rule, upon) => {
-          if (editing.kind === "nothing") return;
-          const of = upon ?? latestWithRules(editing.of, destination);
-          const edited = editing.kind === "rule" ? editing.of.filters[editing.index] : undefined;
-          save.mutate({ of, filters: withRule(of.filters, edited, rule) });
-        }}
+        onSave={save.mutate}
       />
     </Card>
   );
 }
 
-/** The destination to save upon: as it was when editing began if its rules were changed since, else as it is now. */
-function latestWithRules(begun: DestinationView, latest: DestinationView): DestinationView {
+function RuleList({
+  rules,
+  onEdit,
+  onChange,
+}: {
+  rules: readonly FilterRuleView[];
+  onEdit: (index: number) => void;
+  onChange: (rules: readonly FilterRuleView[]) => void;
+}) {
+  if (rules.length === 0)
+    return <p className="soft">No rules: all messages of the sources are sent unchanged.</p>;
+  return (
+    <ol className="lines">
+      {rules.map((rule, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rules have no id, only a position
+        <li key={index}>
+          <span className="faint number">{index + 1}</span>
+          <button type="button" className="text-button grow rule-text" onClick={() => onEdit(index)}>
+            {ruleInWords(rule)}
+            <span className="visually-hidden">, edit</span>
+          </button>
+          <Menu label={`Rule ${index + 1}`} icon="more">
+            <MenuItem icon="edit" onSelect={() => onEdit(index)}>
+              Edit
+            </MenuItem>
+            {index > 0 && (
+              <MenuItem icon="up" onSelect={() => onChange(moved(rules, index, -1))}>
+                Move up
+              </MenuItem>
+            )}
+            {index < rules.length - 1 && (
+              <MenuItem icon="down" onSelect={() => onChange(moved(rules, index, 1))}>
+                Move down
+              </MenuItem>
+            )}
+            <MenuItem
+              icon="deletions"
+              danger
+              onSelect={() => onChange(rules.filter((_, position) => position !== index))}
+            >
+              Remove
+            </MenuItem>
+          </Menu>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** The dialog of the edited rule, with the conflict if someone changed the rules meanwhile. */
+function EditedRule({
+  editing,
+  latest,
+  busy,
+  error,
+  onClose,
+  onSave,
+}: {
+  editing: Editing;
+  latest: DestinationView;
+  busy: boolean;
+  error: unknown;
+  onClose: () => void;
+  onSave: (change: { of: DestinationView; filters: readonly FilterRuleView[] }) => void;
+}) {
+  const edited = editing.kind === "rule" ? editing.of.filters[editing.index] : undefined;
+  const isOpen = editing.kind !== "nothing";
+  return (
+    <RuleDialog
+      open={isOpen}
+      rule={edited}
+      busy={busy}
+      error={isOpen ? error : undefined}
+      remote={
+        isOpen ? remoteChange(editing.of, latest, ({ filters }) => ({ "the rules": filters })) : undefined
+      }
+      onDiscard={onClose}
+      onClose={onClose}
+      onSave={(rule, upon) => {
+        if (!isOpen) return;
+        const of = upon ?? versionToReplace(editing.of, latest);
+        onSave({ of, filters: withRule(of.filters, edited, rule) });
+      }}
+    />
+  );
+}
+
+/** The latest version, unless its rules changed since editing began: then saving the old one must fail. */
+function versionToReplace(begun: DestinationView, latest: DestinationView): DestinationView {
   return JSON.stringify(begun.filters) === JSON.stringify(latest.filters) ? latest : begun;
 }

@@ -1,12 +1,11 @@
 import { type DestinationView, type FilterRuleView, MESSAGE_KINDS } from "@sluice/protocol";
 import { type FormEvent, useState } from "react";
-import { ComparisonFields } from "../../../forms/comparison/comparison-fields.js";
 import { EditConflict } from "../../../forms/edit-conflict.js";
 import type { RemoteChange } from "../../../forms/use-draft.js";
-import { Button, IconButton } from "../../../ui/controls/button.js";
-import { Checkbox, Field, SelectField, TextField } from "../../../ui/controls/field.js";
 import { Dialog } from "../../../ui/layout/dialog.js";
-import { newRule, newRuleTest, type RuleAction, ruleDraftOf, ruleIssues, ruleOf } from "./rule-draft.js";
+import { DialogActions } from "../../../ui/layout/dialog-actions.js";
+import { newRule, ruleDraftOf, ruleIssues, ruleOf } from "./rule-draft.js";
+import { ActionFields, ConditionFields, EventsField, KindFields } from "./rule-fields.js";
 import { ruleInWords } from "./rule-words.js";
 
 interface RuleFormProps {
@@ -14,10 +13,10 @@ interface RuleFormProps {
   readonly rule: FilterRuleView | undefined;
   readonly busy: boolean;
   readonly error: unknown;
-  /** The destination, if somebody changed its rules since this form was opened. */
-  readonly theirs: RemoteChange<DestinationView> | undefined;
-  readonly onTheirs: () => void;
-  /** `upon`: what somebody else made of the destination meanwhile. */
+  /** Someone changed the rules since this form was opened. */
+  readonly remote: RemoteChange<DestinationView> | undefined;
+  readonly onDiscard: () => void;
+  /** `upon`: the destination as someone else changed it, to be overwritten. */
   readonly onSave: (rule: FilterRuleView, upon?: DestinationView) => void;
   readonly onClose: () => void;
 }
@@ -30,13 +29,13 @@ export function RuleDialog({ open, ...form }: RuleFormProps & { open: boolean })
   );
 }
 
-function RuleForm({ rule, busy, error, theirs, onTheirs, onSave, onClose }: RuleFormProps) {
+function RuleForm({ rule, busy, error, remote, onDiscard, onSave, onClose }: RuleFormProps) {
   const [draft, setDraft] = useState(() => (rule === undefined ? newRule() : ruleDraftOf(rule)));
   const [wasTried, setTried] = useState(false);
   const change = (part: Partial<typeof draft>) => setDraft({ ...draft, ...part });
   const issues = ruleIssues(draft);
   const isComplete = Object.keys(issues).length === 0;
-  const shown = wasTried ? issues : {};
+  const fields = { draft, issues: wasTried ? issues : {}, change };
   const save = (upon?: DestinationView) => {
     setTried(true);
     if (isComplete) onSave(ruleOf(draft), upon);
@@ -45,117 +44,23 @@ function RuleForm({ rule, busy, error, theirs, onTheirs, onSave, onClose }: Rule
     event.preventDefault();
     save();
   };
-  // A rule that was made elsewhere may name kinds that this list does not.
+  // A rule from elsewhere may name kinds that this list does not have.
   const kinds = [...new Set<string>([...MESSAGE_KINDS, ...draft.kinds])];
   return (
     <form className="stack" onSubmit={submit} noValidate>
-      <div className="field-grid">
-        <SelectField
-          label="What to do"
-          value={draft.action}
-          options={[
-            ["drop", "Drop: do not send"],
-            ["sample", "Keep a share, drop the rest"],
-            ["remove", "Remove fields, then send"],
-          ]}
-          onChange={(event) => change({ action: event.target.value as RuleAction })}
-        />
-        {draft.action === "sample" && (
-          <TextField
-            label="Share kept, in %"
-            type="number"
-            min={0}
-            max={100}
-            step="any"
-            error={shown.share}
-            value={draft.share}
-            onChange={(event) => change({ share: event.target.value })}
-          />
-        )}
-      </div>
-      {draft.action === "remove" && (
-        <Field label="Fields" hint="One a line, such as properties.email" error={shown.paths}>
-          {(wiring) => (
-            <textarea
-              {...wiring}
-              className="input mono"
-              rows={2}
-              spellCheck={false}
-              value={draft.paths}
-              onChange={(event) => change({ paths: event.target.value })}
-            />
-          )}
-        </Field>
-      )}
-      <fieldset className="stack-tight">
-        <legend className="field-label">Kinds</legend>
-        <p className="field-hint">None chosen: every kind.</p>
-        <div className="checkbox-row">
-          {kinds.map((kind) => (
-            <Checkbox
-              key={kind}
-              label={kind}
-              checked={draft.kinds.includes(kind)}
-              onChange={(isChosen) =>
-                change({
-                  kinds: isChosen ? [...draft.kinds, kind] : draft.kinds.filter((one) => one !== kind),
-                })
-              }
-            />
-          ))}
-        </div>
-      </fieldset>
-      <Field label="Track events" optional hint="One name a line, case counts; none: every event">
-        {(wiring) => (
-          <textarea
-            {...wiring}
-            className="input"
-            rows={2}
-            value={draft.events}
-            onChange={(event) => change({ events: event.target.value })}
-          />
-        )}
-      </Field>
-      <fieldset className="stack-tight">
-        <legend className="field-label">Only where</legend>
-        {draft.where.map((test) => (
-          <div key={test.row} className="leaf-line">
-            <ComparisonFields
-              what="Field"
-              placeholder="properties.total"
-              test={test}
-              onChange={(part) =>
-                change({
-                  where: draft.where.map((one) => (one.row === test.row ? { ...one, ...part } : one)),
-                })
-              }
-            />
-            <IconButton
-              icon="close"
-              label="Remove this condition"
-              onClick={() => change({ where: draft.where.filter((one) => one.row !== test.row) })}
-            />
-          </div>
-        ))}
-        {shown.where && <p className="field-error">{shown.where}</p>}
-        <div>
-          <Button size="small" icon="plus" onClick={() => change({ where: [...draft.where, newRuleTest()] })}>
-            Condition
-          </Button>
-        </div>
-      </fieldset>
+      <ActionFields {...fields} />
+      <KindFields {...fields} kinds={kinds} />
+      <EventsField {...fields} />
+      <ConditionFields {...fields} />
       {isComplete && (
         <p className="rule-summary" role="status">
           {ruleInWords(ruleOf(draft))}
         </p>
       )}
-      <EditConflict error={error} theirs={theirs} busy={busy} onTheirs={onTheirs} onMine={save} />
-      <div className="row dialog-actions">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" busy={busy}>
-          {rule === undefined ? "Add rule" : "Save rule"}
-        </Button>
-      </div>
+      <EditConflict error={error} remote={remote} busy={busy} onDiscard={onDiscard} onOverwrite={save} />
+      <DialogActions busy={busy} onCancel={onClose}>
+        {rule === undefined ? "Add rule" : "Save rule"}
+      </DialogActions>
     </form>
   );
 }

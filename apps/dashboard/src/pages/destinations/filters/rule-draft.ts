@@ -9,22 +9,22 @@ import {
 
 export type RuleAction = FilterRuleView["action"]["kind"];
 
-/** One condition of a rule; `row` is stable while others come and go. */
+/** One condition of a rule. `row` is a stable id for React. */
 export interface RuleTest extends ComparisonDraft {
   readonly row: number;
   readonly name: string;
 }
 
-/** A filter rule while somebody writes it. */
+/** The form of a filter rule, as typed. */
 export interface RuleDraft {
   readonly action: RuleAction;
-  /** Per cent that are kept. */
+  /** Per cent to keep. */
   readonly share: string;
-  /** Fields that are taken out, one a line. */
+  /** Fields to remove, one per line. */
   readonly paths: string;
-  /** None: every kind. */
+  /** None: all kinds. */
   readonly kinds: readonly string[];
-  /** Names of track events, one a line; none: every event. */
+  /** Names of track events, one per line. None: all events. */
   readonly events: string;
   readonly where: readonly RuleTest[];
 }
@@ -56,7 +56,7 @@ export function ruleDraftOf({ action, kinds = [], events = [], where = [] }: Fil
   };
 }
 
-/** Conditions that nobody has set are left out: they would hold for nothing. */
+/** Empty lists are omitted: the API would match nothing with them. */
 export function ruleOf(draft: RuleDraft): FilterRuleView {
   const events = linesOf(draft.events);
   return {
@@ -82,18 +82,20 @@ function actionOf({ action, share, paths }: RuleDraft): FilterRuleView["action"]
   }
 }
 
-/** What is missing before it can be saved, by field; the API says the rest. */
-export function ruleIssues(draft: RuleDraft): Readonly<Partial<Record<"share" | "paths" | "where", string>>> {
+export type RuleIssues = Readonly<Partial<Record<"share" | "paths" | "where", string>>>;
+
+/** What is missing before the rule can be saved, by field. The API checks the rest. */
+export function ruleIssues(draft: RuleDraft): RuleIssues {
   const share = Number(draft.share);
   const isIncomplete = draft.where.some(
     ({ name, is, value }) => name.trim() === "" || (value === "" && is !== "exists" && is !== "not_exists"),
   );
   return {
     ...(draft.action === "sample" && !(draft.share.trim() !== "" && share >= 0 && share <= 100)
-      ? { share: "A number from 0 to 100." }
+      ? { share: "Enter a number from 0 to 100." }
       : {}),
-    ...(draft.action === "remove" && linesOf(draft.paths).length === 0 ? { paths: "Name a field." } : {}),
-    ...(isIncomplete ? { where: 'A condition needs a field and a value; for an empty text write "".' } : {}),
+    ...(draft.action === "remove" && linesOf(draft.paths).length === 0 ? { paths: "Enter a field." } : {}),
+    ...(isIncomplete ? { where: 'A condition needs a field and a value. For an empty text, enter "".' } : {}),
   };
 }
 
@@ -104,7 +106,7 @@ function linesOf(text: string): readonly string[] {
     .filter((line) => line !== "");
 }
 
-/** The list with the rule at `from` moved by one place. */
+/** The list with the item at `from` moved by one position. */
 export function moved<T>(list: readonly T[], from: number, by: -1 | 1): readonly T[] {
   const target = from + by;
   const [one, other] = [list[from], list[target]];
@@ -112,7 +114,7 @@ export function moved<T>(list: readonly T[], from: number, by: -1 | 1): readonly
   return list.with(from, other).with(target, one);
 }
 
-/** The rules with one in the place of `former`; at the end where that is new, or gone meanwhile. */
+/** The rules with `rule` in the place of `former`. If that is undefined or gone, `rule` goes to the end. */
 export function withRule(
   rules: readonly FilterRuleView[],
   former: FilterRuleView | undefined,

@@ -33,15 +33,15 @@ export function DestinationHealth({ id }: { id: string }) {
   );
 }
 
-/** Under the state, where not all arrives: why, and since when. */
+/** Beside the state: the error and since when. Nothing if the destination is healthy. */
 export function HealthNote({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
   if (data === undefined) return null;
-  const trouble = troubleOf(data);
-  if (trouble === undefined) return null;
+  const note = noteOf(data);
+  if (note === undefined) return null;
   return (
     <span className="small soft state-note">
-      {trouble}
+      {note}
       {data.failingSince && (
         <>
           {" "}
@@ -52,17 +52,17 @@ export function HealthNote({ id }: { id: string }) {
   );
 }
 
-/** What happened, without the advice after it. */
-function troubleOf({ health, disabledUrls = [], lastError = "" }: DestinationStatusView): string | undefined {
+/** The error without the advice that follows it. */
+function noteOf({ health, disabledUrls = [], lastError = "" }: DestinationStatusView): string | undefined {
   switch (health) {
     case "good":
     case "idle":
     case "disabled":
       return undefined;
     case "url_disabled":
-      return "disabled until saved";
+      return "answered 410 Gone";
     case "partly_disabled":
-      return `${counted(disabledUrls.length, "URL")} disabled until saved`;
+      return `${counted(disabledUrls.length, "URL")} disabled`;
     case "failing":
     case "backing_off":
       return visibleText(lastError.split(". ")[0] ?? "", 60);
@@ -71,7 +71,7 @@ function troubleOf({ health, disabledUrls = [], lastError = "" }: DestinationSta
   }
 }
 
-/** How many messages wait for it now, and on hover what they are. */
+/** The number of messages in the backlog; the tooltip says how it is made up. */
 export function BacklogCount({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
   if (data === undefined) return <>…</>;

@@ -6,7 +6,7 @@ import { Failure } from "../../../ui/feedback/failure.js";
 import { useNotify } from "../../../ui/feedback/notice.js";
 import { draftOf, settingsOf } from "../settings/settings-draft.js";
 
-/** Saving the list of URLs as it is begins anew with those that answered 410. */
+/** Enables the URLs that answered 410 Gone: saving the unchanged list of URLs does that. */
 export function EnableUrls({ destination }: { destination: DestinationView }) {
   const api = useApi();
   const queries = useQueryClient();
@@ -17,7 +17,7 @@ export function EnableUrls({ destination }: { destination: DestinationView }) {
         settings: settingsOf(draftOf(destination.settings), new Set(["webhooks"])),
         version: destination.version,
       }),
-    onSuccess: () => notify("Saved: messages are sent there again"),
+    onSuccess: () => notify("Enabled: messages are sent to all URLs again"),
     onSettled: () =>
       Promise.all([
         queries.invalidateQueries({ queryKey: ["destinations"] }),
@@ -27,7 +27,7 @@ export function EnableUrls({ destination }: { destination: DestinationView }) {
   return (
     <>
       <Button size="small" busy={save.isPending} onClick={() => save.mutate()}>
-        Save again
+        Enable again
       </Button>
       {save.isError && <Failure error={save.error} />}
     </>

@@ -9,7 +9,7 @@ import type { Tone } from "../../../words/states.js";
 import { visibleText } from "../../../words/visible-text.js";
 import { EnableUrls } from "./enable-urls.js";
 
-/** What is wrong with a destination, and what to do about it; nothing while all is well. */
+/** What is wrong with a destination and what to do about it. Nothing if it is healthy. */
 export function HealthAlert({
   destination,
   status,
@@ -17,18 +17,22 @@ export function HealthAlert({
 }: {
   destination: DestinationView;
   status: DestinationStatusView;
-  /** On pages of several destinations its name leads to its own. */
+  /** Links the name to the destination: on pages with several destinations. */
   isLinked?: boolean;
 }) {
   const { health, disabledUrls = [] } = status;
-  const name = isLinked ? <Link href={addresses.destination(destination.id)}>{destination.name}</Link> : "It";
+  const name = isLinked ? (
+    <Link href={addresses.destination(destination.id)}>{destination.name}</Link>
+  ) : (
+    "This destination"
+  );
   return (
     <>
       {health === "disabled" && (
         <Alert tone="quiet" icon="pause">
           <p>
             {name} is disabled: messages of its sources are skipped.
-            {status.retries > 0 && ` ${counted(status.retries, "message")} from before wait for it.`}
+            {status.retries > 0 && ` ${counted(status.retries, "earlier message")} in the backlog.`}
           </p>
         </Alert>
       )}
@@ -73,14 +77,14 @@ function UrlDisabled({ destination, status: { health, disabledUrls = [] }, name 
     <div className="row-apart grow">
       {health === "url_disabled" ? (
         <p className="grow">
-          {name} answered 410 Gone: {isOne ? "its URL is" : "its URLs are"}{" "}
-          <strong>disabled until saved</strong>, and nothing is sent to {urls}. When the receiver is back,
-          save and replay what failed. <FailedLink id={destination.id} />
+          {name} answered 410 Gone, so {isOne ? "its URL is" : "its URLs are"} <strong>disabled</strong> and
+          nothing is sent to {urls}. When the receiver works again, enable {isOne ? "it" : "them"} and replay
+          the failed messages. <FailedLink id={destination.id} />
         </p>
       ) : (
         <p className="grow">
-          {name} has {isOne ? "a URL that" : "URLs that"} answered 410 Gone and {isOne ? "is" : "are"}{" "}
-          <strong>disabled until saved</strong>: {urls}. Messages go to its other URLs only.
+          {isOne ? "A URL" : "Some URLs"} of {name} answered 410 Gone and {isOne ? "is" : "are"}{" "}
+          <strong>disabled</strong>: {urls}. Messages are sent to the other URLs only.
         </p>
       )}
       <EnableUrls destination={destination} />
@@ -91,7 +95,8 @@ function UrlDisabled({ destination, status: { health, disabledUrls = [] }, name 
 function BackingOff({ status, name }: Omit<AlertParts, "destination">) {
   return (
     <p>
-      {name} does not take messages; at most {counted(status.waiting, "message")} wait and nothing is lost.
+      {name} does not accept messages. Up to {counted(status.waiting, "message")} in the backlog; none is
+      lost.
       {status.nextAttemptAt && (
         <>
           {" "}
@@ -113,13 +118,12 @@ function Failing({ destination, status: { failingSince, lastError, retries }, na
         </>
       )}
       {lastError && <>: {visibleText(lastError, 200)}</>}.
-      {retries > 0 && ` ${counted(retries, "message")} will be tried again, for up to four hours.`} Once it is
-      mended, send a test; what failed for good is sent again by a replay only.{" "}
-      <FailedLink id={destination.id} />
+      {retries > 0 && ` ${counted(retries, "message")} will be retried for up to four hours.`} Once it is
+      fixed, send a test, then replay the failed messages. <FailedLink id={destination.id} />
     </p>
   );
 }
 
 function FailedLink({ id }: { id: string }) {
-  return <Link href={addresses.deliveries({ destination: id, state: "failed" })}>What failed</Link>;
+  return <Link href={addresses.deliveries({ destination: id, state: "failed" })}>Failed deliveries</Link>;
 }

@@ -1,7 +1,7 @@
 import { Checkbox, SelectField, TextField } from "../../../ui/controls/field.js";
 import { type FieldIssue, issueAt } from "../../../words/issues.js";
 
-/** One setting of a JSON Schema, as far as a form can draw it. */
+/** One property of a JSON Schema, as a form field. */
 export interface SchemaProperty {
   readonly name: string;
   readonly title: string;
@@ -11,28 +11,32 @@ export interface SchemaProperty {
   readonly fallback: unknown;
 }
 
-/** The settings that a schema names, in its order. Lists and objects are left to forms of their own. */
+/** The properties of a schema, in its order. Lists and objects have forms of their own. */
 export function schemaProperties(schema: object): readonly SchemaProperty[] {
   const properties = (schema as { properties?: Record<string, Record<string, unknown>> }).properties ?? {};
-  return Object.entries(properties).map(([name, property]) => {
-    const types = [property.type].flat();
-    const choices = Array.isArray(property.enum) ? property.enum.map(String) : [];
-    return {
-      name,
-      title: typeof property.title === "string" ? property.title : name,
-      description: typeof property.description === "string" ? property.description : "",
-      type:
-        choices.length > 0
-          ? "choice"
-          : types.includes("boolean")
-            ? "boolean"
-            : types.includes("integer") || types.includes("number")
-              ? "number"
-              : "text",
-      choices,
-      fallback: property.default,
-    };
-  });
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    title: typeof property.title === "string" ? property.title : name,
+    description: typeof property.description === "string" ? property.description : "",
+    type: fieldType(property),
+    choices: choicesOf(property),
+    fallback: property.default,
+  }));
+}
+
+export function propertyNames(schema: object): ReadonlySet<string> {
+  return new Set(schemaProperties(schema).map(({ name }) => name));
+}
+
+function choicesOf(property: Readonly<Record<string, unknown>>): readonly string[] {
+  return Array.isArray(property.enum) ? property.enum.map(String) : [];
+}
+
+function fieldType(property: Readonly<Record<string, unknown>>): SchemaProperty["type"] {
+  const types = [property.type].flat();
+  if (choicesOf(property).length > 0) return "choice";
+  if (types.includes("boolean")) return "boolean";
+  return types.includes("integer") || types.includes("number") ? "number" : "text";
 }
 
 export function SchemaFields({

@@ -1,13 +1,13 @@
 /**
- * A destination's settings while somebody edits them. URLs and the secret have a form of their own; all other
- * settings are drawn from the catalog's JSON Schema.
+ * The form of a destination's settings, as typed. URLs and the secret have fields of their own; all other fields follow
+ * from the catalog's JSON Schema.
  */
 export interface WebhookDraft {
-  /** Stable while rows are added and removed. */
+  /** A stable id for React. */
   readonly row: number;
   readonly url: string;
   readonly headers: readonly HeaderDraft[];
-  /** Why nothing is sent there any more; saving the list of URLs begins anew. */
+  /** Why nothing is sent to this URL. Saving the list of URLs enables it again. */
   readonly disabledReason?: string;
 }
 
@@ -17,10 +17,10 @@ export interface HeaderDraft {
   readonly value: string;
 }
 
-/** The secret is never read back: it is kept, replaced or removed. */
+/** The API never returns the secret: it is kept, replaced or removed. */
 export type SecretDraft =
   | { readonly kind: "keep" }
-  /** `former` is what receivers still know during a rotation; empty: none. */
+  /** `former` is the secret that receivers still use during a rotation; empty: none. */
   | { readonly kind: "set"; readonly value: string; readonly former: string }
   | { readonly kind: "remove" };
 
@@ -30,7 +30,7 @@ export interface SettingsDraft {
   readonly others: Readonly<Record<string, unknown>>;
 }
 
-/** Settings with a form of their own. */
+/** Settings with fields of their own. */
 export const OWN_FORM: ReadonlySet<string> = new Set(["webhooks", "webhookUrl", "sharedSecret"]);
 
 let lastRow = 0;
@@ -55,7 +55,7 @@ interface ShownWebhook {
   readonly disabled?: { readonly reason: string };
 }
 
-/** The settings as the API shows them, to be edited. */
+/** The draft of stored settings. */
 export function draftOf(settings: Readonly<Record<string, unknown>>): SettingsDraft {
   const { webhooks, sharedSecret: _secret, ...others } = settings;
   const list = Array.isArray(webhooks) ? webhooks : [];
@@ -72,7 +72,7 @@ export function draftOf(settings: Readonly<Record<string, unknown>>): SettingsDr
   };
 }
 
-/** What is sent to the API. Rows that were left empty are left out. */
+/** The settings for the API, without empty rows. `properties`: the names that the type's schema has. */
 export function settingsOf(
   draft: SettingsDraft,
   properties: ReadonlySet<string>,
@@ -81,30 +81,33 @@ export function settingsOf(
   for (const [name, value] of Object.entries(draft.others)) {
     if (properties.has(name) && !OWN_FORM.has(name) && value !== undefined) settings[name] = value;
   }
-  if (properties.has("webhooks")) {
-    settings.webhooks = draft.webhooks
-      .filter(({ url, headers }, index) => url.trim() !== "" || headers.length > 0 || index === 0)
-      .map(({ url, headers }) => {
-        const named = headers.filter(({ name }) => name.trim() !== "");
-        return {
-          url: url.trim(),
-          ...(named.length === 0
-            ? {}
-            : { headers: Object.fromEntries(named.map(({ name, value }) => [name.trim(), value])) }),
-        };
-      });
-  }
-  if (properties.has("sharedSecret")) {
-    if (draft.secret.kind === "set" && draft.secret.value !== "") {
-      const { value, former } = draft.secret;
-      settings.sharedSecret = former === "" ? value : [value, former];
-    }
-    if (draft.secret.kind === "remove") settings.sharedSecret = null;
-  }
+  if (properties.has("webhooks")) settings.webhooks = webhooksOf(draft.webhooks);
+  if (properties.has("sharedSecret")) Object.assign(settings, secretOf(draft.secret));
   return settings;
 }
 
-/** 32 bytes of chance as text, for whoever has no secret at hand. */
+/** The first row stays even if it is empty, so that the API reports the missing URL. */
+function webhooksOf(rows: readonly WebhookDraft[]): readonly object[] {
+  return rows
+    .filter(({ url, headers }, index) => url.trim() !== "" || headers.length > 0 || index === 0)
+    .map(({ url, headers }) => {
+      const named = headers.filter(({ name }) => name.trim() !== "");
+      return {
+        url: url.trim(),
+        ...(named.length === 0
+          ? {}
+          : { headers: Object.fromEntries(named.map(({ name, value }) => [name.trim(), value])) }),
+      };
+    });
+}
+
+function secretOf(secret: SecretDraft): { readonly sharedSecret?: string | readonly string[] | null } {
+  if (secret.kind === "remove") return { sharedSecret: null };
+  if (secret.kind === "keep" || secret.value === "") return {};
+  return { sharedSecret: secret.former === "" ? secret.value : [secret.value, secret.former] };
+}
+
+/** 32 random bytes as hexadecimal text. */
 export function newSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -4,7 +4,7 @@ import { addresses } from "../../../routing/addresses.js";
 import { Checkbox } from "../../../ui/controls/field.js";
 import { SOURCE_KINDS } from "../../sources/source-kinds.js";
 
-/** Which sources a destination is connected to. */
+/** The sources that a destination gets messages from. */
 export function SourceChoice({
   sources,
   kinds,
@@ -12,7 +12,7 @@ export function SourceChoice({
   onChange,
 }: {
   sources: readonly SourceView[];
-  /** The kinds of source that this type of destination works for. */
+  /** The kinds of source that this destination type supports. */
   kinds: readonly SourceKindView[];
   chosen: readonly string[];
   onChange: (ids: readonly string[]) => void;
@@ -21,8 +21,8 @@ export function SourceChoice({
   if (fitting.length === 0) {
     return (
       <p className="soft">
-        There is no source that it works for. <Link href={addresses.sources()}>Make one</Link>, then connect
-        it here.
+        No source of a supported kind yet. <Link href={addresses.sources()}>Create one</Link>, then connect it
+        here.
       </p>
     );
   }

@@ -1,4 +1,4 @@
-/** ScrollPositions of values without neighbours: a line has no length there, so each is drawn as a point. */
+/** The indexes of values without neighbours. A line has no length there, so the chart draws points. */
 export function isolatedPoints(values: ArrayLike<number | null | undefined>): number[] {
   const isThere = (index: number) => typeof values[index] === "number";
   return Array.from({ length: values.length }, (_, index) => index).filter(

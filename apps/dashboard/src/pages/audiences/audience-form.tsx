@@ -1,0 +1,179 @@
+import { type AudienceView, type Condition, validateCondition } from "@sluice/protocol";
+import { useQuery } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { useLocation } from "wouter";
+import { useApi } from "../../api/api-context.js";
+import { useAudiences } from "../../api/queries.js";
+import { DraftConflict } from "../../forms/edit-conflict.js";
+import { useDraft } from "../../forms/use-draft.js";
+import { addresses } from "../../routing/addresses.js";
+import { Button, ButtonLink } from "../../ui/controls/button.js";
+import { TextField } from "../../ui/controls/field.js";
+import { Card } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/visible-text.js";
+import { AUDIENCES } from "../definitions/definition-kind.js";
+import { KeyHint } from "../definitions/key-hint.js";
+import { useSaveDefinition } from "../definitions/use-save-definition.js";
+import { AudiencePreview } from "./audience-preview.js";
+import {
+  conditionOf,
+  draftOf,
+  type GroupDraft,
+  newEvent,
+  newGroup,
+  withNode,
+} from "./conditions/condition-draft.js";
+import { ConditionGroup } from "./conditions/condition-group.js";
+import { SendingCard } from "./sending-card.js";
+import { type SendingDraft, sendingDraftOf, syncOf } from "./sending-draft.js";
+
+interface AudienceDraft {
+  readonly name: string;
+  readonly root: GroupDraft;
+  readonly sending: SendingDraft;
+}
+
+/** What the form edits of an audience. */
+const EDITED = {
+  draftOf: (audience: AudienceView | undefined): AudienceDraft => ({
+    name: audience?.name ?? "",
+    root: audience === undefined ? newGroup([newEvent()]) : draftOf(audience.condition),
+    sending: sendingDraftOf(audience),
+  }),
+  partsOf: ({ name, condition, destinationIds, sync, trackEvents, enabled }: AudienceView) => ({
+    "the name": name,
+    "the conditions": condition,
+    "the destinations or the schedule": [destinationIds, sync, trackEvents],
+    "the enabled state": enabled,
+  }),
+};
+
+/** Creates an audience, or edits one. */
+export function AudienceForm({ audience }: { audience?: AudienceView }) {
+  const [, navigate] = useLocation();
+  const { draft, change, version, remote, reset } = useDraft(audience, EDITED);
+  const { name, root, sending } = draft;
+  const [wasTried, setTried] = useState(false);
+  const condition = conditionOf(root);
+  const issues = validateCondition(condition);
+  const save = useSaveAudience(audience, draft, condition, (saved) => navigate(addresses.audience(saved.id)));
+  const saveIfComplete = () => {
+    setTried(true);
+    if (issues.length === 0) save.mutate(version);
+  };
+  return (
+    // Not a form element: Enter selects a suggested event, and would submit too early.
+    <div className="audience-form">
+      <div className="stack">
+        <Card>
+          <TextField
+            label="Name"
+            placeholder="VIP customers"
+            required
+            value={name}
+            hint={<KeyHint existing={audience} name={name} />}
+            error={wasTried && name.trim() === "" ? "Enter a name." : undefined}
+            onChange={(event) => change({ name: event.target.value })}
+          />
+        </Card>
+        <ConditionsCard
+          root={root}
+          audienceId={audience?.id}
+          issues={wasTried ? issues : []}
+          error={wasTried && root.children.length === 0 ? "Add a condition." : undefined}
+          onChange={(next) => change({ root: next(root) })}
+        />
+        <SendingCard draft={sending} onChange={(part) => change({ sending: { ...sending, ...part } })} />
+        <DraftConflict save={save} remote={remote} reset={reset} />
+        <div className="row">
+          <Button look="primary" busy={save.isPending} onClick={saveIfComplete}>
+            {audience === undefined ? "Create audience" : "Save"}
+          </Button>
+          <ButtonLink
+            look="quiet"
+            href={audience === undefined ? addresses.audiences() : addresses.audience(audience.id)}
+          >
+            Cancel
+          </ButtonLink>
+        </div>
+      </div>
+      <div className="audience-preview">
+        <AudiencePreview condition={issues.length === 0 ? condition : undefined} />
+      </div>
+    </div>
+  );
+}
+
+function useSaveAudience(
+  audience: AudienceView | undefined,
+  { name, sending }: AudienceDraft,
+  condition: Condition,
+  onSaved: (saved: AudienceView) => void,
+) {
+  const api = useApi();
+  const { destinationIds, trackEvents, enabled } = sending;
+  const input = { name: name.trim(), condition, destinationIds, sync: syncOf(sending), trackEvents, enabled };
+  return useSaveDefinition({
+    kind: AUDIENCES,
+    existing: audience,
+    create: () => api.audiences.create(input),
+    patch: (id, upon) => api.audiences.patch(id, { ...input, ...upon }),
+    onSaved,
+  });
+}
+
+function ConditionsCard({
+  root,
+  audienceId,
+  issues,
+  error,
+  onChange,
+}: {
+  root: GroupDraft;
+  /** Of the audience itself, which cannot be a condition of its own. */
+  audienceId: string | undefined;
+  issues: ReturnType<typeof validateCondition>;
+  error: string | undefined;
+  onChange: (next: (root: GroupDraft) => GroupDraft) => void;
+}) {
+  const eventListId = useId();
+  const audiences = (useAudiences().data ?? []).filter((one) => one.id !== audienceId);
+  const events = useRecentEvents();
+  return (
+    <Card title="Conditions" note="Time windows end on the millisecond, without a new message">
+      <ConditionGroup
+        group={root}
+        path="condition"
+        depth={0}
+        context={{
+          audiences,
+          eventListId,
+          issues,
+          onChange: (node, part) => onChange((latest) => withNode(latest, node, part)),
+        }}
+      />
+      <datalist id={eventListId}>
+        {events.map((event) => (
+          <option key={event} value={event} />
+        ))}
+      </datalist>
+      {error && <p className="field-error">{error}</p>}
+    </Card>
+  );
+}
+
+/** Names of recent track events, as suggestions. */
+function useRecentEvents(): readonly string[] {
+  const api = useApi();
+  const { data } = useQuery({
+    queryKey: ["recent-events"],
+    queryFn: async () => {
+      const { items } = await api.messages.list({ type: "track", limit: 200 });
+      return [
+        ...new Set(items.map(({ message }) => message.event).filter((name) => typeof name === "string")),
+      ].sort();
+    },
+    staleTime: 60_000,
+  });
+  return (data ?? []).map((name) => visibleText(name, 100));
+}

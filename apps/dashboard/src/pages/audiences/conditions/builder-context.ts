@@ -1,0 +1,12 @@
+import type { AudienceView, ConditionIssue } from "@sluice/protocol";
+import type { DraftNode } from "./condition-draft.js";
+
+/** What every node of the condition builder needs. */
+export interface BuilderContext {
+  readonly audiences: readonly AudienceView[];
+  /** Id of the `datalist` with recent event names. */
+  readonly eventListId: string;
+  readonly issues: readonly ConditionIssue[];
+  /** Replaces a node; with undefined, removes it. */
+  readonly onChange: (node: number, change: DraftNode | undefined) => void;
+}

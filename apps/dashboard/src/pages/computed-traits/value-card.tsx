@@ -1,0 +1,128 @@
+import type { ComputedTraitView, ValuePart, ValueWhyView } from "@sluice/protocol";
+import { formatFilter } from "@sluice/protocol";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { useApi } from "../../api/api-context.js";
+import { addresses } from "../../routing/addresses.js";
+import { ButtonLink } from "../../ui/controls/button.js";
+import { Table } from "../../ui/data/table.js";
+import { Time } from "../../ui/data/time.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { counted } from "../../words/numbers.js";
+import { visibleText, visibleValue } from "../../words/visible-text.js";
+import { UserLink } from "../definitions/user-link.js";
+import { WhyCard } from "../definitions/why-card.js";
+
+/** Explains a user's value: the number of events, the window, and the events themselves. */
+export function ValueCard({ trait, userId }: { trait: ComputedTraitView; userId: string }) {
+  return (
+    <WhyCard title="Explain a value" note="The events that a user's value was computed from" userId={userId}>
+      {(asked) => <Value trait={trait} userId={asked} />}
+    </WhyCard>
+  );
+}
+
+function Value({ trait, userId }: { trait: ComputedTraitView; userId: string }) {
+  const api = useApi();
+  const why = useQuery({
+    queryKey: ["computed-trait-why", trait.id, trait.version, userId],
+    queryFn: () => api.computedTraits.why(trait.id, userId),
+    refetchInterval: 5_000,
+    retry: false,
+  });
+  return (
+    <QueryView query={why} skeleton={<Skeleton lines={3} />}>
+      {(found) => <ValueExplained trait={trait} userId={userId} why={found} />}
+    </QueryView>
+  );
+}
+
+function ValueExplained({
+  trait,
+  userId,
+  why,
+}: {
+  trait: ComputedTraitView;
+  userId: string;
+  why: ValueWhyView;
+}) {
+  const { value, events, madeOf, leftOut } = why;
+  const theirEvents = formatFilter({
+    terms: [
+      { kind: "field", field: "user", negated: false, isPrefix: false, value: userId },
+      { kind: "field", field: "event", negated: false, isPrefix: false, value: trait.event },
+    ],
+  });
+  return (
+    <div className="stack-tight">
+      <p className="row">
+        <UserLink user={{ userId }} />
+        <strong className="number">{value === undefined ? "no value" : visibleValue(value, 300)}</strong>
+        <span className="small faint">
+          from {counted(events, "event")}
+          <Window why={why} />
+        </span>
+      </p>
+      {leftOut !== undefined && (
+        <p className="soft">{counted(leftOut, "event")} left out because a limit was reached.</p>
+      )}
+      {madeOf.length > 0 && <PartTable trait={trait} parts={madeOf} />}
+      <div>
+        <ButtonLink size="small" href={addresses.live(theirEvents)}>
+          All events of this user
+        </ButtonLink>
+      </div>
+    </div>
+  );
+}
+
+function Window({ why: { windowFrom, changesAt } }: { why: ValueWhyView }) {
+  return (
+    <>
+      {windowFrom !== undefined && (
+        <>
+          {" "}
+          since <Time at={windowFrom} />
+        </>
+      )}
+      {changesAt !== undefined && (
+        <>
+          ; one event leaves the window <Time at={changesAt} />
+        </>
+      )}
+    </>
+  );
+}
+
+function PartTable({ trait, parts }: { trait: ComputedTraitView; parts: readonly ValuePart[] }) {
+  const hasTimes = parts.some(({ times }) => times !== undefined);
+  return (
+    <Table
+      label="Events that make up the value"
+      items={parts}
+      keyOf={({ sourceId, messageId, at, value }) => `${sourceId} ${messageId} ${at} ${visibleValue(value)}`}
+      columns={[
+        { head: hasTimes ? "First message" : "Message", lead: true, cell: PartMessage },
+        {
+          head: trait.kind === "count" ? "Count" : (trait.property ?? "Value"),
+          align: "end",
+          cell: ({ value }) => visibleValue(value, 80),
+        },
+        ...(hasTimes
+          ? [{ head: "Times", align: "end" as const, cell: ({ times }: ValuePart) => times ?? 1 }]
+          : []),
+        { head: "Time", align: "end", cell: ({ at }) => <Time at={at} /> },
+      ]}
+    />
+  );
+}
+
+function PartMessage({ messageId, sourceId }: ValuePart) {
+  if (messageId === undefined) return <span className="faint">no longer stored</span>;
+  return (
+    <Link className="strong-link mono" href={addresses.message(messageId, sourceId)}>
+      {visibleText(messageId, 40)}
+    </Link>
+  );
+}

@@ -1,0 +1,25 @@
+import type { UserValueView } from "@sluice/protocol";
+import type { ReactNode } from "react";
+import { visibleValue } from "../../words/visible-text.js";
+import { idOf, UserLink } from "../definitions/user-link.js";
+
+/** Users with their values. */
+export function ValueList({
+  values,
+  action,
+}: {
+  values: readonly UserValueView[];
+  action?: (userId: string) => ReactNode;
+}) {
+  return (
+    <ul className="value-list">
+      {values.map((one) => (
+        <li key={`${one.userId === undefined} ${idOf(one)}`}>
+          <UserLink user={one} className="mono grow" />
+          <span className="number">{visibleValue(one.value, 120)}</span>
+          {action?.(idOf(one))}
+        </li>
+      ))}
+    </ul>
+  );
+}
