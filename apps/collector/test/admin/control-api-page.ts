@@ -17,64 +17,102 @@ export function controlApiPage({ paths, tags }: OpenApiDocument): string {
 
 const INTRODUCTION = `# Control API
 
-Everything that the dashboard and the command line do, they do through \`/api/v1\`. A collector describes it as OpenAPI 3.1
-at \`/api/v1/openapi.json\` and shows it at \`/api/v1/docs\`; this page is made of the same.
+The dashboard and the command line do everything through \`/api/v1\`, and so can you. A collector
+describes the API as OpenAPI 3.1 at \`/api/v1/openapi.json\` and shows it at \`/api/v1/docs\`. This page
+is generated from that description.
 
-**Token.** Every call needs \`Authorization: Bearer TOKEN\`. \`sluice dev\` prints its token; a production collector takes one
-from \`SLUICE_ADMIN_TOKEN\`, or makes one at its first start and writes it to \`admin-token\` in the data folder. Tokens are
-stored as hashes. A token with \`read\` access may change nothing, sees of write keys only their
-beginnings, no value of a custom header, and of webhooks' URLs only where they lead (\`https://hooks.example/…\`), also in reasons, errors, receivers' answers and the
-audit log: their paths and queries can be secrets. It searches only in what it is shown. After five wrong tokens an address (of IPv6: its /64)
-gets 429 with \`Retry-After\` for further wrong ones, first for a second, then for twice as long each time up to a minute; a right token is always
-accepted. Since a right token is never slowed down, choose a \`SLUICE_ADMIN_TOKEN\` that cannot be guessed, such as 32 random bytes. Revoking a
-token ends its live streams and its \`wait\` requests. The token of \`SLUICE_ADMIN_TOKEN\` can only be changed there: revoking it answers 409.
+## Conventions
 
-**Shapes.** JSON both ways. Times are ISO 8601 in UTC with milliseconds, durations milliseconds with \`Ms\` in their names.
-Lists are \`{items, nextCursor?}\`: hand \`nextCursor\` back as \`cursor\` (what no page gave out is refused). Errors are \`{success: false, code, message}\`; a
-refused body adds \`issues: [{path, message}]\`. Unknown fields and parameters are refused. Every call can answer 400
-\`invalid_request\` or \`malformed_json\`, 401 \`unauthorized\`, 403 \`forbidden\`, 429 \`rate_limited\` and 503
-\`storage_unavailable\`; the errors below come beside these.
+JSON in both directions. Times are ISO 8601 in UTC with milliseconds. Durations are milliseconds,
+with \`Ms\` in the name. Unknown fields and parameters are rejected.
 
-**Idempotency-Key.** A POST that carries one is carried out once in 24 hours: a repetition, also one that comes while the
-first is under way, gets the first one's answer with \`Idempotent-Replayed: true\`. With another body: 409. What a request
-makes is stored in one transaction with its key, so a collector that is killed before it answers does not make it twice.
-A retry, a replay and a test send make nothing that could be stored so: killed between their work and their answer they are carried
-out again. What is under way by then is left out, and a replay with \`"state": "failed"\` leaves out what was delivered meanwhile too;
-without a \`state\` that may be sent once more, under the same message id, by which receivers know it.
-A token is shown only once: the repetition of a request that made one gets 409.
-
-**Versions.** What can be changed has a \`version\`, also as \`ETag\`. A PATCH with \`If-Match: "3"\` is refused with 412 when
-the version is another by now, one with \`"version": 3\` in its body with 409; both say which it is.
-
-**When a change is in force.** A change is answered once ingestion, delivery and audiences follow it. A message that is acknowledged
-after the answer obeys it:
-
-| what was changed | what decides for a message |
+| what | form |
 | --- | --- |
-| write keys, rate limit, a deleted source | the source as it is when the message goes to disk, after its body was read. A change waits for messages that are on their way to disk, so none is acknowledged under the old keys after the answer |
-| blocked events, filters, a destination's name | source and destination as they are when the destination takes the message up |
-| \`sourceIds\`, \`enabled\`, a new destination | the message's place in the log: messages acknowledged after the answer are behind the change |
-| URLs, headers, secrets, other settings | the destination as it is when an attempt begins, so a message that was acknowledged before and waits for its next attempt goes by the new settings. Attempts under way end by the old ones |
-| a deleted destination | nothing more begins; attempts under way are cut off |
+| a list | \`{items, nextCursor?}\`. Send \`nextCursor\` back as \`cursor\`; a cursor that no page returned is rejected |
+| an error | \`{success: false, code, message}\`; for an invalid body also \`issues: [{path, message}]\` |
 
-Changes to different destinations do not wait for each other. A destination that takes long to open sends nothing until it is
-open, and holds up the answer for 10 seconds at most. A collector that is killed before it answers follows what it stored from its
-next start on.
+In addition to the errors listed below, every call can respond 400 \`invalid_request\` or
+\`malformed_json\`, 401 \`unauthorized\`, 403 \`forbidden\`, 429 \`rate_limited\` and 503
+\`storage_unavailable\`.
 
-**Filter.** \`q\` of messages and of the live stream, and \`sluice tail\`:
-\`type:track event:"Signed Up" user:42 outcome:failed -properties.plan:free checkout\`. Terms must all hold; the same field
-twice means either; \`-\` means not; \`*\` at the end means begins with; a term without a field is text to be found. Fields:
-type, event, name, user, anonymous, group, id, source, destination, outcome, and paths below properties, traits, context,
+### Tokens
+
+Every call needs \`Authorization: Bearer TOKEN\`. \`sluice dev\` prints its token. A production
+collector uses \`SLUICE_ADMIN_TOKEN\`, or creates a token at its first start and writes it to
+\`admin-token\` in the data folder. Tokens are stored as hashes.
+
+- **Read-only.** A token with \`read\` access cannot change anything. It sees only the beginning of
+  write keys, no values of custom headers, and only the host of webhook URLs
+  (\`https://hooks.example/…\`), also in reasons, errors, receivers' responses and the audit log,
+  because the rest of a URL can be a secret. It searches only in what it can see.
+- **Guessing.** After five wrong tokens, an address (for IPv6, its /64 block) gets 429 with
+  \`Retry-After\` for further wrong ones: first 1 s, then doubling up to a minute. A valid token is
+  never slowed down, so choose a \`SLUICE_ADMIN_TOKEN\` that cannot be guessed, such as 32 random
+  bytes.
+- **Revoking** a token ends its live streams and its \`wait\` requests. You can change the token of
+  \`SLUICE_ADMIN_TOKEN\` only there: revoking it gets a 409.
+
+### Idempotency-Key
+
+A POST with this header is executed once within 24 hours. A repeated request, even while the first
+is still running, gets the first one's response with \`Idempotent-Replayed: true\`. With another body,
+it gets a 409. What a request creates is stored in one transaction with its key, so it is not
+created twice even if the collector is killed before it responds.
+
+- A retry, a replay and a test message create nothing that could be stored this way. If the
+  collector is killed after the work and before the response, they run again. Messages that are
+  already in flight are left out. A replay with \`"state": "failed"\` also leaves out what was
+  delivered in the meantime; without a \`state\`, a message may be sent once more, under the same
+  message id.
+- A token is shown only once: repeating the request that created it gets a 409.
+
+### Versions
+
+Everything that can be changed has a \`version\`, which is also its \`ETag\`. If the version has
+changed, a PATCH with \`If-Match: "3"\` gets a 412, and one with \`"version": 3\` in its body a 409.
+Both name the current version.
+
+### When a change takes effect
+
+The collector responds to a change when ingestion, delivery and audiences use it. Every message that
+is acknowledged after the response follows the change:
+
+| change | what decides for a message |
+| --- | --- |
+| write keys, rate limit, a deleted source | the source when the message is written to disk. A change waits for messages that are being written, so no message is acknowledged under the old keys after the response |
+| blocked events, filters, a destination's name | source and destination when the destination reads the message |
+| \`sourceIds\`, \`enabled\`, a new destination | the message's position in the log: messages acknowledged after the response come after the change |
+| URLs, headers, secrets, other settings | the destination when an attempt begins. So a message that was acknowledged before and waits for a retry uses the new settings. Attempts in flight end with the old ones |
+| a deleted destination | no attempt begins any more; attempts in flight are aborted |
+
+Changes to different destinations do not wait for each other. A destination that takes long to open
+sends nothing until it is open, and delays the response by 10 seconds at most. If the collector is
+killed before it responds, it uses what it stored from its next start on.
+
+### Filter
+
+\`q\` in messages and in the live stream, and \`sluice tail\`, take a filter:
+\`type:track event:"Signed Up" user:42 outcome:failed -properties.plan:free checkout\`. All terms must
+match. Several terms for the same field mean "any of them". \`-\` negates a term, \`*\` at the end
+matches any ending, and a term without a field searches the text. Fields: type, event, name, user,
+anonymous, group, id, source, destination, outcome, and paths below properties, traits, context and
 integrations.
 
-**Live.** \`GET /live\` sends server-sent events: \`message\`, \`outcome\` (never before its message), \`rejected\`, and \`dropped\`
-when this reader was too slow, or away for too long: how many messages (whether or not its filter would have shown them) and
-outcomes it missed; \`isMinimum\` where they were too many to count. \`Last-Event-ID\` goes on where an earlier stream ended: with
-the messages since, at most 10,000, and of each state the newest 500 outcomes. The log is read and decoded once for all
-readers; each is sent at most 2,000 messages a second and costs no memory for what it is behind.
+### Live stream
 
-**Tests.** \`GET /wait\` answers as soon as a message is in a state: at one of its destinations, or, with
-\`destinations=all\`, at every one that is to get it. In dev mode \`POST /reset\` forgets all messages and profiles.
+\`GET /live\` sends server-sent events: \`message\`, \`outcome\` (never before its message), \`rejected\`,
+and \`dropped\` if this reader was too slow or was away for too long. \`dropped\` counts the messages
+(whether or not they match the filter) and outcomes that it missed; \`isMinimum\` is set if there were
+too many to count.
+
+With \`Last-Event-ID\`, a stream continues where an earlier one ended: with the messages since then,
+at most 10,000, and the newest 500 outcomes of each state. Each reader gets at most 2,000 messages a
+second, and a reader that is behind costs no memory.
+
+### In tests
+
+\`GET /wait\` responds as soon as a message has a state at one of its destinations, or, with
+\`destinations=all\`, at all of them. In dev mode, \`POST /reset\` deletes all messages and profiles.
 `;
 
 function describe(
