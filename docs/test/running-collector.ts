@@ -10,12 +10,12 @@ import { fileURLToPath } from "node:url";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface RunningCollector {
-  /** What a reader of the documents has in the environment. */
+  /** The environment variables that the documents assume. */
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
-/** `sluice dev`, built, on an empty folder: what a reader of the documents has running. */
+/** Starts the built `sluice dev` on an empty folder, as a reader of the documents does. */
 export async function runCollector(): Promise<RunningCollector> {
   const dataDir = await mkdtemp(join(tmpdir(), "sluice-docs-"));
   const child = spawn(
@@ -35,13 +35,13 @@ export async function runCollector(): Promise<RunningCollector> {
       SLUICE_SHARED_SECRET: "a secret of your own",
     },
     async close() {
-      await ended(child, "SIGTERM");
+      await stopProcess(child, "SIGTERM");
       await rm(dataDir, { recursive: true });
     },
   };
 }
 
-export async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, "exit");
   child.kill(signal);

@@ -7,12 +7,12 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ended, freePort, ROOT, type RunningCollector, runCollector } from "./running-collector.js";
+import { freePort, ROOT, type RunningCollector, runCollector, stopProcess } from "./running-collector.js";
 import { pagesWithSnippets, type Snippet, snippetsOf } from "./snippets.js";
 
 const run = promisify(execFile);
 
-/** The address that the documents use for the reader's own receiver. */
+/** The address of the reader's receiver in the documents. */
 const RECEIVER = "http://127.0.0.1:3000";
 
 let collector: RunningCollector;
@@ -23,11 +23,11 @@ beforeAll(async () => {
   collector = await runCollector();
 });
 afterAll(async () => {
-  for (const server of servers) await ended(server, "SIGKILL");
+  for (const server of servers) await stopProcess(server, "SIGKILL");
   await collector?.close();
 });
 
-/** A snippet's process; modules are resolved as in a file at the root. */
+/** The command that runs a snippet. Modules resolve as in a file at the root. */
 function commandOf({ language, code }: Snippet): [string, string[]] {
   const text = receiverUrl === undefined ? code : code.replaceAll(RECEIVER, receiverUrl);
   if (language === "sh") return ["bash", ["-euo", "pipefail", "-c", text]];
@@ -35,8 +35,8 @@ function commandOf({ language, code }: Snippet): [string, string[]] {
   return [process.execPath, ["--input-type=module", "-e", text]];
 }
 
-/** Resolves when the port answers: there is no event to wait for across processes. */
-async function listening(port: number): Promise<void> {
+/** Polls until the port accepts connections: there is no event to wait for in another process. */
+async function waitForPort(port: number): Promise<void> {
   while (!(await canConnect(port))) await delay(20);
 }
 
@@ -70,7 +70,7 @@ async function serve(snippet: Snippet): Promise<AsyncIterator<string>> {
   });
   servers.push(server);
   const lines = createInterface(server.stdout)[Symbol.asyncIterator]();
-  await listening(port);
+  await waitForPort(port);
   receiverUrl = `http://127.0.0.1:${port}`;
   return lines;
 }
@@ -78,7 +78,7 @@ async function serve(snippet: Snippet): Promise<AsyncIterator<string>> {
 const isRun = (snippet: Snippet): boolean => snippet.flags.includes("run");
 const isServer = (snippet: Snippet): boolean => snippet.flags.includes("server");
 
-/** Run by a test of its own: it takes place in two folders. */
+/** Has its own test, because it runs in two folders. */
 const isInstall = (snippet: Snippet): boolean => snippet.flags.includes("pack");
 
 test("README: the packages install elsewhere, as ES module and CommonJS", async () => {
@@ -89,7 +89,7 @@ test("README: the packages install elsewhere, as ES module and CommonJS", async 
     await mkdir(app);
     await writeFile(join(app, "package.json"), "{}");
     const code = (install as Snippet).code
-      // The build is there: `npm test` made it.
+      // `npm test` has built the packages already.
       .replace("npm run build\n", "")
       .replaceAll("/tmp/sluice", join(folder, "tarballs"))
       .replace("cd your-app", `cd ${app}`);
@@ -109,7 +109,7 @@ test("README: the packages install elsewhere, as ES module and CommonJS", async 
   }
 }, 90_000);
 
-test("README: what is sent is received, by the snippets as they stand", async () => {
+test("README: the receiver gets what the senders send, with the snippets as written", async () => {
   const snippets = snippetsOf(`${ROOT}/README.md`).filter(isRun);
   const [server, ...others] = snippets.filter(isServer);
   expect(server, "README has one receiver").toBeDefined();

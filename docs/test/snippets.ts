@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A fenced block of a page. Its info string says what the tests do with it: `js run`, `js run server`, `sh run`; others are only shown. */
+/**
+ * A fenced block of a page. The tests run blocks with `js run`, `ts run` or `sh run` after the fence; `js run server` keeps running,
+ * and later blocks of the page can call it.
+ */
 export interface Snippet {
   readonly page: string;
   readonly line: number;
