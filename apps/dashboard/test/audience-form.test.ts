@@ -31,7 +31,7 @@ describeInBrowser("the form of an audience", () => {
 
   const audiences = async () => (await dashboard.api<{ items: readonly Made[] }>("GET", "/audiences")).items;
 
-  test("Enter in a field saves nothing: what is typed may be half a name", async () => {
+  test("Enter in a field does not save", async () => {
     const asked: string[] = [];
     page.on("request", (request) => {
       if (request.method() === "POST" && request.url().endsWith("/audiences")) asked.push(request.url());
@@ -45,7 +45,7 @@ describeInBrowser("the form of an audience", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("spinbutton", { name: "Times" }).press("Enter");
-    // The button works from the keyboard, so the page is alive and would have saved before.
+    // The button works from the keyboard, so an earlier save would have worked too.
     await event.fill("Order Completed");
     await page.getByRole("button", { name: "Create audience" }).press("Enter");
     await page.getByRole("heading", { name: "Shoppers" }).waitFor();
@@ -54,7 +54,7 @@ describeInBrowser("the form of an audience", () => {
     expect(await audiences()).toHaveLength(1);
   }, 60_000);
 
-  test("a name that is taken leads to what has it", async () => {
+  test("a name that is taken links to its definition", async () => {
     const [first] = await audiences();
     await page.goto(`${dashboard.url}/audiences/new`);
     await page.getByRole("textbox", { name: "Name" }).fill("shoppers");
@@ -70,7 +70,7 @@ describeInBrowser("the form of an audience", () => {
     expect(new URL(page.url()).pathname).toBe(`/audiences/${first?.id}`);
   }, 60_000);
 
-  test("an audience on which another depends is kept, and the other is named", async () => {
+  test("an audience that another one depends on is kept, and the other is named", async () => {
     const [first] = await audiences();
     await dashboard.api("POST", "/audiences", {
       name: "Not shoppers",

@@ -27,11 +27,11 @@ export function openBrowser(): Promise<Browser> {
   });
 }
 
-/** A page of its own context that remembers what went wrong in it. */
+/** A page in its own browser context that records problems. */
 export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Console errors, uncaught errors, violations of the content security policy; answers of 4xx are not among them. */
+  /** Console errors, uncaught errors and violations of the content security policy, but not 4xx answers. */
   readonly problems: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export async function openPage(
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
-  // Below the test's own, so that what was waited for is named.
+  // Shorter than the test's timeout, so that the error names the missing element.
   page.setDefaultTimeout(15_000);
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
-describeInBrowser("what people change", () => {
+describeInBrowser("changes by users", () => {
   let browser: Browser;
   let dashboard: RunningDashboard;
   let watched: WatchedPage;
@@ -40,7 +40,7 @@ describeInBrowser("what people change", () => {
     return response.status;
   };
 
-  test("a write key is rotated: both work, then the old one is removed", async () => {
+  test("rotates a write key: both work, then the old one is removed", async () => {
     await page.goto(`${dashboard.url}/sources/${dashboard.sourceId}`);
     const keys = page.getByRole("region", { name: "Write keys" });
     await keys.getByRole("button", { name: "New key" }).click();
@@ -55,7 +55,7 @@ describeInBrowser("what people change", () => {
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     await expect.poll(() => statusWith(oldKey)).toBe(401);
     expect(await statusWith(newKey)).toBe(200);
-    // The tests below send with the key that is left.
+    // The tests below use the remaining key.
     Object.assign(dashboard, { writeKey: newKey });
   });
 
@@ -68,7 +68,7 @@ describeInBrowser("what people change", () => {
     expect(response.status).toBe(200);
   };
 
-  test("an event is blocked, and let through again", async () => {
+  test("blocks and unblocks an event", async () => {
     const blocked = async () =>
       (await dashboard.api<{ blockedEvents: string[] }>("GET", `/sources/${dashboard.sourceId}`))
         .blockedEvents;
@@ -82,7 +82,7 @@ describeInBrowser("what people change", () => {
     expect(await blocked()).toEqual([]);
   });
 
-  test("a failed delivery is tried again from its row, once the receiver works", async () => {
+  test("retries a failed delivery from its row", async () => {
     await send({ type: "track", messageId: "again", userId: "u", event: "Order Completed" });
     await page.goto(`${dashboard.url}/deliveries?state=failed`);
     const row = page.getByRole("row", { name: /again/ });
@@ -96,7 +96,7 @@ describeInBrowser("what people change", () => {
     expect(dashboard.receiver.received.at(-1)?.headers["x-message-id"]).toBe("again");
   });
 
-  test("a destination's URL is changed and its secret kept; a wrong URL is named at its field", async () => {
+  test("changes a destination's URL, keeps the secret, and shows an invalid URL at its field", async () => {
     await page.goto(`${dashboard.url}/destinations/${destinationId}`);
     const url = page.getByRole("textbox", { name: "URL 1" });
     await url.fill("not a url");
@@ -116,7 +116,7 @@ describeInBrowser("what people change", () => {
     expect(last?.headers["x-signature"]).toMatch(/^[0-9a-f]{40}$/);
   });
 
-  test("a filter rule is built with conditions, edited and moved; what it drops is filtered", async () => {
+  test("creates, edits and moves a filter rule; dropped messages are filtered", async () => {
     const filters = async () =>
       (await dashboard.api<{ filters: unknown[] }>("GET", `/destinations/${destinationId}`)).filters;
     const card = page.getByRole("region", { name: "Filter" });
@@ -168,7 +168,7 @@ describeInBrowser("what people change", () => {
     await timeline.getByText("Delivered", { exact: true }).waitFor();
   });
 
-  test("a menu is walked by arrow keys, closed with Escape, and gives the focus back", async () => {
+  test("arrow keys move in a menu; Escape closes it and returns the focus", async () => {
     await page.goto(`${dashboard.url}/destinations/${destinationId}`);
     const button = page.getByRole("button", { name: "Rule 1" });
     await button.focus();
@@ -186,7 +186,7 @@ describeInBrowser("what people change", () => {
     expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
   });
 
-  test("a source's rate limit is set and taken away", async () => {
+  test("sets and removes a source's rate limit", async () => {
     await page.goto(`${dashboard.url}/sources/${dashboard.sourceId}`);
     const settings = page.getByRole("region", { name: "Settings" });
     const limit = async () =>
@@ -194,14 +194,14 @@ describeInBrowser("what people change", () => {
     await settings.getByRole("spinbutton", { name: "Rate limit" }).fill("2500.5");
     await settings.getByRole("button", { name: "Save" }).click();
     await expect.poll(limit).toBe(2500.5);
-    // What was saved has come back: the form stands on it.
+    // The form now starts from the saved version.
     await expect.poll(() => settings.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
     await settings.getByRole("spinbutton", { name: "Rate limit" }).fill("");
     await settings.getByRole("button", { name: "Save" }).click();
     await expect.poll(limit).toBeUndefined();
   });
 
-  test("a disabled destination is told of on the overview", async () => {
+  test("the overview shows a disabled destination", async () => {
     await page.goto(`${dashboard.url}/destinations/${destinationId}`);
     await page.getByRole("switch", { name: "Enabled" }).click();
     await page.getByRole("switch", { name: "Disabled" }).waitFor();
@@ -212,7 +212,7 @@ describeInBrowser("what people change", () => {
     await page.getByRole("switch", { name: "Enabled" }).waitFor();
   });
 
-  test("a token is made, shown once, and may only read; revoked, it ends its session", async () => {
+  test("a new read-only token is shown once; revoking it ends its session", async () => {
     await page.goto(`${dashboard.url}/settings`);
     await page.getByRole("button", { name: "New token" }).click();
     await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("Wall");
@@ -235,7 +235,7 @@ describeInBrowser("what people change", () => {
     await other.context.close();
   });
 
-  test("the filter finds what the grammar says, and says where it is wrong", async () => {
+  test("the filter finds matches and reports syntax errors", async () => {
     await send({
       type: "track",
       messageId: "f1",

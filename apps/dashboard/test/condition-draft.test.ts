@@ -67,11 +67,11 @@ test.each<[string, Condition]>([
   expect(validateCondition(condition)).toEqual([]);
 });
 
-test("a root that is no group becomes one, which means the same", () => {
+test("a root that is not a group is wrapped in one", () => {
   expect(conditionOf(draftOf(EVENT))).toEqual({ kind: "and", conditions: [EVENT] });
 });
 
-test("a node is replaced or taken out wherever it is", () => {
+test("replaces or removes a node at any depth", () => {
   const leaf = newTrait("plan");
   const root = newGroup([newEvent("A"), newGroup([leaf, newEvent("B")])]);
   const changed = withNode(root, leaf.node, { ...leaf, name: "tier" });
@@ -79,7 +79,7 @@ test("a node is replaced or taken out wherever it is", () => {
   expect(JSON.stringify(conditionOf(withNode(root, leaf.node, undefined)))).not.toContain("plan");
 });
 
-test("what is not complete is left for the validator to name", () => {
+test("incomplete parts are left to the validator", () => {
   const issues = validateCondition(conditionOf(newGroup([newEvent(), newTrait("plan")])));
   expect(issues.map(({ code, path }) => [code, path])).toEqual([
     ["name_required", "condition.conditions[0].event"],
@@ -121,7 +121,7 @@ test.each<[unknown]>([
   [1e21],
   [false],
   [["a, b", "c", 'd "e"', "", 7, "7", true, " f "]],
-])("%j is the same after having been edited", (value) => {
+])("%j survives editing", (value) => {
   const is = Array.isArray(value) ? "in" : "equals";
   const draft = comparisonDraftOf({ is, value });
   expect(comparisonOf(draft, scalarOf)).toEqual({ is, value });

@@ -4,14 +4,14 @@ import { asCurl, asSdkCall, asTest, shellQuoted } from "../src/pages/message/cop
 
 const HOSTILE = `'; touch /tmp/pwned; echo $(id) \`id\` "!" \\ \n \u202e \u001b[2J`;
 
-test("one word of a shell, whatever is in it", () => {
+test("quotes any text as one word of a shell", () => {
   for (const text of [HOSTILE, "", "'", "''", "-n", "*"]) {
     const printed = execFileSync("sh", ["-c", `printf '%s|' ${shellQuoted(text)}`], { encoding: "utf8" });
     expect(printed).toBe(`${text}|`);
   }
 });
 
-test("the curl line sends the same message, without what was made for it", () => {
+test("the curl command sends the same message without generated fields", () => {
   const message = {
     type: "track",
     userId: "u",
@@ -20,7 +20,7 @@ test("the curl line sends the same message, without what was made for it", () =>
     sentAt: "2026-01-01T00:00:00.000Z",
   };
   const line = asCurl(message, "http://127.0.0.1:8787", "key");
-  // A shell that is given `curl` as a name for "print each argument".
+  // In this shell, `curl` prints its arguments.
   const args = execFileSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${line}`], {
     encoding: "utf8",
   }).split("\0");
@@ -30,7 +30,7 @@ test("the curl line sends the same message, without what was made for it", () =>
   for (const hidden of ["\u202e", "\u001b"]) expect(line).not.toContain(hidden);
 });
 
-test("the SDK call is JavaScript that makes the same message", () => {
+test("the SDK call is valid JavaScript for the same message", () => {
   const message = { type: "page", name: HOSTILE, properties: { __proto__: null, a: [1] } };
   const call = new Function("analytics", asSdkCall(message)) as (analytics: object) => void;
   let made: unknown;
@@ -38,7 +38,7 @@ test("the SDK call is JavaScript that makes the same message", () => {
   expect(made).toEqual({ name: HOSTILE, properties: { a: [1] } });
 });
 
-test("a message of no known kind becomes a track call, and its name no code", () => {
+test("an unknown kind becomes a track call, and its name does not become code", () => {
   expect(asSdkCall({ type: "constructor", userId: "u" })).toMatch(/^analytics\.track\(/);
   expect(asTest({ type: "track", event: '"); evil("' }, "http://h", "k")).toContain(
     'test("track \\"); evil(\\"", async',

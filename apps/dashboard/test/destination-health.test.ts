@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
-describeInBrowser("destinations at which nothing arrives", () => {
+describeInBrowser("destinations that fail", () => {
   let browser: Browser;
   let dashboard: RunningDashboard;
   let watched: WatchedPage;
@@ -53,7 +53,7 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await table.getByRole("row", { name: /^Twins Partly disabled 1 URL disabled/ }).waitFor();
   };
 
-  test("are told of on the overview, the list and their own pages, and after a restart", async () => {
+  test("are shown on the overview, the list and their pages, also after a restart", async () => {
     await overview();
     await dashboard.stop();
     await dashboard.start();
@@ -66,13 +66,13 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await page.getByRole("link", { name: "one" }).waitFor();
   }, 90_000);
 
-  test("a retry and a replay that cannot arrive are refused, and the page says what to do", async () => {
+  test("the API refuses a retry and a replay that cannot succeed, and the page says what to do", async () => {
     await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}`);
     await page.getByRole("button", { name: "Retry" }).click();
     const refusal = page.getByText(/Nothing can be sent to Archive: every URL .*Save its webhooks again/);
     await refusal.waitFor();
     expect(await page.getByText("Retrying now").count()).toBe(0);
-    // At another destination of the same message it is tried all the same.
+    // The other destination of the same message is still retried.
     await page.goto(`${dashboard.url}/messages/one`);
     await page.getByRole("button", { name: "Retry now" }).click();
     await refusal.waitFor();
@@ -84,7 +84,7 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await page.keyboard.press("Escape");
   }, 60_000);
 
-  test("a URL that answered 410 is sent to again after it was saved, with a button", async () => {
+  test("a button enables a URL that answered 410", async () => {
     await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}`);
     await page.getByText("Disabled until saved:").waitFor();
     dashboard.receiver.answer("/gone", 200);
@@ -97,7 +97,7 @@ describeInBrowser("destinations at which nothing arrives", () => {
     await page.locator(".alert").waitFor({ state: "detached" });
   }, 60_000);
 
-  test("the address of a new destination is the catalog's", async () => {
+  test("the address of a new destination redirects to the catalog", async () => {
     await page.goto(`${dashboard.url}/destinations/new`);
     await page.getByRole("heading", { level: 1, name: "Catalog" }).waitFor();
     await expect.poll(() => new URL(page.url()).pathname).toBe("/catalog");

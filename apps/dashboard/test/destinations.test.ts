@@ -13,7 +13,7 @@ import { issueAt, issuesOf } from "../src/words/issues.js";
 
 const WEBHOOKS = new Set(["webhooks", "webhookUrl", "sharedSecret", "payload", "concurrency"]);
 
-test("settings that were read and saved again are the same, and touch no secret", () => {
+test("saving unchanged settings keeps them and the secret", () => {
   const shown = {
     webhooks: [{ url: "https://a.example/", headers: { "X-Team": "data" } }, { url: "https://b.example/" }],
     sharedSecretSet: true,
@@ -27,7 +27,7 @@ test("settings that were read and saved again are the same, and touch no secret"
   });
 });
 
-test("a secret is kept, replaced or removed", () => {
+test("keeps, replaces or removes a secret", () => {
   const draft = draftOf({ webhooks: [{ url: "https://a.example/" }] });
   expect(settingsOf({ ...draft, secret: { kind: "set", value: "s", former: "" } }, WEBHOOKS)).toMatchObject({
     sharedSecret: "s",
@@ -40,7 +40,7 @@ test("a secret is kept, replaced or removed", () => {
   ).not.toHaveProperty("sharedSecret");
 });
 
-test("rows that were left empty are not sent, but the first is, for the API to ask for it", () => {
+test("omits empty rows, except the first, so that the API reports it", () => {
   const draft = {
     ...emptyDraft(),
     webhooks: [newWebhook(" https://a.example/ ", [newHeader("", "x"), newHeader(" A ", "1")]), newWebhook()],
@@ -51,12 +51,12 @@ test("rows that were left empty are not sent, but the first is, for the API to a
   expect(settingsOf(emptyDraft(), WEBHOOKS)).toEqual({ webhooks: [{ url: "" }] });
 });
 
-test("a type without webhooks sends only what its schema names", () => {
+test("a type without webhooks sends only the properties of its schema", () => {
   const draft = { ...emptyDraft(), others: { fileName: "a.jsonl", other: 1 } };
   expect(settingsOf(draft, new Set(["fileName"]))).toEqual({ fileName: "a.jsonl" });
 });
 
-test("what the API found wrong stands at its field", () => {
+test("an issue of the API is shown at its field", () => {
   const error = {
     details: { issues: [{ path: "settings.webhooks[1].url", code: "required", message: "A full URL" }] },
   };
@@ -65,7 +65,7 @@ test("what the API found wrong stands at its field", () => {
   expect(issuesOf(new Error("no"))).toEqual([]);
 });
 
-test("a schema as fields", () => {
+test("turns a schema into fields", () => {
   const fields = schemaProperties({
     properties: {
       payload: { title: "Body", enum: ["full", "classic"], default: "full" },

@@ -34,13 +34,13 @@ test.each<[string, FilterRuleView]>([
     "takes fields out",
     { kinds: ["page"], action: { kind: "remove", paths: ["context.ip", "traits.email"] } },
   ],
-])("a rule that %s is the same after having been edited", (_, rule) => {
+])("a rule that %s survives editing", (_, rule) => {
   const draft = ruleDraftOf(rule);
   expect(ruleIssues(draft)).toEqual({});
   expect(ruleOf(draft)).toEqual(rule);
 });
 
-test("what is missing in a rule is named before it is sent", () => {
+test("reports what is missing in a rule before it is sent", () => {
   expect(ruleIssues({ ...newRule(), action: "sample", share: "120" })).toHaveProperty("share");
   expect(ruleIssues({ ...newRule(), action: "sample", share: "" })).toHaveProperty("share");
   expect(ruleIssues({ ...newRule(), action: "remove", paths: " \n" })).toHaveProperty("paths");
@@ -50,7 +50,7 @@ test("what is missing in a rule is named before it is sent", () => {
   );
 });
 
-test("a rule is moved by one place, and not beyond the ends", () => {
+test("moves a rule by one position, but not beyond the ends", () => {
   expect(moved(["a", "b", "c"], 2, -1)).toEqual(["a", "c", "b"]);
   expect(moved(["a", "b", "c"], 0, 1)).toEqual(["b", "a", "c"]);
   expect(moved(["a", "b"], 0, -1)).toEqual(["a", "b"]);
@@ -58,11 +58,11 @@ test("a rule is moved by one place, and not beyond the ends", () => {
 });
 
 test.each([[1_000], [90_000], [5_400_000], [21_600_000], [86_400_000 * 30], [1_500]])(
-  "%i ms is the same after having been edited",
+  "%i ms survives editing",
   (ms) => expect(durationMs(durationDraft(ms))).toBe(ms),
 );
 
-test("no duration is none, and what is no number is left for the validator", () => {
+test("an empty duration is undefined; an invalid one is left to the validator", () => {
   expect(durationMs(durationDraft(undefined))).toBeUndefined();
   expect(durationMs({ text: "soon", unit: "days" })).toBeNaN();
 });
@@ -73,7 +73,7 @@ test("a schedule in words", () => {
   );
 });
 
-test("an emptied window and property of a computed trait are taken out by name", () => {
+test("an emptied window or property of a computed trait is removed with null", () => {
   const draft = { ...traitDraftOf(undefined), name: " Orders ", event: "Order" };
   expect(traitOf(draft)).toEqual({
     name: "Orders",

@@ -22,7 +22,7 @@ test.each([
   expect(remoteChange(BASE, latest, partsOf)?.changed).toEqual(changed);
 });
 
-test("a rule takes the place of the one that was edited, wherever that is by now", () => {
+test("a saved rule replaces the edited one, wherever it was moved", () => {
   const [a, b, c] = ["a", "b", "c"].map((event) => ({ events: [event], action: { kind: "drop" as const } }));
   if (a === undefined || b === undefined || c === undefined) throw new Error("three rules");
   expect(withRule([b, a], a, c)).toEqual([b, c]);
@@ -30,7 +30,7 @@ test("a rule takes the place of the one that was edited, wherever that is by now
   expect(withRule([b], undefined, c)).toEqual([b, c]);
 });
 
-describeInBrowser("a form about something that somebody else changes", () => {
+describeInBrowser("a form about a resource that someone else changes", () => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   let watched: WatchedPage;
@@ -50,7 +50,7 @@ describeInBrowser("a form about something that somebody else changes", () => {
   const source = () => dashboard.api<SourceView>("GET", `/sources/${dashboard.sourceId}`);
   const patchSource = (body: object) => dashboard.api("PATCH", `/sources/${dashboard.sourceId}`, body);
 
-  test("follows it while nothing was typed", async () => {
+  test("follows the change while it is untouched", async () => {
     await page.goto(`${dashboard.url}/sources/${dashboard.sourceId}`);
     const limit = page.getByRole("spinbutton", { name: "Rate limit" });
     await limit.waitFor();
@@ -58,7 +58,7 @@ describeInBrowser("a form about something that somebody else changes", () => {
     await expect.poll(() => limit.inputValue(), { timeout: 15_000 }).toBe("70");
   });
 
-  test("keeps what was typed, says what they changed, and is refused until one has chosen", async () => {
+  test("keeps the input, shows what changed, and cannot be saved before the user chooses", async () => {
     await page.goto(`${dashboard.url}/sources/${dashboard.sourceId}`);
     const settings = page.getByRole("region", { name: "Settings" });
     const name = settings.getByRole("textbox", { name: "Name" });
@@ -84,7 +84,7 @@ describeInBrowser("a form about something that somebody else changes", () => {
     expect(await source()).toMatchObject({ name: "Theirs again" });
   });
 
-  test("is not disturbed by a change that it does not show, and saves upon it", async () => {
+  test("ignores changes outside the form and saves over them", async () => {
     await page.goto(`${dashboard.url}/sources/${dashboard.sourceId}`);
     const settings = page.getByRole("region", { name: "Settings" });
     await settings.getByRole("textbox", { name: "Name" }).fill("Still mine");
@@ -95,7 +95,7 @@ describeInBrowser("a form about something that somebody else changes", () => {
     expect(await settings.getByRole("alert").count()).toBe(0);
   });
 
-  test("is a destination's: URLs that are being written stay", async () => {
+  test("of a destination keeps the URLs that were typed", async () => {
     const made = await dashboard.api<DestinationView>("POST", "/destinations", {
       type: "webhooks",
       name: "Hooks",
@@ -130,7 +130,7 @@ describeInBrowser("a form about something that somebody else changes", () => {
     expect((await destination()).filters).toEqual([theirs, { events: ["Mine"], action: { kind: "drop" } }]);
   });
 
-  test("is a computed trait's, in its dialog", async () => {
+  test("of a computed trait works in its dialog", async () => {
     const made = await dashboard.api<ComputedTraitView>("POST", "/computed-traits", {
       name: "Orders",
       kind: "count",
@@ -149,7 +149,7 @@ describeInBrowser("a form about something that somebody else changes", () => {
     expect(await dialog.getByRole("textbox", { name: "Event" }).inputValue()).toBe("Theirs");
   });
 
-  test("is an audience's, on its page", async () => {
+  test("of an audience works on its page", async () => {
     const condition = { kind: "trait", trait: "plan", is: "equals", value: "pro" };
     const { id } = await dashboard.api<{ id: string }>("POST", "/audiences", { name: "Pros", condition });
     await page.goto(`${dashboard.url}/audiences/${id}/edit`);

@@ -5,7 +5,7 @@ import { errorWords } from "../src/words/errors.js";
 const conflict = (message: string, details: object = {}) =>
   errorWords(new AdminError(409, { code: "conflict", message: `conflict: ${message}`, ...details }));
 
-test("a conflict says which it is: changed meanwhile, taken, depended upon, or what the API says", () => {
+test("a conflict names its cause: another version, a taken name, a dependency, or the API's message", () => {
   expect(conflict("it is at version 3", { version: 3 })).toMatchObject({
     title: "This was changed after you opened it",
   });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeInBrowser, openBrowser, openPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
-/** Cumulative layout shift that web.dev calls good. */
+/** The limit for a good cumulative layout shift, according to web.dev. */
 const MOST_SHIFT = 0.1;
 
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -38,7 +38,7 @@ describeInBrowser("every page", () => {
       { type: "page", messageId: "m3", userId: "u1", name: "Pricing" },
       { type: "track", messageId: "m4", userId: "u1" },
     );
-    // Refused and without an id: it has no page of its own.
+    // Rejected and without an id: it has no page.
     await dashboard.send({ type: "track", userId: "u2" });
     const audience = await api<{ id: string }>("POST", "/audiences", {
       name: "VIP customers",
@@ -103,7 +103,7 @@ describeInBrowser("every page", () => {
     ["light", 360],
     ["dark", 360],
   ] as const)("in %s at %i px", (theme, width) => {
-    test("axe finds nothing, nothing sticks out or moves while it loads, and the policy is kept", async () => {
+    test("axe finds no violations, nothing overflows or shifts, and the security policy holds", async () => {
       const { page, context, problems } = await openPage(browser, { theme, width });
       await page.addInitScript(recordShifts);
       await page.goto(dashboard.signInUrl);
@@ -124,11 +124,11 @@ describeInBrowser("every page", () => {
     }, 120_000);
   });
 
-  test("an unknown path shows that there is no page, and the way back", async () => {
+  test('an unknown path shows "Page not found" with a link to the overview', async () => {
     const { page, context } = await openPage(browser);
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    // As a stale link does: the server is not asked.
+    // Without a request to the server.
     await page.evaluate(() => history.pushState(null, "", "/nope"));
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
     await page.getByRole("main").getByRole("link", { name: "Overview" }).click();
@@ -136,7 +136,7 @@ describeInBrowser("every page", () => {
     await context.close();
   });
 
-  test("sign-in, with a wrong token and with the right one", async () => {
+  test("signs in with the right token, and not with a wrong one", async () => {
     const { page, context, problems } = await openPage(browser);
     await page.goto(`${dashboard.url}/deliveries`);
     await page.getByLabel("Admin token").fill("wrong");
@@ -175,7 +175,7 @@ describeInBrowser("every page", () => {
         await page.getByRole("button", { name: "Condition" }).click();
       },
       async () => {
-        // Beside the list there is no room: the selected message is a dialog.
+        // Without room for a panel the selected message opens in a dialog.
         await page.setViewportSize({ width: 360, height: 740 });
         await page.goto(`${dashboard.url}/live?q=outcome:rejected`);
         await page.getByRole("option").first().click();
@@ -191,7 +191,7 @@ describeInBrowser("every page", () => {
     await context.close();
   });
 
-  test("the keyboard goes everywhere", async () => {
+  test("keyboard shortcuts open every page", async () => {
     const { page, context } = await openPage(browser);
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -211,7 +211,7 @@ describeInBrowser("every page", () => {
     }
     await page.keyboard.press("Shift+T");
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe("dark");
-    // In the list arrows walk, and Enter opens.
+    // In the list, arrow keys move and Enter opens.
     await page.keyboard.press("g");
     await page.keyboard.press("l");
     await page.getByRole("option").first().waitFor();
@@ -229,7 +229,7 @@ describeInBrowser("every page", () => {
   });
 });
 
-/** Adds up how much of the page moves without anybody having touched it. Runs in the page. */
+/** Sums up layout shifts that no input caused. Runs in the page. */
 function recordShifts(): void {
   const page = window as { shift?: number };
   page.shift = 0;
@@ -243,14 +243,14 @@ function recordShifts(): void {
   }).observe({ type: "layout-shift", buffered: true });
 }
 
-/** The page has its data, and has stood still for a frame. */
+/** Waits until the page has its data. */
 async function settled(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.getByLabel("Loading").first().waitFor({ state: "detached" });
 }
 
 async function violations(page: Page): Promise<readonly string[]> {
-  // Through the debugger, which the page's policy does not bind.
+  // Through the debugger, which the page's security policy does not affect.
   await page.evaluate(axe.source);
   return page.evaluate(async (tags) => {
     const { axe: here } = window as unknown as { axe: typeof axe };
@@ -261,7 +261,7 @@ async function violations(page: Page): Promise<readonly string[]> {
   }, RULES);
 }
 
-/** Selects that are too narrow for what is chosen, and parts that stick out of their box without scrolling there. */
+/** Selects that cut off the selected text, and elements that overflow their box without scrolling. */
 function cutOff(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const context = document.createElement("canvas").getContext("2d");

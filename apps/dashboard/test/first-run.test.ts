@@ -27,12 +27,12 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     const { page } = watched;
     const { receiver } = dashboard;
 
-    // The address that `sluice dev` prints signs in, and the token leaves it.
+    // The URL that `sluice dev` prints signs in, and the token is removed from it.
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { name: "Waiting for the first message" }).waitFor();
     expect(page.url()).toBe(`${dashboard.url}/`);
 
-    // The snippet that is shown works as it stands.
+    // The shown snippet works unchanged.
     await page.getByRole("tab", { name: "curl" }).click();
     const curl = await page.getByRole("region", { name: "curl snippet" }).innerText();
     expect(curl).toContain(`-u ${dashboard.writeKey}:`);
@@ -44,7 +44,7 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     await row.waitFor();
     expect(await row.innerText()).toContain("Stored");
 
-    // Connected in under a minute: a URL, a secret, one press; the test send follows by itself.
+    // Connecting takes a URL, a secret and one press. The test is sent automatically.
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Command" }).fill("connect web");
     await page.keyboard.press("Enter");
@@ -55,7 +55,7 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     await testCard.getByText("Delivered", { exact: true }).waitFor();
     expect(receiver.received.at(-1)?.headers["x-signature"]).toMatch(/^[0-9a-f]{40}$/);
 
-    // A message is delivered, and its page tells how.
+    // A message is delivered, and its page shows how.
     await dashboard.send({ type: "track", messageId: "good", userId: "u1", event: "Order Completed" });
     await page.goto(`${dashboard.url}/messages/good`);
     const timeline = page.getByRole("list", { name: "Timeline, oldest first" });
@@ -64,7 +64,7 @@ describeInBrowser("from the first start to a replayed webhook", () => {
       /Received[\s\S]*Accepted[\s\S]*Attempt 1[\s\S]*200[\s\S]*Delivered/,
     );
 
-    // The receiver breaks for good: the message fails, with the answer shown as text.
+    // The receiver fails permanently: the message fails, and the response is shown as text.
     receiver.answer("/hook", 404, "<b>gone fishing</b>");
     await dashboard.send({ type: "track", messageId: "bad", userId: "u1", event: "Order Refunded" });
     await page.goto(`${dashboard.url}/messages/bad`);
@@ -72,7 +72,7 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     await timeline.getByText("Request and response").click();
     await timeline.getByText("<b>gone fishing</b>").waitFor();
 
-    // Mended, it is replayed: counted first, then sent, under the same message id.
+    // Fixed, it is replayed: counted first, then sent with the same message id.
     receiver.answer("/hook", 200);
     const before = receiver.received.length;
     await page.goto(`${dashboard.url}/deliveries?state=failed`);

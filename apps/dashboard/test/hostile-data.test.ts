@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
-/** What people have got into pages of others: markup, handlers, addresses, templates, characters that hide or turn. */
+/** Known attacks: markup, handlers, URLs, templates, characters that hide or reverse text. */
 const CORPUS: readonly string[] = [
   "<script>window.pwned=1</script>",
   '"><img src=x onerror="window.pwned=1">',
@@ -12,7 +12,7 @@ const CORPUS: readonly string[] = [
   "data:text/html,<script>window.pwned=1</script>",
   "'-window.pwned=1-'",
   "\u0000</title><script>window.pwned=1</script>",
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: a template is what it tries to be
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it imitates a template
   "${window.pwned=1}{{constructor.constructor('window.pwned=1')()}}",
   "<iframe srcdoc='<script>parent.pwned=1</script>'>",
   "<a href=javascript:window.pwned=1>click</a>",
@@ -23,7 +23,7 @@ const CORPUS: readonly string[] = [
   "__proto__",
 ];
 
-describeInBrowser("event data is hostile text", () => {
+describeInBrowser("hostile event data", () => {
   let browser: Browser;
   let dashboard: RunningDashboard;
   let watched: WatchedPage;
@@ -66,7 +66,7 @@ describeInBrowser("event data is hostile text", () => {
       { type: "page", name: text, category: text, properties: data, ...common },
       { type: "group", groupId: text, traits: data, ...common },
       { type: "alias", previousId: text, userId: text },
-      // Refused, and shown all the same.
+      // Rejected, but still shown.
       { type: text, event: text },
     ];
   }
@@ -134,7 +134,7 @@ describeInBrowser("event data is hostile text", () => {
     await expectNothingRan();
   });
 
-  test("characters that hide or turn text are shown by their code", async () => {
+  test("characters that hide or reverse text are shown by their code", async () => {
     await page.goto(`${dashboard.url}/live?q=${encodeURIComponent("type:page gnp.exe")}`);
     const row = page.getByRole("option").first();
     await row.waitFor();

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
-/** Presses of Tab in which anything of a page is to be reached. */
+/** Everything on a page must be reachable with this many presses of Tab. */
 const MOST_TABS = 120;
 
 interface Focus {
-  /** What a screen reader would call it, roughly. */
+  /** Roughly the name that a screen reader announces. */
   readonly name: string;
   readonly role: string;
   readonly isVisible: boolean;
@@ -28,7 +28,7 @@ describeInBrowser("without a mouse", () => {
     await dashboard?.close();
   });
 
-  /** What has the focus, and whether one can see that: an outline, a shadow or another border than without it. */
+  /** The focused element, and whether the focus is visible: an outline, a shadow or a different border. */
   const focus = (): Promise<Focus> =>
     page.evaluate(() => {
       const element = document.activeElement as HTMLElement | null;
@@ -39,9 +39,9 @@ describeInBrowser("without a mouse", () => {
         element.textContent ??
         "";
       const box = element.getBoundingClientRect();
-      // A field may be marked by the box around it, a switch by its track.
+      // The box around a field, or the track of a switch, may show the focus.
       const around = [element, element.parentElement ?? element, element.nextElementSibling ?? element];
-      // The calendar's button is the browser's own, and marked by it.
+      // The browser draws the focus of the calendar's button.
       const isBrowsersOwn = (element as HTMLInputElement).type === "datetime-local";
       const isMarked =
         isBrowsersOwn ||
@@ -57,14 +57,14 @@ describeInBrowser("without a mouse", () => {
       };
     });
 
-  /** Tabs on until something of that name has the focus; each step on the way is to be seen. */
+  /** Presses Tab until an element with that name has the focus. The focus must always be visible. */
   const tabTo = async (name: RegExp): Promise<void> => {
     const passed: string[] = [];
     for (let press = 0; press < MOST_TABS; press++) {
       await page.keyboard.press("Tab");
       const at = await focus();
       passed.push(`${at.role} ${at.name}`);
-      // Between the last thing of the page and the first, the browser itself has the focus once.
+      // After the last element, the browser itself has the focus once.
       if (at.role !== "body") expect(at, passed.join(" → ")).toMatchObject({ isVisible: true });
       if (name.test(at.name)) return;
     }
@@ -72,7 +72,7 @@ describeInBrowser("without a mouse", () => {
   };
   const isLost = async () => (await focus()).role === "body";
 
-  test("one signs in, connects a webhook, tests it, opens a message, retries and counts a replay", async () => {
+  test("signs in, connects a webhook, tests it, opens a message, retries and counts a replay", async () => {
     const { receiver } = dashboard;
     await page.goto(dashboard.url);
     await page.getByLabel("Admin token").waitFor();
@@ -134,7 +134,7 @@ describeInBrowser("without a mouse", () => {
     await expect.poll(isLost).toBe(false);
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
-    // The focus comes back to what opened the dialog.
+    // The focus returns to the button that opened the dialog.
     await expect.poll(async () => (await focus()).name).toBe("Replay messages");
     expect(watched.problems).toEqual([]);
   }, 90_000);

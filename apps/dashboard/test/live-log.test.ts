@@ -18,7 +18,7 @@ function outcome(messageId: string, state: "delivered" | "pending", destinationI
 }
 const idsOf = (log: LiveLog) => Array.from({ length: log.size }, (_, index) => log.at(index)?.messageId);
 
-test("live rows come on top, history below, and a message that comes both ways is one row", () => {
+test("live rows are on top, history below, and a message that arrives both ways is one row", () => {
   const log = new LiveLog();
   log.take([message("m3")]);
   log.takeOlder([
@@ -31,7 +31,7 @@ test("live rows come on top, history below, and a message that comes both ways i
   expect(log.indexOf("s m2")).toBe(2);
 });
 
-test("an outcome changes its row, whether it comes after the message or before", () => {
+test("an outcome changes its row, whether it arrives after or before the message", () => {
   const log = new LiveLog();
   log.take([
     outcome("m1", "pending"),
@@ -48,7 +48,7 @@ test("an outcome changes its row, whether it comes after the message or before",
   ]);
 });
 
-test("while held, new rows wait and their outcomes are kept", () => {
+test("on hold, new rows wait and their outcomes are kept", () => {
   const log = new LiveLog();
   log.take([message("m1")]);
   log.hold(true);
@@ -61,7 +61,7 @@ test("while held, new rows wait and their outcomes are kept", () => {
   expect(row?.kind === "accepted" && row.outcomes[0]?.state).toBe("delivered");
 });
 
-test("beyond the most that is kept the oldest go, those of history first", () => {
+test("over the limit, the oldest rows are removed, history first", () => {
   const log = new LiveLog(20);
   log.takeOlder(
     Array.from({ length: 5 }, (_, index) => acceptedEntry({ ...message(`old${index}`), outcomes: [] })),
@@ -70,12 +70,12 @@ test("beyond the most that is kept the oldest go, those of history first", () =>
   expect(log.size).toBeLessThanOrEqual(20);
   expect(log.at(0)?.messageId).toBe("m29");
   expect(idsOf(log)).not.toContain("old0");
-  // A message that went may come again, as one of history.
+  // A removed message may come back from history.
   log.take([message("m0")]);
   expect(log.at(0)?.messageId).toBe("m0");
 });
 
-test("messages that were not sent are counted", () => {
+test("messages that the collector skipped are counted", () => {
   const log = new LiveLog();
   log.take([
     { kind: "dropped", messages: 7, outcomes: 2 },
@@ -84,13 +84,13 @@ test("messages that were not sent are counted", () => {
   expect(log.notShown).toBe(10);
 });
 
-test("an excerpt that was cut is no message, but a row", () => {
+test("a truncated excerpt is a row without a message", () => {
   const rejected = { sourceId: "s", receivedAt: "2026-01-01T00:00:00.000Z", issues: [] };
   expect(rejectedEntry({ ...rejected, excerpt: '{"type":"tra' }, "1").message).toEqual({});
   expect(rejectedEntry({ ...rejected, excerpt: '{"type":"track"}' }, "2").message).toEqual({ type: "track" });
 });
 
-test("history merges accepted and refused messages by time, over pages of both, and ends", async () => {
+test("history merges pages of accepted and rejected messages by time, and ends", async () => {
   const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
   const accepted = [9, 7, 5, 3].map((second) => ({
     ...message(`a${second}`),

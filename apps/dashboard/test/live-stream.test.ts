@@ -6,7 +6,7 @@ import { followLive, type StreamState } from "../src/api/live-stream.js";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Connections that are scripted one by one: what they bring, then whether they fail, end or stay open. */
+/** Scripted connections: their events, then whether they fail, end or stay open. */
 type Connection = {
   readonly items: readonly LiveItem[];
   readonly end: "fails" | "ends" | "stays" | "refuses";
@@ -36,7 +36,7 @@ function item(id: string): LiveItem {
   return { id, event };
 }
 
-test("a lost connection goes on after the last event, waiting longer while it is refused", async () => {
+test("a lost connection resumes after the last event, with longer waits while it fails", async () => {
   const { api, asked } = scripted([
     { items: [item("1"), item("2")], end: "fails" },
     { items: [], end: "refuses" },
@@ -64,7 +64,7 @@ test("a lost connection goes on after the last event, waiting longer while it is
   expect(asked).toHaveLength(2);
   await vi.advanceTimersByTimeAsync(1);
   expect(asked).toHaveLength(3);
-  // Two seconds after the second refusal; then, since it was open, half a second again.
+  // Two seconds after the second failure; half a second again after an open connection.
   await vi.advanceTimersByTimeAsync(2_500);
   expect(asked.map(({ q, lastEventId }) => [q, lastEventId])).toEqual([
     ["type:track", undefined],
@@ -80,7 +80,7 @@ test("a lost connection goes on after the last event, waiting longer while it is
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("an end while waiting ends at once, and leaves no timer", async () => {
+test("an abort while waiting takes effect immediately and leaves no timer", async () => {
   const { api } = scripted([{ items: [], end: "refuses" }]);
   const ending = new AbortController();
   const following = followLive(api, "", { onEvent: () => {}, onState: () => {} }, ending.signal);

@@ -4,7 +4,7 @@ import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./br
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
 const MESSAGES = 100_000;
-/** Rows that may be in the page at once: a screen and what is kept ready around it. */
+/** Rows that may be in the document at once: one screen and some more around it. */
 const MOST_ROWS = 80;
 
 describeInBrowser("many messages", () => {
@@ -17,7 +17,7 @@ describeInBrowser("many messages", () => {
     [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
     watched = await openPage(browser, { width: 1_280, height: 900 });
     page = watched.page;
-    // A history of 100,000 in pages of 10,000: what is under test is the list, not the store.
+    // 100,000 messages in pages of 10,000: this tests the list, not the store.
     await page.route("**/api/v1/messages?*", async (route) => {
       const from = Number(new URL(route.request().url()).searchParams.get("cursor") ?? 0);
       const items = Array.from({ length: Math.min(10_000, MESSAGES - from) }, (_, index) =>
@@ -34,11 +34,11 @@ describeInBrowser("many messages", () => {
     await dashboard?.close();
   });
 
-  test("100,000 are scrolled through without a blank frame, few of them in the page", async () => {
+  test("scrolls through 100,000 without a blank frame, with few of them in the document", async () => {
     await page.goto(`${dashboard.url}/live`);
     const list = page.getByRole("listbox");
     await list.focus();
-    // Coming to the end reads the next rows, until all are there.
+    // Scrolling to the end loads more rows, until all are loaded.
     await expect
       .poll(
         async () => {
@@ -62,7 +62,7 @@ describeInBrowser("many messages", () => {
     expect(watched.problems).toEqual([]);
   }, 120_000);
 
-  test("what comes live waits while one reads further down, and is shown at the press of a button", async () => {
+  test("new messages wait while the list is scrolled down, and a button shows them", async () => {
     await page.goto(`${dashboard.url}/live`);
     await page.getByText("Message 3", { exact: true }).waitFor();
     await page.getByText("Live", { exact: true }).waitFor();
@@ -74,7 +74,7 @@ describeInBrowser("many messages", () => {
     expect(watched.problems).toEqual([]);
   });
 
-  test("a pause holds what comes", async () => {
+  test("a pause holds new messages", async () => {
     await page.goto(`${dashboard.url}/live`);
     await page.getByText("Live", { exact: true }).waitFor();
     await page.getByText("Message 3", { exact: true }).waitFor();
@@ -97,7 +97,7 @@ function messageAt(place: number): object {
   };
 }
 
-/** Scrolls from the bottom to the top in jumps and in small steps, and looks at every frame. Runs in the page. */
+/** Scrolls from bottom to top in jumps and in small steps, and checks every frame. Runs in the page. */
 async function scrollThrough(
   list: HTMLElement | SVGElement,
   mostRows: number,
@@ -116,7 +116,7 @@ async function scrollThrough(
   };
   for (let part = 40; part >= 0; part--) {
     list.scrollTo({ top: ((list.scrollHeight - list.clientHeight) * part) / 40 });
-    // A jump is drawn in the frame after it: the list hears of it with the event.
+    // A jump is drawn one frame later, after the scroll event.
     await frame();
     await frame();
     look();

@@ -13,7 +13,7 @@ sluice_delivery_latency_seconds_sum 3.5
 process_resident_memory_bytes 123456
 `;
 
-test("the counters are read, whatever else there is", () => {
+test("reads the counters and ignores everything else", () => {
   const totals = readTotals(TEXT);
   expect(totals).toMatchObject({ accepted: 120, duplicates: 3, rejected: 2 });
   expect(deliveriesIn(totals, "delivered")).toBe(107);

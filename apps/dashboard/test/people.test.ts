@@ -52,7 +52,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await dashboard?.close();
   });
 
-  test("an audience is built with a live preview, then lists its members and says why", async () => {
+  test("builds an audience with a live preview, lists its members and explains them", async () => {
     await page.goto(`${dashboard.url}/audiences/new`);
     const preview = page.getByRole("region", { name: "Preview" });
     await page.getByRole("textbox", { name: "Name" }).fill("Big pro spenders");
@@ -103,7 +103,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await page.getByRole("table", { name: "Members, by id" }).getByText("bob").waitFor();
   }, 60_000);
 
-  test("a condition that is not complete is named where it stands", async () => {
+  test("shows an incomplete condition at its place", async () => {
     await page.goto(`${dashboard.url}/audiences/new`);
     await page.getByRole("textbox", { name: "Name" }).fill("Nobody");
     await page.getByRole("button", { name: "Create audience" }).click();
@@ -111,7 +111,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     expect(page.url()).toBe(`${dashboard.url}/audiences/new`);
   });
 
-  test("a computed trait is made, and stands in the profile", async () => {
+  test("creates a computed trait, which is in the profile", async () => {
     await page.goto(`${dashboard.url}/computed-traits`);
     await page.getByRole("button", { name: "New computed trait" }).first().click();
     const dialog = page.getByRole("dialog");
@@ -119,7 +119,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await dialog.getByRole("combobox", { name: "Value" }).selectOption("sum");
     await dialog.getByRole("textbox", { name: "Property" }).fill("total");
     await dialog.getByRole("textbox", { name: "Event" }).fill("Order Completed");
-    // Before it is made: who would have a value, and which.
+    // Before it is created: the preview.
     const preview = dialog.getByRole("region", { name: "Preview" });
     await preview.getByText("of 2 profiles would have a value now").waitFor();
     await preview.getByText("65", { exact: true }).waitFor();
@@ -130,7 +130,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await computed.getByText("lifetime_value").waitFor();
     await computed.getByText("65").waitFor();
 
-    // Its page: the values, why one is what it is, and changing it.
+    // Its page: the values, an explanation, and editing.
     await page.goto(`${dashboard.url}/computed-traits`);
     await page.getByRole("link", { name: "Lifetime value" }).click();
     const values = page.getByRole("region", { name: "Values" });
@@ -154,7 +154,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await dialog.getByRole("spinbutton", { name: "Length of the window" }).fill("");
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByText("Maximum total over “Order Completed”", { exact: true }).waitFor();
-    // A list that leaves something out says so.
+    // An incomplete list says so.
     await page.getByRole("button", { name: "Edit" }).click();
     await dialog.getByRole("combobox", { name: "Value" }).selectOption("unique_list");
     await dialog.getByRole("button", { name: "Save" }).click();
@@ -181,7 +181,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     await page.getByText("No computed traits yet").waitFor();
   }, 60_000);
 
-  test("an audience's schedule is set in any unit, and kept when it is edited", async () => {
+  test("sets an audience's schedule in any unit, and keeps it when it is edited", async () => {
     await page.goto(`${dashboard.url}/audiences/new`);
     await page.getByRole("textbox", { name: "Name" }).fill("Slow ones");
     await page.getByRole("combobox", { name: "Event", exact: true }).fill("Order Completed");
@@ -205,7 +205,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
     });
   }, 60_000);
 
-  test("a deletion leaves a receipt and nothing of the user", async () => {
+  test("a deletion leaves a receipt and no data of the user", async () => {
     await dashboard.send(
       { type: "identify", userId: "bob", anonymousId: "phone" },
       { type: "alias", userId: "bob", previousId: "robert" },

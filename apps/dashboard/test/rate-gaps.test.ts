@@ -8,7 +8,7 @@ const point = (second: number, overMs = 2_000) => ({
   overMs,
 });
 
-test("the time in which the collector did not run is a place without a point", () => {
+test("the time while the collector was not running is a sample without a point", () => {
   const points = [point(2), point(4), point(60), point(65, 5_000)];
   expect(withGaps(points)).toEqual([
     { atMs: 2_000, point: points[0] },

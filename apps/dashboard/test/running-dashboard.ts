@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "vite";
 import { vi } from "vitest";
 
-/** What of the collector is used here. */
+/** The used part of the collector. */
 interface CollectorModule {
   startCollector(options: object): Promise<{
     readonly url: string;
@@ -18,7 +18,7 @@ interface CollectorModule {
   createLogger(options: object): unknown;
 }
 
-/** The collector depends on the dashboard, which it brings along: it is reached by its path, not as a dependency. */
+/** The collector depends on the dashboard, so it is imported by path, not as a dependency. */
 const COLLECTOR = fileURLToPath(new URL("../../collector/src/index.ts", import.meta.url));
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -28,7 +28,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** A receiver of webhooks whose answers the test sets by path. */
+/** A webhook receiver. Tests set its responses by path. */
 export interface Receiver {
   readonly url: string;
   readonly received: readonly Received[];
@@ -37,23 +37,23 @@ export interface Receiver {
 
 export interface RunningDashboard {
   readonly url: string;
-  /** The address that `sluice dev` prints: it signs in. */
+  /** The URL that `sluice dev` prints. It signs in. */
   readonly signInUrl: string;
   readonly adminToken: string;
   readonly writeKey: string;
   readonly sourceId: string;
   readonly receiver: Receiver;
-  /** A call of the control API; throws unless it succeeds. */
+  /** Calls the control API. Throws unless it succeeds. */
   api<T>(method: string, path: string, body?: unknown): Promise<T>;
   /** Sends messages in one batch, as a client does. */
   send(...messages: readonly object[]): Promise<void>;
-  /** Ends the collector; `start` begins it again at the same address with the same data. */
+  /** Stops the collector. `start` starts it again with the same address and data. */
   stop(): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The dashboard as built now from its sources, on a collector of its own in development mode. */
+/** Builds the dashboard and serves it from a collector in development mode. */
 export async function runDashboard(): Promise<RunningDashboard> {
   const directory = await mkdtemp(join(tmpdir(), "sluice-dashboard-"));
   const dashboardDirectory = await buildDashboard(join(directory, "dashboard"));
@@ -108,9 +108,9 @@ export async function runDashboard(): Promise<RunningDashboard> {
   };
 }
 
-/** Builds the dashboard into a folder, as for users, and returns it. */
+/** Builds the dashboard for production into a folder and returns the folder. */
 export async function buildDashboard(folder: string): Promise<string> {
-  // Vitest's `test` would make it a build with React's development checks.
+  // With Vitest's `test`, React's development checks would be in the build.
   vi.stubEnv("NODE_ENV", "production");
   await build({ root: ROOT, logLevel: "error", build: { outDir: folder, emptyOutDir: true } });
   vi.unstubAllEnvs();

@@ -5,7 +5,7 @@ import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
 const MESSAGES = 600;
 
-describeInBrowser("going back", () => {
+describeInBrowser("the browser's Back", () => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   let watched: WatchedPage;
@@ -38,7 +38,7 @@ describeInBrowser("going back", () => {
     await dashboard?.close();
   });
 
-  /** The user of the row that is on top of what is in sight. */
+  /** The user of the first visible row. */
   const topRow = () =>
     page.getByRole("listbox").evaluate((list) => {
       const { top } = list.getBoundingClientRect();
@@ -48,16 +48,16 @@ describeInBrowser("going back", () => {
     });
   const list = () => page.getByRole("listbox", { name: "Messages, newest first" });
 
-  test("leads to the row of the live list that was on top, beyond what is read at first, whatever came meanwhile", async () => {
+  test("returns to the first visible row of the live list, beyond the first page and after new messages", async () => {
     await page.goto(`${dashboard.url}/live`);
     await list().waitFor();
     const seen = async (user: number) => {
       await list().evaluate((element) => element.scrollBy({ top: 2_000 }));
-      // Nothing is on top for as long as the rows there are not drawn.
+      // No row is visible until the rows are drawn.
       const [, number] = /^user-(\d+)$/.exec(await topRow()) ?? [];
       return number !== undefined && Number(number) <= user;
     };
-    // Older rows are read as one scrolls.
+    // Scrolling loads older rows.
     await expect.poll(() => seen(250), { timeout: 20_000 }).toBe(true);
     await expect.poll(topRow, { timeout: 10_000 }).toMatch(/^user-/);
     const row = await topRow();
@@ -72,13 +72,13 @@ describeInBrowser("going back", () => {
     );
     await page.goBack();
     await expect.poll(topRow, { timeout: 10_000 }).toBe(row);
-    // By a link it begins at the top.
+    // A link opens the list at the top.
     await page.getByRole("link", { name: "Overview" }).first().click();
     await page.getByRole("link", { name: "Live" }).first().click();
     await expect.poll(topRow, { timeout: 10_000 }).toMatch(/^late-/);
   });
 
-  test("leads to the place of a long page, and a link to the top of one", async () => {
+  test("returns to the position in a long page; a link opens a page at its top", async () => {
     await page.goto(`${dashboard.url}/deliveries?state=delivered`);
     await page.getByRole("row").nth(40).waitFor();
     await page.evaluate(() => scrollTo(0, 900));

@@ -61,12 +61,12 @@ test.each([
   expect(tab(href)).toEqual({ token, replaced, kept });
 });
 
-test("without one in the address, the tab's own token is used; a new one replaces it", () => {
+test("uses the tab's token unless the address contains a new one", () => {
   expect(tab("http://h/", "old").token).toBe("old");
   expect(tab("http://h/?token=new", "old")).toMatchObject({ token: "new", kept: "new" });
 });
 
-test("g and a key go to a page; in a field only chords count", () => {
+test("g and a key open a page; in a field only Ctrl shortcuts work", () => {
   const press = (key: string, more = {}) => ({
     key,
     ctrlOrMeta: false,
@@ -83,11 +83,11 @@ test("g and a key go to a page; in a field only chords count", () => {
   expect(onKey("none", press("k", { ctrlOrMeta: true, isTyping: true })).action).toEqual({ kind: "palette" });
 });
 
-test("no two pages have the same key", () => {
+test("all pages have different keys", () => {
   expect(new Set(NAVIGATION_ITEMS.map((place) => place.key)).size).toBe(NAVIGATION_ITEMS.length);
 });
 
-test("the palette finds pages, things, actions, and looks for anything", () => {
+test("the palette finds pages, resources and actions, and offers searches", () => {
   const things = [
     { name: "Warehouse", href: "/destinations/d", icon: "destinations", kind: "Destination" },
   ] as const;
@@ -103,7 +103,7 @@ test("the palette finds pages, things, actions, and looks for anything", () => {
   expect(labels("")).toContain("Overview");
 });
 
-test("the toggle always shows the other theme", () => {
+test("the toggle always switches to the other theme", () => {
   expect(toggledTheme("system", true)).toBe("light");
   expect(toggledTheme("system", false)).toBe("dark");
   expect(toggledTheme("dark", false)).toBe("light");

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buildDashboard } from "./running-dashboard.js";
 
-/** All files together, each compressed for itself as it is sent. */
+/** The sum of all files, each compressed separately. */
 const MOST_BYTES = 250_000;
 
 let folder: string;
@@ -27,7 +27,7 @@ test("the whole dashboard is at most 250 KB compressed, font included", async ()
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MOST_BYTES);
 });
 
-test("the page has no script or style of its own, and nothing comes from elsewhere", async () => {
+test("the page has no inline script or style, and loads nothing from other hosts", async () => {
   const html = await readFile(join(folder, "index.html"), "utf8");
   expect(html).not.toMatch(/<style|<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=/i);
   for (const [, address] of html.matchAll(/(?:src|href)="([^"]+)"/g)) expect(address).toMatch(/^\//);

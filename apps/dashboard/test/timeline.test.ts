@@ -39,7 +39,7 @@ const MESSAGE: StoredMessageView = {
   ],
 };
 
-test("a message's life in the order in which it happened, over all destinations", () => {
+test("a message's timeline is in order over all destinations", () => {
   const moments = timelineOf(MESSAGE).map((moment) =>
     moment.kind === "attempt"
       ? `attempt ${moment.attempt.attempt} ${moment.destinationId}`
@@ -59,7 +59,7 @@ test("a message's life in the order in which it happened, over all destinations"
   ]);
 });
 
-test("a refused message was received and rejected", () => {
+test("a rejected message was received and rejected", () => {
   const moments = timelineOf({
     sourceId: "s",
     receivedAt: at(1),
@@ -70,7 +70,7 @@ test("a refused message was received and rejected", () => {
   expect(moments.map(({ kind }) => kind)).toEqual(["received", "rejected"]);
 });
 
-test("a sender's time that is none is left out", () => {
+test("omits an invalid client timestamp", () => {
   const moments = timelineOf({ ...MESSAGE, message: { timestamp: "yesterday" } });
   expect(moments[0]?.kind).toBe("received");
 });

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
-describeInBrowser("what happens while a page is open", () => {
+describeInBrowser("while a page is open", () => {
   let browser: Browser;
   let dashboard: RunningDashboard;
   let watched: WatchedPage;
@@ -24,7 +24,7 @@ describeInBrowser("what happens while a page is open", () => {
   });
   afterEach(() => watched.context.close());
 
-  test("a collector that goes away is told of, and what comes after it is back is seen", async () => {
+  test("shows that the collector cannot be reached, and new messages once it is back", async () => {
     const { page } = watched;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { level: 1 }).waitFor();
@@ -34,7 +34,7 @@ describeInBrowser("what happens while a page is open", () => {
     await dashboard.stop();
     await page.getByRole("alert").getByText("The collector cannot be reached").waitFor();
     await page.getByText("Reconnecting", { exact: true }).waitFor();
-    // What was there stays to be read.
+    // Loaded rows stay.
     expect(await page.getByRole("option", { name: /Order Completed/ }).count()).toBe(1);
     await dashboard.start();
     await page.getByText("Connected to the collector again").waitFor();
@@ -44,7 +44,7 @@ describeInBrowser("what happens while a page is open", () => {
     await page.getByRole("option", { name: /After The Restart/ }).waitFor();
   }, 60_000);
 
-  test("a token that is revoked ends the session by itself, and the address is kept", async () => {
+  test("a revoked token ends the session and keeps the address", async () => {
     const { page, problems } = watched;
     const { id, token } = await dashboard.api<{ id: string; token: string }>("POST", "/tokens", {
       name: "short",
@@ -64,7 +64,7 @@ describeInBrowser("what happens while a page is open", () => {
     expect(problems).toEqual([]);
   });
 
-  test("back and forward keep filters, and an address with one opens as it was", async () => {
+  test("Back and Forward keep filters, and an address with a filter opens with it", async () => {
     const { page, problems } = watched;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { level: 1 }).waitFor();
@@ -89,7 +89,7 @@ describeInBrowser("what happens while a page is open", () => {
     expect(problems).toEqual([]);
   });
 
-  test("a browser whose clock is wrong shows times by the collector's, and says so", async () => {
+  test("a browser with a wrong clock uses the collector's time and says so", async () => {
     const { page, problems } = watched;
     await page.addInitScript(() => {
       const now = Date.now;
@@ -100,7 +100,7 @@ describeInBrowser("what happens while a page is open", () => {
     await page.goto(`${dashboard.url}/settings`);
     await page.getByText(/^(59 min|1 h).* behind this browser's/).waitFor();
     const since = page.getByRole("region", { name: "Collector" });
-    // By this browser's clock the collector would have begun an hour ago.
+    // By this browser's clock the collector would have started an hour ago.
     await expect.poll(() => since.innerText()).toMatch(/Started\s+(just now|\d+ s ago|[1-9] min ago)/);
     expect(problems).toEqual([]);
   });

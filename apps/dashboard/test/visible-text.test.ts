@@ -14,11 +14,11 @@ test.each([
   ["\u{e0041}", "\\udb40\\udc41"],
 ])("%j is shown as %s", (text, shown) => expect(visibleText(text)).toBe(shown));
 
-test("long text is cut", () => {
+test("truncates long text", () => {
   expect(visibleText("x".repeat(50), 10)).toBe("xxxxxxxxxx…");
 });
 
-test("escaped JSON means what it meant", () => {
+test("escaped JSON keeps its meaning", () => {
   const value = { text: "\u202e\u0085\u2028\u{e0041} ok", "k\u200bey": [1] };
   const escaped = escapeHidden(JSON.stringify(value, null, 2));
   expect(JSON.parse(escaped)).toEqual(value);
@@ -38,7 +38,7 @@ test.each([
   [{ type: "\u202ebad" }, "\\u202ebad"],
 ])("%j is called %s", (message, title) => expect(messageTitle(message)).toBe(title));
 
-test("a message belongs to its user, else to its anonymous id", () => {
+test("the user of a message is its user id, or its anonymous id", () => {
   expect(messageUser({ userId: "u", anonymousId: "a" })).toBe("u");
   expect(messageUser({ anonymousId: "a" })).toBe("a");
   expect(messageUser({ userId: 42 })).toBe("42");
