@@ -1,6 +1,7 @@
 import type { AttemptView, StoredMessageView } from "@sluice/protocol";
 import { expect, test } from "vitest";
-import { attemptTone, timelineOf } from "../src/pages/message/timeline.js";
+import { attemptTone } from "../src/pages/deliveries/attempt-tone.js";
+import { timelineOf } from "../src/pages/message/timeline.js";
 import { overallStateOf } from "../src/words/overall-state.js";
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();

@@ -6,8 +6,8 @@ import { Failure } from "../../ui/feedback/failure.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Icon } from "../../ui/icon.js";
 import { Card, Page } from "../../ui/layout/page.js";
+import { catalogWords } from "../destinations/catalog-words.js";
 import { SOURCE_KINDS } from "../sources/source-kinds.js";
-import { catalogWords } from "./catalog-words.js";
 
 export function CatalogPage() {
   const catalog = useCatalog();

@@ -12,12 +12,12 @@ import { Failure } from "../../ui/feedback/failure.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { issuesOf } from "../../words/issues.js";
+import { catalogWords } from "../destinations/catalog-words.js";
 import { NameField } from "../destinations/settings/name-field.js";
 import { propertyNames } from "../destinations/settings/schema-fields.js";
 import { emptyDraft, settingsOf } from "../destinations/settings/settings-draft.js";
 import { SettingsForm } from "../destinations/settings/settings-form.js";
 import { SourceChoice } from "../destinations/settings/source-choice.js";
-import { catalogWords } from "./catalog-words.js";
 
 /** Creates a destination of one type. Saving an enabled one sends a test. */
 export function ConnectPage({ type }: { type: string }) {

@@ -1,9 +1,9 @@
 import type { IdKind, SuppressionView } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { Button } from "../../ui/controls/button.js";
-import { TextField } from "../../ui/controls/field.js";
+import { InlineForm } from "../../ui/controls/inline-form.js";
 import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { useNotify } from "../../ui/feedback/notice.js";
@@ -47,10 +47,6 @@ function Suppressions({ items }: { items: readonly SuppressionView[] }) {
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ["suppressions"] }),
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (userId.trim() !== "") lift.mutate({ id: userId.trim(), by: "userId" });
-  };
   return (
     <div className="stack">
       <ul className="lines">
@@ -74,18 +70,15 @@ function Suppressions({ items }: { items: readonly SuppressionView[] }) {
           </li>
         ))}
       </ul>
-      <form className="row inline-form" onSubmit={submit}>
-        <TextField
-          label="User id to lift"
-          hideLabel
-          placeholder="User id"
-          value={userId}
-          onChange={(event) => setUserId(event.target.value)}
-        />
-        <Button type="submit" busy={lift.isPending && lift.variables.by === "userId"}>
-          Lift by id
-        </Button>
-      </form>
+      <InlineForm
+        label="User id to lift"
+        placeholder="User id"
+        button="Lift by id"
+        value={userId}
+        busy={lift.isPending && lift.variables.by === "userId"}
+        onChange={setUserId}
+        onSubmit={(id) => id !== "" && lift.mutate({ id, by: "userId" })}
+      />
       {lift.isError && <Failure error={lift.error} />}
     </div>
   );

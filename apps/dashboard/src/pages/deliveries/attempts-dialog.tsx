@@ -7,7 +7,7 @@ import { Failure } from "../../ui/feedback/failure.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptDetails } from "../message/attempt-details.js";
+import { AttemptDetails } from "./attempt-details.js";
 
 /** All attempts of one delivery, each with request and response. */
 export function AttemptsDialog({

@@ -2,10 +2,10 @@ import { useDestinations, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Time } from "../../ui/data/time.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { ListCard } from "../../ui/layout/list-card.js";
 import { Page } from "../../ui/layout/page.js";
 import { DestinationTable } from "./destination-table.js";
+import { NoDestinations } from "./no-destinations.js";
 
 export function DestinationsPage() {
   const destinations = useDestinations();
@@ -36,24 +36,5 @@ export function DestinationsPage() {
         )}
       </ListCard>
     </Page>
-  );
-}
-
-function NoDestinations() {
-  return (
-    <EmptyState
-      icon="destinations"
-      title="No destinations yet"
-      action={
-        <>
-          <ButtonLink look="primary" icon="webhook" href={addresses.connect("webhooks")}>
-            Connect a webhook
-          </ButtonLink>
-          <ButtonLink href={addresses.catalog()}>Open the catalog</ButtonLink>
-        </>
-      }
-    >
-      <p>Messages are stored, but not sent anywhere. To connect a webhook you only need its URL.</p>
-    </EmptyState>
   );
 }

@@ -6,7 +6,7 @@ import { StateBadge } from "../../ui/data/badge.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptDetails } from "../message/attempt-details.js";
+import { AttemptDetails } from "../deliveries/attempt-details.js";
 
 /** Sends one test message through the delivery path and shows the result. */
 export function TestSend({

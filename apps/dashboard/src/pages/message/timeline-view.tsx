@@ -9,10 +9,11 @@ import { counted } from "../../words/numbers.js";
 import { STATES, type Tone } from "../../words/states.js";
 import { clockTime, exactTime } from "../../words/times.js";
 import { visibleText } from "../../words/visible-text.js";
+import { AttemptDetails } from "../deliveries/attempt-details.js";
+import { attemptTone } from "../deliveries/attempt-tone.js";
 import { SourceLink } from "../sources/source-link.js";
-import { AttemptDetails } from "./attempt-details.js";
 import { IssueList } from "./issue-list.js";
-import { attemptTone, type Moment, timelineOf } from "./timeline.js";
+import { type Moment, timelineOf } from "./timeline.js";
 
 /** What happened to a message, from the client's timestamp to the last response. */
 export function Timeline({ view }: { view: MessageView }) {

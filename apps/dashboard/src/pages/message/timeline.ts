@@ -1,6 +1,5 @@
 import type { AttemptView, OutcomeView, RejectedMessageView, StoredMessageView } from "@sluice/protocol";
 import { type MessageView, parseTime } from "@sluice/protocol";
-import type { Tone } from "../../words/states.js";
 
 /** One entry of a message's timeline. */
 export type Moment =
@@ -58,9 +57,4 @@ function endOf(outcome: OutcomeView): string | undefined {
 
 function timeOf(moment: Moment): number {
   return moment.at === undefined ? Number.POSITIVE_INFINITY : Date.parse(moment.at);
-}
-
-export function attemptTone(attempt: AttemptView): Tone {
-  if (attempt.status !== undefined && attempt.status >= 200 && attempt.status < 300) return "good";
-  return attempt.error === undefined && attempt.status === undefined ? "good" : "bad";
 }

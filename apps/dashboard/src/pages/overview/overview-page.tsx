@@ -14,14 +14,14 @@ import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Count } from "../../ui/data/count.js";
 import { Time } from "../../ui/data/time.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { count } from "../../words/numbers.js";
 import { DestinationTable } from "../destinations/destination-table.js";
-import { FirstMessage } from "../sources/first-message.js";
+import { NoDestinations } from "../destinations/no-destinations.js";
+import { FirstMessage } from "../sources/snippets/first-message.js";
 import { Alerts } from "./alerts.js";
 import { Rates } from "./rates.js";
 
@@ -70,7 +70,7 @@ function useAnyMessage() {
 function CountedSince({ startedAt }: { startedAt: string }) {
   return (
     <>
-      Counts start with the collector, <Time at={startedAt} />.
+      Counts since the collector started, <Time at={startedAt} />.
     </>
   );
 }
@@ -92,7 +92,7 @@ function RatesAndDestinations({ startedAtMs }: { startedAtMs: number }) {
       <Rates totals={totals} startedAtMs={startedAtMs} />
       <Card
         title="Destinations"
-        note="Oldest first. Backlog: messages still to be sent. The other counts start with the collector"
+        note="Oldest first. Backlog: messages still to be sent. The other columns count since the collector started"
         flush
         actions={
           <ButtonLink size="small" icon="plus" href={addresses.catalog()}>
@@ -111,25 +111,6 @@ function RatesAndDestinations({ startedAtMs }: { startedAtMs: number }) {
         </QueryView>
       </Card>
     </>
-  );
-}
-
-function NoDestinations() {
-  return (
-    <EmptyState
-      icon="webhook"
-      title="No destinations yet"
-      action={
-        <ButtonLink look="primary" icon="webhook" href={addresses.connect("webhooks")}>
-          Connect a webhook
-        </ButtonLink>
-      }
-    >
-      <p>
-        Messages are stored, but not sent anywhere. A webhook posts each message to your URL, signed and with
-        retries.
-      </p>
-    </EmptyState>
   );
 }
 

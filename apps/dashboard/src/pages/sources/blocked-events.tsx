@@ -1,9 +1,9 @@
 import type { SourceView } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { Button, IconButton } from "../../ui/controls/button.js";
-import { TextField } from "../../ui/controls/field.js";
+import { IconButton } from "../../ui/controls/button.js";
+import { InlineForm } from "../../ui/controls/inline-form.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Card } from "../../ui/layout/page.js";
 
@@ -17,9 +17,7 @@ export function BlockedEvents({ source }: { source: SourceView }) {
       api.sources.patch(source.id, { blockedEvents, version: source.version }),
     onSettled: () => queries.invalidateQueries({ queryKey: ["sources"] }),
   });
-  const add = (event: FormEvent) => {
-    event.preventDefault();
-    const wanted = name.trim();
+  const add = (wanted: string) => {
     if (wanted === "" || source.blockedEvents.includes(wanted)) return;
     save.mutate([...source.blockedEvents, wanted], { onSuccess: () => setName("") });
   };
@@ -43,18 +41,15 @@ export function BlockedEvents({ source }: { source: SourceView }) {
             ))}
           </ul>
         )}
-        <form className="row inline-form" onSubmit={add}>
-          <TextField
-            label="Event to block"
-            hideLabel
-            placeholder="Name of a track event"
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-          <Button type="submit" busy={save.isPending}>
-            Block
-          </Button>
-        </form>
+        <InlineForm
+          label="Event to block"
+          placeholder="Name of a track event"
+          button="Block"
+          value={name}
+          busy={save.isPending}
+          onChange={setName}
+          onSubmit={add}
+        />
         {save.isError && <Failure error={save.error} />}
       </div>
     </Card>

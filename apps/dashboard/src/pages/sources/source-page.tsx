@@ -12,11 +12,11 @@ import { DeleteCard } from "../../ui/layout/delete-card.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
 import { BlockedEvents } from "./blocked-events.js";
-import { SnippetTabs } from "./snippet-tabs.js";
+import { SnippetTabs } from "./snippets/snippet-tabs.js";
+import { newestKey } from "./snippets/write-key.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
 import { SourceSettings } from "./source-settings.js";
 import { UsageCard } from "./usage-card.js";
-import { newestKey } from "./write-key.js";
 import { WriteKeys } from "./write-keys.js";
 
 /** How often the page checks whether someone else changed the source. */

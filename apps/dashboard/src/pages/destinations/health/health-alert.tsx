@@ -95,7 +95,7 @@ function UrlDisabled({ destination, status: { health, disabledUrls = [] }, name 
 function BackingOff({ status, name }: Omit<AlertParts, "destination">) {
   return (
     <p>
-      {name} does not accept messages. Up to {counted(status.waiting, "message")} in the backlog; none is
+      {name} does not accept messages. The backlog is up to {counted(status.waiting, "message")}; none are
       lost.
       {status.nextAttemptAt && (
         <>

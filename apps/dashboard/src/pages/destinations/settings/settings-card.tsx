@@ -9,7 +9,7 @@ import { Button } from "../../../ui/controls/button.js";
 import { useNotify } from "../../../ui/feedback/notice.js";
 import { Card } from "../../../ui/layout/page.js";
 import { issuesOf } from "../../../words/issues.js";
-import { catalogWords } from "../../catalog/catalog-words.js";
+import { catalogWords } from "../catalog-words.js";
 import { NameField } from "./name-field.js";
 import { propertyNames } from "./schema-fields.js";
 import { draftOf, settingsOf } from "./settings-draft.js";

@@ -1,7 +1,7 @@
 import type { SourceView } from "@sluice/protocol";
-import { addresses } from "../../routing/addresses.js";
-import { ButtonLink } from "../../ui/controls/button.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { addresses } from "../../../routing/addresses.js";
+import { ButtonLink } from "../../../ui/controls/button.js";
+import { EmptyState } from "../../../ui/feedback/empty-state.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 import { newestKey } from "./write-key.js";
 

@@ -1,7 +1,7 @@
 import type { AttemptView } from "@sluice/protocol";
 import { duration } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
-import { attemptTone } from "./timeline.js";
+import { attemptTone } from "./attempt-tone.js";
 
 /** One attempt: the URL and the status, on demand the request headers and the response body. */
 export function AttemptDetails({ attempt }: { attempt: AttemptView }) {

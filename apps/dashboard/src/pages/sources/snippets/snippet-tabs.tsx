@@ -1,5 +1,5 @@
-import { CodeBlock } from "../../ui/data/code-block.js";
-import { Tabs } from "../../ui/layout/tabs.js";
+import { CodeBlock } from "../../../ui/data/code-block.js";
+import { Tabs } from "../../../ui/layout/tabs.js";
 import { snippetsFor } from "./snippets.js";
 
 export function SnippetTabs({ writeKey }: { writeKey: string }) {
