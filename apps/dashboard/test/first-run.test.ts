@@ -61,7 +61,7 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     const timeline = page.getByRole("list", { name: "Timeline, oldest first" });
     await timeline.getByText("Delivered", { exact: true }).waitFor();
     expect(await timeline.innerText()).toMatch(
-      /Received[\s\S]*Accepted[\s\S]*Attempt 1[\s\S]*200[\s\S]*Delivered/,
+      /Received[\s\S]*Stored[\s\S]*Attempt 1[\s\S]*200[\s\S]*Delivered/,
     );
 
     // The receiver fails permanently: the message fails, and the response is shown as text.
