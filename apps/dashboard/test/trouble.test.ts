@@ -51,7 +51,7 @@ describeInBrowser("while a page is open", () => {
       access: "read",
     });
     await page.goto(`${dashboard.url}/destinations#token=${token}`);
-    await page.getByRole("heading", { name: "Destinations" }).waitFor();
+    await page.getByRole("heading", { name: "Destinations", level: 1 }).waitFor();
     await page.goto(`${dashboard.url}/live?q=type%3Atrack`);
     await page.getByText("Live", { exact: true }).waitFor();
     await dashboard.api("DELETE", `/tokens/${id}`);
@@ -60,7 +60,7 @@ describeInBrowser("while a page is open", () => {
     expect(new URL(page.url()).pathname).toBe("/audiences");
     await page.getByLabel("Admin token").fill(dashboard.adminToken);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: "Audiences" }).waitFor();
+    await page.getByRole("heading", { name: "Audiences", level: 1 }).waitFor();
     expect(problems).toEqual([]);
   });
 
