@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AudienceEngine, type StepResult } from "@sluice/audiences";
 import type { Offset, StoredBatch } from "@sluice/event-log";
-import { openSqliteProfileStore, PROFILES_FILE } from "@sluice/event-log";
+import { openSqliteProfileStore } from "@sluice/event-log";
 import { definitions, identify, sequence, track } from "./audience-definitions.js";
 
 const profiles = Number(process.argv[process.argv.indexOf("--profiles") + 1]) || 1_000_000;
@@ -109,7 +109,7 @@ try {
   for (let user = 0; user < 1_000; user++) await engine.why("aud_1", `user-${random(profiles)}`, Date.now());
   report("why", { ms: ((performance.now() - startedMs) / 1_000).toFixed(2) });
 
-  const { size } = await stat(join(directory, PROFILES_FILE));
+  const { size } = await stat(join(directory, "profiles.db"));
   report("memory and disk", {
     "resident MB": Math.round(process.memoryUsage.rss() / 2 ** 20),
     "file MB": Math.round(size / 2 ** 20),

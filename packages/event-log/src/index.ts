@@ -1,7 +1,10 @@
+// The ports, and the stores behind them.
+
+// JSON as bytes, and as text without loss of digits.
 export { findTexts, findWriteKey } from "./bytes/find-fields.js";
 export { inspectJson } from "./bytes/inspect-json.js";
 export { JsonNames } from "./bytes/json-names.js";
-export { decodeUtf8, parseJson, parseKeepingDigits } from "./bytes/parse-json.js";
+export { decodeUtf8, parseJson } from "./bytes/parse-json.js";
 export { itemSpan, type JsonScan, scanJson, withoutItems } from "./bytes/scan-json.js";
 export {
   IRREGULAR,
@@ -17,9 +20,9 @@ export {
   scanValue,
   skipWhitespace,
 } from "./bytes/scan-values.js";
-export { memoryConfigStore } from "./memory/config-store.js";
 export { type MemoryStore, openMemoryStore } from "./memory/open-memory-store.js";
 export { memoryProfileStore } from "./memory/profiles.js";
+// Messages: batches of bytes, their offsets, and the ids in them.
 export type { MessageKey, NewBatch, StoredBatch, StoredMessage } from "./message/batch.js";
 export { coerceMessages, type DecodedRequest, decodeBatch, requestOf } from "./message/decode-batch.js";
 export { wantsIp } from "./message/fill-ip.js";
@@ -70,10 +73,10 @@ export {
 export type { Purging } from "./ports/purging.js";
 export type { Rejection } from "./ports/rejections.js";
 export type { Store } from "./ports/store.js";
+// Rules that every store and its callers share.
 export { followInTime } from "./rules/follow-in-time.js";
 export { mirrorDocuments } from "./rules/mirror-documents.js";
 export { readPosition, writePosition } from "./rules/page-cursor.js";
-export { purgedIdentities } from "./rules/purged-messages.js";
 export {
   covers,
   type SpanIndex,
@@ -84,13 +87,8 @@ export {
   spanIndex,
   suppressedId,
 } from "./rules/suppressed-spans.js";
-export { encodeAppend, KeyHasher } from "./sqlite/calls/append-request.js";
 export type { RetentionOptions } from "./sqlite/calls/retention-options.js";
-export { SourceNames } from "./sqlite/client/source-names.js";
-export { checkNode } from "./sqlite/database/check-node.js";
-export { DATABASE_FILE } from "./sqlite/database/database-name.js";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open-sqlite-store.js";
 export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";
-export { PROFILES_FILE } from "./sqlite/profiles/profiles-file.js";
 export type { DamagedStretch } from "./sqlite/repair/repair-rows.js";
 export { type RepairReport, repairStore } from "./sqlite/repair/repair-store.js";

@@ -1,4 +1,8 @@
-/** What tests of other packages share with the tests of this one. */
+/** For tests of other packages: fixtures that they share with this package, and internals that they look at. */
+export { parseKeepingDigits } from "../src/bytes/parse-json.js";
+export { memoryConfigStore } from "../src/memory/config-store.js";
+export { purgedIdentities } from "../src/rules/purged-messages.js";
+export { DATABASE_FILE } from "../src/sqlite/database/database-name.js";
 export { type BatchOptions, batchOf, idsBatch, RECEIVED_AT_MS, type TestMessage } from "./batches.js";
 export { profileStoreContract } from "./contracts/profile-store.contract.js";
 export { type Damage, damage } from "./sqlite/damaged-folder.js";

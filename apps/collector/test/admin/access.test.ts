@@ -1,4 +1,5 @@
-import { memoryConfigStore, StorageUnavailable } from "@sluice/event-log";
+import { StorageUnavailable } from "@sluice/event-log";
+import { memoryConfigStore } from "@sluice/event-log/testing";
 import { describe, expect, it } from "vitest";
 import { waitAfter } from "../../src/tokens/guess-limit.js";
 import { openTokens } from "../../src/tokens/tokens.js";

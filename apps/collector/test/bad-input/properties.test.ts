@@ -1,12 +1,5 @@
-import {
-  BEFORE_FIRST,
-  decodeBatch,
-  inspectJson,
-  itemSpan,
-  parseJson,
-  parseKeepingDigits,
-  scanJson,
-} from "@sluice/event-log";
+import { BEFORE_FIRST, decodeBatch, inspectJson, itemSpan, parseJson, scanJson } from "@sluice/event-log";
+import { parseKeepingDigits } from "@sluice/event-log/testing";
 import { coerce, webhookPayload } from "@sluice/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,6 @@
 import type { Identity } from "@sluice/event-log";
-import { idDigest, idOf, isUserIdentity, openMemoryStore, purgedIdentities } from "@sluice/event-log";
+import { idDigest, idOf, isUserIdentity, openMemoryStore } from "@sluice/event-log";
+import { purgedIdentities } from "@sluice/event-log/testing";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
 import type { DeletionDocument } from "../../src/deletions/deletion.js";

@@ -1,5 +1,6 @@
 import type { ConfigStore } from "@sluice/event-log";
-import { DOCUMENT_KINDS, memoryConfigStore } from "@sluice/event-log";
+import { DOCUMENT_KINDS } from "@sluice/event-log";
+import { memoryConfigStore } from "@sluice/event-log/testing";
 import { expect, test } from "vitest";
 import type { SourceDocument } from "../../src/documents/documents.js";
 import { openSourceDirectory } from "../../src/ingest/sources/source-directory.js";

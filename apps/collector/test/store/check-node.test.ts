@@ -1,25 +1,10 @@
-import { readFileSync } from "node:fs";
-import { checkNode, repairStore } from "@sluice/event-log";
+import { repairStore } from "@sluice/event-log";
 import { temporaryDirectories } from "@sluice/event-log/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { startCollector } from "../../src/collector.js";
 import { createLogger } from "../../src/process/logger.js";
 
 const temporaryDirectory = temporaryDirectories();
-
-describe("checkNode", () => {
-  test.each(["22.13.0", "22.14.1", "23.0.0", "24.21.0", "100.0.0"])("takes %s", (version) => {
-    expect(() => checkNode(version)).not.toThrow();
-  });
-  test.each(["20.20.2", "22.12.9", "22.5.0", "18.0.0", "8.17.0"])("refuses %s, in words", (version) => {
-    expect(() => checkNode(version)).toThrow(`needs Node.js 22.13 or newer, and this is ${version}`);
-  });
-  test("says what the package says", () => {
-    const { engines } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-    expect(() => checkNode(engines.node.replace(">=", ""))).not.toThrow();
-    expect(() => checkNode("22.12.0")).toThrow(engines.node.replace(">=", ""));
-  });
-});
 
 describe("on a Node.js that is too old", () => {
   const { node } = process.versions;

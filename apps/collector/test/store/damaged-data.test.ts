@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import {
   BEFORE_FIRST,
-  DATABASE_FILE,
   type Offset,
   openSqliteStore,
   type Retry,
@@ -11,6 +10,7 @@ import {
 } from "@sluice/event-log";
 import {
   batchOf,
+  DATABASE_FILE,
   idsBatch,
   RECEIVED_AT_MS,
   temporaryDirectories,
