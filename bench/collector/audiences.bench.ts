@@ -10,7 +10,8 @@
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AudienceEngine, type StepResult } from "@sluice/audiences";
+import { AudienceEngine } from "@sluice/audiences";
+import type { UnitResult } from "@sluice/audiences/testing";
 import type { Offset, StoredBatch } from "@sluice/event-log";
 import { openSqliteProfileStore } from "@sluice/event-log";
 import { definitions, identify, sequence, track } from "./audience-definitions.js";
@@ -41,10 +42,10 @@ function batchOf(messages: readonly object[]): StoredBatch {
   };
 }
 
-function take(result: StepResult): StepResult["status"] {
-  owed += result.owed.length;
-  const last = result.owed.at(-1);
-  if (last !== undefined) engine.paid(last.seq);
+function take(result: UnitResult): UnitResult["status"] {
+  owed += result.pending.length;
+  const last = result.pending.at(-1);
+  if (last !== undefined) engine.markPublished(last.seq);
   return result.status;
 }
 

@@ -1,18 +1,14 @@
-export { withOccurrence } from "./conditions/aspect.js";
-export { holds } from "./conditions/evaluate.js";
 export {
-  computedIssues,
-  conditionIssues,
   createAudience,
   createComputedTrait,
   type DefinitionChange,
-  type DefinitionIssue,
   patchAudience,
   patchComputedTrait,
   type Removal,
   removeAudience,
   removeComputedTrait,
 } from "./definitions/change-definitions.js";
+export { computedIssues, conditionIssues, type DefinitionIssue } from "./definitions/definition-issues.js";
 export {
   AUDIENCE,
   type AudienceDocument,
@@ -20,10 +16,10 @@ export {
   type ComputedTraitDocument,
   type Definition,
 } from "./definitions/definitions.js";
-export { AudienceEngine, type StepResult } from "./engine/engine.js";
-export { type Audiences, startAudiences } from "./engine/start-audiences.js";
-export type { EngineThreadOptions } from "./engine/thread/calls.js";
-export { startEngineThread, startWorker } from "./engine/thread/start-engine-thread.js";
+export { AudienceEngine } from "./engine/engine.js";
+export type { Audiences } from "./engine/runner/audiences.js";
+export { startAudiences } from "./engine/runner/start-audiences.js";
+export { startEngineThread } from "./engine/thread/start-engine-thread.js";
 export { type IdentityPolicy, identityPolicyOf } from "./profiles/identity-policy.js";
-export { AUDIENCE_SOURCE_ID } from "./profiles/owed-message.js";
+export { AUDIENCE_SOURCE_ID } from "./profiles/outbox-message.js";
 export type { RefusedJoin } from "./profiles/refused-joins.js";

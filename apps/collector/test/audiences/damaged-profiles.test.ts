@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
-import type { EngineThreadOptions } from "@sluice/audiences";
-import { AUDIENCE, type Audiences, startAudiences, startEngineThread, startWorker } from "@sluice/audiences";
-import { audience } from "@sluice/audiences/testing";
+import { AUDIENCE, type Audiences, startAudiences, startEngineThread } from "@sluice/audiences";
+import { audience, type EngineThreadData, startWorker } from "@sluice/audiences/testing";
 import type { Store } from "@sluice/event-log";
 import { DOCUMENT_KINDS, openMemoryStore, repairStore } from "@sluice/event-log";
 import { batchOf, type Damage, damage } from "@sluice/event-log/testing";
@@ -57,7 +56,7 @@ async function compare(audiences: Audiences): Promise<void> {
       break;
     }
   }
-  while ((await audiences.figures("pros").catch(() => undefined))?.size !== USERS / 2);
+  while ((await audiences.stats("pros").catch(() => undefined))?.size !== USERS / 2);
 }
 
 /** By default the first page of each table and index, which starts read, and some of the others. */
@@ -182,7 +181,7 @@ it("destinations are told again when profiles that this process made are damaged
     batchOf([{ type: "identify", messageId: "m1", userId: "ann", traits: { plan: "pro" } }]),
   );
   const threads: Worker[] = [];
-  const startThread = (options: EngineThreadOptions): Worker => {
+  const startThread = (options: EngineThreadData): Worker => {
     const thread = startWorker(options);
     threads.push(thread);
     return thread;

@@ -1,4 +1,4 @@
-import { holds, withOccurrence } from "@sluice/audiences";
+import { holds, withOccurrence } from "@sluice/audiences/testing";
 import { parseJson } from "@sluice/event-log";
 import {
   COMPARISONS,

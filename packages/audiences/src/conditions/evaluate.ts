@@ -1,9 +1,9 @@
 import type { Condition, EventCondition, Explanation, Times } from "@sluice/protocol";
 import { compare, formatTime } from "@sluice/protocol";
 
-/** What a condition is asked of: one user at one moment. */
+/** What a condition is evaluated on: one user at one moment. */
 export interface Reading {
-  /** Undefined where the user has no such trait. */
+  /** Undefined if the user has no such trait. */
   trait(name: string): unknown;
   /** How often the event was done. */
   count(condition: EventCondition): number;
@@ -35,15 +35,15 @@ function isEnough(count: number, times: Times): boolean {
   return count === times.exactly;
 }
 
-/** What an explanation can tell of an event beside the count. */
+/** What an explanation shows of an event condition beside the count. */
 export interface EventReading {
   readonly lastMs?: number | undefined;
   readonly changesAtMs?: number | undefined;
-  /** Whether there may have been more than were counted. */
+  /** Whether there may have been more events than were counted. */
   readonly isCapped: boolean;
 }
 
-/** Why a condition holds or not, node by node; nothing is left out where the answer was clear already. */
+/** Explains why a condition holds or not, node by node. Every node is evaluated, even if the result is clear already. */
 export function explain(
   condition: Condition,
   reading: Reading & { event(condition: EventCondition): EventReading },
@@ -87,12 +87,12 @@ export function eventConditions(condition: Condition): EventCondition[] {
   return leaves(condition).filter((leaf) => leaf.kind === "event");
 }
 
-/** The audiences that a tree asks for membership of. */
+/** The ids of the audiences that a tree names. */
 export function audiencesNamed(condition: Condition): string[] {
   return leaves(condition).flatMap((leaf) => (leaf.kind === "audience" ? [leaf.audienceId] : []));
 }
 
-/** The traits that a tree looks at. */
+/** The names of the traits that a tree compares. */
 export function traitsNamed(condition: Condition): string[] {
   return leaves(condition).flatMap((leaf) => (leaf.kind === "trait" ? [leaf.trait] : []));
 }

@@ -1,4 +1,4 @@
-/** What an aspect looks at of a track message. */
+/** The part of a track message that aggregates depend on. */
 export interface Occurrence {
   /** The event's time, never after its receipt. */
   readonly atMs: number;

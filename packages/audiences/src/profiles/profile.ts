@@ -1,54 +1,54 @@
 import type { ProfileRecord } from "@sluice/event-log";
 import { parseJson } from "@sluice/event-log";
 import { isPlainObject } from "@sluice/protocol";
-import type { AspectState } from "../conditions/aspect.js";
+import type { AggregateState } from "../conditions/aggregate.js";
 import { admitTrait, type LeftOutOfProfile, releaseTrait } from "./profile-bounds.js";
 
-/** What a profile is to an audience. */
+/** Whether a profile is a member of an audience. */
 export interface Membership {
   readonly isIn: boolean;
-  /** Since when it is in, or out. */
+  /** Since when it is in or out. */
   readonly sinceMs: number;
-  /** What the destinations were told last. */
-  readonly told: boolean;
-  /** The message that told them; 0: none. */
-  readonly toldSeq: number;
+  /** The membership that was last published to destinations. */
+  readonly published: boolean;
+  /** The number of that message; 0: none was published. */
+  readonly publishedSeq: number;
 }
 
 /** A computed trait of a profile. */
 export interface ComputedValue {
-  /** Undefined where there is none: no event of it is left. */
+  /** Undefined if no events are left. */
   readonly value: unknown;
-  /** Events of which nothing is in the value, because a limit was reached. */
+  /** Events that are not part of the value, because a limit was reached. */
   readonly leftOut: number;
-  /** What the destinations were told last, as JSON; absent: nothing yet. */
-  readonly told?: string;
-  readonly toldSeq: number;
+  /** The value that was last published to destinations, as JSON; absent if none was. */
+  readonly published?: string;
+  readonly publishedSeq: number;
 }
 
-/** What is known of one user. Changed in place while a step is made; stored as JSON. */
+/** What is known of one user. A unit of work changes it in place; it is stored as JSON. */
 export interface Profile {
   readonly number: number;
-  /** `u:` and the user id, or `a:` and the anonymous id of somebody who was not identified so far. */
+  /** `u:` and the user id, or `a:` and the anonymous id of a user who is not identified yet. */
   readonly id: string;
   firstSeenMs: number;
   lastSeenMs: number;
-  /** Every id that it answers to, its own first. */
+  /** All its ids, its own first. */
   identities: string[];
-  /** Anonymous ids that are joined to another of its user ids than its own, with that user id. */
+  /** Anonymous ids that are joined to another one of its user ids, with that user id. */
   readonly joined: Map<string, string>;
   readonly traits: Map<string, unknown>;
-  /** By aspect number. */
-  readonly aspects: Map<number, AspectState>;
-  /** By audience; one that it was never in is absent. */
+  /** By spec number. */
+  readonly aggregates: Map<number, AggregateState>;
+  /** By audience. Absent if it was never a member. */
   readonly memberships: Map<string, Membership>;
   /** By computed trait. */
   readonly computed: Map<string, ComputedValue>;
-  /** What did not get in because the profile is full. */
+  /** Traits and ids that were left out because the profile is full. */
   readonly leftOut: LeftOutOfProfile;
-  /** Bytes of its ids and traits, once they were added up. Not stored. */
+  /** Bytes of its ids and traits, once they are computed. Not stored. */
   contentBytes?: number;
-  /** Stored as due then: never later than it must be, perhaps earlier. */
+  /** When it has to be evaluated again: never too late, perhaps too early. */
   dueMs?: number | undefined;
 }
 
@@ -61,7 +61,7 @@ export function newProfile(number: number, id: string, seenMs: number): Profile 
     identities: [id],
     joined: new Map(),
     traits: new Map(),
-    aspects: new Map(),
+    aggregates: new Map(),
     memberships: new Map(),
     computed: new Map(),
     leftOut: { traits: 0, ids: 0 },
@@ -84,9 +84,8 @@ export function userFields(profile: Pick<Profile, "id">): { userId: string } | {
 }
 
 /**
- * Takes over an identify message's traits; null takes one away. Those for which the profile has no room are left out and counted
- * in `leftOut` too.
- * Returns the names of those that changed.
+ * Applies the traits of an identify message; null removes a trait. Traits for which the profile has no room are left out and counted in
+ * `leftOut`. Returns the names of the traits that changed.
  */
 export function takeTraits(profile: Profile, traits: unknown, leftOut: LeftOutOfProfile): string[] {
   const changed: string[] = [];
@@ -111,18 +110,18 @@ export function takeTraits(profile: Profile, traits: unknown, leftOut: LeftOutOf
   return changed;
 }
 
-/** Places of two ids among all of the profile: a long user id is not stored anew for each. An older version stored the ids. */
+/** Indices of two ids of the profile, so that a long user id is not stored again for each join. Older versions stored the ids. */
 type StoredJoin = readonly [anonymous: number, user: number] | readonly [anonymous: string, user: string];
 
-/** Profiles as they are stored: arrays, since there are many of them. */
+/** A stored profile. Arrays, because there are many profiles. */
 interface Stored {
   readonly id: string;
-  /** Without its own. */
+  /** Without its own id. */
   readonly ids?: readonly string[];
-  /** What an older version stored does not say: everything is joined to its own id. */
+  /** Absent in profiles that older versions stored: everything is joined to its own id. */
   readonly joined?: readonly StoredJoin[];
   readonly traits?: readonly (readonly [string, unknown])[];
-  readonly aspects?: readonly (readonly [number, AspectState])[];
+  readonly aspects?: readonly (readonly [number, AggregateState])[];
   readonly in?: readonly (readonly [string, 0 | 1, number, 0 | 1, number])[];
   readonly computed?: readonly (readonly [string, unknown, number, (string | null)?, number?])[];
   readonly due?: number;
@@ -136,7 +135,7 @@ export function encodeProfile(profile: Profile): string {
     ...(profile.identities.length === 1 ? {} : { ids: profile.identities.slice(1) }),
     ...(profile.joined.size === 0 ? {} : { joined: storedJoins(profile) }),
     ...(profile.traits.size === 0 ? {} : { traits: [...profile.traits] }),
-    ...(profile.aspects.size === 0 ? {} : { aspects: [...profile.aspects] }),
+    ...(profile.aggregates.size === 0 ? {} : { aspects: [...profile.aggregates] }),
     ...(profile.memberships.size === 0
       ? {}
       : {
@@ -144,16 +143,16 @@ export function encodeProfile(profile: Profile): string {
             id,
             one.isIn ? 1 : 0,
             one.sinceMs,
-            one.told ? 1 : 0,
-            one.toldSeq,
+            one.published ? 1 : 0,
+            one.publishedSeq,
           ]),
         }),
     ...(profile.computed.size === 0
       ? {}
       : {
-          computed: Array.from(profile.computed, ([id, { value, toldSeq, told, leftOut }]) => {
-            if (leftOut > 0) return [id, value, toldSeq, told ?? null, leftOut];
-            return told === undefined ? [id, value, toldSeq] : [id, value, toldSeq, told];
+          computed: Array.from(profile.computed, ([id, { value, publishedSeq, published, leftOut }]) => {
+            if (leftOut > 0) return [id, value, publishedSeq, published ?? null, leftOut];
+            return published === undefined ? [id, value, publishedSeq] : [id, value, publishedSeq, published];
           }),
         }),
     ...(profile.dueMs === undefined ? {} : { due: profile.dueMs }),
@@ -172,7 +171,7 @@ function storedJoins({ identities, joined }: Profile): StoredJoin[] {
   });
 }
 
-/** Those of which the profile has both ids. */
+/** The joins of which the profile has both ids. */
 function joinsOf(stored: readonly StoredJoin[] = [], identities: readonly string[]): Map<string, string> {
   const places = new Map(identities.map((identity, place) => [identity, place]));
   const known = (id: number | string): string | undefined =>
@@ -187,7 +186,7 @@ function joinsOf(stored: readonly StoredJoin[] = [], identities: readonly string
 
 export function decodeProfile({ number, firstSeenMs, lastSeenMs, body }: ProfileRecord): Profile {
   const stored = parseJson(body) as Stored;
-  // What was stored by an older version names its own id too.
+  // Profiles stored by older versions list their own id too.
   const identities = [stored.id, ...(stored.ids ?? []).filter((identity) => identity !== stored.id)];
   return {
     number,
@@ -197,21 +196,21 @@ export function decodeProfile({ number, firstSeenMs, lastSeenMs, body }: Profile
     identities,
     joined: joinsOf(stored.joined, identities),
     traits: new Map(stored.traits),
-    aspects: new Map(stored.aspects),
+    aggregates: new Map(stored.aspects),
     memberships: new Map(
-      stored.in?.map(([id, isIn, sinceMs, told, toldSeq]) => [
+      stored.in?.map(([id, isIn, sinceMs, published, publishedSeq]) => [
         id,
-        { isIn: isIn === 1, sinceMs, told: told === 1, toldSeq },
+        { isIn: isIn === 1, sinceMs, published: published === 1, publishedSeq },
       ]),
     ),
     computed: new Map(
-      stored.computed?.map(([id, value, toldSeq, told, leftOut = 0]) => [
+      stored.computed?.map(([id, value, publishedSeq, published, leftOut = 0]) => [
         id,
         {
           value: value ?? undefined,
           leftOut,
-          toldSeq,
-          ...(typeof told === "string" ? { told } : {}),
+          publishedSeq,
+          ...(typeof published === "string" ? { published } : {}),
         },
       ]),
     ),

@@ -1,6 +1,6 @@
 import { lastMessageIndex, offsetAt, type StoredBatch } from "@sluice/event-log";
 import { formatTime, type SetAsideView } from "@sluice/protocol";
-import type { Span } from "./attempt.js";
+import type { Span } from "./crash-marker.js";
 
 /** What is not counted because the engine failed over it again and again: a message, or a request that could not be read. */
 export interface SetAside extends Span {

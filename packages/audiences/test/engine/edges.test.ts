@@ -197,7 +197,7 @@ describe("times at the edge", () => {
           }
       await edges.settle();
       await edges.advance(60_000);
-      const [ever] = await edges.engine.figures(edges.nowMs);
+      const [ever] = await edges.engine.stats(edges.nowMs);
       expect(ever).toMatchObject({ id: "ever", size: users });
       for (let user = 1; user <= users; user++) {
         const profile = await edges.engine.profile(`user-${user}`);
@@ -206,7 +206,7 @@ describe("times at the edge", () => {
           member: false,
         });
         expect(await edges.engine.whyValue("first", `user-${user}`, edges.nowMs)).toMatchObject({
-          figure: { value: 1, events: 1 },
+          summary: { value: 1, events: 1 },
         });
       }
     } finally {

@@ -2,7 +2,8 @@ import type { PendingMessage, ProfileStore } from "@sluice/event-log";
 import { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt, type StoredBatch } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../../src/definitions/definitions.js";
-import { AudienceEngine, type StepResult } from "../../src/engine/engine.js";
+import { AudienceEngine } from "../../src/engine/engine.js";
+import type { UnitResult } from "../../src/engine/state/unit-runner.js";
 import type { IdentityPolicy } from "../../src/profiles/identity-policy.js";
 import { EPOCH_MS } from "../definitions/definitions.js";
 
@@ -20,7 +21,7 @@ export class EngineWorld {
   /** Everything that was owed, in order. */
   readonly heard: Heard[] = [];
   readonly batches: StoredBatch[] = [];
-  status: StepResult["status"] = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
+  status: UnitResult["status"] = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
   readonly #store: ProfileStore;
   readonly #policies: readonly (readonly [sourceId: string, policy: IdentityPolicy])[];
   #definitions: readonly Definition[] = [];
@@ -131,11 +132,11 @@ export class EngineWorld {
     });
   }
 
-  #take({ owed, status }: StepResult): void {
+  #take({ pending: owed, status }: UnitResult): void {
     this.status = status;
     for (const one of owed) this.heard.push(asHeard(one));
     const last = owed.at(-1);
-    if (last !== undefined) this.engine.paid(last.seq);
+    if (last !== undefined) this.engine.markPublished(last.seq);
   }
 }
 

@@ -311,9 +311,7 @@ function lowered(tree: Condition, slot: number, ids: ReadonlyMap<number, string>
 /** Memberships, values and what destinations believe are what the oracle says, for every definition that is up to date. */
 async function agree(model: Model, world: EngineWorld): Promise<void> {
   const live = new Set(
-    (await world.engine.figures(world.nowMs))
-      .filter((one) => one.status.state === "live")
-      .map((one) => one.id),
+    (await world.engine.stats(world.nowMs)).filter((one) => one.status.state === "live").map((one) => one.id),
   );
   const everybody = people(model.history);
   for (const person of everybody) {

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 async function figuresOf(id: string) {
-  const found = (await world.engine.figures(world.nowMs)).find((one) => one.id === id);
+  const found = (await world.engine.stats(world.nowMs)).find((one) => one.id === id);
   if (found === undefined) throw new Error(`no figures of ${id}`);
   return found;
 }
@@ -502,7 +502,7 @@ describe("previewing", () => {
     const found = await world.engine.previewScan(preview);
     expect(found).toMatchObject({ size: 15, evaluated: 40 });
     expect(found?.sample.slice(0, 2)).toEqual([{ userId: "u0" }, { userId: "u1" }]);
-    expect(await world.engine.figures(world.nowMs)).toEqual([]);
+    expect(await world.engine.stats(world.nowMs)).toEqual([]);
     expect(world.heard).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import type { EventLog, Offset, StoredMessage } from "@sluice/event-log";
 import { expect, test } from "vitest";
-import { explainValue } from "../../src/engine/explain-value.js";
+import { explainValue } from "../../src/engine/questions/explain-value.js";
 
 test("a user with thousands of anonymous ids is explained by looking at some of them, one after the other", async () => {
   const asked: string[] = [];
@@ -22,8 +22,8 @@ test("a user with thousands of anonymous ids is explained by looking at some of 
     },
   };
   const why = await explainValue(log, {
-    figure: { userId: "ann", value: 3_000, events: 3_000 },
-    aspect: { kind: "accumulation", of: "count", event: "Order" },
+    summary: { userId: "ann", value: 3_000, events: 3_000 },
+    spec: { kind: "accumulation", of: "count", event: "Order" },
     identities: ["u:ann", ...Array.from({ length: 3_000 }, (_, i) => `a:device ${i}`)],
     upTo: 1_000_000 as Offset,
   });

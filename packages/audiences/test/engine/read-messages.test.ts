@@ -2,9 +2,9 @@ import type { Offset, StoredBatch } from "@sluice/event-log";
 import { decodeBatch } from "@sluice/event-log";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readMessages } from "../../src/engine/read-messages.js";
-import { skimBatch } from "../../src/engine/scan-batch.js";
-import { timeOf } from "../../src/engine/track-events.js";
+import { readMessages } from "../../src/engine/messages/read-messages.js";
+import { scanBatch } from "../../src/engine/messages/scan-batch.js";
+import { timeOf } from "../../src/engine/messages/track-events.js";
 import { identificationOf } from "../../src/profiles/identities.js";
 
 function batchOf(body: string, changes: Partial<StoredBatch> = {}): StoredBatch {
@@ -129,11 +129,11 @@ describe("skimming", () => {
   });
 
   test("gives up on what is no batch, or whose envelope has keys with escapes", () => {
-    expect(skimBatch(Buffer.from('{"type":"track","userId":"ann"}'))).toBeUndefined();
-    expect(skimBatch(Buffer.from('{"b\\u0061tch":[]}'))).toBeUndefined();
-    expect(skimBatch(Buffer.from('{"batch":"text"}'))).toBeUndefined();
-    expect(skimBatch(Buffer.from('{"batch":[{"type":"tra'))).toBeUndefined();
-    expect(skimBatch(Buffer.from("[]"))).toBeUndefined();
+    expect(scanBatch(Buffer.from('{"type":"track","userId":"ann"}'))).toBeUndefined();
+    expect(scanBatch(Buffer.from('{"b\\u0061tch":[]}'))).toBeUndefined();
+    expect(scanBatch(Buffer.from('{"batch":"text"}'))).toBeUndefined();
+    expect(scanBatch(Buffer.from('{"batch":[{"type":"tra'))).toBeUndefined();
+    expect(scanBatch(Buffer.from("[]"))).toBeUndefined();
   });
 
   test("of a single message's body everything is read", () => {

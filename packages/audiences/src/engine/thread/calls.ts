@@ -1,23 +1,24 @@
 import type { StoreErrorCode } from "@sluice/event-log";
-import type { AudienceEngine, AudienceEngineOptions } from "../engine.js";
+import type { MethodName } from "@sluice/resilience/node";
+import type { AudienceEngine } from "../engine.js";
+import type { UnitRunnerOptions } from "../state/unit-runner.js";
 
-/** What the thread is told when it starts. */
-export interface EngineThreadOptions extends Pick<AudienceEngineOptions, "rememberedProfiles"> {
+export interface EngineThreadOptions extends Pick<UnitRunnerOptions, "rememberedProfiles"> {
   /** The data folder. */
   readonly directory: string;
 }
 
-export interface Call {
-  readonly id: number;
-  readonly method: keyof AudienceEngine;
-  readonly args: readonly unknown[];
+/** What a thread is started with: the options, and the settings that the engine does not store. */
+export interface EngineThreadData extends EngineThreadOptions {
+  readonly suppressed?: Parameters<AudienceEngine["suppress"]>;
+  readonly joins?: Parameters<AudienceEngine["allowJoins"]>;
 }
 
 /**
- * Methods that show what users sent. Among it may be numbers that no double holds: they are kept as raw JSON, which cannot be cloned
- * from one thread to another, so these answers go as JSON.
+ * Methods whose results hold what users sent. It can contain numbers that no double holds; they are kept as raw JSON, which cannot be
+ * cloned between threads. So these results travel as JSON.
  */
-export const ANSWERED_IN_JSON: ReadonlySet<keyof AudienceEngine> = new Set([
+export const ANSWERED_IN_JSON: ReadonlySet<string> = new Set<MethodName<AudienceEngine>>([
   "values",
   "why",
   "whyValue",
@@ -25,19 +26,15 @@ export const ANSWERED_IN_JSON: ReadonlySet<keyof AudienceEngine> = new Set([
   "previewScan",
 ]);
 
-/** `code`: one of the catalogue, where the engine or its store said so; the message is its detail then. */
+/** `code`: the error's code if the engine or its store reported one; then the message is its detail. */
 export type Failure =
   | { readonly code?: never; readonly message: string }
   | { readonly code: StoreErrorCode; readonly message?: string };
 
-export type Answer =
-  | { readonly id: number; readonly result: unknown }
-  | { readonly id: number; readonly json: string }
-  | { readonly id: number; readonly error: Failure };
-
-/** Told by the thread of itself: the file of profiles was damaged, and what it is called now. */
-export interface Notice {
+/** The file of profiles was damaged and set aside. */
+export interface DamageNotice {
+  /** The damaged file's new name. */
   readonly setAside: string;
-  /** The thread ends by itself: what it remembers belongs to the damaged file. The next thread has a new one. */
+  /** The thread ends, because its memory belongs to the damaged file. The next thread starts with a new file. */
   readonly isEnding: boolean;
 }

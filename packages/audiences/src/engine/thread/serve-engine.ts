@@ -1,36 +1,52 @@
 import type { MessagePort } from "node:worker_threads";
-import { StoreError } from "@sluice/event-log";
-import type { AudienceEngine } from "../engine.js";
-import { ANSWERED_IN_JSON, type Answer, type Call, type Failure } from "./calls.js";
+import { type ProfileStore, StoreError } from "@sluice/event-log";
+import { serve } from "@sluice/resilience/node";
+import { AudienceEngine } from "../engine.js";
+import { ANSWERED_IN_JSON, type DamageNotice, type EngineThreadData, type Failure } from "./calls.js";
 
-export interface ServingOptions {
-  /** Called when a call fails with an error that has no code, before it is answered. Default: nothing. */
+export interface ServedStore {
+  readonly store: ProfileStore;
+  /** Called when a call fails with an error without a code, before the answer. Default: nothing. */
   readonly onUnexpected?: () => Promise<unknown>;
 }
 
-/** Answers the calls that come over `port`, until the engine is closed. */
-export function serveEngine(engine: AudienceEngine, port: MessagePort, options: ServingOptions = {}): void {
-  port.on("message", async (call: Call) => {
-    port.postMessage(await answer(engine, call, options));
-    if (call.method === "close") port.close();
-  });
+/** Opens the engine and answers the calls that come over `port`, until it is closed. `open` is given a function that sends a notice. */
+export function serveEngine(
+  port: MessagePort,
+  { directory: _, suppressed, joins, ...options }: EngineThreadData,
+  open: (notify: (notice: DamageNotice) => void) => ServedStore,
+): void {
+  // Notices may be sent while the store is opened, so the server comes first. Calls arrive in a later turn of the event loop.
+  const server = serve<AudienceEngine, Failure, DamageNotice>(
+    port,
+    answeringInJson(() => engine),
+    {
+      lastMethod: "close",
+      async toFailure(error) {
+        if (!(error instanceof StoreError)) await served.onUnexpected?.().catch(() => {});
+        return failureOf(error);
+      },
+    },
+  );
+  const served = open((notice) => server.notify(notice));
+  const engine = new AudienceEngine(served.store, options);
+  if (suppressed !== undefined) engine.suppress(...suppressed);
+  if (joins !== undefined) engine.allowJoins(...joins);
 }
 
-async function answer(
-  engine: AudienceEngine,
-  { id, method, args }: Call,
-  { onUnexpected }: ServingOptions,
-): Promise<Answer> {
-  try {
-    const call = engine[method] as (...args: readonly unknown[]) => unknown;
-    const result = await call.apply(engine, [...args]);
-    return result !== undefined && ANSWERED_IN_JSON.has(method)
-      ? { id, json: JSON.stringify(result) }
-      : { id, result };
-  } catch (error) {
-    if (!(error instanceof StoreError)) await onUnexpected?.().catch(() => {});
-    return { id, error: failureOf(error) };
-  }
+/** The engine, with the results of `ANSWERED_IN_JSON` as JSON. */
+function answeringInJson(engineNow: () => AudienceEngine): AudienceEngine {
+  return new Proxy({} as AudienceEngine, {
+    get(_, name) {
+      const engine = engineNow();
+      const method = (Reflect.get(engine, name) as (...args: unknown[]) => unknown).bind(engine);
+      if (typeof name !== "string" || !ANSWERED_IN_JSON.has(name)) return method;
+      return async (...args: unknown[]) => {
+        const result = await method(...args);
+        return result === undefined ? undefined : JSON.stringify(result);
+      };
+    },
+  });
 }
 
 function failureOf(error: unknown): Failure {

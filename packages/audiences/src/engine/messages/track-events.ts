@@ -1,0 +1,33 @@
+import type { StoredBatch } from "@sluice/event-log";
+import { resolveTime, type UncheckedMessage } from "@sluice/protocol";
+import type { Occurrence } from "../../conditions/occurrence.js";
+import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
+import { type LogMessage, readMessages } from "./read-messages.js";
+
+export interface TrackEvent {
+  readonly message: UncheckedMessage;
+  readonly event: string;
+  readonly occurrence: Occurrence;
+}
+
+/** The track messages of a batch with one of these events, without those that audiences made. */
+export function eventsOf(batch: StoredBatch, events: ReadonlySet<string>): TrackEvent[] {
+  if (batch.sourceId === AUDIENCE_SOURCE_ID) return [];
+  const isNeeded = (type: unknown, event: unknown): boolean =>
+    type === "track" && events.has(event as string);
+  return readMessages(batch, isNeeded).flatMap((stored) => {
+    const { message } = stored;
+    if (message.type !== "track" || typeof message.event !== "string" || !events.has(message.event))
+      return [];
+    return [{ message, event: message.event, occurrence: occurrenceOf(stored) }];
+  });
+}
+
+export function occurrenceOf(stored: LogMessage): Occurrence {
+  return { atMs: timeOf(stored), offset: stored.offset, properties: stored.message.properties };
+}
+
+/** The message's time, but not after its receipt: a client's clock that is ahead must not keep a user in a window for longer. */
+export function timeOf({ message, receivedAtMs }: LogMessage): number {
+  return Math.min(resolveTime(message, receivedAtMs), receivedAtMs);
+}

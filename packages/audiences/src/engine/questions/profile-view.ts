@@ -1,0 +1,28 @@
+import { formatTime, type ProfileView } from "@sluice/protocol";
+import type { DefinitionSet } from "../../definitions/definition-set.js";
+import { type Profile, userFields } from "../../profiles/profile.js";
+
+export function viewOf(profile: Profile, { byId }: DefinitionSet): ProfileView {
+  const named = (prefix: string): string[] =>
+    profile.identities.filter((identity) => identity.startsWith(prefix)).map((identity) => identity.slice(2));
+  return {
+    ...userFields(profile),
+    traits: Object.fromEntries(profile.traits),
+    computedTraits: Object.fromEntries(
+      [...profile.computed].flatMap(([id, { value }]) => {
+        const definition = byId.get(id);
+        return definition === undefined || value === undefined ? [] : [[definition.document.key, value]];
+      }),
+    ),
+    audiences: [...profile.memberships].flatMap(([id, { isIn, sinceMs }]) => {
+      const definition = byId.get(id);
+      return definition === undefined
+        ? []
+        : [{ id, key: definition.document.key, member: isIn, since: formatTime(sinceMs) }];
+    }),
+    identities: { userIds: named("u:"), anonymousIds: named("a:") },
+    ...(profile.leftOut.traits + profile.leftOut.ids === 0 ? {} : { leftOut: { ...profile.leftOut } }),
+    firstSeenAt: formatTime(profile.firstSeenMs),
+    lastSeenAt: formatTime(profile.lastSeenMs),
+  };
+}

@@ -1,0 +1,160 @@
+import {
+  type Identity,
+  type Offset,
+  type Page,
+  type PageRequest,
+  readPosition,
+  writePosition,
+} from "@sluice/event-log";
+import {
+  formatTime,
+  type MemberView,
+  type ProfileView,
+  type SyncView,
+  type UncheckedMessage,
+  type UserValueView,
+  type WhyView,
+} from "@sluice/protocol";
+import { nextChangeMs } from "../../conditions/aggregate.js";
+import { type CountState, countOf, lastMs } from "../../conditions/count.js";
+import { type EventReading, explain } from "../../conditions/evaluate.js";
+import type { ValueState } from "../../conditions/value.js";
+import { type DefinitionSet, valueSpecOf } from "../../definitions/definition-set.js";
+import { syncView } from "../../definitions/definition-state.js";
+import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
+import { identificationOf, identitiesIn } from "../../profiles/identities.js";
+import type { IdentityPolicy } from "../../profiles/identity-policy.js";
+import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
+import { decodeProfile, type Profile, userFields } from "../../profiles/profile.js";
+import { type RefusedJoin, refusedJoins } from "../../profiles/refused-joins.js";
+import { SCANNED_BYTES } from "../../profiles/scanned-bytes.js";
+import { readingOf } from "../evaluation/profile-reading.js";
+import { historyRead } from "../state/promote.js";
+import type { UnitRunner } from "../state/unit-runner.js";
+import { reasonOf, type ValueReason } from "./explain-value.js";
+import { viewOf } from "./profile-view.js";
+
+/** Profiles in which one call looks for values. */
+const SEARCHED_PROFILES = 2_000;
+
+export interface DefinitionStats {
+  readonly id: string;
+  readonly size: number;
+  readonly status: SyncView;
+}
+
+/** The questions of the control API. They change nothing. Each is called within the runner's queue. */
+export class Questions {
+  readonly #units: UnitRunner;
+
+  constructor(units: UnitRunner) {
+    this.#units = units;
+  }
+
+  async stats(nowMs: number): Promise<readonly DefinitionStats[]> {
+    const loaded = await this.#units.load();
+    return Array.from(loaded.states.values(), (state) => ({
+      id: state.definition.id,
+      size: state.size,
+      status: syncView(state, historyRead(state, loaded), nowMs),
+    }));
+  }
+
+  async members(audienceId: string, page: PageRequest): Promise<Page<MemberView> | undefined> {
+    const { store } = this.#units;
+    const loaded = await this.#units.load();
+    if (!loaded.states.has(audienceId)) return undefined;
+    const { items, nextCursor } = await store.members(audienceId, page);
+    const views: MemberView[] = [];
+    for (const { profile: number, sinceMs } of items) {
+      const [record] = await store.load([number]);
+      if (record !== undefined)
+        views.push({ ...userFields(decodeProfile(record)), since: formatTime(sinceMs) });
+    }
+    return { items: views, ...(nextCursor === undefined ? {} : { nextCursor }) };
+  }
+
+  async values(traitId: string, { limit, cursor }: PageRequest): Promise<Page<UserValueView> | undefined> {
+    const { definitions } = await this.#units.load();
+    if (definitions.byId.get(traitId)?.kind !== COMPUTED_TRAIT) return undefined;
+    const { records, isEnd } = await this.#units.store.scan(readPosition(cursor) ?? -1, {
+      profiles: SEARCHED_PROFILES,
+      bytes: SCANNED_BYTES,
+    });
+    const items: UserValueView[] = [];
+    for (const record of records) {
+      const profile = decodeProfile(record);
+      const value = profile.computed.get(traitId)?.value;
+      if (value === undefined) continue;
+      items.push({ ...userFields(profile), value });
+      if (items.length === limit) return { items, nextCursor: writePosition(record.number) };
+    }
+    const last = records.at(-1);
+    return last !== undefined && !isEnd ? { items, nextCursor: writePosition(last.number) } : { items };
+  }
+
+  async why(audienceId: string, userId: string, nowMs: number): Promise<WhyView | undefined> {
+    const { definitions } = await this.#units.load();
+    const definition = definitions.byId.get(audienceId);
+    const profile = await this.#units.readUser(userId);
+    if (definition?.kind !== AUDIENCE || profile === undefined) return undefined;
+    const membership = profile.memberships.get(audienceId);
+    return {
+      userId,
+      member: membership?.isIn ?? false,
+      ...(membership === undefined ? {} : { since: formatTime(membership.sinceMs) }),
+      explanation: explain(definition.document.condition, {
+        ...readingOf(profile, definitions, nowMs),
+        event: (condition) =>
+          eventReading(profile, definitions, definitions.specNumberOf.get(condition) ?? -1, nowMs),
+      }),
+    };
+  }
+
+  async whyValue(traitId: string, userId: string, nowMs: number): Promise<ValueReason | undefined> {
+    const { definitions, cursor } = await this.#units.load();
+    const definition = definitions.byId.get(traitId);
+    const profile = await this.#units.readUser(userId);
+    if (definition?.kind !== COMPUTED_TRAIT || profile === undefined) return undefined;
+    const state = profile.aggregates.get(definitions.specNumberOf.get(definition.document) ?? -1);
+    return reasonOf(profile, valueSpecOf(definition.document), state as ValueState | undefined, {
+      userId,
+      nowMs,
+      upTo: cursor,
+    });
+  }
+
+  async profile(userId: string): Promise<ProfileView | undefined> {
+    const { definitions } = await this.#units.load();
+    const profile = await this.#units.readUser(userId);
+    return profile === undefined ? undefined : viewOf(profile, definitions);
+  }
+
+  async refusedJoins(
+    message: Pick<UncheckedMessage, "type" | "userId" | "anonymousId" | "previousId">,
+    { sourceId, offset }: { readonly sourceId: string; readonly offset: Offset },
+    policy: IdentityPolicy,
+  ): Promise<readonly RefusedJoin[]> {
+    const identification = identificationOf(message, policy);
+    const { cursor } = await this.#units.load();
+    if (identification === undefined || offset > cursor || sourceId === AUDIENCE_SOURCE_ID) return [];
+    const numbers = await this.#units.store.resolve(identitiesIn(identification));
+    return refusedJoins(message, policy, (identity: Identity | string) => numbers.get(identity));
+  }
+}
+
+function eventReading(
+  profile: Profile,
+  definitions: DefinitionSet,
+  number: number,
+  nowMs: number,
+): EventReading {
+  const spec = definitions.specs.get(number);
+  const state = profile.aggregates.get(number) as CountState | undefined;
+  if (spec?.kind !== "tally") return { isCapped: false };
+  return {
+    lastMs: lastMs(state),
+    changesAtMs: nextChangeMs(spec, state, nowMs),
+    isCapped: spec.withinMs !== undefined && countOf(spec, state, nowMs) >= spec.most,
+  };
+}

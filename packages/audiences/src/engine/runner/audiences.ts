@@ -1,0 +1,82 @@
+import type { Identity, Page, PageRequest, Store, StoredMessage } from "@sluice/event-log";
+import type {
+  AudienceEngineView,
+  AudiencePreview,
+  ComputedTraitDefinition,
+  ComputedTraitPreview,
+  Condition,
+  MemberView,
+  ProfileView,
+  SyncView,
+  UserValueView,
+  ValueWhyView,
+  WhyView,
+} from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import type { RefusedJoin } from "../../profiles/refused-joins.js";
+import type { AudienceEngine } from "../engine.js";
+import type { Logger, Metrics } from "./telemetry.js";
+
+/** The engine as the runner calls it: in this thread, or in a thread of its own behind the same methods. */
+export interface Engine extends Pick<AudienceEngine, keyof AudienceEngine> {
+  /**
+   * Calls `listener` when the engine has lost everything that it counted, because its file was damaged and a new one takes its place.
+   * Absent where that cannot happen.
+   */
+  onEmptied?(listener: () => void): void;
+}
+
+export interface AudiencesOptions {
+  readonly store: Pick<Store, "log" | "config" | "consumers">;
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** The key of the digests of suppressed ids. */
+  readonly digestKey: Uint8Array;
+  /** Returns the busy part of the main thread's time since the last call, 0 to 1. Default: the event loop's utilization. */
+  readonly utilization?: () => number;
+}
+
+/** Questions about users and definitions. Each waits first until the engine has counted what was acknowledged before the call. */
+export interface AudienceQuestions {
+  /** The number of members and how far the sync is; undefined while the engine does not work by the definition. */
+  stats(id: string): Promise<{ readonly size: number; readonly status: SyncView } | undefined>;
+  members(audienceId: string, page: PageRequest): Promise<Page<MemberView> | undefined>;
+  why(audienceId: string, userId: string): Promise<WhyView | undefined>;
+  /** Explains a user's value of a computed trait. */
+  whyValue(traitId: string, userId: string): Promise<ValueWhyView | undefined>;
+  profile(userId: string): Promise<ProfileView | undefined>;
+  /** Shows who would be a member now. The condition must be valid, and the audiences that it names must exist. */
+  preview(condition: Condition, signal: AbortSignal): Promise<AudiencePreview>;
+  /** Shows who would have a value now, and which. The definition must be valid. */
+  previewTrait(definition: ComputedTraitDefinition, signal: AbortSignal): Promise<ComputedTraitPreview>;
+  /**
+   * Users with a value of a computed trait; undefined while the engine does not work by it. The search ends after a second, so a
+   * page may be short or empty and still have a next one.
+   */
+  values(traitId: string, page: PageRequest): Promise<Page<UserValueView> | undefined>;
+  /** Resolves when everything that was acknowledged before the call is counted, or after ten seconds. */
+  counted(): Promise<void>;
+}
+
+export interface Audiences extends AudienceQuestions {
+  /**
+   * Call it after changing a definition. Throws `NotInForce` while the engine does not work by this version of it or, without
+   * `version`, while the engine still has a deleted definition. The engine retries until it has taken up the change.
+   */
+  requireInForce(id: string, version?: number): void;
+  /** How far the engine is behind, and which messages it does not count. */
+  engine(): Promise<AudienceEngineView>;
+  /** The ids that a message of the log asked to join to its user and that were refused. Empty while the message is not counted. */
+  refusedJoins(message: StoredMessage): Promise<readonly RefusedJoin[]>;
+  /** The ids that a deletion of `identity` includes, and what it would find in the profile. */
+  identitiesOf(identity: Identity, includeAliases: boolean): ReturnType<AudienceEngine["identitiesOf"]>;
+  /** Removes profiles with everything kept and pending for them. Messages read before the call are counted before it. */
+  forget(users: Parameters<AudienceEngine["forget"]>[0]): ReturnType<AudienceEngine["forget"]>;
+  /** Removes every profile, for development and tests. While `clearLog` runs, audiences neither read the log nor append to it. */
+  reset(clearLog: () => Promise<void>): Promise<void>;
+  /** Rewrites the files of profiles, so that they hold no byte of what was removed. */
+  compact(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,82 @@
+import type { EventLog, PendingMessage } from "@sluice/event-log";
+import type { Clock } from "@sluice/resilience";
+import { AUDIENCE_SOURCE_ID, outboxBatches } from "../../profiles/outbox-message.js";
+import type { Engine } from "./audiences.js";
+
+/** Pending messages that are looked for in the log at once. */
+const RECOVERED_MESSAGES = 500;
+
+/**
+ * Publishes the engine's outbox: appends pending messages to the log after the commit that made them, and marks them as published. After
+ * a crash between the two, `recover` appends those that the log lacks, under the same message ids.
+ */
+export class OutboxPublisher {
+  readonly #engine: Engine;
+  readonly #log: Pick<EventLog, "append" | "find">;
+  readonly #clock: Clock;
+  readonly #onPublished: (messages: number) => void;
+  #isUncertain = true;
+  #publishedMessages = 0;
+
+  constructor(parts: {
+    readonly engine: Engine;
+    readonly log: Pick<EventLog, "append" | "find">;
+    readonly clock: Clock;
+    readonly onPublished: (messages: number) => void;
+  }) {
+    this.#engine = parts.engine;
+    this.#log = parts.log;
+    this.#clock = parts.clock;
+    this.#onPublished = parts.onPublished;
+  }
+
+  /** Whether messages may be pending that are not known to be in the log: `recover` is to be called. */
+  get isUncertain(): boolean {
+    return this.#isUncertain;
+  }
+
+  /** Messages that were appended since the start. */
+  get publishedMessages(): number {
+    return this.#publishedMessages;
+  }
+
+  markUncertain(): void {
+    this.#isUncertain = true;
+  }
+
+  async publish(pending: readonly PendingMessage[]): Promise<void> {
+    // Older messages may be pending: `recover` appends all of them in order, these among them.
+    if (!this.#isUncertain) await this.#append(pending);
+  }
+
+  /** Publishes what a crash or a failed append left pending. It asks the log first, whose own memory of ids ends with the dedupe window. */
+  async recover(): Promise<void> {
+    for (;;) {
+      const pending = await this.#engine.pendingMessages(RECOVERED_MESSAGES);
+      if (pending.length === 0) break;
+      const missing: PendingMessage[] = [];
+      for (const one of pending) if (!(await this.#isInLog(one))) missing.push(one);
+      await this.#append(missing);
+      this.#engine.markPublished(pending.at(-1)?.seq ?? 0);
+      await this.#engine.savePublished();
+    }
+    this.#isUncertain = false;
+  }
+
+  async #isInLog({ message }: PendingMessage): Promise<boolean> {
+    const { messageId } = JSON.parse(message) as { readonly messageId: string };
+    const found = await this.#log.find({ messageId, sourceId: AUDIENCE_SOURCE_ID }, { limit: 1 });
+    return found.items.length > 0;
+  }
+
+  async #append(pending: readonly PendingMessage[]): Promise<void> {
+    const last = pending.at(-1);
+    if (last === undefined) return;
+    this.#isUncertain = true;
+    await Promise.all(outboxBatches(pending, this.#clock.now()).map((batch) => this.#log.append(batch)));
+    this.#engine.markPublished(last.seq);
+    this.#isUncertain = false;
+    this.#publishedMessages += pending.length;
+    this.#onPublished(pending.length);
+  }
+}

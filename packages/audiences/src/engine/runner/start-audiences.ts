@@ -1,0 +1,180 @@
+import { followInTime, SUPPRESSION, type SuppressionDocument } from "@sluice/event-log";
+import { type SerialQueue, serialQueue } from "@sluice/resilience";
+import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
+import { setAsideView } from "../../profiles/set-aside.js";
+import type { Audiences, AudiencesOptions } from "./audiences.js";
+import { Checkpoints } from "./checkpoints.js";
+import { DefinitionsInForce } from "./definitions-in-force.js";
+import { FreshReaders } from "./fresh-readers.js";
+import { AudienceLoop } from "./loop.js";
+import { registerMetrics } from "./metrics.js";
+import { OutboxPublisher } from "./outbox.js";
+import { Pace } from "./pace.js";
+import { Progress } from "./progress.js";
+import { audienceQuestions } from "./questions.js";
+import { SuppressedIdChanges } from "./suppressed-ids.js";
+import { Tasks } from "./tasks.js";
+
+/** Everything that is started together. */
+interface Runner {
+  readonly options: AudiencesOptions;
+  readonly enqueue: SerialQueue;
+  readonly progress: Progress;
+  readonly definitions: DefinitionsInForce;
+  readonly suppressed: SuppressedIdChanges;
+  readonly outbox: OutboxPublisher;
+  readonly readers: FreshReaders;
+  readonly checkpoints: Checkpoints;
+  readonly tasks: Tasks;
+  readonly pace: Pace;
+  readonly loop: AudienceLoop;
+}
+
+/**
+ * Starts audiences and computed traits as one more consumer of the log. A loop carries out what the engine reports to be done. The
+ * messages that the engine makes are appended to the log after the commit that made them, and again, under the same message ids, after a crash
+ * between the two.
+ */
+export async function startAudiences(options: AudiencesOptions): Promise<Audiences> {
+  const runner = assemble(options);
+  const { progress, suppressed, checkpoints, pace, loop } = runner;
+  const stopListening = listen(runner);
+  await suppressed.loadAll(options.store.config);
+  suppressed.tell(options.engine);
+  await takeUpFirst(runner);
+  pace.begin();
+  await checkpoints.open(progress.status.cursor);
+  loop.start();
+  return audiencesOf(runner, stopListening);
+}
+
+function assemble(options: AudiencesOptions): Runner {
+  const { store, engine, clock, logger, digestKey } = options;
+  const { log } = store;
+  const progress = new Progress(log, clock);
+  const metrics = registerMetrics(options.metrics, progress);
+  const definitions = new DefinitionsInForce(store.config);
+  const suppressed = new SuppressedIdChanges(digestKey);
+  const outbox = new OutboxPublisher({ engine, log, clock, onPublished: metrics.published });
+  const readers = new FreshReaders({
+    log,
+    clock,
+    cursor: () => progress.status.cursor,
+    onUrgent: () => loop.hurry(),
+  });
+  const checkpoints = new Checkpoints(engine, store.consumers);
+  const tasks = new Tasks({
+    log,
+    engine,
+    clock,
+    logger,
+    metrics,
+    progress,
+    definitions,
+    suppressed,
+    outbox,
+    readers,
+    checkpoints,
+  });
+  const pace = new Pace({
+    clock,
+    progress,
+    utilization: options.utilization,
+    head: () => log.head(),
+    ownMessages: () => outbox.publishedMessages,
+    isAwaited: () => definitions.isAwaited || readers.hasUrgent,
+  });
+  const enqueue = serialQueue();
+  const loop = new AudienceLoop({ tasks, pace, enqueue, clock, logger });
+  return {
+    options,
+    enqueue,
+    progress,
+    definitions,
+    suppressed,
+    outbox,
+    readers,
+    checkpoints,
+    tasks,
+    pace,
+    loop,
+  };
+}
+
+/** Follows the log and the documents; returns a function that ends it. */
+function listen({ options, definitions, suppressed, outbox, progress, loop }: Runner): () => void {
+  const { store, engine, clock } = options;
+  const stopListening = store.log.onAppend(() => loop.wake());
+  const stopWatching = store.config.watch(({ kind, id, document }) => {
+    if (kind === SUPPRESSION) {
+      suppressed.add(id, document?.value as SuppressionDocument | undefined);
+      loop.wake();
+    }
+    if (!DefinitionsInForce.isDefining(kind)) return;
+    definitions.markStale();
+    loop.wake();
+    if (kind !== AUDIENCE && kind !== COMPUTED_TRAIT) return;
+    const takenUp = definitions.takenUp();
+    loop.hurry();
+    return followInTime(takenUp, clock, loop.closing);
+  });
+  engine.onEmptied?.(() => {
+    progress.lost();
+    definitions.lost();
+    outbox.markUncertain();
+    loop.wake();
+  });
+  return () => {
+    stopListening();
+    stopWatching();
+  };
+}
+
+/** Rejects when the engine cannot take up the definitions. */
+async function takeUpFirst({ progress, tasks, enqueue }: Runner): Promise<void> {
+  const takeUp = (): Promise<void> => enqueue(() => tasks.takeUpDefinitions());
+  try {
+    await takeUp();
+  } catch (error) {
+    // The file of profiles turned out to be damaged and was set aside: now there is a new one.
+    if (!progress.wasLost) throw error;
+    await takeUp();
+  }
+}
+
+function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
+  const { options, definitions, progress, enqueue } = runner;
+  const { engine, clock, store } = options;
+  return {
+    ...audienceQuestions({ ...runner, engine, clock, log: store.log }),
+    requireInForce: (id, version) => definitions.require(id, version),
+    engine: async () => ({
+      behind: progress.behind,
+      setAside: (await engine.setAside()).map(setAsideView),
+    }),
+    refusedJoins: ({ message: { type, userId, anonymousId, previousId }, sourceId, offset }) =>
+      engine.refusedJoins({ type, userId, anonymousId, previousId }, { sourceId, offset }),
+    identitiesOf: (identity, includeAliases) => engine.identitiesOf(identity, includeAliases),
+    forget: (users) => enqueue(() => engine.forget(users, clock.now())),
+    reset: (clearLog) =>
+      enqueue(async () => {
+        await clearLog();
+        while (await engine.forgetSome(clock.now())) {
+          // Each call is one unit of work.
+        }
+      }),
+    compact: () => engine.compact(),
+    close: () => close(runner, stopListening),
+  };
+}
+
+async function close(
+  { options, definitions, readers, loop }: Runner,
+  stopListening: () => void,
+): Promise<void> {
+  stopListening();
+  readers.close();
+  await loop.close();
+  definitions.close();
+  await options.engine.close();
+}

@@ -1,0 +1,33 @@
+import {
+  type Store,
+  SUPPRESSION,
+  type SuppressedId,
+  type SuppressionDocument,
+  suppressedId,
+} from "@sluice/event-log";
+import type { Engine } from "./audiences.js";
+
+/** Suppressed ids that changed and that the engine does not know yet. */
+export class SuppressedIdChanges {
+  readonly #changed = new Map<string, SuppressedId>();
+  readonly #digestKey: Uint8Array;
+
+  constructor(digestKey: Uint8Array) {
+    this.#digestKey = digestKey;
+  }
+
+  async loadAll(config: Store["config"]): Promise<void> {
+    for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION)) this.add(id, value);
+  }
+
+  add(id: string, document: SuppressionDocument | undefined): void {
+    this.#changed.set(id, suppressedId(id, document));
+  }
+
+  /** Tells the engine all changes since the last call. */
+  tell(engine: Engine): void {
+    if (this.#changed.size === 0) return;
+    engine.suppress({ key: this.#digestKey, ids: [...this.#changed.values()] });
+    this.#changed.clear();
+  }
+}

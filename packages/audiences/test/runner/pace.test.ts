@@ -1,0 +1,48 @@
+import type { Offset } from "@sluice/event-log";
+import { expect, test } from "vitest";
+import { idleMs, pressureGauge } from "../../src/engine/runner/pace.js";
+
+const RUSH = { messagesPerSecond: 50_000, utilization: 0.9 };
+
+test.each([
+  ["a rush", 10, RUSH, 0, false, 90],
+  ["a rush, after a long step", 400, RUSH, 0, false, 500],
+  ["a rush that has lasted for five minutes", 10, RUSH, 300_000, false, 90],
+  ["a rush that has lasted for longer", 10, RUSH, 300_001, false, 10],
+  ["a rush, while somebody waits", 400, RUSH, 300_001, true, 0],
+  ["few messages, whatever keeps the process busy", 10, { ...RUSH, messagesPerSecond: 1_500 }, 0, false, 0],
+  ["a rush that the machine has room for", 10, { ...RUSH, utilization: 0.3 }, 0, false, 0],
+  ["a rush that leaves some room", 11, { ...RUSH, utilization: 0.375 }, 0, false, 9],
+  [
+    "a rush that leaves little room, for longer than five minutes",
+    10,
+    { ...RUSH, utilization: 0.44 },
+    300_001,
+    false,
+    10,
+  ],
+  [
+    "a rush that leaves much room, for longer than five minutes",
+    10,
+    { ...RUSH, utilization: 0.31 },
+    300_001,
+    false,
+    1,
+  ],
+] as const)("%s", (_name, workedMs, pressure, lagMs, isAwaited, rest) => {
+  expect(idleMs(workedMs, pressure, lagMs, isAwaited)).toBe(rest);
+});
+
+test("the pressure is what others than the engine appended, measured anew after a tenth of a second", () => {
+  let utilization = 0;
+  const gauge = pressureGauge(() => utilization);
+  const read = (nowMs: number, head: number, ownMessages: number) =>
+    gauge.read({ nowMs, head: head as Offset, ownMessages });
+  expect(read(0, 1_000, 10)).toEqual({ messagesPerSecond: 0, utilization: 0 });
+  utilization = 0.7;
+  expect(read(99, 2_000, 10)).toEqual({ messagesPerSecond: 0, utilization: 0 });
+  expect(read(200, 2_000, 510)).toEqual({ messagesPerSecond: 2_500, utilization: 0.7 });
+  utilization = 0.1;
+  expect(read(250, 9_000, 510)).toEqual({ messagesPerSecond: 2_500, utilization: 0.7 });
+  expect(read(1_200, 2_000, 510)).toEqual({ messagesPerSecond: 0, utilization: 0.1 });
+});
