@@ -117,7 +117,7 @@ export async function audienceView(
   { id, version, value }: Versioned<AudienceDocument>,
   audiences: Pick<Audiences, "figures">,
 ): Promise<AudienceView> {
-  const figures = await audiences.stats(id);
+  const figures = await audiences.figures(id);
   return {
     id,
     ...value,

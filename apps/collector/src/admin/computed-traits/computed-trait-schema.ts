@@ -111,6 +111,6 @@ export async function computedTraitView(
   { id, version, value }: Versioned<ComputedTraitDocument>,
   audiences: Pick<Audiences, "figures">,
 ): Promise<ComputedTraitView> {
-  const figures = await audiences.stats(id);
+  const figures = await audiences.figures(id);
   return { id, ...value, status: figures?.status ?? notTakenUp(value.createdAt), version };
 }
