@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Nothing of our inside belongs into an answer. */
+/** Responses must not show internals. */
 const STACK = /\bat .*:\d+:\d+|node:internal|\.ts:|\.js:|\/apps\/|\/src\//;
 
 test("there are at least 250 cases", () => {
@@ -44,7 +44,7 @@ test.each(BODY_CASES.map((body) => [body.name, body] as const))("%s", async (_na
     expect(sourceId).toBe(SOURCE_ID);
     expect(JSON.parse(JSON.stringify(message))).toMatchObject({ type: message.type });
   }
-  // Whatever came before, the next one is served.
+  // The next request is served, whatever came before.
   expect((await server.post("/v1/page", { userId: "u1" })).status).toBe(200);
 });
 
@@ -54,7 +54,7 @@ test("nothing was logged as an error, and no prototype was changed", () => {
   expect(({} as { isAdmin?: unknown }).isAdmin).toBeUndefined();
 });
 
-test("hostile ids are found again by exactly themselves", async () => {
+test("hostile ids are found by exactly their own text", async () => {
   for (const id of [
     "__proto__",
     "'; DROP TABLE messages; --",

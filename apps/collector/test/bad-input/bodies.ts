@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 
-/** What is sent to `/v1/batch` (unless told otherwise) with a good write key, and what must become of it. */
+/** A body for `/v1/batch` (by default) with a valid write key, and the expected result. */
 export interface BodyCase {
   readonly name: string;
   readonly body: string | Uint8Array;

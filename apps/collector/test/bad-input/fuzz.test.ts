@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Always the same cases; another seed makes others. */
+/** The same cases each time. Another seed makes others. */
 const SEED = Number(process.env.SLUICE_FUZZ_SEED ?? 1);
 const CASES = Number(process.env.SLUICE_FUZZ_CASES ?? 300);
 const AT_ONCE = 50;
@@ -124,7 +124,7 @@ function run({ pieceBytes, ending, ...input }: Exchange): Promise<string> {
   });
 }
 
-test("whatever comes over connections, answers are 2xx and 4xx, every connection ends, and what was accepted is stored", async () => {
+test("for any bytes, responses are 2xx or 4xx, every connection ends, and accepted messages are stored", async () => {
   const cases = fc.sample(exchange, { seed: SEED, numRuns: CASES });
   let accepted = 0;
   let good = 0;
@@ -147,7 +147,7 @@ test("whatever comes over connections, answers are 2xx and 4xx, every connection
   }
 
   const stored = await server.messages();
-  // A client that has gone may not have heard that its messages were taken.
+  // A client that disconnected may have missed its response.
   expect(stored.length).toBeGreaterThanOrEqual(accepted + good);
   expect(accepted).toBeGreaterThan(CASES / 20);
   expect(stored.filter(({ messageId }) => messageId.startsWith("good "))).toHaveLength(good);

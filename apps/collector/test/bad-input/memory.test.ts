@@ -104,7 +104,7 @@ describe.skipIf(!isMeasurable)("what requests cost above rest", () => {
     expect((peakBytes - rest) / MB).toBeLessThan(128);
   });
 
-  test("the process is the same one, and serves on", async () => {
+  test("the process keeps running and serving", async () => {
     expect(collector.isRunning).toBe(true);
     expect((await post(`{"batch":[${page}]}`)).status).toBe(200);
     expect(collector.stderr()).not.toContain('"level":"error"');

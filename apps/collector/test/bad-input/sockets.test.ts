@@ -319,7 +319,7 @@ describe.concurrent("clients that are slow, silent or gone", () => {
   });
 });
 
-test("while 500 connections hold on to half a request, others are served", async () => {
+test("500 connections with half a request do not block others", async () => {
   const slow = Array.from({ length: 500 }, () => exchange([post("x".repeat(1_000)).slice(0, -500)]));
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => server.post("/v1/page", { userId: "u1" })),
@@ -329,7 +329,7 @@ test("while 500 connections hold on to half a request, others are served", async
   expect(new Set(endings.flatMap(({ statuses }) => statuses))).toEqual(new Set([408]));
 });
 
-test("a broken request behind one that is under way does not get its answer", async () => {
+test("a broken request does not get the response of the pending one before it", async () => {
   const message = '{"userId":"u1","messageId":"under-way"}';
   const request =
     head("POST /v1/page HTTP/1.1", "Host: x", AUTH, `Content-Length: ${message.length}`) + message;
@@ -338,6 +338,6 @@ test("a broken request behind one that is under way does not get its answer", as
   expect((await server.messages()).map(({ messageId }) => messageId)).toContain("under-way");
 });
 
-test("nothing of all this was an error of ours", () => {
+test("none of this was logged as an error", () => {
   expect(server.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type IngestServer, startIngestServer, WRITE_KEY } from "../ingest/ingest-server.js";
 
-/** How long something may take on a machine that is busy with other tests. */
+/** Timeout for a machine that is busy with other tests. */
 const WAIT = { timeout: 20_000 };
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
@@ -190,7 +190,7 @@ describe.skipIf(CHROMIUM === undefined && process.env.CI === undefined)(
       ]);
     });
 
-    test("a 429 tells the page when to come again", async () => {
+    test("a 429 tells the page when to retry", async () => {
       await collector.close();
       collector = await startIngestServer({ messagesPerSecond: 1 });
       const [status, retryAfter, reset] = await page.evaluate(
@@ -207,7 +207,7 @@ describe.skipIf(CHROMIUM === undefined && process.env.CI === undefined)(
       expect([status, retryAfter, reset]).toEqual([429, "4", "4"]);
     });
 
-    test("a page with nothing but an image is counted", async () => {
+    test("a page that can only load images is counted", async () => {
       const data = Buffer.from(
         JSON.stringify({ writeKey: WRITE_KEY, userId: "u1", event: "Opened" }),
       ).toString("base64url");

@@ -54,7 +54,7 @@ describe("@segment/analytics-node", () => {
     await expectAllSix("@segment/analytics-node");
   });
 
-  test("is told of a wrong key", async () => {
+  test("reports a wrong key", async () => {
     const client = new SegmentAnalytics({ writeKey: "wk_nobody", host: server.url, maxRetries: 0 });
     const errors: unknown[] = [];
     client.on("error", ({ reason }) => errors.push(reason));
@@ -64,7 +64,7 @@ describe("@segment/analytics-node", () => {
     expect(await server.messages()).toEqual([]);
   });
 
-  test("waits as long as a 429 asks, then delivers", async () => {
+  test("waits as long as a 429 says, then delivers", async () => {
     await server.close();
     server = await startIngestServer({ messagesPerSecond: 2 });
     // Three messages of two a second: the allowance is one short, and back within the second that the answer names.

@@ -386,7 +386,7 @@ describe("browsers", () => {
     expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
   });
 
-  test("the settings name us as the only destination", async () => {
+  test("the settings name this collector as the only destination", async () => {
     const response = await fetch(`${server.url}/v1/projects/${WRITE_KEY}/settings`);
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({

@@ -4,7 +4,7 @@ import { clientGroup } from "../../src/http/body/client-group.js";
 
 const MB = 1_024 * 1_024;
 
-/** How many requests of `bytes` each an address gets in, one after the other. */
+/** How many requests of `bytes` each are admitted for an address. */
 function fill(budget: ReturnType<typeof bufferBudget>, address: string, bytes: number, isVouchedFor = true) {
   const holds = [];
   for (;;) {
@@ -15,7 +15,7 @@ function fill(budget: ReturnType<typeof bufferBudget>, address: string, bytes: n
   }
 }
 
-test("an address may hold as much as is free for the others", () => {
+test("an address may hold as much as is still free", () => {
   const budget = bufferBudget(64 * MB);
   expect(fill(budget, "a", MB)).toHaveLength(32);
   expect(fill(budget, "b", MB)).toHaveLength(16);
@@ -23,14 +23,14 @@ test("an address may hold as much as is free for the others", () => {
   expect(budget.usedBytes).toBe(56 * MB);
 });
 
-test("requests without a key share an eighth by the same rule, and leave the rest alone", () => {
+test("requests without a key share an eighth of the memory by the same rule", () => {
   const budget = bufferBudget(64 * MB);
   expect(fill(budget, "a", MB, false)).toHaveLength(4);
   expect(fill(budget, "b", MB, false)).toHaveLength(2);
   expect(fill(budget, "c", MB)).toHaveLength(29);
 });
 
-test("what shows a good key later leaves the part of those without", () => {
+test("a request that shows a valid key later no longer counts to the part without keys", () => {
   const budget = bufferBudget(64 * MB);
   const holds = fill(budget, "a", MB, false);
   for (const hold of holds) hold.vouch();
@@ -39,7 +39,7 @@ test("what shows a good key later leaves the part of those without", () => {
   expect(budget.usedBytes).toBe(4 * MB);
 });
 
-test("the first request of an address needs only that there is room, however small the whole is", () => {
+test("the first request of an address only needs free memory, however little there is", () => {
   const budget = bufferBudget(MB);
   const hold = budget.hold("a");
   expect(hold.take(500_000)).toBe(true);
@@ -49,7 +49,7 @@ test("the first request of an address needs only that there is room, however sma
   expect(budget.hold("b").take(1_000)).toBe(true);
 });
 
-test("everything that was held is given back, once", () => {
+test("release returns everything, once", () => {
   const budget = bufferBudget(64 * MB);
   const holds = [...fill(budget, "a", MB), ...fill(budget, "a", 4_096, false)];
   for (const hold of [...holds, ...holds]) hold.release();
@@ -75,6 +75,6 @@ test.each([
   expect(clientGroup(address)).toBe(group);
 });
 
-test("whatever a proxy writes is one client of a bounded name", () => {
+test("any text from a proxy becomes a client with a name of limited length", () => {
   expect(clientGroup("x".repeat(10_000)).length).toBeLessThanOrEqual(64);
 });

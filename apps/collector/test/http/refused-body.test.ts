@@ -124,12 +124,12 @@ describe.each(REFUSALS)(
   },
 );
 
-test("headers that are too long are answered too, with whatever is sent behind them", async () => {
+test("headers that are too long get a response, whatever follows them", async () => {
   const sent = [`GET / HTTP/1.1\r\nHost: x\r\nA: ${"x".repeat(200 * KB)}\r\n\r\n`, "x".repeat(200 * KB)];
   expect(await outcomes(sent)).toEqual({ "431": TRIES });
 });
 
-test("a body that never ends holds its connection only for the time to drain it", async () => {
+test("a body that never ends keeps its connection only for the drain timeout", async () => {
   const [first = ""] = request("POST /v1/nowhere", WRITE_KEY, "x".repeat(KB), "1.1", "Connection: close");
   const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
   socket.on("error", () => {});

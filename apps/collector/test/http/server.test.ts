@@ -37,7 +37,7 @@ async function serve(
 }
 
 describe("startServer", () => {
-  test("an error of ours is a 500 that says nothing of itself, and is logged", async () => {
+  test("an unexpected error is logged, and becomes a 500 without details", async () => {
     const { url } = await serve([
       { path: "/boom", methods: { GET: () => Promise.reject(new Error("the password is 12345")) } },
     ]);
@@ -61,7 +61,7 @@ describe("startServer", () => {
     expect(logged.length).toBeLessThanOrEqual(20);
   });
 
-  test("a handler that throws at once is answered too", async () => {
+  test("a handler that throws synchronously gets a response too", async () => {
     const { url } = await serve([
       {
         path: "/conflict",
@@ -77,7 +77,7 @@ describe("startServer", () => {
     expect(await response.json()).toMatchObject({ code: "conflict", version: 3 });
   });
 
-  test("an answer that takes longer than a connection may be idle arrives all the same", async () => {
+  test("a response that takes longer than the idle timeout arrives", async () => {
     const asked = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<{ status: number; body: object }>();
     const { url, port } = await serve(
@@ -104,7 +104,7 @@ describe("startServer", () => {
     expect((await response).status).toBe(200);
   });
 
-  test("a stream goes on until its promise ends, and hears when the client goes", async () => {
+  test("a stream ends with its promise, and its signal aborts when the client disconnects", async () => {
     const ended = Promise.withResolvers<void>();
     const { url } = await serve([
       {
@@ -130,7 +130,7 @@ describe("startServer", () => {
     await ended.promise;
   });
 
-  test("closing ends streams by their signal, without waiting for the grace to pass", async () => {
+  test("closing aborts streams at once, without waiting for the grace period", async () => {
     const server = await serve([
       {
         path: "/live",
@@ -151,7 +151,7 @@ describe("startServer", () => {
     expect(await response.text()).toBe("begun ended");
   });
 
-  test("HEAD is GET without a body; bytes and text go out as they are", async () => {
+  test("HEAD is GET without a body; bytes and text are sent unchanged", async () => {
     const { url } = await serve([
       {
         path: "/bytes",
@@ -171,7 +171,7 @@ describe("startServer", () => {
     );
   });
 
-  test("a client that goes on asking without reading the answers is cut; one that reads gets them all", async () => {
+  test("a client that sends requests without reading responses is disconnected; one that reads gets them all", async () => {
     let calls = 0;
     const body = "x".repeat(4_000);
     const count = (): HttpAnswer => {
@@ -204,12 +204,12 @@ describe("startServer", () => {
     for (const page of pages) expect(await (await page).text()).toBe(body);
   });
 
-  test("a port that is taken is an error at the start", async () => {
+  test("listening on a used port rejects", async () => {
     const { port } = await serve([]);
     await expect(serve([], port)).rejects.toThrow("EADDRINUSE");
   });
 
-  test("a route without CORS tells pages nothing", async () => {
+  test("a route without CORS sends no CORS headers", async () => {
     const { url } = await serve([
       { path: "/api/v1/sources", methods: { GET: () => ({ status: 200, body: {} }) } },
     ]);
@@ -261,7 +261,7 @@ describe("createRouter", () => {
     if (found !== undefined) expect({ ...found.params }).toEqual(params);
   });
 
-  test("two routes of the same path are a mistake", () => {
+  test("two routes with the same path throw", () => {
     expect(() => createRouter([route("/a"), route("/a/")])).toThrow("Two routes have the path /a");
   });
 });
@@ -274,6 +274,6 @@ test.each<[header: string | undefined, proxies: number, address: string | undefi
   ["6.6.6.6, 1.1.1.1, 10.0.0.1", 2, "1.1.1.1"],
   ["1.1.1.1", 2, "1.1.1.1"],
   ["", 1, undefined],
-])("the address that the outermost of our proxies saw: %s behind %d", (header, proxies, address) => {
+])("the address that the outermost trusted proxy saw: %s behind %d", (header, proxies, address) => {
   expect(forwardedFor(header, proxies)).toBe(address);
 });

@@ -5,7 +5,7 @@ import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { basic, type IngestServer, startIngestServer, WRITE_KEY } from "./ingest-server.js";
 
-/** How long something may take on a machine that is busy with other tests. */
+/** Timeout for a machine that is busy with other tests. */
 const WAIT = { timeout: 20_000 };
 
 let server: IngestServer | undefined;
@@ -14,7 +14,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** A store whose appends wait until they are let go: a disk that is slow. */
+/** A store with a slow disk: appends wait until they are released. */
 function slowStore(): { store: MemoryStore; waiting: number; letGo(): void } {
   const store = openMemoryStore({ clock: manualClock() });
   const held: (() => void)[] = [];
@@ -46,14 +46,14 @@ const page = (messageId: string, bytes = 0) => ({
 });
 
 describe("memory", () => {
-  test("what is held is bounded: beyond it requests get 503 overloaded with Retry-After, and readiness says so", async () => {
+  test("memory is bounded: beyond it requests get 503 overloaded with Retry-After, and /readyz says so", async () => {
     const slow = slowStore();
     server = await startIngestServer({
       store: slow.store,
       limits: { maxBufferedBytes: 115_000, trustedProxies: 1 },
     });
     const { url } = server;
-    // Each from an address of its own.
+    // Each has its own address.
     const post = (path: string, { messageId }: { messageId: string }) =>
       (server as IngestServer).post(path, page(messageId, 30_000), {
         authorization: basic(WRITE_KEY),
@@ -84,7 +84,7 @@ describe("memory", () => {
     expect((await again).status).toBe(200);
   });
 
-  test("a client that goes away gives back what it held", async () => {
+  test("a client that disconnects releases its memory", async () => {
     server = await startIngestServer({ limits: { maxBufferedBytes: 100_000 } });
     const { port, metrics } = server;
     const head = `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(WRITE_KEY)}\r\nContent-Length: 90000\r\n\r\n`;
@@ -128,7 +128,7 @@ describe("one address that stalls", () => {
     server = await startIngestServer({ limits: { maxBufferedBytes: SHARED_BYTES, trustedProxies: 1 } });
   };
 
-  test("without a key it takes nothing from those with one, nor from other addresses", async () => {
+  test("without a key it affects neither requests with one nor other addresses", async () => {
     await start();
     await stall("/v1/batch", ["X-Forwarded-For: 192.0.2.1"]);
     const withKey = { authorization: basic(WRITE_KEY) };
@@ -138,7 +138,7 @@ describe("one address that stalls", () => {
     expect((await fetch(`${server?.url}/readyz`)).status).toBe(200);
   });
 
-  test("with a key it takes nothing from other addresses", async () => {
+  test("with a key it does not affect other addresses", async () => {
     await start();
     await stall("/v1/batch", ["X-Forwarded-For: 2001:db8::1", `Authorization: ${basic(WRITE_KEY)}`]);
     expect(await send("a", { authorization: basic(WRITE_KEY), ...from("192.0.2.2") })).toMatchObject({
@@ -281,7 +281,7 @@ describe("closing", () => {
     expect(await server.messages()).toHaveLength(1);
   });
 
-  test("what is still open when the grace ends is cut", async () => {
+  test("connections that are open after the grace period are closed", async () => {
     const slow = slowStore();
     server = await startIngestServer({ store: slow.store });
     const under = server.post("/v1/page", page("m1")).then(
@@ -294,7 +294,7 @@ describe("closing", () => {
     slow.letGo();
   });
 
-  test("idle connections do not hold it up", async () => {
+  test("idle connections do not delay it", async () => {
     server = await startIngestServer();
     expect((await server.post("/v1/page", page("m1"))).status).toBe(200);
     // The connection of that request is kept alive by the client; closing ends at once all the same.
@@ -303,7 +303,7 @@ describe("closing", () => {
 });
 
 describe("metrics", () => {
-  test("count what came in and what became of it", async () => {
+  test("count messages by result", async () => {
     server = await startIngestServer();
     await server.post("/v1/batch", {
       batch: [page("a"), page("b"), page("a"), { type: "track", userId: "u" }],

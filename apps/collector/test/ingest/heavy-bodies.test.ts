@@ -9,7 +9,7 @@ import { createMetrics } from "../../src/process/metrics.js";
 const store = openMemoryStore({ clock: systemClock });
 afterEach(() => store.close());
 
-test("large bodies that have to be parsed are taken one in a turn: a message that comes after a hundred of them is before most", async () => {
+test("large bodies are parsed one per turn: a message that arrives after a hundred of them overtakes most", async () => {
   const ingest = createIngest({
     store,
     sources: {

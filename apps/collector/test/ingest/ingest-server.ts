@@ -32,7 +32,7 @@ export interface IngestServer<S extends Store = MemoryStore> {
   readonly metrics: Metrics;
   /** Every line that was logged. */
   readonly logged: string[];
-  /** Sends JSON (or bytes as they are) with the write key as Basic user, unless told otherwise. */
+  /** Sends JSON, or raw bytes, by default with the write key as Basic user. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** Everything in the log, decoded, in order. */
   messages(): Promise<StoredMessage[]>;
@@ -61,7 +61,7 @@ export interface IngestServerOptions<S extends Store> {
 
 export const basic = (key: string): string => `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
 
-/** The ingestion API on a loopback port, over the memory store unless given another, with one source. */
+/** The ingestion API with one source on a loopback port, by default over the memory store. */
 export async function startIngestServer<S extends Store = MemoryStore>(
   options: IngestServerOptions<S> = {},
 ): Promise<IngestServer<S>> {

@@ -75,7 +75,7 @@ describe("a collector without configured regions", () => {
 });
 
 describe("a collector that gets a region later", () => {
-  test("takes the keys from before, and begins new ones with the region", async () => {
+  test("accepts older keys, and starts new ones with the region", async () => {
     const options: { region?: "dublin" } = {};
     const world = await open(options);
     await world.restart(() => {
@@ -86,7 +86,7 @@ describe("a collector that gets a region later", () => {
     expect(body.writeKeys.at(-1).key).toMatch(/^dublin_/);
   });
 
-  test("is oregon where it is told URLs of regions and not which it is", async () => {
+  test("is oregon if it has URLs of regions and no region of its own", async () => {
     const world = await open({ regionUrls: { dublin: "https://dublin.example.com" } });
     expect(world.writeKey).toMatch(/^oregon_/);
     expect((await world.api("GET", "/info")).body.region).toBe("oregon");

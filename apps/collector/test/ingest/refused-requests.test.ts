@@ -52,7 +52,7 @@ test("no more than 4 KB of it are kept", async () => {
   expect((await kept())[0]?.excerpt).toHaveLength(4_096);
 });
 
-test("of a request with a wrong key nothing is kept; it is counted", async () => {
+test("a request with a wrong key is counted and not recorded", async () => {
   const body = '{"batch":[{"secret":"of somebody else"}]}';
   const answer = await server.post("/v1/batch", body, { authorization: basic(`${WRITE_KEY.slice(0, -1)}0`) });
   expect(answer.status).toBe(401);
@@ -63,7 +63,7 @@ test("of a request with a wrong key nothing is kept; it is counted", async () =>
   );
 });
 
-test("of a body that names another source's key only the fact is kept", async () => {
+test("a body with another source's key is recorded without its contents", async () => {
   await server.putSource("other");
   const answer = await server.post("/v1/batch", { writeKey: "wk_of_other", batch: [{ secret: "of other" }] });
   expect(answer.status).toBe(401);
@@ -87,7 +87,7 @@ test("a refused message of a batch has its own kind, if it is one", async () => 
   expect((await kept()).map(({ type }) => type)).toEqual([undefined, "group"]);
 });
 
-test("other sources' write keys are not shown, nor what they came with", async () => {
+test("neither other sources' write keys nor their messages are shown", async () => {
   await server.putSource("other");
   await server.post("/v1/batch", {
     batch: [{ type: "track", event: "E", userId: "u1", writeKey: "wk_of_other" }],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CollectorWorld, openCollector } from "../audiences/collector-world.js";
 
-/** Two collectors that know nothing of each other but their addresses. */
+/** Two collectors that only know each other's addresses. */
 let dublin: CollectorWorld;
 let oregon: CollectorWorld;
 beforeEach(async () => {

@@ -21,10 +21,10 @@ function put(config: ConfigStore, id: string, ...keys: readonly string[]): Promi
   return config.put(DOCUMENT_KINDS.source, id, shop(...keys));
 }
 
-/** Lets everything that is ready go on. */
+/** Runs everything that is ready. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("finds a source by each of its keys as soon as the change resolves, and has another version then", async () => {
+test("finds a source by each key as soon as the change resolves, with a new version", async () => {
   const config = memoryConfigStore();
   await put(config, "shop", "wk_1");
   const directory = await openSourceDirectory(config);
@@ -39,7 +39,7 @@ test("finds a source by each of its keys as soon as the change resolves, and has
   directory.close();
 });
 
-test("a change that is made while the sources are read is not taken back by what was read", async () => {
+test("a change during the initial read is not overwritten by it", async () => {
   const config = memoryConfigStore();
   await put(config, "shop", "wk_1");
   await put(config, "gone", "wk_gone");
@@ -61,7 +61,7 @@ test("a change that is made while the sources are read is not taken back by what
   directory.close();
 });
 
-test("a change waits for messages that are on their way to the log under what held before, and for no later ones", async () => {
+test("a change waits for messages that were admitted before it, and not for later ones", async () => {
   const config = memoryConfigStore();
   await put(config, "shop", "wk_1");
   const directory = await openSourceDirectory(config);

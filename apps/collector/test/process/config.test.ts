@@ -20,7 +20,7 @@ describe("loadConfig", () => {
       expect([name, config[name as keyof typeof config]]).toEqual([name, setting.default]);
   });
 
-  test("takes the command line before the environment before the file", () => {
+  test("prefers the command line to the environment to the file", () => {
     const readFile = () => JSON.stringify({ port: 1, host: "10.0.0.1", region: "dublin" });
     const config = loadConfig({
       flags: { port: 3 },

@@ -42,7 +42,7 @@ test.skipIf(process.platform === "win32")(
     await writeFile(join(folder, "exports", "zz.jsonl"), "", { mode: 0o600 });
     await chmod(join(folder, "exports", "other"), 0o000);
     await Promise.all([root, folder, join(folder, "exports")].map((path) => chmod(path, 0o755)));
-    // Root may read every folder: the process becomes somebody else.
+    // Root may read every folder, so switch to another user.
     const program = `
     const { makeOwnerOnly } = await import(${JSON.stringify(new URL("../../src/process/data-folder.ts", import.meta.url).href)});
     if (process.getuid() === 0) process.setuid(65534);

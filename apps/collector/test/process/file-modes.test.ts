@@ -68,7 +68,7 @@ async function use({ url, firstRun }: Awaited<ReturnType<typeof start>>): Promis
   expect(waited.status).toBe(200);
 }
 
-test("every file is its owner's alone, in a folder that everybody can list", async () => {
+test("only the owner can read the files, in a folder that everybody can list", async () => {
   const collector = await start();
   await use(collector);
   const running = modes();
@@ -90,7 +90,7 @@ test("every file is its owner's alone, in a folder that everybody can list", asy
   expect(lines).toEqual([]);
 });
 
-test("files that others could read are closed to them at start, and that is said", async () => {
+test("at start, other users' access to files is removed and logged", async () => {
   const first = await start("production");
   await first.close(0);
   mkdirSync(join(directory, "exports"), { recursive: true });
@@ -106,7 +106,7 @@ test("files that others could read are closed to them at start, and that is said
     writeFileSync(join(directory, file), "");
   for (const file of [...open, "sluice.db.damaged-1"]) chmodSync(join(directory, file), 0o644);
   chmodSync(join(directory, "exports"), 0o755);
-  // Of the operator: whatever else is in the folder stays as it is.
+  // Other files in the folder are not touched.
   writeFileSync(join(directory, "notes.txt"), "");
   chmodSync(join(directory, "notes.txt"), 0o644);
 

@@ -14,7 +14,7 @@ test("writes one JSON object a line, with time, level and event first", () => {
   ]);
 });
 
-test("leaves out what is below its level", () => {
+test("does not write lines below its level", () => {
   const { lines, log } = capture({ level: "warn" });
   log.debug("a");
   log.info("b");
@@ -51,7 +51,7 @@ test("writes errors with code and causes", () => {
   });
 });
 
-test("writes whatever it is given: cycles, big numbers, long text", () => {
+test("writes cycles, big numbers and long text", () => {
   const { lines, log } = capture();
   const cycle: Record<string, unknown> = { big: 10n, text: "x".repeat(10_000) };
   cycle.self = cycle;
@@ -59,7 +59,7 @@ test("writes whatever it is given: cycles, big numbers, long text", () => {
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ cycle: { big: "10" } });
 });
 
-test("pretty lines cannot be forged by what they show", () => {
+test("values cannot forge pretty lines", () => {
   const { lines, log } = capture({ format: "pretty" });
   log.info("got", { id: "a\n1970 error forged\u001b[2J", n: 1 });
   expect(lines).toEqual(["1970-01-01T00:00:00.000Z info  got id=a\\x0a1970 error forged\\x1b[2J n=1\n"]);

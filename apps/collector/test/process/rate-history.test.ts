@@ -17,13 +17,13 @@ function collectorCounters() {
   };
 }
 
-/** Where nothing was kept, and nothing is. */
+/** A store without documents that drops writes. */
 const keptNowhere: Pick<ConfigStore, "get" | "put"> = {
   get: async () => undefined,
   put: async (_kind, id, value) => ({ id, version: 1, value }),
 };
 
-test("a point holds what happened in its time, over all destinations", async () => {
+test("a point counts everything in its interval, over all destinations", async () => {
   const clock = manualClock();
   const { metrics, ingested, ended, retried, latency } = collectorCounters();
   ingested.inc(["accepted"], 1_000);
@@ -71,7 +71,7 @@ test("each span keeps its points and no more, however long the collector runs", 
   await history.close();
 });
 
-test("a clock that is set back makes no point of negative length, and no pause", async () => {
+test("setting the clock back makes no negative point and no gap", async () => {
   const clock = manualClock();
   const { metrics, ingested } = collectorCounters();
   const history = await startRateHistory(metrics, clock, keptNowhere);
@@ -85,7 +85,7 @@ test("a clock that is set back makes no point of negative length, and no pause",
   await history.close();
 });
 
-test("what was kept is there after a restart, a kill takes a minute at most, and what is too old is left out", async () => {
+test("stored points survive a restart, a kill loses at most a minute, and old points are dropped", async () => {
   const clock = manualClock();
   const { config } = openMemoryStore({ clock });
   const accepted = (span: RateSpan, history: RateHistory) =>
@@ -124,7 +124,7 @@ test("what was kept is there after a restart, a kill takes a minute at most, and
   expect(before.history.read("1h").points).toEqual([]);
 });
 
-test("a collector that starts again and again keeps no more points than one that runs on", async () => {
+test("many restarts keep no more points than one long run", async () => {
   const clock = manualClock();
   const { config } = openMemoryStore({ clock });
   for (let start = 0; start < 400; start++) {
@@ -138,7 +138,7 @@ test("a collector that starts again and again keeps no more points than one that
   await history.close();
 });
 
-test("while nothing happens nothing is written, and a store that refuses does no harm", async () => {
+test("nothing is stored while nothing happens, and a failing store does no harm", async () => {
   const clock = manualClock();
   const { metrics, ingested } = collectorCounters();
   let writes = 0;
@@ -158,7 +158,7 @@ test("while nothing happens nothing is written, and a store that refuses does no
   expect(writes).toBe(2);
 });
 
-test("what took longer than the greatest bound is said to have taken at least that", () => {
+test("latencies above the greatest bound are reported as that bound", () => {
   const none = { atMs: 0, monotonicMs: 0, accepted: 0, rejected: 0, delivered: 0, failed: 0, retried: 0 };
   const point = ratePoint(
     { ...none, latency: [] },

@@ -16,7 +16,7 @@ test("`auto` is half of the volume, and 50 GB at most", async () => {
   expect(maxBytes).toBe(Math.min(50 * GB, Math.floor((blocks * bsize) / 2)));
 });
 
-test("`none` keeps everything, and says nothing", async () => {
+test("`none` keeps everything and logs nothing", async () => {
   const retention = await resolveRetention({ retentionMs: "none", retentionBytes: "none" }, tmpdir());
   expect(retention).toEqual({});
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { stagesToClose } from "../../src/process/stages.js";
 
-test("closes in reverse, and gives each what is left of the time", async () => {
+test("closes in reverse order, and passes the remaining time to each stage", async () => {
   let nowMs = 100;
   const closed: [string, number][] = [];
   const stages = stagesToClose(() => nowMs);
@@ -19,7 +19,7 @@ test("closes in reverse, and gives each what is left of the time", async () => {
   ]);
 });
 
-test("closes the others when one fails, and then says so", async () => {
+test("closes the other stages if one fails, then throws", async () => {
   const closed: string[] = [];
   const stages = stagesToClose();
   stages.keep("store", (it) => void closed.push(it));

@@ -12,7 +12,7 @@ const open = () => {
   return { clock, queue, missed, add };
 };
 
-it("calls each that is missed at its time, with one timer for all", async () => {
+it("calls each missed deadline at its time, with one timer for all", async () => {
   const { clock, missed, add } = open();
   add("a");
   await clock.advance(1_000);
@@ -27,7 +27,7 @@ it("calls each that is missed at its time, with one timer for all", async () => 
   expect(clock.pending).toBe(0);
 });
 
-it("forgets those that are done, however many, and keeps those that hang", async () => {
+it("drops deadlines that are done, however many, and keeps the others", async () => {
   const { clock, missed, add } = open();
   add("hangs");
   for (let index = 0; index < 10_000; index++) {
@@ -39,7 +39,7 @@ it("forgets those that are done, however many, and keeps those that hang", async
   expect(missed).toEqual(["hangs 5000", "late 5100"]);
 });
 
-it("counts from when the request began, where it began before others that wait", async () => {
+it("counts from the start of the request, also if it started before others in the queue", async () => {
   const { clock, missed, add } = open();
   const startedMs = clock.now();
   await clock.advance(3_000);

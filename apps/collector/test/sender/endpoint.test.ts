@@ -35,7 +35,7 @@ const post = (one: Endpoint): Promise<Exchange> => one.post(["X-Test", "yes"], B
 const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 describe("one exchange", () => {
-  it("sends the bytes and headers as they are, and tells status, body, address and Retry-After", async () => {
+  it("sends bytes and headers unchanged, and returns status, body, address and Retry-After", async () => {
     const server = await tcpServer((socket) =>
       socket.write("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\ncontent-length: 4\r\n\r\nbusy"),
     );
@@ -53,14 +53,14 @@ describe("one exchange", () => {
     expect(server.received.endsWith(`\r\n\r\n${BODY.toString()}`)).toBe(true);
   });
 
-  it("uses one connection for exchanges that follow each other", async () => {
+  it("reuses one connection for consecutive exchanges", async () => {
     const server = await tcpServer((socket) => socket.write(ok));
     const one = at(`http://127.0.0.1:${server.port}/`);
     for (let i = 0; i < 3; i++) expect(await post(one)).toMatchObject({ kind: "answered", status: 200 });
     expect(server.connections).toBe(1);
   });
 
-  it("sends again on a fresh connection when the kept one was closed under its request", async () => {
+  it("sends again on a new connection if the receiver closed the idle one", async () => {
     let requests = 0;
     const server = await tcpServer((socket) => {
       requests += 1;
@@ -73,7 +73,7 @@ describe("one exchange", () => {
     expect([requests, server.connections]).toEqual([3, 2]);
   });
 
-  it("does not send again when a fresh connection breaks, or an answer had begun", async () => {
+  it("does not send again if a new connection breaks, or a response had started", async () => {
     let requests = 0;
     const server = await tcpServer((socket) => {
       requests += 1;
@@ -162,7 +162,7 @@ describe("a connection is opened only to an allowed address", () => {
     expect(server.connections).toBe(0);
   });
 
-  it("connects to the very addresses that were judged: the name is resolved once for each connection", async () => {
+  it("connects to the addresses that were checked: the name is resolved once per connection", async () => {
     const server = await tcpServer((socket) =>
       socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
     );
@@ -246,7 +246,7 @@ describe("TLS", () => {
   });
 });
 
-describe("receivers that do what receivers should not", () => {
+describe("misbehaving receivers", () => {
   /** An exchange that only the deadline ends: the clock is moved once the server has the request. */
   const endedByDeadline = async (
     misbehave: (socket: import("node:net").Socket) => void,

@@ -30,7 +30,7 @@ function open() {
 }
 
 describe("a name", () => {
-  it("is asked for once by all who want it, and again after five seconds", async () => {
+  it("is looked up once for concurrent callers, and again after five seconds", async () => {
     const { clock, resolve, answer, hosts } = open();
     const all = Promise.all([resolve("a"), resolve("a"), resolve("a")]);
     await answer(0, "198.41.0.4");
@@ -44,7 +44,7 @@ describe("a name", () => {
     expect(await later).toEqual(at("198.41.0.5"));
   });
 
-  it("that fails is asked for again at once", async () => {
+  it("that failed is looked up again at once", async () => {
     const { resolve, asked, answer } = open();
     const first = resolve("a");
     asked[0]?.fail("ENOTFOUND");
@@ -78,7 +78,7 @@ describe("a name", () => {
     expect(ended).toBe(false);
   });
 
-  it("that is gone is not answered from memory", async () => {
+  it("that no longer exists is not answered from the cache", async () => {
     const { clock, resolve, asked, answer } = open();
     void resolve("a");
     await answer(0, "198.41.0.4");
@@ -90,7 +90,7 @@ describe("a name", () => {
 });
 
 describe("names whose name server does not answer", () => {
-  it("wait for each other, and hold up nobody else, once that is known", async () => {
+  it("wait for each other, and do not delay other names, once they are known as slow", async () => {
     const { clock, resolve, asked, hosts, answer, turn } = open();
     // Each fails late for a first time, as the system gives up on it.
     for (const host of ["slow-1", "slow-2", "slow-3"]) {
@@ -110,7 +110,7 @@ describe("names whose name server does not answer", () => {
     expect(hosts().slice(5)).toEqual(["slow-2"]);
   });
 
-  it("leave a place to the others while two of them are asked for the first time", async () => {
+  it("leave a place to other names while two of them are looked up for the first time", async () => {
     const { clock, resolve, hosts, answer, turn } = open();
     for (const host of ["hangs-1", "hangs-2"]) resolve(host).catch(() => {});
     const well = resolve("well");
@@ -126,7 +126,7 @@ describe("names whose name server does not answer", () => {
     expect(hosts()).toEqual(["hangs-1", "hangs-2", "well", "hangs-3"]);
   });
 
-  it("take two places at most while nothing is known of them, and count as quick again when they answer quickly", async () => {
+  it("take at most two places while unknown, and count as quick again after a quick answer", async () => {
     const { clock, resolve, hosts, answer, turn } = open();
     for (const host of ["a", "b", "c"]) void resolve(host);
     await turn();
