@@ -1,9 +1,9 @@
 import type { ComputedTraitKind, Condition, SyncSchedule } from "@sluice/protocol";
 
-/** Kind `audience` of the config store. */
+/** The document of kind `audience`. */
 export interface AudienceDocument {
   readonly name: string;
-  /** The snake_case form of its first name; it never changes, since receivers know the audience by it. */
+  /** The snake_case form of its first name. It never changes, because receivers know the audience by it. */
   readonly key: string;
   readonly condition: Condition;
   readonly destinationIds: readonly string[];
@@ -14,7 +14,7 @@ export interface AudienceDocument {
   readonly createdAt: string;
 }
 
-/** Kind `computed_trait` of the config store. */
+/** The document of kind `computed_trait`. */
 export interface ComputedTraitDocument {
   readonly name: string;
   readonly key: string;
@@ -30,7 +30,7 @@ export interface ComputedTraitDocument {
 export const AUDIENCE = "audience";
 export const COMPUTED_TRAIT = "computed_trait";
 
-/** What is kept up to date of every profile: audiences' memberships and computed traits' values. */
+/** What is evaluated for every profile: an audience's membership or a computed trait's value. */
 export type Definition =
   | { readonly id: string; readonly kind: typeof AUDIENCE; readonly document: AudienceDocument }
   | { readonly id: string; readonly kind: typeof COMPUTED_TRAIT; readonly document: ComputedTraitDocument };

@@ -1,7 +1,7 @@
-/** How much a map holds. */
+/** The limits of a map. */
 export interface MapBounds {
   readonly entries: number;
-  /** The sum of what its entries weigh, in bytes. */
+  /** The sum of the bytes of its entries. */
   readonly bytes: number;
 }
 
@@ -11,10 +11,9 @@ interface Entry<Value> {
 }
 
 /**
- * A map that forgets what was not asked for lately, so that it never holds more entries, or more bytes, than it may. Two generations:
- * what is asked for moves to the young one; when that is half of what the map may hold, it becomes the old one and the old one is
- * forgotten. Taking out the oldest of a single map instead costs more the larger the map is: its deleted entries are passed
- * over one by one.
+ * A cache that is bounded in entries and bytes. It has two generations: an entry that is read moves to the young one; when that
+ * has reached half of the limits it becomes the old one, and the old one is dropped. Deleting the oldest entry of a single `Map`
+ * instead gets slower the larger the map is, because each search passes over the deleted entries.
  */
 export class BoundedMap<Key, Value> {
   #young = new Map<Key, Entry<Value>>();
@@ -36,7 +35,7 @@ export class BoundedMap<Key, Value> {
     return old.value;
   }
 
-  /** One that alone weighs more than half of what the map may hold is not kept. */
+  /** An entry with more than half of the allowed bytes is not kept. */
   set(key: Key, value: Value, bytes: number): void {
     this.delete(key);
     if (bytes > this.#most.bytes) return;

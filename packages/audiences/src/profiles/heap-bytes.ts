@@ -1,11 +1,8 @@
-/** What an object or array costs beside its contents, and what a value in one of them does. */
+/** The heap bytes of an object or array without its contents, and of one value in it. */
 const CONTAINER_BYTES = 64;
 const VALUE_BYTES = 16;
 
-/**
- * About how many bytes of the heap JSON takes when it is parsed, and its text with it. Many small objects take twenty times
- * their text.
- */
+/** Estimates the heap bytes of JSON: its text and its parsed value. Many small objects take twenty times their text. */
 export function heapBytesOf(json: string): number {
   let containers = 0;
   let values = 0;

@@ -2,19 +2,19 @@ import { anonymousIdentity, type Identity, identityOf, userIdentity } from "@slu
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { IdentityPolicy } from "./identity-policy.js";
 
-/** What a message says about whose it is. */
+/** The ids of a message. */
 export interface Identification {
-  /** The id whose profile it belongs to. */
+  /** The id of the profile that the message belongs to. */
   readonly own: Identity;
-  /** An anonymous id that is to be this user's, unless it is another's. */
+  /** An anonymous id to join to this user, unless it belongs to another one. */
   readonly anonymous?: Identity;
-  /** Alias: an id that is to be this user's from now on. It may be of either kind. */
+  /** Of an alias: an id to join to this user. It may be a user id or an anonymous id. */
   readonly previous?: { readonly user: Identity; readonly anonymous: Identity };
 }
 
 /**
- * Undefined for a message that names nobody. What it asks to be joined may still be refused. Where not everything is allowed only
- * identify and alias ask for anything: they say who somebody is, other messages say what somebody did.
+ * Undefined for a message without ids. The joins that it asks for can still be refused. Unless the policy is `full`, only identify and
+ * alias messages ask for joins.
  */
 export function identificationOf(
   message: UncheckedMessage,

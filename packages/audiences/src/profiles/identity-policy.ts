@@ -1,20 +1,20 @@
 /**
- * Which ids messages of a source may join.
+ * Which ids the messages of a source may join.
  *
- *   full       any: anonymous ids to users, and by alias one user to another
- *   anonymous  identify and alias join an anonymous id that is nobody's yet to a user
- *   none       none
+ *   full       All: anonymous ids to users, and one user to another by alias.
+ *   anonymous  Identify and alias may join an anonymous id that belongs to no user yet.
+ *   none       None.
  */
 export type IdentityPolicy = "full" | "anonymous" | "none";
 
-/** What audiences read of a source's document. */
+/** The fields of a source's document that audiences read. */
 export interface IdentifyingSource {
   readonly kind: "web" | "mobile" | "server";
-  /** Absent: as its kind says. */
+  /** Default: by the kind of the source. */
   readonly identity?: IdentityPolicy;
 }
 
-/** Write keys of web and mobile sources are public: what anybody can send must not join users. */
+/** Write keys of web and mobile sources are public, so by default their messages must not join users. */
 export function identityPolicyOf({ identity, kind }: IdentifyingSource): IdentityPolicy {
   return identity ?? (kind === "server" ? "full" : "anonymous");
 }

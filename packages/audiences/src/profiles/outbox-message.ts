@@ -5,17 +5,17 @@ import { type Profile, userFields } from "./profile.js";
 /** The built-in source that audience and computed trait messages belong to. */
 export const AUDIENCE_SOURCE_ID = "src_audiences";
 
-/** What destinations are told of one user. */
+/** A change of one user that is published to destinations. */
 export type ProfileUpdate =
   | { readonly kind: "traits"; readonly key: string; readonly value: unknown }
   | { readonly kind: "entered" | "exited"; readonly key: string; readonly audienceId: string };
 
 /**
- * The message that tells it. Its id is made of the number under which it is owed, committed before it is sent: sent again after
- * a crash, it is the same message to the log.
+ * The message that publishes a change. Its id contains its number in the outbox, which is committed before the message is sent: sent again
+ * after a crash, it is the same message to the log.
  */
 export function outboxMessage(
-  told: ProfileUpdate,
+  update: ProfileUpdate,
   profile: Profile,
   destinationIds: readonly string[],
   { seq, nonce, nowMs }: { readonly seq: number; readonly nonce: string; readonly nowMs: number },
@@ -24,35 +24,34 @@ export function outboxMessage(
   const user = userFields(profile);
   const timestamp = formatTime(nowMs);
   const message =
-    told.kind === "traits"
-      ? { type: "identify", messageId, ...user, traits: { [told.key]: told.value }, timestamp }
+    update.kind === "traits"
+      ? { type: "identify", messageId, ...user, traits: { [update.key]: update.value }, timestamp }
       : {
           type: "track",
           messageId,
           ...user,
-          event: told.kind === "entered" ? "Audience Entered" : "Audience Exited",
+          event: update.kind === "entered" ? "Audience Entered" : "Audience Exited",
           properties: {
-            audience_key: told.key,
-            audience_id: told.audienceId,
-            [told.key]: told.kind === "entered",
+            audience_key: update.key,
+            audience_id: update.audienceId,
+            [update.key]: update.kind === "entered",
           },
           timestamp,
         };
   return { seq, profile: profile.number, destinationIds, message: JSON.stringify(message) };
 }
 
-/** Messages of one append, at most, and their bytes. */
+/** The limits of one append: messages, and their bytes. */
 const MOST_MESSAGES = 500;
 const MOST_BYTES = 400_000;
 
 /**
- * The batches by which owed messages come into the log: in their order, cut where a message is for other destinations.
- * Messages of several audiences alternate, so within a run they are brought together by destinations; the order
- * of one audience's messages stays.
+ * The batches by which pending messages are appended to the log. A batch has one list of destinations, so messages are grouped by their
+ * destinations: the order changes between audiences, but not within one.
  */
-export function outboxBatches(owed: readonly PendingMessage[], nowMs: number): NewBatch[] {
+export function outboxBatches(pending: readonly PendingMessage[], nowMs: number): NewBatch[] {
   const byDestinations = new Map<string, PendingMessage[]>();
-  for (const message of owed) {
+  for (const message of pending) {
     const key = JSON.stringify(message.destinationIds);
     const group = byDestinations.get(key);
     if (group === undefined) byDestinations.set(key, [message]);
@@ -71,8 +70,8 @@ export function outboxBatches(owed: readonly PendingMessage[], nowMs: number): N
   return batches;
 }
 
-function asBatch(owed: readonly PendingMessage[], nowMs: number): NewBatch {
-  const keys = owed.map(({ message }, index): MessageKey => {
+function asBatch(pending: readonly PendingMessage[], nowMs: number): NewBatch {
+  const keys = pending.map(({ message }, index): MessageKey => {
     const { messageId, userId, anonymousId, type, event } = JSON.parse(message) as {
       readonly [field: string]: string | undefined;
     };
@@ -87,11 +86,11 @@ function asBatch(owed: readonly PendingMessage[], nowMs: number): NewBatch {
   return {
     sourceId: AUDIENCE_SOURCE_ID,
     receivedAtMs: nowMs,
-    body: Buffer.from(`{"batch":[${owed.map((one) => one.message).join(",")}]}`),
-    itemCount: owed.length,
+    body: Buffer.from(`{"batch":[${pending.map((one) => one.message).join(",")}]}`),
+    itemCount: pending.length,
     skipped: [],
     madeIds: [],
     keys,
-    onlyDestinations: owed[0]?.destinationIds ?? [],
+    onlyDestinations: pending[0]?.destinationIds ?? [],
   };
 }

@@ -2,18 +2,18 @@ import type { UncheckedMessage } from "@sluice/protocol";
 import { identificationOf } from "./identities.js";
 import type { IdentityPolicy } from "./identity-policy.js";
 
-/** An id that a message wanted to be its user's, and that is not. */
+/** An id that a message asked to join to its user and that is not joined. */
 export interface RefusedJoin {
   readonly field: "anonymousId" | "previousId";
   /**
-   *   source   messages of the source join no ids at all
-   *   user     it is a user, and the source may only join anonymous ids
-   *   other    it is another user's already: ids are never moved
+   *   source   Messages of the source may join no ids.
+   *   user     The id is a user's, and the source may only join anonymous ids.
+   *   other    The id belongs to another user: ids are never moved.
    */
   readonly reason: "source" | "user" | "other";
 }
 
-/** As things stand now. `profileOf` answers the number of the profile that an id stands for. */
+/** Compares a message with the profiles as they are now. `profileOf` returns the number of an id's profile. */
 export function refusedJoins(
   message: UncheckedMessage,
   policy: IdentityPolicy,

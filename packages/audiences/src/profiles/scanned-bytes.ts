@@ -1,2 +1,2 @@
-/** Profiles that are looked at one after another are read in parts of about so many bytes: they may be anything up to 20 times that in memory. */
+/** Scans of profiles read parts of about this many bytes. In memory they may take up to 20 times as much. */
 export const SCANNED_BYTES = 2 * 1_024 * 1_024;

@@ -2,16 +2,16 @@ import { lastMessageIndex, offsetAt, type StoredBatch } from "@sluice/event-log"
 import { formatTime, type SetAsideView } from "@sluice/protocol";
 import type { Span } from "./crash-marker.js";
 
-/** What is not counted because the engine failed over it again and again: a message, or a request that could not be read. */
+/** Messages that are not counted because the engine failed over them repeatedly: one message, or a request that could not be read. */
 export interface SetAside extends Span {
   readonly kind: "message" | "request";
   readonly sourceId: string;
   readonly receivedAtMs: number;
-  /** Of a message. */
+  /** Only of a message. */
   readonly messageId?: string;
 }
 
-/** So many are remembered, the latest. */
+/** How many are remembered: the latest ones. */
 export const MOST_SET_ASIDE = 1_000;
 
 export function setAsideView({ from, to, sourceId, receivedAtMs, messageId }: SetAside): SetAsideView {
@@ -27,7 +27,7 @@ export function isSetAside(all: readonly SetAside[], offset: number): boolean {
   return all.some(({ from, to }) => offset >= from && offset <= to);
 }
 
-/** Batches without those of which a part could not be read. */
+/** The batches without requests that could not be read. */
 export function readable(batches: readonly StoredBatch[], all: readonly SetAside[]): readonly StoredBatch[] {
   const unread = all.filter(({ kind }) => kind === "request");
   if (unread.length === 0) return batches;

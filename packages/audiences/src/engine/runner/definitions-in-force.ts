@@ -101,7 +101,8 @@ export class DefinitionsInForce {
   require(id: string, version: number | undefined): void {
     const known = this.#versions.get(id);
     if (version === undefined ? known === undefined : known !== undefined && known >= version) return;
-    const reason = this.#failure instanceof Error ? this.#failure.message : "audiences have not come to it";
+    const reason =
+      this.#failure instanceof Error ? this.#failure.message : "audiences have not taken it up yet";
     throw new NotInForce(id, reason, this.#failure);
   }
 

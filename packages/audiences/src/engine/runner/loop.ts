@@ -75,7 +75,7 @@ export class AudienceLoop {
       } catch (error) {
         if (this.closing.aborted) continue;
         this.#parts.tasks.failed();
-        this.#parts.logger.error("audiences could not go on", { error, againInMs: PAUSE_MS });
+        this.#parts.logger.error("audiences failed and will retry", { error, againInMs: PAUSE_MS });
         outcome = "failed";
       }
     }

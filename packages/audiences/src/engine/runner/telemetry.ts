@@ -1,16 +1,16 @@
-/** Where audiences report problems. The collector's logger is one. */
+/** The logger that audiences need. The collector's logger fits. */
 export interface Logger {
   warn(event: string, fields?: { readonly [name: string]: unknown }): void;
   error(event: string, fields?: { readonly [name: string]: unknown }): void;
 }
 
-/** Where audiences register their metrics. The collector's registry is one. */
+/** The metrics registry that audiences need. The collector's registry fits. */
 export interface Metrics {
   counter(
     name: string,
     help: string,
     labels?: readonly string[],
   ): { inc(labels?: readonly string[], by?: number): void };
-  /** `read` is called at each scrape; undefined leaves the sample out. */
+  /** `read` is called at each scrape. If it returns undefined, the sample is left out. */
   gauge(name: string, help: string, read: () => number | undefined): void;
 }
