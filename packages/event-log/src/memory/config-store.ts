@@ -3,7 +3,7 @@ import { VersionConflict } from "../ports/errors.js";
 import { configWatchers } from "../rules/config-watchers.js";
 
 export function memoryConfigStore(): ConfigStore {
-  /** Documents as JSON, so that nobody holds a reference into the store. */
+  /** Documents as JSON, so that no caller holds a reference into the store. */
   const kinds = new Map<string, Map<string, { version: number; json: string }>>();
   const watchers = configWatchers();
   const putAll = async (puts: readonly DocumentPut[]): Promise<number[]> => {

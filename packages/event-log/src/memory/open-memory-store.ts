@@ -18,14 +18,14 @@ export interface MemoryStoreOptions {
   readonly rejectionsKept?: number;
 }
 
-/** The test double of the embedded store, with one thing more: it can be made to fail. */
+/** The test double of the embedded store. It can be made to fail. */
 export interface MemoryStore extends Store {
-  /** From now on every write rejects with `StorageUnavailable`, until `repair()`. */
+  /** Makes every write reject with `StorageUnavailable` until `repair()`. */
   breakDown(reason: string): void;
   repair(): void;
 }
 
-/** A store that forgets everything with the process; it keeps the same contracts as the others. */
+/** Opens a store in memory. It keeps the same contracts as the embedded store. */
 export function openMemoryStore({
   clock,
   dedupeWindowMs = 86_400_000,
@@ -93,10 +93,10 @@ export function openMemoryStore({
   };
 }
 
-/** What answers at once, whatever state the store is in. */
+/** Synchronous methods, which work in every state. */
 const SYNCHRONOUS: ReadonlySet<PropertyKey> = new Set(["head", "onAppend", "watch", "add"]);
 
-/** The port, with its asynchronous methods rejecting while they may not be used. */
+/** Wraps a port so that its asynchronous methods reject while the store is closed or broken. */
 function guarded<T extends object>(
   port: T,
   mayRead: () => void,

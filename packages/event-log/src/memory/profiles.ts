@@ -8,7 +8,7 @@ import type {
 } from "../ports/profiles.js";
 import { readPosition, writePosition } from "../rules/page-cursor.js";
 
-/** Profiles in memory: the test double. */
+/** The test double of the profile store. */
 export function memoryProfileStore(): ProfileStore {
   let cursor: Offset = BEFORE_FIRST;
   const profiles = new Map<number, ProfileRecord & { readonly dueMs?: number }>();

@@ -2,8 +2,8 @@ import type { MessageKind, UncheckedMessage } from "@sluice/protocol";
 import type { Offset } from "./offset.js";
 
 /**
- * One request's messages, in the bytes in which they arrived. The log is the only copy of a message;
- * `../messages/decode-batch.ts` is the one place that reads these bytes.
+ * One request's messages, in the bytes in which they arrived. The log is the only copy of a message. `decode-batch.ts` parses these
+ * bytes; the byte scanners read parts of them without parsing.
  */
 export interface BatchContent {
   readonly sourceId: string;
@@ -12,44 +12,44 @@ export interface BatchContent {
   readonly body: Uint8Array;
   /** The kind that the request's path named. */
   readonly kind?: MessageKind;
-  /** The sender's address, where it is to be filled in as `context.ip`. */
+  /** The sender's address, if decoding fills it in as `context.ip`. */
   readonly ip?: string;
   /** How many items the body has, refused ones included. */
   readonly itemCount: number;
-  /** Places in the body of items that are no messages of the log: refused, or duplicates. Ascending. */
+  /** Indexes of items that are not messages of the log: refused items and duplicates. Ascending. */
   readonly skipped: readonly number[];
-  /** Ids made by the collector for items that came without one. */
+  /** Ids that the collector assigned to items without one. */
   readonly madeIds: readonly (readonly [index: number, messageId: string])[];
   /**
-   * Where present: the batch was made by the collector (audiences, deletions) for these destinations, connected or not;
-   * no other sees it, and neither `integrations` nor filters are asked.
+   * If present: the collector made the batch (audiences, deletions) for these destinations only, connected or not. `integrations` and
+   * filters do not apply.
    */
   readonly onlyDestinations?: readonly string[];
 }
 
-/** What the log must know of a message to find it again, and to know it when it comes twice. */
+/** What the log indexes of a message, for search and dedupe. */
 export interface MessageKey {
   readonly index: number;
   readonly messageId: string;
-  /** `userId`, else `anonymousId`. */
+  /** The `userId`, or the `anonymousId` if there is none. */
   readonly userId: string;
-  /** It is an `anonymousId`. */
+  /** `userId` holds an `anonymousId`. */
   readonly isAnonymous?: true;
   readonly type: string;
   readonly event?: string;
 }
 
 export interface NewBatch extends BatchContent {
-  /** One for each item that is not skipped, by ascending index. */
+  /** One for each item that is not skipped, in ascending order of index. */
   readonly keys: readonly MessageKey[];
 }
 
 export interface StoredBatch extends BatchContent {
-  /** The offset of the item at index 0; `offsetAt` tells the others'. */
+  /** The offset of the item at index 0; see `offsetAt`. */
   readonly first: Offset;
 }
 
-/** A message of the log, decoded: parsed, coerced, with its id. */
+/** A decoded message: parsed, coerced, with its id. */
 export interface StoredMessage {
   readonly offset: Offset;
   readonly sourceId: string;

@@ -1,6 +1,6 @@
 /**
- * The place of a batch's last message in its body. The next batch's offsets begin right after it, so that a batch
- * never ends in offsets that no consumer can reach. -1 where all items are skipped.
+ * The index of a batch's last message; -1 if all items are skipped. The next batch's offsets begin right after it, so a batch never
+ * ends in offsets that no consumer can reach.
  */
 export function lastMessageIndex({
   itemCount,

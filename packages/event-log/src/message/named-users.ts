@@ -1,7 +1,7 @@
 import type { UncheckedMessage } from "@sluice/protocol";
 import { anonymousIdentity, type Identity, userIdentity } from "./identity.js";
 
-/** What an id is, by the field it stands in. A `previousId` may be either. */
+/** The kinds of id that a field may hold. A `previousId` may be either. */
 const FIELDS: Readonly<Record<string, readonly ((id: string) => Identity)[]>> = {
   userId: [userIdentity],
   anonymousId: [anonymousIdentity],
@@ -20,7 +20,7 @@ export function usersOf(message: UncheckedMessage): Identity[] {
 
 const NAMED = new RegExp(`"(${Object.keys(FIELDS).join("|")})"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*"|-?\\d+)`, "gs");
 
-/** The ids in text that cannot be parsed, wherever they are: one too many is better than one too few. */
+/** The ids in text that cannot be parsed, at any depth. Finding one too many is better than missing one. */
 export function namedUsers(text: string): Identity[] {
   const users = new Set<Identity>();
   for (const [, field = "", token = ""] of text.matchAll(NAMED)) {

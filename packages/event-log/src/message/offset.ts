@@ -1,6 +1,6 @@
 declare const offsetBrand: unique symbol;
 
-/** A message's place in the log. Later messages have greater offsets; there may be gaps; it means nothing else. */
+/** A message's position in the log. Later messages have greater offsets, and there may be gaps. */
 export type Offset = number & { readonly [offsetBrand]: true };
 
 /** Before the first message of any log. */

@@ -4,8 +4,8 @@ const BLANK = 0x20;
 const NULL = Buffer.from("null");
 
 /**
- * Overwrites messages in a request's bytes, in place: `null` and blanks stand where they stood, so lengths and the places of the
- * others stay. Refused items and duplicates go with them, and, when no message is left, what stood around them.
+ * Overwrites messages in a request's bytes with `null` and blanks, so the length and all other positions stay. Refused items and
+ * duplicates are overwritten too, and the envelope when no message is left.
  */
 export function overwriteMessages(
   body: Uint8Array,
@@ -31,7 +31,7 @@ function isOverwritten(body: Uint8Array, start: number): boolean {
   return body[start] === NULL[0];
 }
 
-/** What is too short for `null` can be no message: `{}`, a digit. It stays. */
+/** Leaves spans that are too short for `null`: `{}` or a digit is not a message. */
 function overwrite(body: Uint8Array, start: number, end: number): void {
   if (end - start < NULL.length) return;
   body.fill(BLANK, start, end);

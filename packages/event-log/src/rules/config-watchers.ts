@@ -4,8 +4,8 @@ import type { ConfigChange, ConfigListener } from "../ports/documents.js";
 export interface ConfigWatchers {
   watch(listener: ConfigListener): () => void;
   /**
-   * Tells every listener of these changes, in order and before this call returns. Resolves when all of them follow the changes.
-   * Never rejects: a change that was stored stays stored, and a listener deals with its own failures.
+   * Calls every listener with these changes, in order and before it returns. Resolves when all listeners have applied them. Never
+   * rejects: the change is stored either way, and a listener handles its own failures.
    */
   notify(changes: readonly ConfigChange[]): Promise<void>;
 }

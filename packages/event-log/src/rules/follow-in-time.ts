@@ -1,11 +1,11 @@
 import type { Clock } from "@sluice/resilience";
 
-/** How long a change of a document waits for one of its followers, in milliseconds. */
+/** How long a change of a document waits for one listener, in milliseconds. */
 const FOLLOW_MS = 10_000;
 
 /**
- * For listeners of documents: resolves when `following` settles, after ten seconds, or when `signal` aborts. A change that is stored
- * is then answered even where its follower hangs.
+ * For listeners of documents: resolves when `following` settles, after ten seconds, or when `signal` aborts. So a stored change is
+ * answered even if a listener hangs.
  */
 export function followInTime(following: Promise<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import { type Clock, wallTimeAt } from "@sluice/resilience";
 import type { Delivery, DeliveryQuery } from "../ports/consumers.js";
 
-/** A delivery as people see it. What is stored of a pending one are monotonic readings; of one that has ended, wall time. */
+/** A delivery with wall times. Pending deliveries are stored with monotonic readings, settled ones with wall time. */
 export function inWallTime(delivery: Delivery, clock: Clock): Delivery {
   if (delivery.state !== "pending") return delivery;
   const { atMs, nextAttemptAtMs } = delivery;
@@ -12,7 +12,7 @@ export function inWallTime(delivery: Delivery, clock: Clock): Delivery {
   };
 }
 
-/** The bounds of a query as monotonic readings: with those the stored times of pending deliveries are compared. */
+/** The bounds of a query as monotonic readings, to compare with the stored times of pending deliveries. */
 export function monotonicBounds(
   { fromMs, toMs }: Pick<DeliveryQuery, "fromMs" | "toMs">,
   clock: Clock,

@@ -3,10 +3,8 @@ import type { StoredMessage } from "../message/batch.js";
 import { identityOf } from "../message/identity.js";
 import type { MessageQuery } from "../ports/event-log.js";
 
-/**
- * Whether a message is one that the query asks for, but for its outcomes. Every store asks this last, whatever indexes it has
- * asked before.
- */
+/** Whether a message matches the query, except for `outcome`. Every store checks this last, whatever its indexes say. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a flat list, one line for each field of a query
 export function matchesQuery(stored: StoredMessage, query: MessageQuery): boolean {
   const { message } = stored;
   if (query.messageId !== undefined && stored.messageId !== query.messageId) return false;
@@ -23,7 +21,7 @@ export function matchesQuery(stored: StoredMessage, query: MessageQuery): boolea
   return true;
 }
 
-/** Whom a message is about: its `userId`, else its `anonymousId`. */
+/** The message's `userId`, or its `anonymousId` if it has no `userId`. */
 export function userOf(message: UncheckedMessage): string | undefined {
   for (const id of [message.userId, message.anonymousId]) {
     if (typeof id === "string" && id !== "") return id;

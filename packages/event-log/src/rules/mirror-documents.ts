@@ -1,17 +1,17 @@
 import type { ConfigStore, Versioned } from "../ports/documents.js";
 
-/** All documents of a kind as they are now: a change is in it before the call that made the change resolves. */
+/** All documents of a kind, kept current: a change is visible before the call that made it resolves. */
 export interface DocumentMirror<T> {
   get(id: string): T | undefined;
-  /** The oldest first. */
+  /** Oldest first. */
   entries(): Iterable<Versioned<T>>;
-  /** Ends the watching. */
+  /** Stops following changes. */
   close(): void;
 }
 
 /**
- * Reads the documents of a kind and keeps up with them. `changed` is called for each document that was read, and for each change;
- * the change is answered once the promise that it returns has settled.
+ * Reads the documents of a kind and follows their changes. `changed` is called for each document that was read and for each change; the
+ * call that made the change waits for its promise.
  */
 export async function mirrorDocuments<T>(
   config: ConfigStore,
@@ -19,7 +19,7 @@ export async function mirrorDocuments<T>(
   changed?: (id: string, document: Versioned<T> | undefined) => Promise<void> | void,
 ): Promise<DocumentMirror<T>> {
   const documents = new Map<string, Versioned<T>>();
-  /** Changed while the others were being read. */
+  /** Ids that changed while the list was being read. */
   const newer = new Set<string>();
   const take = (id: string, document: Versioned<T> | undefined): Promise<void> | void => {
     if (document === undefined) documents.delete(id);

@@ -1,13 +1,13 @@
 import { StoreError } from "../ports/errors.js";
 
-/** The place at which a page ended, as its `nextCursor` tells it: what stood there has been given out. */
+/** The position of the last item of a page, as its `nextCursor` encodes it. */
 export interface PagePlace {
   readonly position: number;
-  /** Chooses among several items at one position. */
+  /** Distinguishes items at the same position. */
   readonly tie: string;
 }
 
-/** Before the first page of a list that runs from the newest down. */
+/** The start of a list that is sorted newest first. */
 export const NEWEST: PagePlace = { position: Number.POSITIVE_INFINITY, tie: "" };
 
 export function writeCursor(place: PagePlace): string {
@@ -20,7 +20,7 @@ export function readCursor(cursor: string | undefined): PagePlace {
   return { position: positionOf(cursor, digits), tie: rest.join(":") };
 }
 
-/** The same of a list in which no two items share a position; undefined: its first page is asked for. */
+/** `readCursor` for a list in which no two items share a position. Undefined: the first page. */
 export function readPosition(cursor: string | undefined): number | undefined {
   return cursor === undefined ? undefined : positionOf(cursor, cursor);
 }
@@ -31,6 +31,6 @@ export function writePosition(position: number): string {
 
 function positionOf(cursor: string, digits: string): number {
   if (!/^\d{1,15}$/.test(digits))
-    throw new StoreError("invalid_request", `${JSON.stringify(cursor)} is no cursor of this list`);
+    throw new StoreError("invalid_request", `${JSON.stringify(cursor)} is not a cursor of this list`);
   return Number(digits);
 }

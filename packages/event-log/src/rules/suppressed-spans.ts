@@ -2,25 +2,25 @@ import type { IdDigest } from "../message/id-digest.js";
 import { type Identity, idOf } from "../message/identity.js";
 import type { Offset } from "../message/offset.js";
 
-/** A span of the log in which a user's messages go nowhere; open-ended until it is lifted. */
+/** A span of the log in which a user's messages are not delivered; open-ended until the suppression is lifted. */
 export interface SuppressedSpan {
   readonly after: Offset;
   readonly upTo?: Offset;
 }
 
-/** What kind of id is suppressed. `any`: both, by an older version, which did not tell them apart. */
+/** The kind of a suppressed id. `any`: both; older versions did not distinguish them. */
 export type SuppressedKind = "user" | "anonymous" | "any";
 
-/** Spans of ids that are known by their digests alone. */
+/** The spans of one id, which is stored only as a digest. */
 export interface SuppressedId {
   readonly digest: string;
   readonly kind: SuppressedKind;
   readonly spans: readonly SuppressedSpan[];
 }
 
-/** The spans of suppressed ids, kept as they change: what a change costs does not depend on how many there are. */
+/** The spans of all suppressed ids. The cost of a change does not depend on their number. */
 export interface SpanIndex {
-  /** Takes up the spans of an id in the place of those it had. Without spans: forgets the id. */
+  /** Replaces the spans of an id. Without spans, removes the id. */
   set(one: SuppressedId): void;
   spansOf(identity: Identity): readonly SuppressedSpan[];
 }
@@ -36,7 +36,7 @@ export function spanIndex(digest: IdDigest): SpanIndex {
       if (spans.length > 0) (kind === "any" ? untyped : typed).set(id, spans);
     },
     spansOf(identity) {
-      // Digests are costly, and most collectors need none.
+      // Digests are expensive, and most collectors need none.
       const own = typed.size === 0 ? [] : (typed.get(digest.of(identity)) ?? []);
       const either = untyped.size === 0 ? undefined : untyped.get(digest.ofUntyped(idOf(identity)));
       return either === undefined ? own : [...own, ...either];
@@ -48,7 +48,7 @@ export function covers(spans: readonly SuppressedSpan[], offset: Offset): boolea
   return spans.some(({ after, upTo }) => offset > after && (upTo === undefined || offset <= upTo));
 }
 
-/** Kind of its documents in the config store; their id is the digest of the id that is suppressed. */
+/** The kind of suppression documents in the config store. A document's id is the digest of the suppressed id. */
 export const SUPPRESSION = "suppression";
 
 export interface SuppressionDocument {
@@ -59,13 +59,13 @@ export interface SuppressionDocument {
   readonly of: string;
   /** Absent in a document of an older version: its id is a plain SHA-256. */
   readonly kind?: SuppressedKind;
-  /** Tells with which key its digests were made. */
+  /** Identifies the key of its digests. */
   readonly key?: string;
   readonly since: string;
   readonly spans: readonly SuppressedSpan[];
 }
 
-/** What others need to find the messages of a suppressed id; of a document that was deleted: none of them. */
+/** The suppressed id of a document; without spans if the document was deleted. */
 export function suppressedId(digest: string, document: SuppressionDocument | undefined): SuppressedId {
   return { digest, kind: document?.kind ?? "any", spans: document?.spans ?? [] };
 }

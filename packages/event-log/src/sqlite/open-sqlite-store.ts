@@ -12,30 +12,30 @@ import { sqliteRejectionLog } from "./client/rejection-log.js";
 import { firstTrustedTime, nextTrustedTime, type TrustedTime, trustedMs } from "./client/trusted-time.js";
 import { checkNode } from "./database/check-node.js";
 
-/** How often retention is looked after, in milliseconds. */
+/** How often retention runs, in milliseconds. */
 const RETAIN_EVERY_MS = 10_000;
 
-/** Damaged places that are told of: where there are more, these say enough. */
-const MOST_DAMAGE_TOLD = 100;
+/** Damaged places reported at most. */
+const MAX_REPORTED_DAMAGE = 100;
 
 export interface SqliteStoreOptions {
-  /** The data folder; made where there is none. One process at a time can have it. */
+  /** The data folder; created if missing. Only one process at a time can use it. */
   readonly directory: string;
   readonly clock: Clock;
-  /** How long a (source, messageId) is remembered at least, in milliseconds. Default: 86_400_000 (24 h). */
+  /** How long dedupe remembers a (source, messageId) at least, in milliseconds. Default: 86_400_000 (24 h). */
   readonly dedupeWindowMs?: number;
-  /** How long messages are kept. Default: for ever. */
+  /** How long messages are kept. Default: unlimited. */
   readonly retention?: RetentionOptions;
   /** How many refused messages are kept. Default: 10_000. */
   readonly rejectionsKept?: number;
   readonly tuning?: Partial<StoreTuning>;
-  /** Called when stored data turns out to be damaged, once for each place: a sentence that says where, and what to do. Default: nothing. */
+  /** Called once for each damaged place, with a sentence that says where it is and what to do. Default: nothing. */
   readonly onDamage?: (what: string) => void;
 }
 
 /**
- * Opens the embedded store: SQLite in a thread of its own. Rejects with `StorageUnavailable`, and says why, where the folder is
- * another process's, was written by a newer version, or is damaged.
+ * Opens the embedded store: SQLite in a worker thread. Rejects with `StorageUnavailable` if another process uses the folder, if a newer
+ * version wrote it, or if it is damaged.
  */
 export async function openSqliteStore({
   directory,
@@ -56,7 +56,7 @@ export async function openSqliteStore({
   };
   const log = new SqliteEventLog(() => connection, trustedNow);
   let stats: LogStats = { head: -1, messages: 0, bytes: 0 };
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const connection = await Connection.open(
     {
       directory,
@@ -77,8 +77,8 @@ export async function openSqliteStore({
         log.committed(now);
       },
       damaged(what) {
-        if (told.has(what) || told.size >= MOST_DAMAGE_TOLD) return;
-        told.add(what);
+        if (reported.has(what) || reported.size >= MAX_REPORTED_DAMAGE) return;
+        reported.add(what);
         onDamage(what);
       },
     },
@@ -109,7 +109,7 @@ export async function openSqliteStore({
   };
 }
 
-/** Asks the worker from time to time to look after the store, and to let go what retention does not keep. Returns the function that ends it. */
+/** Runs retention and housekeeping every ten seconds. Returns a function that stops it. */
 function retainFromTimeToTime(
   connection: () => Connection,
   clock: Clock,
@@ -120,13 +120,13 @@ function retainFromTimeToTime(
     cancel = clock.after(RETAIN_EVERY_MS, () => {
       wait();
       const nowMs = trustedNow();
-      // Calls of their own: where one meets damaged data, the others go on.
+      // Separate calls: if one meets damaged data, the others go on.
       const asked = [
         connection().ask("expireRejections", { nowMs }),
         connection().ask("rest", { nowMs, monotonicMs: clock.monotonic() }),
         connection().ask("retain", { nowMs }),
       ];
-      // While the store is unavailable nothing is dropped; the next time will do.
+      // While the store is unavailable nothing is dropped. The next run does it.
       for (const call of asked) call.catch(() => {});
     });
   };

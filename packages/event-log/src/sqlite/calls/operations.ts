@@ -9,16 +9,16 @@ import type { LogRow } from "./log-row.js";
 import type { SettleRequest } from "./settle-request.js";
 
 /**
- * What the main thread can ask the worker for. To add an operation:
+ * The calls that the main thread can make to the worker. To add one:
  *
- *  1. name it in one of the interfaces below, or in an interface of your own that `Operations` then extends, with what is
- *     asked and what is answered (both are structured-cloned: plain data, typed arrays on paths that matter);
- *  2. if it writes, list its name in `WRITES`: it then runs inside the commit that it shares with whatever else has arrived, and is
- *     answered once that is synced. All others run after the commit, on what is synced;
- *  3. handle it in `worker/handlers.ts` (or in an object of your own that is spread there). A handler that finds that it cannot do
- *     what is asked throws a `Refusal`: the call is undone and refused, and the others go on. So it is where stored data turns out to be
- *     damaged; a failure of the disk ends the commit for all, and the database is opened anew (see `worker/damage.ts`);
- *  4. new tables are a new step at the end of `worker/schema.ts`.
+ *  1. Declare it in one of the interfaces below, with its request and answer. Both are structured-cloned: use plain data, and typed
+ *     arrays where speed matters.
+ *  2. If it writes, list it in `WRITES`. It then runs in a commit that it shares with other calls, and is answered when the commit is
+ *     synced. All other calls run after the commit, on synced data.
+ *  3. Handle it in `thread/handlers.ts`. A handler that cannot do its work throws a `Refusal`: its call is undone and refused, and the
+ *     others go on. The same happens when it meets damaged data. A failure of the disk ends the commit for all calls, and the database
+ *     is opened again (see `database/damage.ts`).
+ *  4. New tables are a new step at the end of `database/schema.ts`.
  *
  * The main thread calls it with `connection.ask(name, request)`.
  */
@@ -51,15 +51,15 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
   "purgeRejections",
 ]);
 
-/** Neither read only nor part of a commit: what the disk refuses them it refuses the next commit too. */
+/** Neither read-only nor part of a commit. If the disk fails them, it would fail the next commit too. */
 export const MAINTENANCE: ReadonlySet<OperationName> = new Set<OperationName>(["clear", "compact"]);
 
 export interface LogOperations {
-  /** Marks what retention lets go; what is marked is dropped in the background. `nowMs`: trusted time. */
+  /** Marks what retention drops; the data goes in the background. `nowMs`: trusted time. */
   retain: { request: { nowMs: number }; answer: undefined };
   /** Removes refused messages that are past the age limit. `nowMs`: trusted time. */
   expireRejections: { request: { nowMs: number }; answer: undefined };
-  /** Remembers how late it is, or empties the write-ahead log where nothing was written since the last time. `nowMs`: trusted time. */
+  /** Stores the time, or empties the write-ahead log if nothing was written since the last call. `nowMs`: trusted time. */
   rest: { request: { nowMs: number; monotonicMs: number }; answer: undefined };
   append: { request: AppendRequest & { readonly trustedMs: number }; answer: AppendAnswer };
   readLog: { request: { after: number; messages: number; bytes: number }; answer: ReadAnswer };
@@ -67,7 +67,7 @@ export interface LogOperations {
 }
 
 export interface AppendAnswer {
-  /** Pairs: the place of a batch in the request, the place of a message in that batch. */
+  /** Pairs: the index of a batch in the request, the index of a message in that batch. */
   readonly duplicates?: readonly number[];
 }
 
@@ -79,16 +79,16 @@ export interface FindRequest {
   readonly query: MessageQuery;
   /** Only messages before this offset. */
   readonly before: number;
-  /** How many messages are wanted. */
+  /** Messages wanted at most. */
   readonly limit: number;
 }
 
 export interface FindAnswer {
-  /** From the newest down. */
+  /** Newest first. */
   readonly rows: readonly LogRow[];
-  /** Offsets in these rows, descending, at which messages may be that match; absent: all may. */
+  /** Offsets in these rows whose messages may match, descending. Absent: all may. */
   readonly offsets?: readonly number[];
-  /** Where the search goes on; absent: it is done. */
+  /** Where the search continues. Absent: it is complete. */
   readonly before?: number;
 }
 
@@ -113,7 +113,7 @@ export interface DeliveryListRequest {
   readonly query: DeliveryQuery;
   /** The query's bounds for pending deliveries, whose times are monotonic readings. */
   readonly pendingBounds: Pick<DeliveryQuery, "fromMs" | "toMs">;
-  /** The place that was given last. */
+  /** The position of the last item returned. */
   readonly position: number;
   readonly tie: string;
   readonly limit: number;
@@ -121,7 +121,7 @@ export interface DeliveryListRequest {
 
 export interface DeliveryListAnswer {
   readonly items: readonly Delivery[];
-  /** The search is not done. */
+  /** Where the search continues. Absent: it is complete. */
   readonly resumeAt?: { readonly position: number; readonly tie: string };
 }
 
@@ -164,7 +164,7 @@ export interface UsageOperations {
 }
 
 export interface ClearOperations {
-  /** The worker itself answers it: the opening that is asked does not outlive it. */
+  /** Answered by the worker itself, because it replaces the open store. */
   clear: { request: Record<string, never>; answer: undefined };
 }
 
@@ -179,20 +179,20 @@ export interface Call {
 
 export type ToWorker =
   | { readonly kind: "calls"; readonly calls: readonly Call[] }
-  /** After a failure: open the database anew. */
+  /** After a failure: open the database again. */
   | { readonly kind: "reopen" }
   | { readonly kind: "close" };
 
-/** What the main thread keeps a copy of. */
+/** Stored data of which the main thread keeps a copy. */
 export interface Snapshot {
-  /** The last trusted time that the store remembers; see `TrustedTime`. */
+  /** The last stored trusted time; see `TrustedTime`. */
   readonly trustedMs?: number;
   readonly seed: number;
   readonly sources: readonly (readonly [sourceNo: number, sourceId: string])[];
   readonly stats: LogStats;
 }
 
-/** Figures that change with each commit. */
+/** Numbers that change with each commit. */
 export interface LogStats {
   /** The offset of the last message. */
   readonly head: number;
@@ -213,36 +213,36 @@ export type Answer =
 
 export type FromWorker =
   | { readonly kind: "opened"; readonly snapshot: Snapshot }
-  /** The database could not be opened; `final`: nor will it be. */
+  /** The database could not be opened. `final`: trying again does not help. */
   | { readonly kind: "not-opened"; readonly reason: string; readonly final: boolean }
-  /** Of one commit and the reads after it. */
+  /** The answers of one commit and of the reads after it. */
   | { readonly kind: "answers"; readonly answers: readonly Answer[]; readonly stats: LogStats }
-  /** Nothing of these calls was kept, and the worker takes no more until `reopen`. */
+  /** Nothing of these calls was kept. The worker refuses all calls until `reopen`. */
   | { readonly kind: "failed"; readonly reason: string; readonly ids: readonly number[] }
-  /** Damaged data was met. Whoever asked for it was refused, if anybody; everything else goes on. */
+  /** Damaged data was found. A call that needed it was refused; everything else goes on. */
   | { readonly kind: "damaged"; readonly what: string }
   | { readonly kind: "closed" };
 
-/** Rows of refused messages that a purge has not looked at. */
+/** Rows of refused messages that a purge has not checked yet. */
 export interface RejectionsLeft {
   readonly after: number;
-  /** Default: the newest row there is. */
+  /** Default: the newest row. */
   readonly upTo?: number;
 }
 
 export interface PurgeOperations {
-  /** Overwrites messages, and what their attempts say. */
+  /** Overwrites messages and the contents of their attempts. */
   purgeMessages: { request: { offsets: readonly number[] }; answer: { attempts: number; retries: number } };
-  /** A step of deleting the texts of older versions that only purged attempts referred to. */
+  /** One step of deleting texts of older versions that only purged attempts used. */
   dropUnusedTexts: { request: Record<string, never>; answer: { readonly isDone: boolean } };
-  /** Looks through some of the refused messages; answers what is left for the next steps, undefined at the end. */
+  /** Checks some refused messages. Returns the rest for the next step; undefined at the end. */
   purgeRejections: {
     request: RejectionsLeft & { identities: readonly Identity[]; sought: readonly Identity[] };
     answer: RejectionsLeft | undefined;
   };
   /**
-   * Gives free pages back, brings the write-ahead log into the database and empties it; deleted bytes in the database are overwritten
-   * when they are deleted. Answered when the steps that this takes have been made.
+   * Returns free pages to the file system, then checkpoints and empties the write-ahead log. Deleted bytes in the database are
+   * overwritten when they are deleted. Answered when all steps are done.
    */
   compact: { request: Record<string, never>; answer: undefined };
 }

@@ -1,7 +1,7 @@
-/** How long messages are kept. Whole segments are dropped, and never one that a consumer still needs. */
+/** How long messages are kept. Retention drops whole segments, and never one that a consumer still needs. */
 export interface RetentionOptions {
-  /** Messages older than this are dropped, refused ones too, in milliseconds. Default: kept for ever. */
+  /** Maximum age of messages and refused messages, in milliseconds. Default: unlimited. */
   readonly maxAgeMs?: number;
-  /** The oldest are dropped while the store takes more than this on disk, in bytes. Default: no bound. */
+  /** Maximum size on disk, in bytes: the oldest messages are dropped. Default: unlimited. */
   readonly maxBytes?: number;
 }

@@ -3,17 +3,17 @@ import type { RetentionOptions } from "./retention-options.js";
 /** SQLite's setting of that name. */
 export type Synchronous = "FULL" | "NORMAL";
 
-/** Sizes of the embedded store's parts. Nobody but tests and benchmarks has a reason to change them. */
+/** Sizes inside the embedded store. Only tests and benchmarks change them. */
 export interface StoreTuning {
   /** Messages (and gaps) in a segment, at most 131,072. Default: 131_072. */
   readonly segmentMessages: number;
-  /** Bytes of bodies in a segment; one batch more is taken. Default: 128 MiB. */
+  /** Bytes of bodies in a segment; the last batch may exceed it. Default: 128 MiB. */
   readonly segmentBytes: number;
-  /** Batches of one commit are put together into rows of the log of up to this many bytes. Default: 128 KiB. */
+  /** Batches of one commit share rows of the log up to this size. Default: 128 KiB. */
   readonly rowBytes: number;
-  /** When the write-ahead log has grown by this much, it is brought into the database. Default: 4 MiB, about 5 ms. */
+  /** Growth of the write-ahead log after which a checkpoint runs. Default: 4 MiB, about 5 ms. */
   readonly checkpointBytes: number;
-  /** `NORMAL` loses acknowledged messages in a power cut: it is there to show that the power-cut test sees it. Default: `FULL`. */
+  /** `NORMAL` loses acknowledged messages in a power cut. It exists to prove that the power-cut test notices. Default: `FULL`. */
   readonly synchronous: Synchronous;
 }
 
@@ -25,7 +25,7 @@ export const TUNING_DEFAULTS: StoreTuning = {
   synchronous: "FULL",
 };
 
-/** All that the worker is told when it starts. */
+/** The worker's options. */
 export interface WorkerOptions {
   readonly directory: string;
   readonly dedupeWindowMs: number;

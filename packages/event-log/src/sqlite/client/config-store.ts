@@ -4,13 +4,10 @@ import { configWatchers } from "../../rules/config-watchers.js";
 import type { StoredDocument } from "../calls/operations.js";
 import type { Connection } from "./connection.js";
 
-/** The main thread's side of the documents. One process has the folder, so its own changes are all there are to watch. */
+/** The main thread's side of the documents. Only one process uses the folder, so watching its own changes is enough. */
 export function sqliteConfigStore(connection: () => Connection): ConfigStore {
   const watchers = configWatchers();
-  /**
-   * Tells of what was asked for once it is answered. The store's thread answers in the order of asking, and every change comes
-   * through here: so changes are told of in their order.
-   */
+  /** Notifies the watchers when a change is answered. The store's thread answers in order, so the watchers see changes in order. */
   const follow = async <T>(asked: Promise<T>, changesOf: (answer: T) => ConfigChange[]): Promise<T> => {
     const answer = await asked;
     await watchers.notify(changesOf(answer));
@@ -62,7 +59,7 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
   };
 }
 
-/** The conflict that the worker named, with the document that was in the way. */
+/** The worker's conflict as a `VersionConflict` of the document that caused it. */
 function conflictOf(error: unknown, puts: readonly DocumentPut[]): VersionConflict | undefined {
   if (!(error instanceof StoreError)) return undefined;
   const { version } = error.details;

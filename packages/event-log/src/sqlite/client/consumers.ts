@@ -39,7 +39,7 @@ export function sqliteConsumers(connection: () => Connection, clock: Clock): Con
       const pendingBounds = monotonicBounds(query, clock);
       let place: { position: number; tie: string } | undefined = readCursor(page.cursor);
       while (place !== undefined) {
-        // One more than a page: it tells whether there is a next one.
+        // One more than a page, to know whether there is a next page.
         const limit: number = page.limit + 1 - items.length;
         const answer: DeliveryListAnswer = await connection().ask("listDeliveries", {
           query,

@@ -17,16 +17,16 @@ interface PendingAppend {
   reject(error: unknown): void;
 }
 
-/** How much of the log is read and decoded for one page of a search by text, time or source. */
+/** How much of the log one page of a search without an index reads and decodes. */
 const READ_FOR_A_PAGE_BYTES = 32 * 1024 * 1024;
 
 /**
- * Requests that the worker has at most: one that it commits, and some that wait and make the next commit, so that it has no pause and
- * this thread goes on reading meanwhile. What comes in when they are there is one request later: handing many small ones over would
- * cost both threads more than what is in them. With two, batches of 100 come in a tenth slower than with four; more gain nothing.
+ * Append requests under way at most: one that the worker commits, and some that wait for the next commit, so that it never pauses.
+ * Batches that arrive meanwhile share the next request, because many small requests cost both threads more than their contents. With
+ * two, batches of 100 arrive a tenth slower than with four; more gain nothing.
  */
-const MOST_REQUESTS = 4;
-/** A request takes no more batches when it has this much, so that no commit is long. */
+const MAX_REQUESTS = 4;
+/** A request of this size takes no more batches, so that no commit takes long. */
 const REQUEST_BYTES = 1024 * 1024;
 
 const NO_DUPLICATES: AppendResult = { duplicates: [] };
@@ -38,7 +38,7 @@ export class SqliteEventLog implements EventLog {
   readonly #sources = new SourceNames();
   readonly #listeners = new Set<() => void>();
   #pending: PendingAppend[] = [];
-  /** Requests that the worker has not answered. */
+  /** Append requests that the worker has not answered. */
   #requests = 0;
   #hasher = new KeyHasher(0);
   #head: Offset = BEFORE_FIRST;
@@ -70,9 +70,9 @@ export class SqliteEventLog implements EventLog {
     });
   }
 
-  /** Hands over what was appended since the last time, as far as the worker has room for it; at the end of its life all. */
+  /** Sends the pending appends, up to `MAX_REQUESTS` requests at a time. `isLast`: sends all of them. */
   send(isLast: boolean): void {
-    while (this.#pending.length > 0 && (isLast || this.#requests < MOST_REQUESTS)) {
+    while (this.#pending.length > 0 && (isLast || this.#requests < MAX_REQUESTS)) {
       const group = this.#nextGroup();
       this.#requests += 1;
       this.#append(group)
@@ -165,11 +165,11 @@ export class SqliteEventLog implements EventLog {
     );
     let readBytes = 0;
     while (before !== undefined) {
-      // Where no index helps, a page is cut short rather than made by reading the whole log at once.
+      // Without an index, return a short page instead of reading the whole log at once.
       if (readBytes >= READ_FOR_A_PAGE_BYTES) {
         return { items, nextCursor: writePosition(before) };
       }
-      // One more than a page: it tells whether there is a next one.
+      // One more than a page, to know whether there is a next page.
       const limit = page.limit + 1 - items.length;
       const answer: FindAnswer = await this.#connection().ask("findInLog", { query, before, limit });
       for (const message of this.#messagesDown(answer.rows, answer.offsets)) {
@@ -180,7 +180,7 @@ export class SqliteEventLog implements EventLog {
         }
         items.push(message);
       }
-      // Found by an outcome, messages may still be none of those that are asked for.
+      // Messages found by their outcome may still not match the rest of the query.
       if (answer.offsets === undefined || query.outcome !== undefined) {
         for (const { body } of answer.rows) readBytes += body.byteLength;
       }
@@ -189,7 +189,7 @@ export class SqliteEventLog implements EventLog {
     return { items };
   }
 
-  /** The messages of rows that come from the newest down, or those at `offsets` of them. Decodes a batch only when it is come to. */
+  /** The messages of rows, newest first; with `offsets`, only those. Decodes a batch only when the caller gets to it. */
   *#messagesDown(rows: readonly LogRow[], offsets: readonly number[] | undefined): Generator<StoredMessage> {
     const wanted = offsets && new Set(offsets);
     for (const row of rows) {

@@ -8,17 +8,17 @@ import { purgedIdentities, purgedMessages, soughtIdentities } from "../../rules/
 import type { RejectionsLeft } from "../calls/operations.js";
 import type { Connection } from "./connection.js";
 
-/** Messages that are overwritten in one commit. */
+/** Messages overwritten in one commit. */
 const AT_ONCE = 100;
 
-/** Ids that are looked for in refused messages in one pass. */
+/** Ids searched for in refused messages in one pass. */
 const IDS_AT_ONCE = 1_000;
 
 /** The main thread's side of purging: it finds the messages, the worker overwrites them. */
 export function sqlitePurging(log: Pick<EventLog, "find" | "head">, connection: () => Connection): Purging {
   const purgeMessages = async (query: MessageQuery, upTo: Offset, signal?: AbortSignal): Promise<Purged> => {
     const purged = { messages: 0, attempts: 0, retries: 0 };
-    // From the newest down, so that what comes in meanwhile does not make it longer.
+    // Newest first and bounded by `upTo`, so that new messages do not prolong it.
     let cursor: string | undefined = writePosition(upTo + 1);
     while (cursor !== undefined) {
       signal?.throwIfAborted();

@@ -2,7 +2,7 @@ import type { RejectionLog } from "../../ports/rejections.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
 import type { Connection } from "./connection.js";
 
-/** Refused messages on their way to the disk, at most: they share its commits with the good ones, and cost more. */
+/** Refused messages on their way to the disk, at most: they share commits with accepted messages, and cost more. */
 const MOST_UNDER_WAY = 500;
 
 /** The main thread's side of the refused messages. */
@@ -11,7 +11,7 @@ export function sqliteRejectionLog(connection: () => Connection): RejectionLog {
   return {
     add(rejections) {
       const { length } = rejections;
-      // The debugger's copy of a refused message may be missing: its sender was told.
+      // Dropping the debugger's copy is fine: the sender got the error.
       if (length === 0 || (underWay > 0 && underWay + length > MOST_UNDER_WAY)) return;
       underWay += length;
       connection()

@@ -1,12 +1,12 @@
 import type { SourceNumbers } from "../calls/append-request.js";
 
-/** The numbers that stand for source ids in the log. The main thread gives them out; the worker stores them with the first batch. */
+/** The numbers of source ids in the log. The main thread assigns them; the worker stores a number with its first batch. */
 export class SourceNames implements SourceNumbers {
   #numbers = new Map<string, number>();
   #names = new Map<number, string>();
   #next = 1;
 
-  /** Takes over what is stored: numbers given out since then were never committed. */
+  /** Replaces everything by what is stored: numbers assigned since then were never committed. */
   reset(sources: readonly (readonly [sourceNo: number, sourceId: string])[]): void {
     this.#numbers = new Map(sources.map(([no, id]) => [id, no]));
     this.#names = new Map(sources);

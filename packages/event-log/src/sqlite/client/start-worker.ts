@@ -2,7 +2,7 @@ import type { Worker } from "node:worker_threads";
 import { startThread, type ThreadRoom } from "@sluice/resilience/node";
 import type { WorkerOptions } from "../calls/tuning.js";
 
-/** Indexes, filters and SQLite's pages are outside of the heap. A long answer to a search takes the most inside it. */
+/** Indexes, filters and SQLite's pages are outside the heap. Inside it, long search results take the most. */
 const ROOM: ThreadRoom = { youngMb: 24, oldMb: 512 };
 
 /** Starts the store's thread. */

@@ -1,16 +1,16 @@
 /**
- * The time by which data is let go: ids that dedupe forgets, messages that are too old. What is deleted by mistake does not
- * come back, so a wall clock that was set is not believed until it has stood for `BELIEVED_AFTER_MS`: up to then the time
- * goes on as it was, by the monotonic clock. Waiting costs nothing but some data that is kept a little longer.
+ * The time that decides when data expires: ids that dedupe forgets, messages that are too old. Data deleted by mistake does not come
+ * back, so a jump of the wall clock is not trusted until it has lasted for `BELIEVED_AFTER_MS`. Until then, trusted time continues by
+ * the monotonic clock. Waiting only keeps some data a little longer.
  */
 export interface TrustedTime {
-  /** What the trusted time is ahead of the monotonic reading by. */
+  /** Trusted time minus the monotonic reading. */
   readonly offsetMs: number;
-  /** The wall clock says something else, since a monotonic reading. */
+  /** Another offset that the wall clock shows, and the monotonic reading since when. */
   readonly doubt?: { readonly offsetMs: number; readonly sinceMs: number };
 }
 
-/** A clock is adjusted by less than this all the time. It is also how long a restart may take. */
+/** Ordinary clock adjustments are smaller. It is also how long a restart may take. */
 const TOLERANCE_MS = 60_000;
 const BELIEVED_AFTER_MS = 60 * 60_000;
 
@@ -19,14 +19,14 @@ interface Reading {
   readonly monotonicMs: number;
 }
 
-/** `lastMs`: the last trusted time of the process before, where one is known. */
+/** `lastMs`: the last trusted time of the previous process, if known. */
 export function firstTrustedTime({ wallMs, monotonicMs }: Reading, lastMs: number | undefined): TrustedTime {
   const reading = { wallMs, monotonicMs };
   if (lastMs === undefined) return { offsetMs: wallMs - monotonicMs };
   return nextTrustedTime({ offsetMs: lastMs - monotonicMs }, reading);
 }
 
-/** The trusted time after the clocks were read again. To be called several times a minute. */
+/** The trusted time after another reading of the clocks. Call it several times a minute. */
 export function nextTrustedTime(time: TrustedTime, { wallMs, monotonicMs }: Reading): TrustedTime {
   const offsetMs = wallMs - monotonicMs;
   if (isSame(offsetMs, time.offsetMs)) return { offsetMs };

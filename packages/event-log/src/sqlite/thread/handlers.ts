@@ -24,20 +24,20 @@ export interface Tables {
   rest(nowMs: number): void;
 }
 
-/** All but what the worker itself answers. */
+/** Operations that have a handler. The worker itself answers the others. */
 export type HandledName = Exclude<OperationName, "clear" | "compact">;
 
-/** What is read for a call before its transaction: see `OpenStore.commitCalls`. None of it stops for damaged data. */
+/** What is read for a call before its transaction; see `OpenStore.commitCalls`. Damaged data does not stop any of these reads. */
 export interface Prepared {
-  /** Which ids sealed segments know. */
+  /** Which ids the sealed segments know. */
   append: Uint8Array;
   /** The sources of the outcomes' messages. */
   settle: readonly (number | undefined)[];
-  /** Messages beyond the cursor that were settled. */
+  /** Messages beyond the cursor that are settled. */
   openConsumer: readonly number[];
-  /** The retries that are moved. */
+  /** The retries to move to this process's clock. */
   resumeRetries: Resumption;
-  /** Whether the clock's reading is to be remembered for retries. */
+  /** Whether to store the clock's reading for the retries. */
   rest: boolean;
 }
 
@@ -66,7 +66,8 @@ export type Handlers<Name extends HandledName = HandledName> = {
   ) => Operations[K]["answer"];
 };
 
-/** What answers each operation. Those in `WRITES` run within a transaction. */
+/** The handler of each operation. Those in `WRITES` run within a transaction. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a flat table, one entry for each operation
 export function handlers(tables: Tables): Handlers {
   const {
     log,

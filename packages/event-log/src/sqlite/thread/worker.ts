@@ -15,18 +15,18 @@ import { resetLogFile } from "../database/reset-log-file.js";
 import { OpenStore } from "./open-store.js";
 
 /**
- * The store's worker thread: it alone has the database.
+ * The store's worker thread. Only this thread uses the database.
  *
- * Group commit without a timer: whatever has arrived while one commit was under way is the next. Writes are answered when
- * their commit is synced; then the reads that came with them run. Between commits, what may wait gets its turn a step at a time.
+ * Group commit without a timer: everything that arrives during one commit makes the next. Writes are answered when their commit is
+ * synced, then the reads that came with them run. Background work runs between commits, one short step at a time.
  *
- * Reading and writing fail apart. A read that fails is refused, and so is a write that meets damaged data: nobody else notices. Only
- * after a failure of writing itself the database is not trusted any more.
+ * Reads and writes fail separately. A read that fails is refused, and so is a write that meets damaged data; other calls are not
+ * affected. Only a failed write or sync ends the use of the database:
  *
- *   open     takes calls
- *   failed   a write or a sync went wrong: nothing more is written, nor synced, until `reopen` has opened the database anew
- *            from what is on disk
- *   closed   the thread ends
+ * - `open`: entered when the database was opened. Takes calls. Left to `failed` when a write or a sync fails.
+ * - `failed`: the state before the first opening, too. Refuses every call and writes nothing, until `reopen` opens what is on disk.
+ *
+ * `close` ends the thread in either state.
  */
 type State = { readonly kind: "open"; readonly store: OpenStore } | { readonly kind: "failed" };
 
@@ -34,16 +34,16 @@ const options = workerData as WorkerOptions;
 if (parentPort === null) throw new Error("this file is a worker's");
 const port = parentPort;
 
-/** A commit takes no more calls when it has this much, so that the first of many waits not much longer than the last. */
+/** A commit of this size takes no more calls, so that the first caller does not wait much longer than the last. */
 const COMMIT_BYTES = 2 * 1024 * 1024;
 
-/** Of the pages that every commit changes: the last ones of the tables, and those above them. */
+/** About the size of the pages that every commit changes: the last page of each table, and the pages above it. */
 const PAGES_A_COMMIT_BYTES = 64 * 1024;
 
 let state: State = { kind: "failed" };
-/** Calls that are answered when the compaction that is under way has ended. */
+/** Calls to answer when the running compaction ends. */
 let compacting: Call[] = [];
-/** How much of the write-ahead log was answered for when a write failed. */
+/** How much of the write-ahead log was acknowledged before the last failure. */
 let validLogBytes: number | undefined;
 
 function post(message: FromWorker, transfer: ArrayBuffer[] = []): void {
@@ -69,14 +69,14 @@ function damaged(error: unknown): void {
   post({ kind: "damaged", what: asRefusal(error).message });
 }
 
-/** Leaves the database as it is; nothing more is asked of this opening. */
+/** Closes the database as it is, and refuses the calls. */
 function fail(store: OpenStore, error: unknown, calls: readonly Call[]): void {
   state = { kind: "failed" };
   validLogBytes = store.validLogBytes();
   try {
     store.database.close();
   } catch {
-    // The failure to tell is the one that led here.
+    // The failure to report is the one that led here.
   }
   post({ kind: "failed", reason: describe(error), ids: [...calls, ...compacting].map(({ id }) => id) });
   compacting = [];
@@ -161,7 +161,7 @@ function answer(calls: readonly Call[], bytes: number): void {
   scheduleWork();
 }
 
-/** Answers a call outside of commits. What only reads leaves everything as it was, however it ends. */
+/** Runs a call outside a commit. A failed read changes nothing, so it is refused without closing the database. */
 function readOnly(store: OpenStore, call: Call): unknown {
   try {
     return store.call(call);
@@ -182,7 +182,7 @@ function answerTo({ id }: Call, run: () => unknown): Answer {
   }
 }
 
-/** Rows are handed over, not copied; each has buffers of its own. */
+/** Rows are transferred, not copied. Each has its own buffers. */
 function withBuffers(answer: Answer, transfer: ArrayBuffer[]): Answer {
   const { rows } = ((answer.kind === "done" ? answer.answer : undefined) ?? {}) as {
     rows?: readonly { meta: Uint8Array<ArrayBuffer>; body: Uint8Array<ArrayBuffer> }[];
@@ -240,7 +240,7 @@ function close(): void {
     try {
       state.store.close();
     } catch {
-      // All that was answered is synced in the write-ahead log; the next start brings it in.
+      // Everything acknowledged is synced in the write-ahead log. The next start reads it from there.
     }
   }
   post({ kind: "closed" });
