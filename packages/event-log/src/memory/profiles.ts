@@ -20,7 +20,7 @@ export function memoryProfileStore(): ProfileStore {
 
   const inOrder = (numbers: Iterable<number>): number[] => [...numbers].sort((a, b) => a - b);
 
-  const apply = (change: ProfileCommit): void => {
+  const applyProfiles = (change: ProfileCommit): void => {
     for (const number of change.removedProfiles ?? []) profiles.delete(number);
     for (const profile of change.profiles ?? []) profiles.set(profile.number, profile);
     for (const [number, firstMs, lastMs] of change.seen ?? []) {
@@ -33,6 +33,9 @@ export function memoryProfileStore(): ProfileStore {
       if (profile === undefined) identities.delete(identity);
       else identities.set(identity, profile);
     }
+  };
+
+  const applyMemberships = (change: ProfileCommit): void => {
     for (const [definitionId, profile, sinceMs] of change.members ?? []) {
       const ofDefinition = members.get(definitionId) ?? new Map<number, number>();
       members.set(definitionId, ofDefinition);
@@ -49,6 +52,11 @@ export function memoryProfileStore(): ProfileStore {
       members.delete(definitionId);
       held.delete(definitionId);
     }
+  };
+
+  const apply = (change: ProfileCommit): void => {
+    applyProfiles(change);
+    applyMemberships(change);
     const withdrawn = new Set(change.withdrawn);
     const publishedUpTo = change.publishedUpTo ?? -1;
     pending = pending.filter((message) => message.seq > publishedUpTo && !withdrawn.has(message.profile));

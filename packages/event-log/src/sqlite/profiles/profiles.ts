@@ -21,14 +21,14 @@ export interface SqliteProfileStoreOptions {
   /** Pages kept in memory, in KiB. Default: 65,536 (64 MiB). */
   readonly cacheKib?: number;
   /**
-   * Called when the file is damaged and was given another name. Where it was found at opening a new file is in its place; later, every
-   * call fails until the store is opened anew, since what its caller remembers is not in the new file.
+   * Called when the file was damaged and has been renamed. If that happens at opening, a new file takes its place. If it happens later,
+   * every call fails until the store is opened again, because the new file lacks what the caller remembers.
    */
   readonly onSetAside?: (keptAs: string, when: "opening" | "later") => void;
 }
 
 export interface SqliteProfileStore extends ProfileStore {
-  /** Reads the whole file, and sets it aside where it is damaged. For a reader that has found what nobody has written. */
+  /** Reads the whole file and sets it aside if it is damaged. Call it when the data is inconsistent. */
   checkWhole(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ const SEEN_BESIDE_BODY = `
     body = json_remove(body, '$.seen');
 `;
 const LAYOUT = 2;
-/** A body that is longer is not taken into memory as it is: an older version set no bounds. */
+/** Older versions set no bounds. A longer body is cut before it is read into memory. */
 const LARGE_BODY_BYTES = 1_024 * 1_024;
 /** A profile whose body is too long to be read at once. */
 type LargeRecord = Omit<ProfileRecord, "body"> & { readonly body: null };
@@ -68,7 +68,7 @@ export function openSqliteProfileStore(options: SqliteProfileStoreOptions): Sqli
   const { directory, onSetAside } = options;
   let state: State = { kind: "open", file: openSound(options) };
 
-  /** Runs `work` on the open file; a failure of it is told as the store's. */
+  /** Runs `work` on the open file, and turns its errors into the store's. */
   const use = async <Result>(work: (file: ProfileFile) => Result): Promise<Result> => {
     if (state.kind === "closed") throw new StorageUnavailable("the profiles are closed");
     if (state.kind === "set aside") throw new StorageUnavailable(state.reason);
@@ -336,6 +336,14 @@ class ProfileFile {
   }
 
   #write(change: ProfileCommit): void {
+    this.#writeProfiles(change);
+    this.#writeIdentities(change);
+    this.#writeMemberships(change);
+    this.#writeOutbox(change);
+    this.#writeProgress(change);
+  }
+
+  #writeProfiles(change: ProfileCommit): void {
     for (const number of change.removedProfiles ?? [])
       this.#run("DELETE FROM profiles WHERE number = ?", number);
     for (const { number, body, dueMs, firstSeenMs, lastSeenMs } of change.profiles ?? [])
@@ -355,6 +363,9 @@ class ProfileFile {
         lastMs,
         number,
       );
+  }
+
+  #writeIdentities(change: ProfileCommit): void {
     for (const [identity, profile] of change.identities ?? []) {
       if (profile === undefined) this.#run("DELETE FROM identities WHERE identity = ?", asText(identity));
       else
@@ -365,6 +376,9 @@ class ProfileFile {
           profile,
         );
     }
+  }
+
+  #writeMemberships(change: ProfileCommit): void {
     for (const [definitionId, profile, sinceMs] of change.members ?? []) {
       if (sinceMs === undefined)
         this.#run("DELETE FROM members WHERE definition = ? AND profile = ?", definitionId, profile);
@@ -389,6 +403,9 @@ class ProfileFile {
       this.#run("DELETE FROM members WHERE definition = ?", definitionId);
       this.#run("DELETE FROM held WHERE definition = ?", definitionId);
     }
+  }
+
+  #writeOutbox(change: ProfileCommit): void {
     if (change.publishedUpTo !== undefined)
       this.#run("DELETE FROM owed WHERE seq <= ?", change.publishedUpTo);
     for (const profile of change.withdrawn ?? []) this.#run("DELETE FROM owed WHERE profile = ?", profile);
@@ -400,6 +417,9 @@ class ProfileFile {
         JSON.stringify(destinationIds),
         message,
       );
+  }
+
+  #writeProgress(change: ProfileCommit): void {
     for (const [name, json] of change.documents ?? []) {
       if (json === undefined) this.#run("DELETE FROM documents WHERE name = ?", name);
       else
