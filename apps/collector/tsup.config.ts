@@ -3,6 +3,7 @@ import { defineConfig } from "tsup";
 
 const bundled = [
   "@sluice/audiences",
+  "@sluice/control-api",
   "@sluice/event-log",
   "@sluice/protocol",
   "@sluice/resilience",

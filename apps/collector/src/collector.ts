@@ -10,11 +10,11 @@ import {
 } from "@sluice/event-log";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
-import { audienceEndpoints } from "./admin/audiences/endpoints.js";
-import { collectorRates } from "./admin/collector/rates.js";
+import { ratesEndpoint } from "./admin/collector/collector-endpoints.js";
 import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
 import { findDashboard } from "./admin/dashboard/find-dashboard.js";
-import { deletionEndpoints } from "./admin/deletions/endpoints.js";
+import { definitionEndpoints } from "./admin/definitions/definition-endpoints.js";
+import { deletionEndpoints } from "./admin/deletions/deletion-endpoints.js";
 import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
 import { adminRoutes } from "./admin/routes.js";
 import type { CollectorOptions } from "./collector-options.js";
@@ -279,8 +279,8 @@ function allRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
       mode: options.mode,
       version: VERSION,
       endpoints: [
-        collectorRates(rates),
-        ...audienceEndpoints(audiences),
+        ratesEndpoint(rates),
+        ...definitionEndpoints(audiences),
         ...deletionEndpoints(deletions, suppressions),
       ],
     }),

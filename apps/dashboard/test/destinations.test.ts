@@ -1,4 +1,4 @@
-import type { FilterRuleView } from "@sluice/protocol";
+import type { FilterRuleView } from "@sluice/control-api";
 import { expect, test } from "vitest";
 import { ruleInWords } from "../src/pages/destinations/filters/rule-words.js";
 import { schemaProperties } from "../src/pages/destinations/settings/schema-fields.js";

@@ -1,4 +1,4 @@
-import type { FilterRuleView } from "@sluice/protocol";
+import type { FilterRuleView } from "@sluice/control-api";
 import { expect, test } from "vitest";
 import { durationDraft, durationMs } from "../src/forms/duration/duration-draft.js";
 import { scheduleInWords } from "../src/pages/audiences/sending-draft.js";

@@ -1,4 +1,4 @@
-import type { ComputedTraitView, DestinationView, SourceView } from "@sluice/protocol";
+import type { ComputedTraitView, DestinationView, SourceView } from "@sluice/control-api";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { remoteChange } from "../src/forms/use-draft.js";

@@ -17,8 +17,8 @@ test("a conflict names its cause: another version, a taken name, a dependency, o
     title: "Other audiences depend on it",
     about: ["aud_2"],
   });
-  expect(conflict("a token does not revoke itself: use another one")).toEqual({
-    title: "A token does not revoke itself: use another one",
+  expect(conflict("a token cannot revoke itself: use another token")).toEqual({
+    title: "A token cannot revoke itself: use another token",
     code: "conflict",
   });
 });

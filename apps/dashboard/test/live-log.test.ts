@@ -1,4 +1,4 @@
-import type { LiveEventView } from "@sluice/protocol";
+import type { LiveEventView } from "@sluice/control-api";
 import { expect, test } from "vitest";
 import { openHistory } from "../src/pages/live/history.js";
 import { acceptedEntry, LiveLog, rejectedEntry } from "../src/pages/live/live-log.js";

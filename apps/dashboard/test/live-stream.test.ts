@@ -1,5 +1,5 @@
 import type { LiveItem, LiveOptions } from "@sluice/admin-client";
-import type { LiveEventView } from "@sluice/protocol";
+import type { LiveEventView } from "@sluice/control-api";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { followLive, type StreamState } from "../src/api/live-stream.js";
 

@@ -1,4 +1,4 @@
-import type { AttemptView, StoredMessageView } from "@sluice/protocol";
+import type { AttemptView, StoredMessageView } from "@sluice/control-api";
 import { expect, test } from "vitest";
 import { attemptTone } from "../src/pages/deliveries/attempt-tone.js";
 import { timelineOf } from "../src/pages/message/timeline.js";

@@ -1,11 +1,11 @@
-/** The collector answered with an error: its code, status and whatever else the answer said. */
+/** The collector answered with an error. */
 export class AdminError extends Error {
   override readonly name = "AdminError";
-  /** Of the catalogue of errors, such as `not_found`. */
+  /** One of the codes in `docs/reference/errors.md`, such as `not_found`. */
   readonly code: string;
   /** The HTTP status. */
   readonly status: number;
-  /** The answer's body. */
+  /** The response's body. */
   readonly details: { readonly [name: string]: unknown };
 
   constructor(status: number, details: { readonly [name: string]: unknown }) {
@@ -17,7 +17,7 @@ export class AdminError extends Error {
   }
 }
 
-/** Nothing that speaks the control API answers at the address. */
+/** No control API answers at the URL. */
 export class AdminUnreachable extends Error {
   override readonly name = "AdminUnreachable";
   readonly url: string;

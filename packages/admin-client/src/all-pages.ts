@@ -1,4 +1,4 @@
-import type { ListAnswer } from "@sluice/protocol";
+import type { ListAnswer } from "@sluice/control-api";
 
 /** Every item of a list, page after page. */
 export async function* allPages<T>(

@@ -10,4 +10,4 @@ export {
 export { AdminError, AdminUnreachable } from "./admin-error.js";
 export { allPages } from "./all-pages.js";
 export type { LiveItem, LiveOptions } from "./live-stream.js";
-export type { AdminClientOptions, AdminRequest, QueryValue, RequestOptions } from "./request.js";
+export type { AdminClientOptions } from "./request.js";

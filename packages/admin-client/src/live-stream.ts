@@ -1,25 +1,25 @@
-import type { LiveEventView } from "@sluice/protocol";
+import type { LiveEventView } from "@sluice/control-api";
 import { AdminUnreachable } from "./admin-error.js";
 import { type AdminClientOptions, send } from "./request.js";
 
-/** One event of the live stream, with the id from which a later stream goes on. */
+/** One event of the live stream. */
 export interface LiveItem {
-  /** Hand it back as `lastEventId`. Absent where the stream gave none. */
+  /** Pass it as `lastEventId` to resume after this event. Absent if the stream sent none. */
   readonly id?: string;
   readonly event: LiveEventView;
 }
 
 export interface LiveOptions {
-  /** A filter of the debugger's grammar. Default: everything. */
+  /** A filter of the debugger. Default: everything. */
   readonly q?: string;
-  /** Goes on after this event. Default: from now. */
+  /** Resumes after this event. Default: starts now. */
   readonly lastEventId?: string;
   readonly signal?: AbortSignal;
-  /** Called when the stream is open: what is stored from now on comes through it. */
+  /** Called when the stream is open: it carries every message stored from now on. */
   readonly onOpen?: () => void;
 }
 
-/** The live stream until it ends or `signal` aborts; does not connect again by itself. */
+/** Yields events until the stream ends or `signal` aborts. Does not reconnect. */
 export async function* liveStream(
   options: AdminClientOptions,
   { q, lastEventId, signal, onOpen }: LiveOptions = {},
@@ -53,8 +53,8 @@ export async function* liveStream(
   }
 }
 
-/** One block of server-sent events; undefined for one that carries no data (a comment that keeps the line open). */
-export function readEvent(block: string): LiveItem | undefined {
+/** Parses one server-sent event; undefined if it carries no data, such as a comment that keeps the connection open. */
+function readEvent(block: string): LiveItem | undefined {
   let id: string | undefined;
   let data: string | undefined;
   for (const line of block.split("\n")) {

@@ -5,23 +5,18 @@ export interface AdminClientOptions {
   readonly url: string;
   /** An admin token. */
   readonly token: string;
-  /** Default: the runtime's own. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
-export type QueryValue = string | number | boolean | undefined;
-
-export interface RequestOptions {
-  readonly query?: { readonly [name: string]: QueryValue };
+interface RequestOptions {
+  readonly query?: { readonly [name: string]: string | number | boolean | undefined };
   readonly body?: unknown;
   readonly headers?: { readonly [name: string]: string };
   readonly signal?: AbortSignal;
 }
 
-/** One call of the control API. Rejects with `AdminError` or `AdminUnreachable`. */
-export type AdminRequest = <T>(method: string, path: string, options?: RequestOptions) => Promise<T>;
-
-/** Sends a request and gives back its answer, when that is a success. */
+/** Sends a request and returns a successful response. Rejects with `AdminError` or `AdminUnreachable`. */
 export async function send(
   { url, token, fetch: fetchIt = fetch }: AdminClientOptions,
   method: string,
@@ -52,24 +47,17 @@ export async function send(
   throw new AdminError(response.status, await readError(response));
 }
 
-export function adminRequest(options: AdminClientOptions): AdminRequest {
-  return async <T>(method: string, path: string, request?: RequestOptions): Promise<T> => {
-    const response = await send(options, method, path, request);
-    return (response.status === 204 ? undefined : await response.json()) as T;
-  };
-}
-
 async function readError(response: Response): Promise<{ readonly [name: string]: unknown }> {
   try {
     const body: unknown = await response.json();
     if (typeof body === "object" && body !== null) return body as { readonly [name: string]: unknown };
   } catch {
-    // A proxy's page, or half an answer: the status is all there is.
+    // A proxy's page or a truncated response: only the status is known.
   }
   return {};
 }
 
-/** fetch hides the reason in `cause`. */
+/** `fetch` puts the reason into `cause`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -1,7 +1,6 @@
 import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ConfigStore } from "@sluice/event-log";
-import { DOCUMENT_KINDS } from "@sluice/event-log";
+import { type ConfigStore, DOCUMENT_KINDS } from "@sluice/event-log";
 import { formatTime, type Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { SourceDocument } from "../documents/documents.js";

@@ -1,14 +1,14 @@
 import type { Handler, Route } from "../http/routing/route.js";
 import { guessLimit } from "../tokens/guess-limit.js";
-import { auditLog } from "./audit-log.js";
+import { auditLog } from "./audit/audit-log.js";
 import type { AdminContext } from "./context.js";
-import { docsRoutes } from "./docs-page.js";
-import type { Endpoint } from "./endpoint.js";
+import type { Endpoint } from "./endpoint/endpoint.js";
+import { idempotency } from "./endpoint/idempotency.js";
+import { type ServingParts, serveEndpoint } from "./endpoint/serve-endpoint.js";
 import { ENDPOINTS } from "./endpoints.js";
-import { idempotency } from "./idempotency.js";
 import { recentMessages } from "./live/recent-messages.js";
-import { openApiDocument } from "./openapi.js";
-import { type ServingParts, serveEndpoint } from "./serve-endpoint.js";
+import { docsRoutes } from "./openapi/docs-page.js";
+import { openApiDocument } from "./openapi/openapi.js";
 
 export const API_PREFIX = "/api/v1";
 

@@ -1,6 +1,6 @@
+import type { DeletionReceipt, DeletionStatus, DeletionView } from "@sluice/control-api";
 import type { Versioned } from "@sluice/event-log";
 import { anonymousIdentity, type Identity, idOf, userIdentity } from "@sluice/event-log";
-import type { DeletionReceipt, DeletionStatus, DeletionView } from "@sluice/protocol";
 
 /** Kind of its documents in the config store. */
 export const DELETION = "deletion";

@@ -1,5 +1,5 @@
 import type { ConfigStore, IdDigest, Versioned } from "@sluice/event-log";
-import type { DeletionReceipt } from "@sluice/protocol";
+import type { DeletionReceipt } from "@sluice/control-api";
 import { DELETION, type DeletionDocument } from "./deletion.js";
 
 /** All deletions. Replaces the plain digests in receipts of older versions by keyed ones. */

@@ -1,6 +1,7 @@
+import type { DeletionReceipt } from "@sluice/control-api";
 import type { IdDigest, NewBatch, Purging, Store } from "@sluice/event-log";
 import { DOCUMENT_KINDS, type Identity, idOf, isUserIdentity } from "@sluice/event-log";
-import { type DeletionReceipt, formatTime } from "@sluice/protocol";
+import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { DestinationDocument } from "../documents/documents.js";

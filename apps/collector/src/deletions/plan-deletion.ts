@@ -1,6 +1,6 @@
+import type { DeletionPlan } from "@sluice/control-api";
 import type { Offset, Store } from "@sluice/event-log";
 import { type Identity, idOf, isUserIdentity } from "@sluice/event-log";
-import type { DeletionPlan } from "@sluice/protocol";
 import { devicesOf } from "./devices-of.js";
 import type { DeletionParts } from "./make-step.js";
 import { messagesOf } from "./messages-of.js";

@@ -1,5 +1,6 @@
 import type { ConfigStore, Identity, Versioned } from "@sluice/event-log";
-import { type DeletionPlan, formatTime } from "@sluice/protocol";
+import type { DeletionPlan } from "@sluice/control-api";
+import { formatTime } from "@sluice/protocol";
 import type { Logger } from "../process/logger.js";
 import { DELETION, type DeletionDocument } from "./deletion.js";
 import { withKeyedReceipts } from "./keyed-receipts.js";

@@ -1,5 +1,5 @@
+import type { DestinationHealthView } from "@sluice/control-api";
 import type { Store } from "@sluice/event-log";
-import type { DestinationHealthView } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { Suppressions } from "../documents/suppressions.js";

@@ -1,3 +1,4 @@
+import type { Attempt } from "@sluice/event-log";
 import type { OutboundKind } from "@sluice/protocol";
 import type { SourceKind } from "../documents/documents.js";
 
@@ -96,18 +97,8 @@ export interface Round {
   gone(url: string): void;
 }
 
-/** One exchange (or write) of a round. */
-export interface RoundAttempt {
-  readonly atMs: number;
-  readonly url: string;
-  readonly address?: string | undefined;
-  readonly status?: number | undefined;
-  readonly error?: { readonly code: string; readonly message: string } | undefined;
-  readonly latencyMs: number;
-  /** Secrets replaced. One object for all attempts at a URL: what differs from one to the next (message id, round) is in the attempt. */
-  readonly requestHeaders?: { readonly [name: string]: string } | undefined;
-  readonly response?: string | undefined;
-}
+/** One exchange (or write) of a round: a stored attempt without its place. All attempts at a URL share one `requestHeaders`. */
+export type RoundAttempt = Omit<Attempt, "offset" | "attempt" | "replay">;
 
 /** A target that is to be tried again. */
 export interface TargetRetry {

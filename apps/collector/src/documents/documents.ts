@@ -1,6 +1,7 @@
 import type { IdentityPolicy } from "@sluice/audiences";
+import type { FilterRuleView } from "@sluice/control-api";
 import type { Offset } from "@sluice/event-log";
-import type { FilterRuleView, Region } from "@sluice/protocol";
+import type { Region } from "@sluice/protocol";
 
 /** What the collector keeps as documents in the `ConfigStore`, by kind. Ids stand beside the document. */
 

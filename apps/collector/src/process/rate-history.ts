@@ -1,5 +1,5 @@
+import type { RatePointView, RateSpan, RatesView } from "@sluice/control-api";
 import type { ConfigStore } from "@sluice/event-log";
-import type { RatePointView, RateSpan, RatesView } from "@sluice/protocol";
 import { formatTime } from "@sluice/protocol";
 import type { CancelTimer, Clock } from "@sluice/resilience";
 import type { Metrics, Sample } from "./metrics.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import type { TokenAccess, TokenView } from "@sluice/control-api";
 import type { ConfigStore, Versioned } from "@sluice/event-log";
 import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
-import type { TokenAccess, TokenView } from "@sluice/protocol";
 import { backgroundClock, type Clock } from "@sluice/resilience";
 import { newId, randomText } from "../documents/new-id.js";
 

@@ -1,4 +1,4 @@
-import type { OpenApiDocument, Operation } from "../../src/admin/openapi.js";
+import type { OpenApiDocument, Operation } from "../../src/admin/openapi/openapi.js";
 
 /** `docs/reference/control-api.md`, made of the OpenAPI document. */
 export function controlApiPage({ paths, tags }: OpenApiDocument): string {

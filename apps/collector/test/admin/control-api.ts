@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { NewBatch } from "@sluice/event-log";
-import { openMemoryStore } from "@sluice/event-log";
+import { type NewBatch, openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { type AdminRoutesOptions, API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
@@ -171,8 +170,8 @@ function holdAgainstSchema(method: string, path: string, status: number, body: u
   const endpoint = ENDPOINTS.find(
     (listed) => listed.method === method && `${API_PREFIX}${listed.path}` === path,
   );
-  if (endpoint?.answers.schema === undefined || status !== endpoint.answers.status) return;
-  const check = TypeCompiler.Compile(endpoint.answers.schema);
+  if (endpoint?.answer.schema === undefined || status !== endpoint.answer.status) return;
+  const check = TypeCompiler.Compile(endpoint.answer.schema);
   const [error] = check.Errors(body);
   if (error !== undefined)
     throw new Error(

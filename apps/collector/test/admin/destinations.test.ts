@@ -178,7 +178,7 @@ describe("what becomes of a message", () => {
     expect(waiting).toMatchObject({ state: "skipped" });
     expect(await api.ask("POST", `/api/v1/deliveries/${waiting.id}/retry`)).toMatchObject({
       status: 404,
-      body: { message: expect.stringContaining("its destination has not come to it yet") },
+      body: { message: expect.stringContaining("its destination has not read the message yet") },
     });
   });
 
@@ -260,7 +260,7 @@ describe("waiting for a message", () => {
       body: {
         code: "wait_impossible",
         message:
-          "wait_impossible: m-1 will not be delivered: no destination was connected to its source when it came",
+          "wait_impossible: m-1 will not be delivered: no destination was connected to its source when it arrived",
       },
     });
   });

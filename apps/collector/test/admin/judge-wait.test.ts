@@ -1,4 +1,4 @@
-import type { DeliveryStateView, MessageView } from "@sluice/protocol";
+import type { DeliveryStateView, MessageView } from "@sluice/control-api";
 import { expect, it } from "vitest";
 import { judgeWait } from "../../src/admin/messages/judge-wait.js";
 
@@ -49,7 +49,7 @@ it("only the named destination counts", () => {
     judgeWait(found, "delivered", { destinationId, destinations: "all" });
   expect(judged("d0")).toEqual({ kind: "reached" });
   expect(judged("d1")).toEqual({ kind: "impossible", why: "failed at d1 (404)" });
-  expect(judged("d2")).toEqual({ kind: "impossible", why: "d2 is not to get it" });
+  expect(judged("d2")).toEqual({ kind: "impossible", why: "d2 does not get it" });
 });
 
 it("accepted asks for no outcome", () => {

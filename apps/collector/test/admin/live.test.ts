@@ -1,5 +1,5 @@
+import type { LiveEventView } from "@sluice/control-api";
 import type { Offset, StoredMessage } from "@sluice/event-log";
-import type { LiveEventView } from "@sluice/protocol";
 import { describe, expect, it, vi } from "vitest";
 import { type ControlApi, controlApi } from "./control-api.js";
 

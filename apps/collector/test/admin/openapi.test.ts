@@ -3,11 +3,11 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { audienceEndpoints } from "../../src/admin/audiences/endpoints.js";
-import { collectorRates } from "../../src/admin/collector/rates.js";
-import { deletionEndpoints } from "../../src/admin/deletions/endpoints.js";
+import { ratesEndpoint } from "../../src/admin/collector/collector-endpoints.js";
+import { definitionEndpoints } from "../../src/admin/definitions/definition-endpoints.js";
+import { deletionEndpoints } from "../../src/admin/deletions/deletion-endpoints.js";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
-import { openApiDocument } from "../../src/admin/openapi.js";
+import { openApiDocument } from "../../src/admin/openapi/openapi.js";
 import { openCollector, openReceiver } from "../audiences/collector-world.js";
 import { controlApi } from "./control-api.js";
 import { controlApiPage } from "./control-api-page.js";
@@ -43,7 +43,7 @@ describe("the OpenAPI document", () => {
 describe("the whole document, of everything that a collector serves", () => {
   // Only what they declare is looked at: none is called.
   const nothing = {} as never;
-  const all = [...ENDPOINTS, ...audienceEndpoints(nothing), ...deletionEndpoints(nothing, nothing)];
+  const all = [...ENDPOINTS, ...definitionEndpoints(nothing), ...deletionEndpoints(nothing, nothing)];
 
   it("is valid OpenAPI 3.1", async () => {
     const document = JSON.parse(JSON.stringify(openApiDocument(all, "1.0.0")));
@@ -167,8 +167,8 @@ describe("the reference page", () => {
     const nothing = {} as never;
     const all = [
       ...ENDPOINTS,
-      collectorRates(nothing),
-      ...audienceEndpoints(nothing),
+      ratesEndpoint(nothing),
+      ...definitionEndpoints(nothing),
       ...deletionEndpoints(nothing, nothing),
     ];
     const page = fileURLToPath(new URL("../../../../docs/reference/control-api.md", import.meta.url));

@@ -17,7 +17,7 @@ import {
 } from "@sluice/event-log";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { audienceEndpoints } from "../../src/admin/audiences/endpoints.js";
+import { definitionEndpoints } from "../../src/admin/definitions/definition-endpoints.js";
 import { CollectorError } from "../../src/errors.js";
 import { createLogger } from "../../src/process/logger.js";
 import { createMetrics, type Metrics } from "../../src/process/metrics.js";
@@ -175,7 +175,7 @@ describe("what is owed to the log", () => {
 
 describe("a change of an audience", () => {
   const INPUT = { name: "Pros", condition: PROS.document.condition, destinationIds: [] };
-  const apiOf = (started: Audiences) => controlApi({ store, clock, endpoints: audienceEndpoints(started) });
+  const apiOf = (started: Audiences) => controlApi({ store, clock, endpoints: definitionEndpoints(started) });
 
   test("that the engine cannot store is answered as stored and not in force, and is taken up later", async () => {
     const engine = new AudienceEngine(profiles);

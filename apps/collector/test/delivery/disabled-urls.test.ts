@@ -36,7 +36,7 @@ it("nothing is sent again to a destination that has no URL left: the answer says
     status: 409,
     body: {
       code: "url_disabled",
-      message: `url_disabled: Nothing can be sent to Webhooks: every URL of it answered 410 Gone and is disabled (${A}, ${B}). Save its webhooks again to have them called, then try again`,
+      message: `url_disabled: Nothing can be sent to Webhooks: all its URLs answered 410 Gone and are disabled (${A}, ${B}). Save its webhooks again to enable them, then try again`,
       destinationId: id,
       destination: "Webhooks",
     },

@@ -1,6 +1,6 @@
+import type { RateSpan } from "@sluice/control-api";
 import type { ConfigStore } from "@sluice/event-log";
 import { openMemoryStore, StorageUnavailable } from "@sluice/event-log";
-import type { RateSpan } from "@sluice/protocol";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
 import { createMetrics, LATENCY_BUCKETS_SECONDS } from "../../src/process/metrics.js";

@@ -1,4 +1,4 @@
-import type { LiveEventView } from "@sluice/protocol";
+import type { LiveEventView } from "@sluice/control-api";
 import type { ControlApi } from "./control-api.js";
 
 /** The state of the live stream. `waiting`: until the next attempt to connect. */

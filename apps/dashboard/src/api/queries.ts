@@ -1,4 +1,4 @@
-import type { RateSpan } from "@sluice/protocol";
+import type { RateSpan } from "@sluice/control-api";
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { useApi } from "./api-context.js";
 import { setCollectorClock } from "./collector-clock.js";

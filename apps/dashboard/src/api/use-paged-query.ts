@@ -1,4 +1,4 @@
-import type { ListAnswer } from "@sluice/protocol";
+import type { ListAnswer } from "@sluice/control-api";
 import { type keepPreviousData, type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
 
 /** A list of the API that is read page by page; `data` has the items of all pages read so far. */

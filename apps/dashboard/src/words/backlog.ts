@@ -1,4 +1,4 @@
-import type { DestinationStatusView } from "@sluice/protocol";
+import type { DestinationStatusView } from "@sluice/control-api";
 import { count, counted } from "./numbers.js";
 
 /** How the backlog of a destination, `waiting`, is made up. */

@@ -1,4 +1,4 @@
-import type { DestinationHealthView } from "@sluice/protocol";
+import type { DestinationHealthView } from "@sluice/control-api";
 import type { Tone } from "./states.js";
 
 interface HealthWords {

@@ -1,4 +1,4 @@
-import type { DeliveryStateView } from "@sluice/protocol";
+import type { DeliveryStateView } from "@sluice/control-api";
 import { counted } from "./numbers.js";
 import { STATE_ORDER, STATES, type Tone } from "./states.js";
 

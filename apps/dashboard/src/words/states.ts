@@ -1,4 +1,4 @@
-import type { DeliveryStateView } from "@sluice/protocol";
+import type { DeliveryStateView } from "@sluice/control-api";
 
 /** The colour family of a state, from `tokens.css`. */
 export type Tone = "good" | "wait" | "bad" | "quiet" | "held" | "accent";

@@ -1,4 +1,5 @@
-import type { Condition, EventCondition, Explanation, Times } from "@sluice/protocol";
+import type { Explanation } from "@sluice/control-api";
+import type { Condition, EventCondition, Times } from "@sluice/protocol";
 import { compare, formatTime } from "@sluice/protocol";
 
 /** What a condition is evaluated on: one user at one moment. */

@@ -1,4 +1,4 @@
-import type { AudienceInput, AudiencePatch, SyncSchedule } from "@sluice/protocol";
+import type { AudienceInput, AudiencePatch, SyncSchedule } from "@sluice/control-api";
 import { audiencesNamed } from "../conditions/evaluate.js";
 import { conditionIssues, type DefinitionIssue } from "./definition-issues.js";
 import { AUDIENCE, type AudienceDocument } from "./definitions.js";

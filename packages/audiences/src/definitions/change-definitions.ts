@@ -1,12 +1,11 @@
+import type {
+  AudienceInput,
+  AudiencePatch,
+  ComputedTraitInput,
+  ComputedTraitPatch,
+} from "@sluice/control-api";
 import type { Store, Versioned } from "@sluice/event-log";
-import {
-  type AudienceInput,
-  type AudiencePatch,
-  audienceKey,
-  type ComputedTraitInput,
-  type ComputedTraitPatch,
-  formatTime,
-} from "@sluice/protocol";
+import { audienceKey, formatTime } from "@sluice/protocol";
 import { type Clock, type KeyedSerialQueue, keyedSerialQueue } from "@sluice/resilience";
 import { AUDIENCES } from "./audience-kind.js";
 import { COMPUTED_TRAITS } from "./computed-trait-kind.js";

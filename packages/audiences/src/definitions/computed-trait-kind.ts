@@ -1,4 +1,4 @@
-import type { ComputedTraitInput, ComputedTraitPatch } from "@sluice/protocol";
+import type { ComputedTraitInput, ComputedTraitPatch } from "@sluice/control-api";
 import { computedIssues } from "./definition-issues.js";
 import { COMPUTED_TRAIT, type ComputedTraitDocument } from "./definitions.js";
 import { type ManagedKind, withoutAbsent } from "./managed-kind.js";

@@ -1,11 +1,6 @@
+import type { ComputedTraitDefinition } from "@sluice/control-api";
 import { DOCUMENT_KINDS, type Store } from "@sluice/event-log";
-import {
-  audienceKey,
-  COMPUTED_TRAIT_KINDS,
-  type ComputedTraitDefinition,
-  type Condition,
-  validateCondition,
-} from "@sluice/protocol";
+import { audienceKey, COMPUTED_TRAIT_KINDS, type Condition, validateCondition } from "@sluice/protocol";
 import { audiencesNamed } from "../conditions/evaluate.js";
 import { dependencyCycle } from "./definition-set.js";
 import { AUDIENCE, type AudienceDocument } from "./definitions.js";

@@ -1,4 +1,5 @@
-import type { ComputedTraitDefinition, EventCondition } from "@sluice/protocol";
+import type { ComputedTraitDefinition } from "@sluice/control-api";
+import type { EventCondition } from "@sluice/protocol";
 import { type AggregateSpec, countSpecOf, specKey } from "../conditions/aggregate.js";
 import { audiencesNamed, eventConditions, holds, type Reading, traitsNamed } from "../conditions/evaluate.js";
 import type { ValueSpec } from "../conditions/value.js";

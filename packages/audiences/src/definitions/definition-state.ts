@@ -1,5 +1,6 @@
+import type { SyncView } from "@sluice/control-api";
 import type { Offset } from "@sluice/event-log";
-import { formatTime, type SyncView } from "@sluice/protocol";
+import { formatTime } from "@sluice/protocol";
 import type { AggregateSpec } from "../conditions/aggregate.js";
 import { AUDIENCE, type Definition } from "./definitions.js";
 

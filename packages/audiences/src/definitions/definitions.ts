@@ -1,4 +1,5 @@
-import type { ComputedTraitKind, Condition, SyncSchedule } from "@sluice/protocol";
+import type { SyncSchedule } from "@sluice/control-api";
+import type { ComputedTraitKind, Condition } from "@sluice/protocol";
 
 /** The document of kind `audience`. */
 export interface AudienceDocument {

@@ -1,3 +1,4 @@
+import type { MemberView, ProfileView, UserValueView, WhyView } from "@sluice/control-api";
 import type {
   Identity,
   Offset,
@@ -7,7 +8,7 @@ import type {
   ProfileStore,
   StoredBatch,
 } from "@sluice/event-log";
-import type { MemberView, ProfileView, UncheckedMessage, UserValueView, WhyView } from "@sluice/protocol";
+import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../definitions/definitions.js";
 import type { IdentityPolicy } from "../profiles/identity-policy.js";
 import type { RefusedJoin } from "../profiles/refused-joins.js";

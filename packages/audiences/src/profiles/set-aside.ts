@@ -1,5 +1,6 @@
+import type { SetAsideView } from "@sluice/control-api";
 import { lastMessageIndex, offsetAt, type StoredBatch } from "@sluice/event-log";
-import { formatTime, type SetAsideView } from "@sluice/protocol";
+import { formatTime } from "@sluice/protocol";
 import type { Span } from "./crash-marker.js";
 
 /** Messages that are not counted because the engine failed over them repeatedly: one message, or a request that could not be read. */

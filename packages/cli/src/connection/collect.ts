@@ -1,5 +1,5 @@
 import { allPages } from "@sluice/admin-client";
-import type { ListAnswer } from "@sluice/protocol";
+import type { ListAnswer } from "@sluice/control-api";
 
 /** All items of a list, from all its pages. */
 export async function collect<T>(page: (cursor: string | undefined) => Promise<ListAnswer<T>>): Promise<T[]> {

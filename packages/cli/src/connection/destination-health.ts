@@ -1,5 +1,5 @@
 import type { AdminClient } from "@sluice/admin-client";
-import type { DestinationHealthView, DestinationStatusView, DestinationView } from "@sluice/protocol";
+import type { DestinationHealthView, DestinationStatusView, DestinationView } from "@sluice/control-api";
 
 /** The health of a destination, with the same state names as in the dashboard and in alerts. */
 export interface DestinationHealth extends Omit<DestinationStatusView, "state" | "health"> {

@@ -1,5 +1,5 @@
 import { allPages } from "@sluice/admin-client";
-import type { ListAnswer } from "@sluice/protocol";
+import type { ListAnswer } from "@sluice/control-api";
 import { CommandFailure } from "../failures/exit-codes.js";
 
 /** Finds the item with this id, otherwise the only one with this name. `noun` is used in errors. */

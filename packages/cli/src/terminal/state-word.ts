@@ -1,4 +1,4 @@
-import type { DeliveryStateView } from "@sluice/protocol";
+import type { DeliveryStateView } from "@sluice/control-api";
 import type { Style } from "./style.js";
 
 /** The state of a delivery in its colour. `text` replaces the state's name. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import type { Explanation } from "@sluice/protocol";
+import type { Explanation } from "@sluice/control-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { durationText } from "../../src/arguments/numbers.js";
 import { explanationLines } from "../../src/commands/definitions/explanation-lines.js";
@@ -47,7 +47,7 @@ describe("a destination whose URL responded with 410", () => {
     await at.sluice(["messages", "wait", messageId, "--state", "failed", "--destination", id]);
     const { items } = await json(["deliveries", "list", "--destination", "Gone", "--state", "failed"]);
     const { err } = await at.sluice(["deliveries", "retry", items[0].id], 1);
-    expect(err).toContain(`Nothing can be sent to Gone: every URL of it answered 410 Gone`);
+    expect(err).toContain(`Nothing can be sent to Gone: all its URLs answered 410 Gone`);
     expect(err).toContain(gone.url);
     expect((await at.sluice(["replay", "--destination", "Gone", "--dry-run"], 1)).err).toBe(err);
     expect(err).toContain("npx sluice destinations enable Gone");

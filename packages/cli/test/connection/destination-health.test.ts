@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
-import type { DestinationStatusView } from "@sluice/protocol";
+import type { DestinationStatusView } from "@sluice/control-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkDestination } from "../../src/commands/doctor/destination-checks.js";
 import { healthOf } from "../../src/connection/destination-health.js";

@@ -3,13 +3,13 @@ import type { Catalog } from "../../destinations/catalog.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
 
-/** Throws `url_disabled` for a destination to which nothing could be sent: what is tried there fails at once. */
+/** Throws `url_disabled` if all URLs of the destination are disabled, because every delivery would fail at once. */
 export function requireTarget({ id, value }: Versioned<DestinationDocument>, catalog: Catalog): void {
   const { called, disabled } = catalog.get(value.type)?.targets?.(value.settings) ?? NONE;
   if (called.length > 0 || disabled.length === 0) return;
   throw new CollectorError(
     "url_disabled",
-    `Nothing can be sent to ${value.name}: every URL of it answered 410 Gone and is disabled (${disabled.join(", ")}). Save its webhooks again to have them called, then try again`,
+    `Nothing can be sent to ${value.name}: all its URLs answered 410 Gone and are disabled (${disabled.join(", ")}). Save its webhooks again to enable them, then try again`,
     { details: { destinationId: id, destination: value.name } },
   );
 }

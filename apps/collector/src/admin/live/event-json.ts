@@ -1,6 +1,7 @@
+import type { LiveEventView } from "@sluice/control-api";
 import type { Rejection, StoredMessage } from "@sluice/event-log";
-import { type FilterSubject, formatTime, isPlainObject, type LiveEventView } from "@sluice/protocol";
-import { rejectedView } from "../messages/message-schema.js";
+import { type FilterSubject, formatTime, isPlainObject } from "@sluice/protocol";
+import { rejectedView } from "../messages/message-view.js";
 import type { OutcomeEvent } from "./missed-outcomes.js";
 
 /** The data of the live stream's events. */

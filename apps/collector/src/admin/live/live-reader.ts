@@ -9,13 +9,13 @@ import {
 import type { Clock } from "@sluice/resilience";
 import type { LiveEvent, LiveEvents } from "../../process/live-events.js";
 import type { KnownToken } from "../../tokens/tokens.js";
-import { maskUrls } from "../mask-urls.js";
-import { bell } from "./bell.js";
+import { maskUrls } from "../masking/mask-urls.js";
 import { droppedJson, outcomeJson, rejectedJson, rejectedSubject } from "./event-json.js";
 import { missedOutcomes, type OutcomeEvent } from "./missed-outcomes.js";
 import { outcomeQueue } from "./outcome-queue.js";
 import { type RecentMessage, type RecentMessages, recentMessage } from "./recent-messages.js";
 import { HEARTBEAT, type StreamPosition, serverSentEvent } from "./server-sent-event.js";
+import { wakeSignal } from "./wake-signal.js";
 
 export interface LiveReaderOptions {
   readonly store: Pick<Store, "log" | "consumers">;
@@ -63,7 +63,7 @@ export async function readLive({
   signal,
 }: LiveReaderOptions): Promise<void> {
   const { log } = store;
-  const awake = bell(clock);
+  const awake = wakeSignal(clock);
   const queue = outcomeQueue(MOST_OUTCOMES);
   const reading = recent.join();
   const isAsked = compileFilter(filter);
@@ -94,12 +94,12 @@ export async function readLive({
   };
   const stops = [
     reading.leave,
-    log.onAppend(awake.ring),
+    log.onAppend(awake.wake),
     live.subscribe((event, stored) => {
       // Before it is counted among those that wait, or are dropped: what is not asked for takes no place.
       if (!isEventAsked(event, stored)) return;
       queue.add(event);
-      awake.ring();
+      awake.wake();
     }),
   ];
   // A position beyond the head is of another data folder.

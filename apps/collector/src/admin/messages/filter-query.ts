@@ -2,7 +2,7 @@ import type { FinalState, MessageQuery } from "@sluice/event-log";
 import { EMPTY_FILTER, type FilterField, type MessageFilter, parseFilter } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
 
-/** Reads a filter of the debugger's grammar; throws `invalid_request` that says where it goes wrong. */
+/** Parses a filter of the debugger. Throws `invalid_request` with the position of the mistake. */
 export function readFilter(text: string | undefined): MessageFilter {
   if (text === undefined) return EMPTY_FILTER;
   const parsed = parseFilter(text);
@@ -22,12 +22,12 @@ const FIELD_OF_STORE: Readonly<
   source: "sourceId",
 };
 
-/** Those that always stand in the store: a message that waits, or is skipped by a disabled destination, may have none there yet. */
+/** The outcomes that are always in the store. A pending message, or one that a disabled destination skips, may have none there yet. */
 const STORED_OUTCOMES: readonly FinalState[] = ["delivered", "failed", "filtered", "suppressed"];
 
 /**
- * What of a filter the store can look for itself. It may find more than the filter means, never less: terms that are
- * negated, prefixes, or given twice (either) are left to `matchesFilter`.
+ * The part of a filter that the store can search for. It finds at least the messages that match: terms that are negated,
+ * prefixes, or given twice (which means either) are left to `matchesFilter`.
  */
 export function storeQuery(filter: MessageFilter): MessageQuery {
   const query: { -readonly [K in keyof MessageQuery]: MessageQuery[K] } = {};

@@ -1,5 +1,5 @@
 import type { RefusedJoin } from "@sluice/audiences";
-import type { StoredMessageView } from "@sluice/protocol";
+import type { StoredMessageView } from "@sluice/control-api";
 
 type JoinIssue = NonNullable<StoredMessageView["issues"]>[number];
 
@@ -10,7 +10,7 @@ const REASONS: Readonly<Record<RefusedJoin["reason"], (field: string) => string>
   other: (field) => `\`${field}\` is not joined to the user: it belongs to another user already`,
 };
 
-/** Joins that a message asked for and did not get, as issues of the message. */
+/** The joins of ids that were refused, as issues of their message. */
 export function joinIssues(refused: readonly RefusedJoin[]): JoinIssue[] {
   return refused.map(({ field, reason }) => ({
     code: "join_refused",

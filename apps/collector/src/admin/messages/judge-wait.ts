@@ -1,34 +1,22 @@
-import type { DeliveryStateView, MessageView, OutcomeSummary } from "@sluice/protocol";
+import type { DeliveryStateView, MessageView, OutcomeSummary, WaitStateView } from "@sluice/control-api";
 
-/** What can be waited for. */
-export const WAIT_STATES = [
-  "accepted",
-  "rejected",
-  "delivered",
-  "pending",
-  "failed",
-  "filtered",
-  "skipped",
-  "suppressed",
-] as const;
-
-/** States of a destination that is not to get the message. */
+/** States of destinations that do not get the message. */
 const LEFT_OUT: readonly string[] = ["filtered", "skipped", "suppressed"];
 
 export type WaitVerdict =
   | { readonly kind: "reached" }
-  /** It may come. */
+  /** The message can still reach the state. */
   | { readonly kind: "open" }
-  /** It cannot come any more, unless somebody replays the message. */
+  /** The message can only reach the state if it is replayed. */
   | { readonly kind: "impossible"; readonly why: string };
 
 const REACHED: WaitVerdict = { kind: "reached" };
 const OPEN: WaitVerdict = { kind: "open" };
 
-/** Whether a message is in the state that is waited for, and if not, whether it can still come there. */
+/** Whether a message has reached a state, and if not, whether it still can. */
 export function judgeWait(
   found: MessageView,
-  state: (typeof WAIT_STATES)[number],
+  state: WaitStateView,
   {
     destinationId,
     destinations,
@@ -40,31 +28,31 @@ export function judgeWait(
       : impossible(`it was refused: ${found.issues.map(({ message }) => message).join("; ")}`);
   if (state === "accepted") return REACHED;
   if (state === "rejected") return impossible("it was accepted");
-  const asked = found.outcomes.filter(
+  const relevant = found.outcomes.filter(
     (outcome) => destinationId === undefined || outcome.destinationId === destinationId,
   );
-  if (asked.length === 0)
+  if (relevant.length === 0)
     return impossible(
       destinationId === undefined
-        ? "no destination was connected to its source when it came"
-        : `${destinationId} is not to get it`,
+        ? "no destination was connected to its source when it arrived"
+        : `${destinationId} does not get it`,
     );
-  return judgeOutcomes(asked, state, destinations);
+  return judgeOutcomes(relevant, state, destinations);
 }
 
 function judgeOutcomes(
-  asked: readonly OutcomeSummary[],
+  relevant: readonly OutcomeSummary[],
   state: DeliveryStateView,
   destinations: "any" | "all",
 ): WaitVerdict {
-  const isThere = (outcome: OutcomeSummary) => outcome.state === state;
+  const hasState = (outcome: OutcomeSummary) => outcome.state === state;
   const isPending = (outcome: OutcomeSummary) => outcome.state === "pending";
-  const inTheWay = asked.filter((outcome) => !isThere(outcome) && !LEFT_OUT.includes(outcome.state));
-  if (asked.some(isThere) && (destinations === "any" || inTheWay.length === 0)) return REACHED;
-  const mayCome = destinations === "any" ? asked.some(isPending) : inTheWay.every(isPending);
-  // Where nothing is in the way and nothing is there, all were left out.
-  if (mayCome && inTheWay.length > 0) return OPEN;
-  const final = (inTheWay.length > 0 ? inTheWay : asked).filter((outcome) => !isPending(outcome));
+  const missing = relevant.filter((outcome) => !hasState(outcome) && !LEFT_OUT.includes(outcome.state));
+  if (relevant.some(hasState) && (destinations === "any" || missing.length === 0)) return REACHED;
+  const canReach = destinations === "any" ? relevant.some(isPending) : missing.every(isPending);
+  // If nothing is missing and no destination has the state, every destination was left out.
+  if (canReach && missing.length > 0) return OPEN;
+  const final = (missing.length > 0 ? missing : relevant).filter((outcome) => !isPending(outcome));
   return impossible(
     final.map((outcome) => `${outcome.state} at ${outcome.destinationId} (${outcome.reason})`).join(", "),
   );

@@ -1,14 +1,22 @@
-import type { Attempt, Delivery, Store, StoredMessage, Versioned } from "@sluice/event-log";
-import { DOCUMENT_KINDS } from "@sluice/event-log";
-import { type AttemptView, formatTime, type OutcomeSummary, type OutcomeView } from "@sluice/protocol";
+import type { AttemptView, OutcomeSummary, OutcomeView } from "@sluice/control-api";
+import {
+  type Attempt,
+  type Delivery,
+  DOCUMENT_KINDS,
+  type Store,
+  type StoredMessage,
+  type Versioned,
+} from "@sluice/event-log";
+import { formatTime } from "@sluice/protocol";
 import { WAS_DISABLED, wasDisabledAt } from "../../delivery/routing/match.js";
 import { shownHeaders } from "../../destinations/webhooks/request-headers.js";
 import type { DestinationDocument } from "../../documents/documents.js";
+import { withoutUndefined } from "../without-undefined.js";
 import { deliveryId } from "./delivery-id.js";
 
 /**
- * What became of a message at every destination that is to get it, those too that have not come to it yet.
- * `destinations` may be given by a caller that asks for many messages.
+ * The outcomes of a message at every destination that gets it, including destinations that have not read it yet.
+ * Callers that ask about many messages pass `destinations`, so that they are listed once.
  */
 export async function outcomesOf(
   store: Store,
@@ -18,14 +26,14 @@ export async function outcomesOf(
   const known = await store.consumers.outcomesOf(message.offset);
   const all = destinations ?? (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination));
   const settled = new Set(known.map((delivery) => delivery.consumerId));
-  const waiting = all.filter(({ id, value }) => !settled.has(id) && isMeant(id, value, message));
+  const waiting = all.filter(({ id, value }) => !settled.has(id) && receives(id, value, message));
   return [
     ...known.map(outcomeSummary),
     ...waiting.map(
       ({ id, value }): OutcomeSummary => ({
         id: deliveryId(id, message.offset),
         destinationId: id,
-        // A disabled destination settles nothing until it is enabled again, but what will come of it is known.
+        // A disabled destination records nothing until it is enabled again, but the outcome is known.
         ...(wasDisabledAt(value, message.offset)
           ? { state: "skipped", reason: WAS_DISABLED }
           : { state: "pending", reason: "queued" }),
@@ -34,7 +42,7 @@ export async function outcomesOf(
   ];
 }
 
-/** The same with every attempt that was made. */
+/** The outcomes with all attempts. */
 export async function outcomesWithAttempts(store: Store, message: StoredMessage): Promise<OutcomeView[]> {
   const outcomes = await outcomesOf(store, message);
   return Promise.all(
@@ -54,49 +62,31 @@ export async function attemptsOf(
   return attempts.map(({ offset: _, ...attempt }) => attemptView(attempt, messageId));
 }
 
-export function outcomeSummary(delivery: Delivery): OutcomeSummary {
+export function outcomeSummary(delivery: Delivery): OutcomeSummary & { readonly at: string } {
+  const { nextAttemptAtMs } = delivery;
   return {
     id: deliveryId(delivery.consumerId, delivery.offset),
     destinationId: delivery.consumerId,
     state: delivery.state,
     reason: delivery.reason,
     at: formatTime(delivery.atMs),
-    ...(delivery.nextAttemptAtMs === undefined
-      ? {}
-      : { nextAttemptAt: formatTime(delivery.nextAttemptAtMs) }),
+    ...(nextAttemptAtMs === undefined ? {} : { nextAttemptAt: formatTime(nextAttemptAtMs) }),
   };
 }
 
-export function attemptView(attempt: Omit<Attempt, "offset">, messageId: string): AttemptView {
-  const {
-    attempt: round,
-    atMs,
-    url,
-    address,
-    status,
-    error,
-    latencyMs,
-    requestHeaders,
-    response,
-    replay,
-  } = attempt;
-  return {
-    attempt: round,
+/** An attempt with its time as text and the headers as they were sent. */
+export function attemptView(
+  { atMs, requestHeaders, ...attempt }: Omit<Attempt, "offset">,
+  messageId: string,
+): AttemptView {
+  return withoutUndefined({
+    ...attempt,
     at: formatTime(atMs),
-    url,
-    latencyMs,
-    ...(address === undefined ? {} : { address }),
-    ...(status === undefined ? {} : { status }),
-    ...(error === undefined ? {} : { error }),
-    ...(requestHeaders === undefined
-      ? {}
-      : { requestHeaders: shownHeaders(requestHeaders, messageId, attempt) }),
-    ...(response === undefined ? {} : { response }),
-    ...(replay === undefined ? {} : { replay }),
-  };
+    requestHeaders: requestHeaders && shownHeaders(requestHeaders, messageId, { ...attempt, atMs }),
+  });
 }
 
-function isMeant(
+function receives(
   id: string,
   destination: DestinationDocument,
   message: Pick<StoredMessage, "offset" | "sourceId" | "onlyDestinations">,

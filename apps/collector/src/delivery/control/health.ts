@@ -1,5 +1,5 @@
+import type { DestinationHealthView } from "@sluice/control-api";
 import type { Delivery, Store } from "@sluice/event-log";
-import type { DestinationHealthView } from "@sluice/protocol";
 
 /** How the last round at a destination ended. */
 export type LastTried =

@@ -1,12 +1,6 @@
 import { createHash } from "node:crypto";
-import {
-  type ComparisonValue,
-  compare,
-  type FilterRuleView,
-  isPlainObject,
-  type JsonObject,
-  lookUp,
-} from "@sluice/protocol";
+import type { FilterRuleView } from "@sluice/control-api";
+import { type ComparisonValue, compare, isPlainObject, type JsonObject, lookUp } from "@sluice/protocol";
 
 export type FilterResult =
   /** To be sent. The message is a copy if a rule removed fields. */

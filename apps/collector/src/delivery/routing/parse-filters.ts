@@ -1,4 +1,5 @@
-import { type FilterRuleView, isPlainObject, validateComparison } from "@sluice/protocol";
+import type { FilterRuleView } from "@sluice/control-api";
+import { isPlainObject, validateComparison } from "@sluice/protocol";
 import type { SettingsIssue } from "../../destinations/destination.js";
 
 export type FiltersResult =

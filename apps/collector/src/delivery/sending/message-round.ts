@@ -57,19 +57,7 @@ export class MessageRound implements Round {
   record(attempt: RoundAttempt): void {
     const { stored, retry } = this.#work;
     this.#error = attempt.error?.message ?? this.#error;
-    const { atMs, url, address, status, error, latencyMs, requestHeaders, response } = attempt;
-    const placed: Attempt = {
-      offset: stored.offset,
-      attempt: this.numberAt(url),
-      atMs,
-      url,
-      address,
-      status,
-      error,
-      latencyMs,
-      requestHeaders,
-      response,
-    };
+    const placed: Attempt = { ...attempt, offset: stored.offset, attempt: this.numberAt(attempt.url) };
     this.#listener.settler.attempt(retry?.replay === true ? { ...placed, replay: true } : placed);
   }
 

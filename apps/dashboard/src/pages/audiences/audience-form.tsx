@@ -1,4 +1,5 @@
-import { type AudienceView, type Condition, validateCondition } from "@sluice/protocol";
+import type { AudienceView } from "@sluice/control-api";
+import { type Condition, validateCondition } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { useLocation } from "wouter";

@@ -1,4 +1,4 @@
-import type { AudiencePatch, AudienceView } from "@sluice/protocol";
+import type { AudiencePatch, AudienceView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";

@@ -1,4 +1,5 @@
-import type { Condition, AudiencePreview as PreviewResult } from "@sluice/protocol";
+import type { AudiencePreview as PreviewResult } from "@sluice/control-api";
+import type { Condition } from "@sluice/protocol";
 import { Card } from "../../ui/layout/page.js";
 import { count, counted, duration, percent } from "../../words/numbers.js";
 import { PreviewBody } from "../definitions/preview-body.js";

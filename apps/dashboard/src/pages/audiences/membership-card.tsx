@@ -1,4 +1,4 @@
-import type { Explanation } from "@sluice/protocol";
+import type { Explanation } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { Badge } from "../../ui/data/badge.js";

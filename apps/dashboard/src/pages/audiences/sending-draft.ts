@@ -1,4 +1,4 @@
-import type { AudienceView, SyncSchedule } from "@sluice/protocol";
+import type { AudienceView, SyncSchedule } from "@sluice/control-api";
 import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
 import { duration } from "../../words/numbers.js";
 

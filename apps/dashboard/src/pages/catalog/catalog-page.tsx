@@ -1,4 +1,4 @@
-import type { CatalogEntryView } from "@sluice/protocol";
+import type { CatalogEntryView } from "@sluice/control-api";
 import { Link } from "wouter";
 import { useCatalog } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";

@@ -1,4 +1,4 @@
-import type { CatalogEntryView, DestinationInput, SourceView } from "@sluice/protocol";
+import type { CatalogEntryView, DestinationInput, SourceView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";

@@ -1,4 +1,5 @@
-import { COMPUTED_TRAIT_KINDS, type ComputedTraitKind, type ComputedTraitView } from "@sluice/protocol";
+import type { ComputedTraitView } from "@sluice/control-api";
+import { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "@sluice/protocol";
 import type { FormEvent } from "react";
 import { useApi } from "../../api/api-context.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";

@@ -1,10 +1,10 @@
 import type {
   ComputedTraitDefinition,
   ComputedTraitInput,
-  ComputedTraitKind,
   ComputedTraitPatch,
   ComputedTraitView,
-} from "@sluice/protocol";
+} from "@sluice/control-api";
+import type { ComputedTraitKind } from "@sluice/protocol";
 import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
 
 /** The form of a computed trait, as typed. */

@@ -1,4 +1,4 @@
-import type { ComputedTraitDefinition } from "@sluice/protocol";
+import type { ComputedTraitDefinition } from "@sluice/control-api";
 import { count, counted, duration } from "../../words/numbers.js";
 import { PreviewBody } from "../definitions/preview-body.js";
 import { usePreview } from "../definitions/use-preview.js";

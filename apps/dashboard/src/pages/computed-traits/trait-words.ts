@@ -1,4 +1,5 @@
-import type { ComputedTraitKind, ComputedTraitView } from "@sluice/protocol";
+import type { ComputedTraitView } from "@sluice/control-api";
+import type { ComputedTraitKind } from "@sluice/protocol";
 import { duration } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 

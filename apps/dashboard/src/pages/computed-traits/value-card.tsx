@@ -1,4 +1,4 @@
-import type { ComputedTraitView, ValuePart, ValueWhyView } from "@sluice/protocol";
+import type { ComputedTraitView, ValuePart, ValueWhyView } from "@sluice/control-api";
 import { formatFilter } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";

@@ -1,4 +1,4 @@
-import type { UserValueView } from "@sluice/protocol";
+import type { UserValueView } from "@sluice/control-api";
 import type { ReactNode } from "react";
 import { visibleValue } from "../../words/visible-text.js";
 import { idOf, UserLink } from "../definitions/user-link.js";

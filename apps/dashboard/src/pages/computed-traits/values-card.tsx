@@ -1,4 +1,4 @@
-import type { ComputedTraitView } from "@sluice/protocol";
+import type { ComputedTraitView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { usePagedQuery } from "../../api/use-paged-query.js";

@@ -1,4 +1,4 @@
-import type { SyncView } from "@sluice/protocol";
+import type { SyncView } from "@sluice/control-api";
 import type { ControlApi } from "../../api/control-api.js";
 import { addresses } from "../../routing/addresses.js";
 import type { IconName } from "../../ui/icon.js";

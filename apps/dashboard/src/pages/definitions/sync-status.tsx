@@ -1,4 +1,4 @@
-import type { SyncView } from "@sluice/protocol";
+import type { SyncView } from "@sluice/control-api";
 import { Badge } from "../../ui/data/badge.js";
 import { Time } from "../../ui/data/time.js";
 import { counted, percent } from "../../words/numbers.js";

@@ -1,4 +1,4 @@
-import type { DeletionPlan } from "@sluice/protocol";
+import type { DeletionPlan } from "@sluice/control-api";
 import { useNames } from "../../api/queries.js";
 import { counted } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";

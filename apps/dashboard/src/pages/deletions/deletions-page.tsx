@@ -1,4 +1,4 @@
-import type { DeletionStatus, DeletionView } from "@sluice/protocol";
+import type { DeletionStatus, DeletionView } from "@sluice/control-api";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { usePagedQuery } from "../../api/use-paged-query.js";

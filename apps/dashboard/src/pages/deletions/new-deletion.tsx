@@ -1,4 +1,4 @@
-import type { DeletionPlan } from "@sluice/protocol";
+import type { DeletionPlan } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";

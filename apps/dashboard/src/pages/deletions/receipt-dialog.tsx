@@ -1,4 +1,4 @@
-import type { DeletionReceipt, DeletionView } from "@sluice/protocol";
+import type { DeletionReceipt, DeletionView } from "@sluice/control-api";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";

@@ -1,4 +1,4 @@
-import type { IdKind, SuppressionView } from "@sluice/protocol";
+import type { IdKind, SuppressionView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";

@@ -1,4 +1,4 @@
-import type { AttemptView } from "@sluice/protocol";
+import type { AttemptView } from "@sluice/control-api";
 import { duration } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { attemptTone } from "./attempt-tone.js";

@@ -1,4 +1,4 @@
-import type { AttemptView } from "@sluice/protocol";
+import type { AttemptView } from "@sluice/control-api";
 import type { Tone } from "../../words/states.js";
 
 export function attemptTone(attempt: AttemptView): Tone {

@@ -1,4 +1,4 @@
-import type { DeliveryView } from "@sluice/protocol";
+import type { DeliveryView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { StateBadge } from "../../ui/data/badge.js";

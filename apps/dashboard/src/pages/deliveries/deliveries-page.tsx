@@ -1,4 +1,4 @@
-import type { DeliveryStateView, DeliveryView, DestinationView } from "@sluice/protocol";
+import type { DeliveryStateView, DeliveryView, DestinationView } from "@sluice/control-api";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";

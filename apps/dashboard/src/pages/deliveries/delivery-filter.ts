@@ -1,4 +1,4 @@
-import type { DeliveryStateView } from "@sluice/protocol";
+import type { DeliveryStateView } from "@sluice/control-api";
 
 export const SINCE = {
   "15m": { label: "Last 15 minutes", ms: 900_000 },

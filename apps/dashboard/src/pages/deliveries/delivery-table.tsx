@@ -1,4 +1,4 @@
-import type { DeliveryView } from "@sluice/protocol";
+import type { DeliveryView } from "@sluice/control-api";
 import { Link } from "wouter";
 import { useNow } from "../../api/collector-clock.js";
 import { useNames } from "../../api/queries.js";

@@ -1,4 +1,4 @@
-import type { DeliveryView } from "@sluice/protocol";
+import type { DeliveryView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";

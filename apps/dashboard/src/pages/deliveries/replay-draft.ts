@@ -1,4 +1,4 @@
-import type { FinalStateView, ReplayFilter } from "@sluice/protocol";
+import type { FinalStateView, ReplayFilter } from "@sluice/control-api";
 
 /** The form of a replay, as typed. Empty: no restriction. */
 export interface ReplayDraft {

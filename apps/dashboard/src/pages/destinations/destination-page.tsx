@@ -1,4 +1,4 @@
-import type { CatalogEntryView, DestinationView } from "@sluice/protocol";
+import type { CatalogEntryView, DestinationView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinationStatus, useTotals } from "../../api/queries.js";

@@ -1,4 +1,4 @@
-import type { DestinationView } from "@sluice/protocol";
+import type { DestinationView } from "@sluice/control-api";
 import { Link } from "wouter";
 import { addresses } from "../../routing/addresses.js";
 import { type Column, Table } from "../../ui/data/table.js";

@@ -1,4 +1,9 @@
-import type { DeliveryStateView, LiveEventView, MessageSummary, RejectedMessageView } from "@sluice/protocol";
+import type {
+  DeliveryStateView,
+  LiveEventView,
+  MessageSummary,
+  RejectedMessageView,
+} from "@sluice/control-api";
 
 export interface ShownOutcome {
   readonly destinationId: string;

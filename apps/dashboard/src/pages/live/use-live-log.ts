@@ -1,4 +1,4 @@
-import type { LiveEventView } from "@sluice/protocol";
+import type { LiveEventView } from "@sluice/control-api";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { followLive, type StreamState } from "../../api/live-stream.js";

@@ -1,4 +1,5 @@
-import type { MessageView, OutboundKind, StoredMessageView } from "@sluice/protocol";
+import type { MessageView, StoredMessageView } from "@sluice/control-api";
+import type { OutboundKind } from "@sluice/protocol";
 import { webhookPayload } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";

@@ -1,4 +1,4 @@
-import type { MessageView } from "@sluice/protocol";
+import type { MessageView } from "@sluice/control-api";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";

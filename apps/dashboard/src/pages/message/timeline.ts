@@ -1,5 +1,6 @@
-import type { AttemptView, OutcomeView, RejectedMessageView, StoredMessageView } from "@sluice/protocol";
-import { type MessageView, parseTime } from "@sluice/protocol";
+import type { AttemptView, OutcomeView, RejectedMessageView, StoredMessageView } from "@sluice/control-api";
+import type { MessageView } from "@sluice/control-api";
+import { parseTime } from "@sluice/protocol";
 
 /** One entry of a message's timeline. */
 export type Moment =

@@ -1,4 +1,4 @@
-import type { CollectorInfo, DestinationStatusView, DestinationView } from "@sluice/protocol";
+import type { CollectorInfo, DestinationStatusView, DestinationView } from "@sluice/control-api";
 import { Icon } from "../../ui/icon.js";
 import { HealthAlert } from "../destinations/health/health-alert.js";
 

@@ -1,4 +1,4 @@
-import type { RatePointView } from "@sluice/protocol";
+import type { RatePointView } from "@sluice/control-api";
 
 /** A point and its time. Without a point: the collector was not running, and the line is interrupted. */
 export interface RateSample {

@@ -1,4 +1,4 @@
-import type { RatePointView, RateSpan } from "@sluice/protocol";
+import type { RatePointView, RateSpan } from "@sluice/control-api";
 import { useState } from "react";
 import { deliveriesIn, type Totals } from "../../api/metrics.js";
 import { useRates } from "../../api/queries.js";

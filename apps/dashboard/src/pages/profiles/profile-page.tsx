@@ -1,4 +1,4 @@
-import type { ProfileView } from "@sluice/protocol";
+import type { ProfileView } from "@sluice/control-api";
 import { formatFilter } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";

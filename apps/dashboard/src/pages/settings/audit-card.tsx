@@ -1,4 +1,4 @@
-import type { AuditEntryView } from "@sluice/protocol";
+import type { AuditEntryView } from "@sluice/control-api";
 import { useApi } from "../../api/api-context.js";
 import { usePagedQuery } from "../../api/use-paged-query.js";
 import { LoadMore } from "../../ui/controls/load-more.js";

@@ -1,4 +1,4 @@
-import type { CreatedTokenView, TokenAccess, TokenView } from "@sluice/protocol";
+import type { CreatedTokenView, TokenAccess, TokenView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";

@@ -1,4 +1,4 @@
-import type { SourceKindView } from "@sluice/protocol";
+import type { SourceKindView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";

@@ -1,4 +1,4 @@
-import type { SourceIdentityView, SourceKindView } from "@sluice/protocol";
+import type { SourceIdentityView, SourceKindView } from "@sluice/control-api";
 
 export const SOURCE_KINDS: Readonly<
   Record<SourceKindView, { readonly label: string; readonly hint: string }>

@@ -1,4 +1,4 @@
-import type { SourceView } from "@sluice/protocol";
+import type { SourceView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";

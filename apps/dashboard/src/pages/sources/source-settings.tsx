@@ -1,4 +1,4 @@
-import type { SourceView } from "@sluice/protocol";
+import type { SourceView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { DraftConflict } from "../../forms/edit-conflict.js";

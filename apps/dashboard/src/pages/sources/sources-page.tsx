@@ -1,4 +1,4 @@
-import type { SourceView } from "@sluice/protocol";
+import type { SourceView } from "@sluice/control-api";
 import { useState } from "react";
 import { Link } from "wouter";
 import { useSources } from "../../api/queries.js";

@@ -1,4 +1,4 @@
-import type { SourceView, WriteKeyView } from "@sluice/protocol";
+import type { SourceView, WriteKeyView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";

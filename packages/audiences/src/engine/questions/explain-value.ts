@@ -1,5 +1,6 @@
+import type { ValuePart, ValueWhyView } from "@sluice/control-api";
 import type { EventLog, Offset } from "@sluice/event-log";
-import { formatTime, type ValuePart, type ValueWhyView } from "@sluice/protocol";
+import { formatTime } from "@sluice/protocol";
 import { nextChangeMs } from "../../conditions/aggregate.js";
 import {
   contributionOf,

@@ -1,6 +1,7 @@
+import type { ComputedTraitDefinition, MemberView } from "@sluice/control-api";
 import type { ProfileStore } from "@sluice/event-log";
 import { lastMessageIndex, type Offset, offsetAt, type StoredBatch } from "@sluice/event-log";
-import { type ComputedTraitDefinition, type Condition, formatTime, type MemberView } from "@sluice/protocol";
+import { type Condition, formatTime } from "@sluice/protocol";
 import {
   type AggregateSpec,
   type AggregateState,

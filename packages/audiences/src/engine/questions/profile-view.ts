@@ -1,4 +1,5 @@
-import { formatTime, type ProfileView } from "@sluice/protocol";
+import type { ProfileView } from "@sluice/control-api";
+import { formatTime } from "@sluice/protocol";
 import type { DefinitionSet } from "../../definitions/definition-set.js";
 import { type Profile, userFields } from "../../profiles/profile.js";
 

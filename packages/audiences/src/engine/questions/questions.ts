@@ -1,3 +1,4 @@
+import type { MemberView, ProfileView, SyncView, UserValueView, WhyView } from "@sluice/control-api";
 import {
   type Identity,
   type Offset,
@@ -6,15 +7,7 @@ import {
   readPosition,
   writePosition,
 } from "@sluice/event-log";
-import {
-  formatTime,
-  type MemberView,
-  type ProfileView,
-  type SyncView,
-  type UncheckedMessage,
-  type UserValueView,
-  type WhyView,
-} from "@sluice/protocol";
+import { formatTime, type UncheckedMessage } from "@sluice/protocol";
 import { nextChangeMs } from "../../conditions/aggregate.js";
 import { type CountState, countOf, lastMs } from "../../conditions/count.js";
 import { type EventReading, explain } from "../../conditions/evaluate.js";

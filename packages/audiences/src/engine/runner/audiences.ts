@@ -1,17 +1,17 @@
-import type { Identity, Page, PageRequest, Store, StoredMessage } from "@sluice/event-log";
 import type {
   AudienceEngineView,
   AudiencePreview,
   ComputedTraitDefinition,
   ComputedTraitPreview,
-  Condition,
   MemberView,
   ProfileView,
   SyncView,
   UserValueView,
   ValueWhyView,
   WhyView,
-} from "@sluice/protocol";
+} from "@sluice/control-api";
+import type { Identity, Page, PageRequest, Store, StoredMessage } from "@sluice/event-log";
+import type { Condition } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { RefusedJoin } from "../../profiles/refused-joins.js";
 import type { AudienceEngine } from "../engine.js";

@@ -1,5 +1,5 @@
+import type { UserValueView } from "@sluice/control-api";
 import { BEFORE_FIRST, type EventLog, type Offset, type Page, type PageRequest } from "@sluice/event-log";
-import type { UserValueView } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
 import { explainValue } from "../questions/explain-value.js";

@@ -1,5 +1,5 @@
 import type { AdminClient } from "@sluice/admin-client";
-import type { AudienceInput, DestinationInput, SourceInput } from "@sluice/protocol";
+import type { AudienceInput, DestinationInput, SourceInput } from "@sluice/control-api";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { CurrentConfig } from "./current-config.js";
 import { type Change, type Fields, NOUNS } from "./plan-changes.js";

@@ -1,11 +1,5 @@
-import type {
-  AudienceInput,
-  AudiencePatch,
-  AudienceView,
-  Condition,
-  MemberView,
-  WhyView,
-} from "@sluice/protocol";
+import type { AudienceInput, AudiencePatch, AudienceView, MemberView, WhyView } from "@sluice/control-api";
+import type { Condition } from "@sluice/protocol";
 import type { Command } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { readDuration } from "../../arguments/numbers.js";

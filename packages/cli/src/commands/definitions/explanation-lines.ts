@@ -1,4 +1,4 @@
-import type { Explanation } from "@sluice/protocol";
+import type { Explanation } from "@sluice/control-api";
 import { durationText } from "../../arguments/numbers.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 

@@ -1,5 +1,5 @@
 import type { AdminClient, PageOptions } from "@sluice/admin-client";
-import type { ListAnswer } from "@sluice/protocol";
+import type { ListAnswer } from "@sluice/control-api";
 import type { Command } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { readLimit, withLimit } from "../../arguments/limit.js";

@@ -1,4 +1,4 @@
-import type { SyncView } from "@sluice/protocol";
+import type { SyncView } from "@sluice/control-api";
 
 /** The state of a sync, with its progress: `evaluating 40 %`. */
 export function progressText({ state, progress }: SyncView): string {

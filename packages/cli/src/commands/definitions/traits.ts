@@ -1,14 +1,13 @@
-import {
-  COMPUTED_TRAIT_KINDS,
-  type ComputedTraitDefinition,
-  type ComputedTraitInput,
-  type ComputedTraitKind,
-  type ComputedTraitPatch,
-  type ComputedTraitView,
-  type SyncView,
-  type UserValueView,
-  type ValueWhyView,
-} from "@sluice/protocol";
+import type {
+  ComputedTraitDefinition,
+  ComputedTraitInput,
+  ComputedTraitPatch,
+  ComputedTraitView,
+  SyncView,
+  UserValueView,
+  ValueWhyView,
+} from "@sluice/control-api";
+import { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "@sluice/protocol";
 import { type Command, Option } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { readDuration } from "../../arguments/numbers.js";

@@ -1,5 +1,5 @@
 import { type AdminClient, AdminError } from "@sluice/admin-client";
-import type { AudienceEngineView, CollectorInfo } from "@sluice/protocol";
+import type { AudienceEngineView, CollectorInfo } from "@sluice/control-api";
 import manifest from "../../../package.json" with { type: "json" };
 import { definedFields } from "../../arguments/defined-fields.js";
 import { type ConnectionOptions, connect } from "../../connection/connection.js";

@@ -1,4 +1,4 @@
-import type { DeliveryStateView, DeliveryView } from "@sluice/protocol";
+import type { DeliveryStateView, DeliveryView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { readLimit, withLimit } from "../../arguments/limit.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";

@@ -1,4 +1,4 @@
-import type { DeliveryStateView, LiveEventView, RejectedMessageView } from "@sluice/protocol";
+import type { DeliveryStateView, LiveEventView, RejectedMessageView } from "@sluice/control-api";
 import { stateWord } from "../../terminal/state-word.js";
 import type { Style } from "../../terminal/style.js";
 import { clip, terminalJson, terminalText } from "../../terminal/terminal-text.js";

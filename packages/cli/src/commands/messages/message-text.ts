@@ -1,4 +1,4 @@
-import type { MessageView, OutcomeSummary } from "@sluice/protocol";
+import type { MessageView, OutcomeSummary } from "@sluice/control-api";
 import type { Io } from "../../terminal/io.js";
 import { stateWord } from "../../terminal/state-word.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";

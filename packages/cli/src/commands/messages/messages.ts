@@ -1,5 +1,5 @@
 import type { AdminClient } from "@sluice/admin-client";
-import type { MessageSummary } from "@sluice/protocol";
+import type { MessageSummary } from "@sluice/control-api";
 import type { Command } from "commander";
 import { FILTER_HELP, readFilterArgument } from "../../arguments/filter-argument.js";
 import { readLimit, withLimit } from "../../arguments/limit.js";

@@ -1,4 +1,4 @@
-import type { FinalStateView, ReplayInput } from "@sluice/protocol";
+import type { FinalStateView, ReplayInput } from "@sluice/control-api";
 import { type Command, Option } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { withTimeRange } from "../../arguments/time-range.js";

@@ -1,5 +1,5 @@
 import { AdminError } from "@sluice/admin-client";
-import type { DeliveryStateView, MessageView } from "@sluice/protocol";
+import type { DeliveryStateView, MessageView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { readDuration } from "../../arguments/numbers.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";

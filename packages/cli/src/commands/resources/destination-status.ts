@@ -1,4 +1,4 @@
-import type { DestinationView, TestSendView } from "@sluice/protocol";
+import type { DestinationView, TestSendView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { type DestinationHealth, healthWord, readHealth } from "../../connection/destination-health.js";
 import { CommandFailure } from "../../failures/exit-codes.js";

@@ -1,4 +1,4 @@
-import type { DestinationView } from "@sluice/protocol";
+import type { DestinationView } from "@sluice/control-api";
 import type { Io } from "../../terminal/io.js";
 import { shellWord } from "../../terminal/shell-word.js";
 import { table } from "../../terminal/table.js";

@@ -1,4 +1,4 @@
-import type { DestinationPatch, DestinationView } from "@sluice/protocol";
+import type { DestinationPatch, DestinationView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { collect } from "../../connection/collect.js";

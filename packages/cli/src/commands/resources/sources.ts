@@ -1,4 +1,4 @@
-import type { SourceView } from "@sluice/protocol";
+import type { SourceView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";

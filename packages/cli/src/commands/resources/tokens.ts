@@ -1,4 +1,4 @@
-import type { TokenAccess, TokenView } from "@sluice/protocol";
+import type { TokenAccess, TokenView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";

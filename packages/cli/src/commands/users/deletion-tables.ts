@@ -1,4 +1,4 @@
-import type { DeletionPlan, DeletionView } from "@sluice/protocol";
+import type { DeletionPlan, DeletionView } from "@sluice/control-api";
 import type { Io } from "../../terminal/io.js";
 import { table } from "../../terminal/table.js";
 import { terminalText } from "../../terminal/terminal-text.js";

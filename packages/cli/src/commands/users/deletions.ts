@@ -1,4 +1,4 @@
-import type { DeletionInput } from "@sluice/protocol";
+import type { DeletionInput } from "@sluice/control-api";
 import type { Command } from "commander";
 import { readLimit, withLimit } from "../../arguments/limit.js";
 import { collect } from "../../connection/collect.js";

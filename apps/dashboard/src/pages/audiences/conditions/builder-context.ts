@@ -1,4 +1,5 @@
-import type { AudienceView, ConditionIssue } from "@sluice/protocol";
+import type { AudienceView } from "@sluice/control-api";
+import type { ConditionIssue } from "@sluice/protocol";
 import type { DraftNode } from "./condition-draft.js";
 
 /** What every node of the condition builder needs. */

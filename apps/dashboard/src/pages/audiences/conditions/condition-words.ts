@@ -1,4 +1,5 @@
-import type { Condition, Explanation, PropertyTest, Times } from "@sluice/protocol";
+import type { Explanation } from "@sluice/control-api";
+import type { Condition, PropertyTest, Times } from "@sluice/protocol";
 import { comparisonInWords } from "../../../forms/comparison/comparison-words.js";
 import { duration } from "../../../words/numbers.js";
 import { visibleText } from "../../../words/visible-text.js";

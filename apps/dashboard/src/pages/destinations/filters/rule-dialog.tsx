@@ -1,4 +1,5 @@
-import { type DestinationView, type FilterRuleView, MESSAGE_KINDS } from "@sluice/protocol";
+import type { DestinationView, FilterRuleView } from "@sluice/control-api";
+import { MESSAGE_KINDS } from "@sluice/protocol";
 import { type FormEvent, useState } from "react";
 import { EditConflict } from "../../../forms/edit-conflict.js";
 import type { RemoteChange } from "../../../forms/use-draft.js";

@@ -1,4 +1,4 @@
-import type { FilterRuleView } from "@sluice/protocol";
+import type { FilterRuleView } from "@sluice/control-api";
 import {
   type ComparisonDraft,
   comparisonDraftOf,

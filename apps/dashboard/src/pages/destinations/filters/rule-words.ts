@@ -1,4 +1,4 @@
-import type { FilterRuleView } from "@sluice/protocol";
+import type { FilterRuleView } from "@sluice/control-api";
 import { comparisonInWords } from "../../../forms/comparison/comparison-words.js";
 import { percent } from "../../../words/numbers.js";
 import { visibleText } from "../../../words/visible-text.js";

@@ -1,4 +1,4 @@
-import type { DestinationStatusView } from "@sluice/protocol";
+import type { DestinationStatusView } from "@sluice/control-api";
 import { useDestinationStatus } from "../../../api/queries.js";
 import { Badge } from "../../../ui/data/badge.js";
 import { Count } from "../../../ui/data/count.js";

@@ -1,4 +1,4 @@
-import type { DestinationView } from "@sluice/protocol";
+import type { DestinationView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useApi } from "../../../api/api-context.js";
 import { Button } from "../../../ui/controls/button.js";

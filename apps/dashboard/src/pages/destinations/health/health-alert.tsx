@@ -1,4 +1,4 @@
-import type { DestinationStatusView, DestinationView } from "@sluice/protocol";
+import type { DestinationStatusView, DestinationView } from "@sluice/control-api";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { addresses } from "../../../routing/addresses.js";

@@ -1,4 +1,4 @@
-import type { CatalogEntryView, DestinationView } from "@sluice/protocol";
+import type { CatalogEntryView, DestinationView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { useApi } from "../../../api/api-context.js";

@@ -1,4 +1,4 @@
-import type { SourceKindView, SourceView } from "@sluice/protocol";
+import type { SourceKindView, SourceView } from "@sluice/control-api";
 import { Link } from "wouter";
 import { addresses } from "../../../routing/addresses.js";
 import { Checkbox } from "../../../ui/controls/field.js";

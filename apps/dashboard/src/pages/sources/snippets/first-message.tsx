@@ -1,4 +1,4 @@
-import type { SourceView } from "@sluice/protocol";
+import type { SourceView } from "@sluice/control-api";
 import { addresses } from "../../../routing/addresses.js";
 import { ButtonLink } from "../../../ui/controls/button.js";
 import { EmptyState } from "../../../ui/feedback/empty-state.js";

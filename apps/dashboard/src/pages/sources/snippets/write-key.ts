@@ -1,4 +1,4 @@
-import type { SourceView } from "@sluice/protocol";
+import type { SourceView } from "@sluice/control-api";
 
 /** The placeholder in snippets if the token cannot see write keys. */
 export const NO_KEY = "WRITE_KEY";

@@ -1,0 +1,66 @@
+import type { AuditEntryView, ListAnswer } from "@sluice/control-api";
+import type { ConfigStore } from "@sluice/event-log";
+import { formatTime } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import { newId } from "../../documents/new-id.js";
+import type { KnownToken } from "../../tokens/tokens.js";
+import { pageOfDocuments } from "../paging/page-documents.js";
+import { redact } from "./redact.js";
+
+/** What the audit log keeps; its newest entries. */
+const MOST_ENTRIES = 10_000;
+/** How far it may grow over that before the oldest go: deleting one at a time would cost a commit a change. */
+const SLACK = 100;
+const KIND = "audit";
+
+type AuditDocument = Omit<AuditEntryView, "id">;
+
+export interface AuditLog {
+  /** Resolves when it is stored. */
+  add(entry: {
+    readonly token: KnownToken;
+    readonly action: string;
+    readonly target?: string | undefined;
+    readonly change?: unknown;
+  }): Promise<void>;
+  /** Newest first. */
+  list(page: { readonly limit?: number; readonly cursor?: string }): Promise<ListAnswer<AuditEntryView>>;
+}
+
+/** Who changed what and when, as documents beside what they changed. */
+export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
+  let sinceTrim = SLACK;
+
+  const trim = async (): Promise<void> => {
+    if (sinceTrim < SLACK) return;
+    sinceTrim = 0;
+    const entries = await config.list<AuditDocument>(KIND);
+    for (const entry of entries.slice(0, Math.max(0, entries.length - MOST_ENTRIES)))
+      await config.delete(KIND, entry.id);
+  };
+
+  return {
+    async add({ token, action, target, change }) {
+      await config.put<AuditDocument>(
+        KIND,
+        newId("aud"),
+        {
+          at: formatTime(clock.now()),
+          tokenId: token.id,
+          tokenName: token.name,
+          action,
+          ...(target === undefined ? {} : { target }),
+          ...(change === undefined ? {} : { change: redact(change) }),
+        },
+        0,
+      );
+      sinceTrim += 1;
+      await trim();
+    },
+    async list(page) {
+      const newestFirst = [...(await config.list<AuditDocument>(KIND))].reverse();
+      const { items, ...rest } = pageOfDocuments(newestFirst, page);
+      return { ...rest, items: items.map(({ id, value }) => ({ id, ...value })) };
+    },
+  };
+}

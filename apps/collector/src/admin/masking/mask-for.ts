@@ -1,0 +1,59 @@
+import { echoRedactor, REDACTED } from "../../destinations/webhooks/redact-echo.js";
+import { isSetByCollector } from "../../destinations/webhooks/request-headers.js";
+import { MASK } from "../../destinations/webhooks/settings.js";
+import type { KnownToken } from "../../tokens/tokens.js";
+import { HIDDEN } from "../audit/redact.js";
+import { maskUrls } from "./mask-urls.js";
+
+/**
+ * What a token may see of destinations and their attempts. One that may only read sees no value of a custom header, since only the
+ * operator knows which of them are secret, and of URLs only where they lead.
+ */
+export function maskFor<T>(token: Pick<KnownToken, "access">, shown: T): T {
+  return token.access === "full" ? shown : maskUrls(token, withoutHeaderValues(shown) as T);
+}
+
+function withoutHeaderValues(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutHeaderValues);
+  if (!isRecord(value)) return value;
+  const { requestHeaders } = value;
+  const { response, ...rest } = value;
+  const shown = Object.fromEntries(
+    Object.entries(rest).map(([name, inner]) => {
+      if (name === "headers" && isRecord(inner)) return [name, maskedSettings(inner)];
+      if (name === "requestHeaders" && isRecord(inner)) return [name, maskedRequest(inner)];
+      return [name, withoutHeaderValues(inner)];
+    }),
+  );
+  if (response === undefined) return shown;
+  const isEcho = typeof response === "string" && isRecord(requestHeaders);
+  return {
+    ...shown,
+    response: isEcho ? withoutEcho(response, requestHeaders) : withoutHeaderValues(response),
+  };
+}
+
+/** Of a webhook's settings; the audit log has hidden them already. */
+function maskedSettings(headers: object): object {
+  return mapValues(headers, (_name, value) => (value === HIDDEN ? value : MASK));
+}
+
+/** Of an attempt. */
+function maskedRequest(headers: object): object {
+  return mapValues(headers, (name, value) => (isSetByCollector(name) ? value : REDACTED));
+}
+
+function withoutEcho(response: string, headers: object): string {
+  const values = Object.entries(headers).flatMap(([name, value]) =>
+    isSetByCollector(name) || typeof value !== "string" || value === REDACTED ? [] : [value],
+  );
+  return echoRedactor(values)(response);
+}
+
+function mapValues(object: object, change: (name: string, value: unknown) => unknown): object {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(name, value)]));
+}
+
+function isRecord(value: unknown): value is { readonly [name: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,196 @@
+import { Type } from "@sinclair/typebox";
+import type { EndpointTable } from "./endpoint.js";
+import { ListQuery, listOf } from "./list.js";
+import { closed, oneOf, type Shape } from "./shape.js";
+
+const Digest = Type.String({
+  description:
+    "HMAC-SHA-256 of the id with its kind, in lower-case hex, because ids are personal data too. The key is derived from the collector's secret key",
+});
+
+export const IdKind = oneOf(["user", "anonymous", "any"], {
+  description: "`any`: either, in entries of a version that did not tell them apart",
+});
+export type IdKind = Shape<typeof IdKind>;
+
+const Id = Type.String({ minLength: 1, maxLength: 1_000 });
+export const DeletionInput = closed({
+  userIds: Type.Optional(
+    Type.Array(Id, { maxItems: 1_000, description: "Users, with the anonymous ids joined to them" }),
+  ),
+  anonymousIds: Type.Optional(
+    Type.Array(Id, {
+      maxItems: 1_000,
+      description:
+        "Visitors who were never identified. If an id is joined to a user, only the messages without a user id are removed. Together with `userIds`: 1 to 1,000 ids",
+    }),
+  ),
+  suppress: Type.Optional(Type.Boolean({ description: "Also refuse their later messages. Default: false" })),
+  includeAliases: Type.Optional(
+    Type.Boolean({ description: "Also remove user ids joined by alias. Default: false, they are listed" }),
+  ),
+  dryRun: Type.Optional(
+    Type.Boolean({ description: "Change nothing and answer 200 with what would be removed. Default: false" }),
+  ),
+});
+export type DeletionInput = Shape<typeof DeletionInput>;
+
+/** What a deletion would remove now. */
+export const DeletionPlan = Type.Object({
+  dryRun: Type.Literal(true),
+  suppress: Type.Boolean(),
+  includeAliases: Type.Boolean(),
+  users: Type.Array(
+    Type.Object({
+      userId: Type.Optional(Type.String()),
+      anonymousId: Type.Optional(Type.String()),
+      messages: Type.Integer(),
+      messagesBySource: Type.Array(Type.Object({ sourceId: Type.String(), messages: Type.Integer() })),
+      attempts: Type.Integer(),
+      retries: Type.Integer({ description: "Deliveries that wait for their next attempt" }),
+      profile: Type.Boolean(),
+      audienceMemberships: Type.Integer(),
+      anonymousIds: Type.Array(Type.String(), {
+        description: "Anonymous ids joined to the user, without those in `aliases`; they are removed too",
+      }),
+      aliases: Type.Array(Type.String(), {
+        description: "Other user ids of the profile; they are removed only with `includeAliases`",
+      }),
+    }),
+    { description: "One per id of the request: user ids first, then anonymous ids" },
+  ),
+});
+export type DeletionPlan = Shape<typeof DeletionPlan>;
+
+export const DeletionReceipt = Type.Object({
+  users: Type.Array(
+    Type.Object({
+      idHmac: Digest,
+      kind: IdKind,
+      messages: Type.Integer({ description: "Stored messages that were overwritten" }),
+      attempts: Type.Integer({ description: "Delivery attempts whose texts were removed" }),
+      retries: Type.Integer({ description: "Queued deliveries that were removed" }),
+      profile: Type.Boolean(),
+      audienceMemberships: Type.Integer(),
+      anonymousIds: Type.Integer({ description: "Anonymous ids that were removed with the user" }),
+      aliases: Type.Optional(
+        Type.Integer({
+          description: "Other user ids of the profile that were removed with the user. Absent: none",
+        }),
+      ),
+      aliasesLeft: Type.Integer({ description: "Other user ids of the profile that stayed" }),
+    }),
+    { description: "One per id of the request, in its order" },
+  ),
+  deleteMessages: Type.Array(
+    Type.Object({
+      sourceId: Type.String(),
+      messageId: Type.String(),
+      destinationIds: Type.Array(Type.String()),
+    }),
+    {
+      description:
+        "The delete messages that were sent, one per affected source with an enabled webhook destination",
+    },
+  ),
+  purgedAt: Type.Optional(Type.String({ description: "From here on no call shows anything of the users" })),
+  erasedAt: Type.Optional(
+    Type.String({ description: "From here on no byte of theirs is in the data folder" }),
+  ),
+  tracesErasedAt: Type.Optional(
+    Type.String({ description: "When the delete messages were delivered or given up, and erased too" }),
+  ),
+});
+export type DeletionReceipt = Shape<typeof DeletionReceipt>;
+
+const DeletionStatus = oneOf(["initialized", "running", "finished", "failed"]);
+export type DeletionStatus = Shape<typeof DeletionStatus>;
+
+export const DeletionView = Type.Object({
+  id: Type.String(),
+  status: DeletionStatus,
+  createdAt: Type.String(),
+  suppress: Type.Boolean(),
+  includeAliases: Type.Boolean(),
+  userCount: Type.Integer({ description: "Number of ids in the request" }),
+  aliases: Type.Optional(
+    Type.Array(Type.Object({ userId: Type.String(), aliases: Type.Array(Type.String()) }), {
+      description:
+        "Users with other user ids in the same profile. These stay unless `includeAliases` is true. Absent if there are none, and once everything is removed",
+    }),
+  ),
+  step: Type.String({ description: "The current step, or `done`" }),
+  error: Type.Optional(
+    Type.String({ description: "Why it failed. It is tried again later and at the next start" }),
+  ),
+  receipt: Type.Optional(DeletionReceipt),
+});
+export type DeletionView = Shape<typeof DeletionView>;
+
+/** An id whose messages are refused. */
+export const SuppressionView = Type.Object({
+  idHmac: Digest,
+  kind: IdKind,
+  joinedTo: Type.Optional(
+    Type.String({
+      description: "The id of the request, if this id is suppressed because it is joined to it",
+    }),
+  ),
+  since: Type.String(),
+});
+export type SuppressionView = Shape<typeof SuppressionView>;
+
+export const deletionEndpoints = {
+  "POST /deletions": {
+    name: "deletions.create",
+    summary: "Remove users and notify the webhook destinations of the sources that sent their messages",
+    access: "write",
+    body: DeletionInput,
+    isBodyPersonal: true,
+    answer: {
+      status: 201,
+      description: "The deletion; it runs in the background",
+      schema: DeletionView,
+    },
+    unchangedAnswer: {
+      status: 200,
+      description: "With `dryRun`: what would be removed",
+      schema: DeletionPlan,
+    },
+  },
+  "GET /deletions": {
+    name: "deletions.list",
+    summary: "List deletions, newest first",
+    access: "read",
+    query: ListQuery,
+    answer: { status: 200, description: "A page of deletions", schema: listOf(DeletionView) },
+  },
+  "GET /deletions/:id": {
+    name: "deletions.get",
+    summary: "Get a deletion's progress and its receipt",
+    access: "read",
+    answer: { status: 200, description: "The deletion", schema: DeletionView },
+    errors: ["not_found"],
+  },
+  "GET /suppressions": {
+    name: "suppressions.list",
+    summary: "List the ids whose messages are refused, as digests, oldest first",
+    access: "read",
+    query: ListQuery,
+    answer: { status: 200, description: "A page of suppressed ids", schema: listOf(SuppressionView) },
+  },
+  "DELETE /suppressions/:userId": {
+    name: "suppressions.lift",
+    summary: "Accept an id's messages again from now on, and those of the ids suppressed with it",
+    access: "write",
+    query: closed({
+      by: Type.Optional(
+        oneOf(["userId", "anonymousId", "idHmac"], {
+          description: "What the id in the path is. Default: `userId`",
+        }),
+      ),
+    }),
+    answer: { status: 204, description: "The suppression is lifted" },
+    errors: ["not_found"],
+  },
+} as const satisfies EndpointTable;

@@ -1,0 +1,52 @@
+import type { TObject, TSchema } from "@sinclair/typebox";
+import { audienceEndpoints, profileEndpoints } from "./audiences.js";
+import { collectorEndpoints, tokenEndpoints } from "./collector.js";
+import { computedTraitEndpoints } from "./computed-traits.js";
+import { deletionEndpoints } from "./deletions.js";
+import { deliveryEndpoints } from "./deliveries.js";
+import { destinationEndpoints } from "./destinations.js";
+import { liveEndpoints, messageEndpoints } from "./messages.js";
+import type { Shape } from "./shape.js";
+import { sourceEndpoints } from "./sources.js";
+
+/** Every endpoint of the control API, in the order of its documentation. */
+export const ENDPOINTS = {
+  ...sourceEndpoints,
+  ...destinationEndpoints,
+  ...messageEndpoints,
+  ...deliveryEndpoints,
+  ...liveEndpoints,
+  ...tokenEndpoints,
+  ...collectorEndpoints,
+  ...audienceEndpoints,
+  ...computedTraitEndpoints,
+  ...profileEndpoints,
+  ...deletionEndpoints,
+};
+type Endpoints = typeof ENDPOINTS;
+
+/** Method and path of an endpoint, such as `GET /sources/:id`. */
+export type EndpointKey = keyof Endpoints;
+
+/** The parameters in an endpoint's path. */
+export type ParamsOf<K extends EndpointKey> = { readonly [Name in NamesIn<K>]: string };
+type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+/** The parameters of an endpoint's query. */
+export type QueryOf<K extends EndpointKey> = Endpoints[K] extends { readonly query: infer Q extends TObject }
+  ? Shape<Q>
+  : Record<never, never>;
+
+/** An endpoint's request body; undefined if it takes none. */
+export type BodyOf<K extends EndpointKey> = Endpoints[K] extends { readonly body: infer B extends TSchema }
+  ? Shape<B>
+  : undefined;
+
+/** The body of an endpoint's successful answers; undefined if there is none. */
+export type AnswerOf<K extends EndpointKey> = SchemaIn<Endpoints[K]["answer"]> | UnchangedIn<Endpoints[K]>;
+type SchemaIn<A> = A extends { readonly schema: infer S extends TSchema } ? Shape<S> : undefined;
+type UnchangedIn<E> = E extends { readonly unchangedAnswer: infer A } ? SchemaIn<A> : never;

@@ -1,0 +1,139 @@
+import { Type } from "@sinclair/typebox";
+import { REGIONS } from "@sluice/protocol";
+import type { EndpointTable } from "./endpoint.js";
+import { ListQuery, listOf } from "./list.js";
+import { closed, oneOf, type Shape } from "./shape.js";
+
+const Name = Type.String({ minLength: 1, maxLength: 200 });
+const BlockedEvents = Type.Array(Type.String({ minLength: 1, maxLength: 1_000 }), {
+  maxItems: 1_000,
+  description:
+    "Names of track events that go to no destination; they are stored, and their outcome is `filtered`",
+});
+const RateLimit = Type.Number({ exclusiveMinimum: 0, description: "Messages accepted per second" });
+
+export const SourceKindView = oneOf(["web", "mobile", "server"]);
+export type SourceKindView = Shape<typeof SourceKindView>;
+
+export const SourceIdentityView = oneOf(["full", "anonymous", "none"], {
+  description:
+    "Which ids its messages may join. `full`: any ids, and two users by alias. `anonymous`: an anonymous id that belongs to no user yet. `none`: no ids. Default: `full` for a server source, `anonymous` for web and mobile, because their write keys are public",
+});
+export type SourceIdentityView = Shape<typeof SourceIdentityView>;
+
+export const Region = oneOf(REGIONS, { description: "Absent if no region is configured" });
+
+export const WriteKeyView = Type.Object({
+  key: Type.String({ description: "A token with `read` access sees only the beginning" }),
+  createdAt: Type.String(),
+  isMasked: Type.Optional(
+    Type.Boolean({ description: "`key` is only the beginning of the key. Default: false" }),
+  ),
+});
+export type WriteKeyView = Shape<typeof WriteKeyView>;
+
+export const SourceView = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  kind: SourceKindView,
+  createdAt: Type.String(),
+  writeKeys: Type.Array(WriteKeyView, { description: "All of them are valid; the newest is the last" }),
+  blockedEvents: BlockedEvents,
+  rateLimit: Type.Optional(RateLimit),
+  identity: SourceIdentityView,
+  region: Type.Optional(Region),
+  version: Type.Integer({ description: "Grows by one with each change; `If-Match` compares it" }),
+});
+export type SourceView = Shape<typeof SourceView>;
+
+export const SourceInput = closed({
+  name: Name,
+  kind: Type.Optional(SourceKindView),
+  blockedEvents: Type.Optional(BlockedEvents),
+  rateLimit: Type.Optional(RateLimit),
+  identity: Type.Optional(SourceIdentityView),
+});
+export type SourceInput = Shape<typeof SourceInput>;
+
+export const SourcePatch = closed({
+  name: Type.Optional(Name),
+  blockedEvents: Type.Optional(BlockedEvents),
+  rateLimit: Type.Optional(Type.Union([RateLimit, Type.Null()], { description: "null: no limit" })),
+  identity: Type.Optional(
+    Type.Union([SourceIdentityView, Type.Null()], { description: "null: the kind's default" }),
+  ),
+  version: Type.Optional(Type.Integer()),
+});
+export type SourcePatch = Shape<typeof SourcePatch>;
+
+export const UsageView = Type.Object({
+  days: Type.Array(
+    Type.Object({
+      day: Type.String({ description: "`2026-11-21`, UTC" }),
+      accepted: Type.Integer({ description: "Messages stored, without duplicates" }),
+      filtered: Type.Integer({ description: "Outcomes: one per destination that filtered a message" }),
+      delivered: Type.Integer({ description: "Outcomes: one per destination that received a message" }),
+    }),
+  ),
+});
+export type UsageView = Shape<typeof UsageView>;
+
+export const sourceEndpoints = {
+  "POST /sources": {
+    name: "sources.create",
+    summary: "Create a source with its first write key",
+    access: "write",
+    body: SourceInput,
+    answer: { status: 201, description: "The source", schema: SourceView },
+  },
+  "GET /sources": {
+    name: "sources.list",
+    summary: "List sources, oldest first",
+    access: "read",
+    query: ListQuery,
+    answer: { status: 200, description: "A page of sources", schema: listOf(SourceView) },
+  },
+  "GET /sources/:id": {
+    name: "sources.get",
+    summary: "Get a source",
+    access: "read",
+    answer: { status: 200, description: "The source", schema: SourceView },
+    errors: ["not_found"],
+  },
+  "PATCH /sources/:id": {
+    name: "sources.patch",
+    summary: "Rename a source, block track events by name, limit its rate, or choose which ids it may join",
+    access: "write",
+    body: SourcePatch,
+    answer: { status: 200, description: "The changed source", schema: SourceView },
+    errors: ["not_found", "conflict", "precondition_failed"],
+  },
+  "DELETE /sources/:id": {
+    name: "sources.delete",
+    summary: "Delete a source: its write keys are refused from now on; its messages stay",
+    access: "write",
+    answer: { status: 204, description: "The source is deleted" },
+    errors: ["not_found"],
+  },
+  "GET /sources/:id/usage": {
+    name: "sources.usage",
+    summary: "Count the messages accepted, filtered and delivered per day (UTC), newest first",
+    access: "read",
+    answer: { status: 200, description: "At most 90 days", schema: UsageView },
+    errors: ["not_found"],
+  },
+  "POST /sources/:id/write-keys": {
+    name: "sources.addWriteKey",
+    summary: "Add a write key; existing keys stay valid until you delete them",
+    access: "write",
+    answer: { status: 201, description: "The source; the new key is the last", schema: SourceView },
+    errors: ["not_found", "conflict"],
+  },
+  "DELETE /sources/:id/write-keys/:key": {
+    name: "sources.removeWriteKey",
+    summary: "Delete a write key: it is refused from now on",
+    access: "write",
+    answer: { status: 204, description: "The key is deleted" },
+    errors: ["not_found"],
+  },
+} as const satisfies EndpointTable;
