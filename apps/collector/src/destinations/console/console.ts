@@ -1,13 +1,16 @@
-import { isPlainObject, webhookPayload } from "@sluice/protocol";
+import { webhookPayload } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { DestinationType } from "../destination.js";
+import { readSettings, type SettingsSchema } from "../read-settings.js";
 
 export interface ConsoleDeps {
   readonly clock: Clock;
   readonly printLine: (line: string) => void;
 }
 
-/** Prints each message as one line of JSON: for looking on during development. */
+const SCHEMA: SettingsSchema = { type: "object", additionalProperties: false, properties: {} };
+
+/** Prints each message as one line of JSON, for watching messages during development. */
 export function consoleType({ clock, printLine }: ConsoleDeps): DestinationType {
   return {
     type: "console",
@@ -16,17 +19,8 @@ export function consoleType({ clock, printLine }: ConsoleDeps): DestinationType 
     sources: ["web", "mobile", "server"],
     historical: { accepted: true },
     takesDeletions: false,
-    settingsSchema: { type: "object", additionalProperties: false, properties: {} },
-    async parseSettings(input) {
-      if (isPlainObject(input ?? {}) && Object.keys(input ?? {}).length === 0)
-        return { ok: true, settings: {} };
-      return {
-        ok: false,
-        issues: [
-          { path: "settings", code: "unknown_setting", message: "A console destination has no settings" },
-        ],
-      };
-    },
+    settingsSchema: SCHEMA,
+    parseSettings: (input) => readSettings(input ?? {}, undefined, { schema: SCHEMA }),
     describe: () => ({}),
     async open() {
       return {

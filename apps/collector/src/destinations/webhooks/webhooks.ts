@@ -9,16 +9,16 @@ import type { DestinationType } from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
 import { carriesCredential } from "./custom-headers.js";
 import { readCaFile } from "./read-ca-file.js";
+import type { JudgeUrl } from "./read-webhooks.js";
 import { echoRedactor } from "./redact-echo.js";
 import { headerWriter, tracedHeaders } from "./request-headers.js";
 import {
   describeWebhooksSettings,
-  type JudgeUrl,
   parseWebhooksSettings,
-  WEBHOOKS_SCHEMA,
   type WebhooksSettings,
   withoutUrl,
 } from "./settings.js";
+import { WEBHOOKS_SCHEMA } from "./settings-schema.js";
 import { WebhookDestination } from "./webhook-destination.js";
 import type { Target } from "./webhook-target.js";
 

@@ -1,0 +1,102 @@
+import { isPlainObject } from "@sluice/protocol";
+import type { SettingsIssue, SettingsResult } from "./destination.js";
+
+/**
+ * The JSON Schema of a destination type's settings. It is what the catalog shows, and what `readSettings` checks settings
+ * against and completes them with.
+ */
+export interface SettingsSchema {
+  readonly type: "object";
+  readonly additionalProperties: false;
+  readonly properties: { readonly [name: string]: SettingSchema };
+}
+
+export interface SettingSchema {
+  readonly type: string | readonly string[];
+  readonly title: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
+  /** Keywords that a setting's own reader checks, or that only describe it. */
+  readonly [keyword: string]: unknown;
+}
+
+export type RefuseSetting = (path: string, code: string, message: string) => void;
+
+/**
+ * Reads a setting that the schema alone cannot check, such as a secret that must be sealed. `value` is undefined if the
+ * setting is absent, and null to remove it. Returns the fields to store; refused values are reported by `refuse`.
+ */
+export type SettingReader<Stored> = (
+  value: unknown,
+  refuse: RefuseSetting,
+) => Partial<Stored> | Promise<Partial<Stored>>;
+
+export interface ReadOptions<Stored> {
+  readonly schema: SettingsSchema;
+  readonly readers?: { readonly [name: string]: SettingReader<Stored> };
+  /** Completes the error "NAME must be …" for settings whose pattern needs explaining. */
+  readonly rules?: { readonly [name: string]: string };
+}
+
+/**
+ * Checks settings against their schema and completes them: an absent setting keeps the previous value or else gets its
+ * default, and null resets it to the default. Every setting that is wrong is an issue with its path.
+ */
+export async function readSettings<Stored extends object>(
+  input: unknown,
+  previous: Stored | undefined,
+  { schema, readers = {}, rules = {} }: ReadOptions<Stored>,
+): Promise<SettingsResult> {
+  const issues: SettingsIssue[] = [];
+  const refuse: RefuseSetting = (path, code, message) => {
+    issues.push({ path: path === "" ? "settings" : `settings.${path}`, code, message });
+  };
+  if (!isPlainObject(input)) {
+    refuse("", "not_an_object", "The settings must be an object");
+    return { ok: false, issues };
+  }
+  for (const name of Object.keys(input))
+    if (!Object.hasOwn(schema.properties, name))
+      refuse(name, "unknown_setting", `There is no setting ${name}`);
+  const settings: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(schema.properties)) {
+    const reader = readers[name];
+    if (reader !== undefined) {
+      Object.assign(settings, await reader(input[name], refuse));
+      continue;
+    }
+    const kept = previous?.[name as keyof Stored];
+    const value = input[name] === undefined ? (kept ?? setting.default) : (input[name] ?? setting.default);
+    if (value === undefined) continue;
+    if (isValid(setting, value)) settings[name] = value;
+    else refuse(name, "invalid_value", `${name} must be ${rules[name] ?? ruleOf(setting)}`);
+  }
+  return issues.length === 0 ? { ok: true, settings } : { ok: false, issues };
+}
+
+function isValid({ type, enum: words, pattern, ...limits }: SettingSchema, value: unknown): boolean {
+  const types = typeof type === "string" ? [type] : type;
+  if (typeof value === "number") {
+    const { minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Infinity } = limits;
+    const isOfType = types.includes("number") || (types.includes("integer") && Number.isSafeInteger(value));
+    return isOfType && value >= minimum && value > exclusiveMinimum && value <= maximum;
+  }
+  if (typeof value !== "string") return types.includes(typeof value);
+  return types.includes("string") && (words?.includes(value) ?? new RegExp(pattern ?? "").test(value));
+}
+
+/** The values that a setting accepts, in words. */
+function ruleOf({ type, enum: words, minimum, exclusiveMinimum, maximum }: SettingSchema): string {
+  if (words !== undefined) return `one of ${words.join(", ")}`;
+  if (type === "boolean") return "true or false";
+  if (type === "string") return "a string";
+  const noun = type === "integer" ? "an integer" : "a number";
+  if (exclusiveMinimum !== undefined) return `${noun} above ${exclusiveMinimum}`;
+  if (maximum === undefined) return `${noun} of at least ${minimum}`;
+  return `${noun} from ${minimum} to ${maximum}`;
+}
