@@ -1,8 +1,8 @@
-/** Names and fixed values of the headers of a webhook request. */
+/** Headers of a webhook request. */
 export const USER_AGENT = "Sluice/1.0";
 export const SIGNATURE_HEADER = "X-Signature";
 export const MESSAGE_ID_HEADER = "X-Message-Id";
 export const ATTEMPT_HEADER = "X-Attempt";
 
-/** How many times the request was sent before; only on retries. */
+/** The number of earlier attempts; only on retries. */
 export const RETRY_COUNT_HEADER = "X-Retry-Count";

@@ -1,7 +1,6 @@
-export { audienceKey } from "./audience-key.js";
-export { coerce, isPlainObject, kindOf, type Surroundings } from "./coerce.js";
-export { asNumber, compare, lookUp } from "./compare.js";
-export { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "./computed-traits.js";
+export { audienceKey } from "./conditions/audience-key.js";
+export { asNumber, compare, lookUp } from "./conditions/compare.js";
+export { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "./conditions/computed-traits.js";
 export {
   type AllOf,
   type AnyOf,
@@ -17,7 +16,37 @@ export {
   type Scalar,
   type Times,
   type TraitCondition,
-} from "./conditions.js";
+} from "./conditions/conditions.js";
+export {
+  CONDITION_ISSUES,
+  type ConditionIssue,
+  type ConditionIssueCode,
+  validateComparison,
+  validateCondition,
+} from "./conditions/validate-condition.js";
+export {
+  asksMessage,
+  asksOutcomes,
+  compileFilter,
+  type FilterSubject,
+  matchesFilter,
+  messageTerms,
+  outcomeTerms,
+} from "./filter/match-filter.js";
+export {
+  EMPTY_FILTER,
+  FILTER_FIELDS,
+  type FilterField,
+  type FilterTerm,
+  type MessageFilter,
+} from "./filter/message-filter.js";
+export {
+  FILTER_LIMITS,
+  type FilterIssue,
+  type FilterParse,
+  formatFilter,
+  parseFilter,
+} from "./filter/parse-filter.js";
 export {
   ATTEMPT_HEADER,
   MESSAGE_ID_HEADER,
@@ -26,8 +55,9 @@ export {
   USER_AGENT,
 } from "./headers.js";
 export type { ErrorBody, IngestErrorCode, IngestSuccess, RejectedMessage } from "./ingest-answer.js";
-export { ISSUES, type Issue, type IssueCode, issue } from "./issues.js";
 export { KB, LIMITS } from "./limits.js";
+export { coerce, isPlainObject, kindOf, type Surroundings } from "./messages/coerce.js";
+export { ISSUES, type Issue, type IssueCode, issue } from "./messages/issues.js";
 export {
   type AliasMessage,
   type BatchEnvelope,
@@ -45,26 +75,10 @@ export {
   type ScreenMessage,
   type TrackMessage,
   type UncheckedMessage,
-} from "./message.js";
-export {
-  asksMessage,
-  asksOutcomes,
-  compileFilter,
-  EMPTY_FILTER,
-  FILTER_FIELDS,
-  FILTER_LIMITS,
-  type FilterField,
-  type FilterIssue,
-  type FilterParse,
-  type FilterSubject,
-  type FilterTerm,
-  formatFilter,
-  type MessageFilter,
-  matchesFilter,
-  messageTerms,
-  outcomeTerms,
-  parseFilter,
-} from "./message-filter.js";
+} from "./messages/message.js";
+export { formatTime, parseTime, resolveTime } from "./messages/timestamps.js";
+export { remarks, validate } from "./messages/validate.js";
+export { type PayloadShape, webhookPayload } from "./messages/webhook-payload.js";
 export {
   DEFAULT_REGION,
   isRegion,
@@ -74,13 +88,3 @@ export {
   regionOfWriteKey,
   writeKeyPrefix,
 } from "./regions.js";
-export { formatTime, parseTime, resolveTime } from "./timestamps.js";
-export { remarks, validate } from "./validate.js";
-export {
-  CONDITION_ISSUES,
-  type ConditionIssue,
-  type ConditionIssueCode,
-  validateComparison,
-  validateCondition,
-} from "./validate-condition.js";
-export { type PayloadShape, webhookPayload } from "./webhook-payload.js";

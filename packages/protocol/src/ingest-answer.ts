@@ -1,6 +1,6 @@
-import type { IssueCode } from "./issues.js";
+import type { IssueCode } from "./messages/issues.js";
 
-/** Codes of error answers of the ingestion API. */
+/** The error codes of the ingestion API. */
 export type IngestErrorCode =
   | "malformed_json"
   | "invalid_message"
@@ -13,27 +13,27 @@ export type IngestErrorCode =
   | "storage_unavailable"
   | "overloaded";
 
-/** A message that a batch carried and the collector refused. */
+/** A message of a batch that the collector refused. */
 export interface RejectedMessage {
-  /** Its place in the batch, from 0. */
+  /** Its index in the batch, from 0. */
   index: number;
   messageId?: string;
   code: IssueCode | (string & {});
   message: string;
 }
 
-/** The body of a 200. */
+/** The body of a 200 response. */
 export interface IngestSuccess {
   success: true;
-  /** Messages that are on disk now, duplicates of earlier ones included. */
+  /** Messages that are now on disk, including duplicates of earlier ones. */
   accepted: number;
-  /** Present when some were refused. */
+  /** Absent if none was refused. */
   rejected?: RejectedMessage[];
-  /** Present when some had been received before. */
+  /** The number of messages that were received before. Absent: none. */
   duplicates?: number;
 }
 
-/** The body of every answer that is not a 200, of the control API too. */
+/** The body of every error response, including those of the control API. */
 export interface ErrorBody {
   success: false;
   code: IngestErrorCode | (string & {});

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type FilterSubject, formatFilter, matchesFilter, parseFilter } from "../src/message-filter.js";
+import { type FilterSubject, formatFilter, matchesFilter, parseFilter } from "../src/index.js";
 
 const signedUp: FilterSubject = {
   messageId: "m-1",
@@ -55,9 +55,9 @@ describe("a filter", () => {
   it.each([
     ['event:"Signed Up', "quotation mark"],
     ["type:", "needs a value"],
-    ["colour:red", "is no field"],
+    ["colour:red", "is not a field"],
     ["https://example.com", "quotation marks"],
-    ["outcome:lost", "is one of"],
+    ["outcome:lost", "must be one of"],
   ])("refuses %s and says why", (text, message) => {
     const parsed = parseFilter(text);
     expect(parsed.ok).toBe(false);

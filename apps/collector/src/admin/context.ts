@@ -8,7 +8,7 @@ import type { LiveEvents } from "../process/live-events.js";
 import type { Tokens } from "../tokens/tokens.js";
 import type { RecentMessages } from "./live/recent-messages.js";
 
-/** What the handlers of the control API work with. */
+/** The dependencies of the control API's handlers. */
 export interface AdminContext {
   readonly store: Store;
   readonly catalog: Catalog;
@@ -16,20 +16,20 @@ export interface AdminContext {
   readonly audiences: Pick<Audiences, "reset" | "refusedJoins">;
   readonly tokens: Tokens;
   readonly live: LiveEvents;
-  /** The log's end, for the readers of the live stream. */
+  /** The end of the log, shared by the readers of the live stream. */
   readonly recent: RecentMessages;
   readonly clock: Clock;
   readonly logger: AdminLogger;
-  /** Undefined where no region is configured. */
+  /** Undefined if no region is configured. */
   readonly region: Region | undefined;
   /** `dev` allows `POST /reset`. */
   readonly mode: "dev" | "production";
-  /** When this process began, in milliseconds since the epoch. */
+  /** When this process started, in milliseconds since the epoch. */
   readonly startedAtMs: number;
   readonly version: string;
 }
 
-/** What the control API needs of a logger. */
+/** The part of the logger that the control API uses. */
 export interface AdminLogger {
   warn(message: string, fields?: { readonly [name: string]: unknown }): void;
   error(message: string, fields?: { readonly [name: string]: unknown }): void;

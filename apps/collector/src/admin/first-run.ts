@@ -1,13 +1,13 @@
 import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ConfigStore, DOCUMENT_KINDS } from "@sluice/event-log";
-import { formatTime, type Region } from "@sluice/protocol";
+import { type ConfigStore, DOCUMENT_KINDS, type Versioned } from "@sluice/event-log";
+import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { SourceDocument } from "../documents/documents.js";
-import { newId, newWriteKey } from "../documents/new-id.js";
 import type { Tokens } from "../tokens/tokens.js";
+import { createSource } from "./sources/change-source.js";
 
-/** What a developer needs to begin; the same at every start on one data folder. */
+/** What a developer needs to start. It stays the same for one data folder. */
 export interface FirstRun {
   readonly sourceId: string;
   readonly writeKey: string;
@@ -18,17 +18,17 @@ export interface FirstRunParts {
   readonly config: ConfigStore;
   readonly tokens: Tokens;
   readonly clock: Clock;
-  /** Undefined where no region is configured. */
+  /** Undefined if no region is configured. */
   readonly region: Region | undefined;
-  /** Absent: nothing is kept over a restart. */
+  /** The data folder. Absent: a restart creates a new token and source. */
   readonly directory?: string;
 }
 
 const FILE = "dev.json";
 
 /**
- * Makes a first source and an admin token, or finds those of an earlier start. The token stands readable in
- * `dev.json` of the data folder (mode 0600): for development only, production keeps hashes alone.
+ * Creates a first source and an admin token, or finds those of an earlier start. The token is stored as text in `dev.json`
+ * of the data folder (mode 0600). For development only: production stores hashes.
  */
 export async function firstRun({
   config,
@@ -43,7 +43,9 @@ export async function firstRun({
     kept.adminToken !== undefined && tokens.verify(kept.adminToken) !== undefined
       ? kept.adminToken
       : (await tokens.create("sluice dev", "full")).token;
-  const source = (await usableSource(config, kept.sourceId)) ?? (await makeSource(config, clock, region));
+  const source =
+    (await usableSource(config, kept.sourceId)) ??
+    withKey(await createSource(config, { name: "My app" }, region, clock.now()));
   if (file !== undefined && (kept.adminToken !== adminToken || kept.sourceId !== source.sourceId)) {
     await writeOwnerOnly(file, `${JSON.stringify({ adminToken, sourceId: source.sourceId }, null, 2)}\n`);
   }
@@ -51,8 +53,8 @@ export async function firstRun({
 }
 
 /**
- * In production, a first admin token where neither the operator nor an earlier start made one: written once to
- * `admin-token` in the data folder (mode 0600) and stored as a hash. Resolves with the file's path when it was made now.
+ * In production, creates a first admin token if there is none: it is written to `admin-token` in the data folder (mode
+ * 0600), and stored as a hash. Resolves with the file's path if it was created now.
  */
 export async function firstToken(tokens: Tokens, directory: string): Promise<string | undefined> {
   if (tokens.list().length > 0) return undefined;
@@ -75,13 +77,13 @@ async function readKept(file: string): Promise<Kept> {
       ...(typeof sourceId === "string" ? { sourceId } : {}),
     };
   } catch (error) {
-    // No file: a first start. A file that does not parse was written by nobody we know: it is made anew.
+    // No file: this is the first start. A file that cannot be parsed is replaced.
     if ((error as NodeJS.ErrnoException).code === "ENOENT" || error instanceof SyntaxError) return {};
     throw error;
   }
 }
 
-/** Whole or not at all, and readable by its owner alone from the first byte. */
+/** Writes the file atomically, and readable only by its owner from the first byte. */
 async function writeOwnerOnly(file: string, text: string): Promise<void> {
   const draft = `${file}.new`;
   await writeFile(draft, text, { mode: 0o600 });
@@ -96,27 +98,11 @@ async function usableSource(
   sourceId: string | undefined,
 ): Promise<UsableSource | undefined> {
   if (sourceId === undefined) return undefined;
-  const key = (await config.get<SourceDocument>(DOCUMENT_KINDS.source, sourceId))?.value.writeKeys.at(
-    -1,
-  )?.key;
-  return key === undefined ? undefined : { sourceId, writeKey: key };
+  const source = await config.get<SourceDocument>(DOCUMENT_KINDS.source, sourceId);
+  return source === undefined || source.value.writeKeys.length === 0 ? undefined : withKey(source);
 }
 
-async function makeSource(
-  config: ConfigStore,
-  clock: Clock,
-  region: Region | undefined,
-): Promise<UsableSource> {
-  const createdAt = formatTime(clock.now());
-  const writeKey = newWriteKey(region);
-  const document: SourceDocument = {
-    name: "My app",
-    kind: "server",
-    createdAt,
-    writeKeys: [{ key: writeKey, createdAt }],
-    blockedEvents: [],
-    ...(region === undefined ? {} : { region }),
-  };
-  const { id } = await config.put(DOCUMENT_KINDS.source, newId("src"), document, 0);
-  return { sourceId: id, writeKey };
+/** The source with its newest write key. */
+function withKey({ id, value }: Versioned<SourceDocument>): UsableSource {
+  return { sourceId: id, writeKey: value.writeKeys.at(-1)?.key ?? "" };
 }

@@ -13,11 +13,11 @@ import { openApiDocument } from "./openapi/openapi.js";
 export const API_PREFIX = "/api/v1";
 
 export interface AdminRoutesOptions extends Omit<AdminContext, "recent"> {
-  /** Endpoints beside the control API's own: those of audiences, traits, profiles and deletions, where the collector has them. */
+  /** Further endpoints: those of audiences, computed traits, profiles, deletions and rates. */
   readonly endpoints?: readonly Endpoint[];
 }
 
-/** The routes of the control API, its OpenAPI document and the page that shows it. */
+/** The routes of the control API, its OpenAPI document and its documentation page. */
 export function adminRoutes({ endpoints = [], ...options }: AdminRoutesOptions): Route[] {
   const context: AdminContext = { ...options, recent: recentMessages(options.store.log, options.clock) };
   const all = [...ENDPOINTS, ...endpoints];

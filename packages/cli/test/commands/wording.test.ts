@@ -20,7 +20,7 @@ const json = async (args: readonly string[], expected = 0) =>
 
 it.each([
   ["a state that cannot be replayed", ["replay", "--destination", "x", "--state", "pending"], "delivered"],
-  ["an unknown type", ["messages", "list", "type:tarck"], "`type` is one of identify, track"],
+  ["an unknown type", ["messages", "list", "type:tarck"], "`type` must be one of identify, track"],
   ["an invalid time", ["send", "track", "--event", "a", "--timestamp", "tomorrow"], "got tomorrow"],
   ["a time that is only a number", ["send", "track", "--event", "a", "--timestamp", "7"], "got 7"],
 ])("refuses %s", async (_name, args, words) => {

@@ -7,9 +7,9 @@ import type { KnownToken } from "../../tokens/tokens.js";
 import { pageOfDocuments } from "../paging/page-documents.js";
 import { redact } from "./redact.js";
 
-/** What the audit log keeps; its newest entries. */
-const MOST_ENTRIES = 10_000;
-/** How far it may grow over that before the oldest go: deleting one at a time would cost a commit a change. */
+/** The audit log keeps this many of the newest entries. */
+const MAX_ENTRIES = 10_000;
+/** How far it may grow beyond that before the oldest are deleted: deleting one at a time would cost a commit per change. */
 const SLACK = 100;
 const KIND = "audit";
 
@@ -27,7 +27,7 @@ export interface AuditLog {
   list(page: { readonly limit?: number; readonly cursor?: string }): Promise<ListAnswer<AuditEntryView>>;
 }
 
-/** Who changed what and when, as documents beside what they changed. */
+/** The log of changes: who changed what and when. Its entries are documents of the config store. */
 export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
   let sinceTrim = SLACK;
 
@@ -35,7 +35,7 @@ export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
     if (sinceTrim < SLACK) return;
     sinceTrim = 0;
     const entries = await config.list<AuditDocument>(KIND);
-    for (const entry of entries.slice(0, Math.max(0, entries.length - MOST_ENTRIES)))
+    for (const entry of entries.slice(0, Math.max(0, entries.length - MAX_ENTRIES)))
       await config.delete(KIND, entry.id);
   };
 

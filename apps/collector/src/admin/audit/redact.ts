@@ -1,8 +1,8 @@
 const SECRET_NAMES = /secret|token|password|passwd|authorization|cookie|api[-_]?key/i;
-/** Stands for what the audit log does not keep. */
+/** Replaces values that the audit log does not keep. */
 export const HIDDEN = "(hidden)";
 
-/** A request's body as the audit log may keep it: secrets and the values of headers are replaced, at any depth. */
+/** A request's body for the audit log: secrets and header values are replaced at any depth. */
 export function redact(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redact);
   if (typeof value !== "object" || value === null) return value;

@@ -7,8 +7,8 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
 
 /**
- * The first segments of the dashboard's addresses: each of them, and what is below it, is its one page. A test compares
- * them with the dashboard's own list.
+ * The first path segments of the dashboard's URLs. Each of them, and every path below it, serves the one HTML page. A test
+ * compares them with the dashboard's own list.
  */
 export const DASHBOARD_PAGES = [
   "live",
@@ -57,7 +57,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const COMPRESSIBLE = new Set([".html", ".js", ".css", ".svg", ".json", ".txt"]);
 const YEAR_SECONDS = 31_536_000;
 
-/** The dashboard's files, from a folder that does not change while the collector runs. */
+/** Routes for the dashboard's files. The folder must not change while the collector runs. */
 export function dashboardRoutes(folder: string): Route[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith(".map"))
@@ -73,7 +73,7 @@ export function dashboardRoutes(folder: string): Route[] {
     ...files
       .filter((path) => path !== "/index.html")
       .map((path): Route => {
-        // Names of built assets carry a hash of their content: what is under one name never changes.
+        // Names of built assets contain a hash of their content, so they can be cached forever.
         const isHashed = path.startsWith("/assets/");
         const caching = isHashed ? `public, max-age=${YEAR_SECONDS}, immutable` : "no-cache";
         return { path, methods: { GET: serveFile(join(folder, path), caching) } };
@@ -88,7 +88,7 @@ interface LoadedFile {
   readonly gzip?: Uint8Array;
 }
 
-/** Read and compressed when it is first asked for, then kept: all of them together are less than a megabyte. */
+/** Reads and compresses the file on first use, then keeps it in memory: all files together are less than a megabyte. */
 function serveFile(path: string, caching: string): Handler {
   let loading: Promise<LoadedFile> | undefined;
   return async (request) => {

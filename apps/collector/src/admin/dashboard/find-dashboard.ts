@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
- * The folder of the built dashboard: beside the built collector where it was published or built, in its own workspace
- * where the collector runs from its sources. Undefined: it was not built.
+ * The folder of the built dashboard: next to the collector if that was built or published, in its own workspace if the
+ * collector runs from sources. Undefined if the dashboard was not built.
  */
 export function findDashboard(): string | undefined {
   return ["./dashboard/", "../../../../dashboard/dist/"]

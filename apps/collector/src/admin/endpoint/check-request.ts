@@ -4,13 +4,13 @@ import type { ValueError } from "@sinclair/typebox/errors";
 import { parseJson } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
 
-/** Bodies of the control API are small: the greatest are destinations with filters, and conditions of audiences. */
+/** Bodies of the control API are small. The largest are destinations with filters and conditions of audiences. */
 export const ADMIN_BODY_BYTES = 256 * 1_024;
 
-const MOST_ISSUES = 20;
+const MAX_ISSUES = 20;
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
-/** Compiled when first asked for: the collector is ready before anybody has called the control API. */
+/** Compiles a schema on first use, so that the start of the collector does not pay for it. */
 function checker(schema: TSchema): TypeCheck<TSchema> {
   const known = compiled.get(schema);
   if (known !== undefined) return known;
@@ -19,15 +19,15 @@ function checker(schema: TSchema): TypeCheck<TSchema> {
   return check;
 }
 
-/** Throws `invalid_request` that names every field that is wrong. */
+/** Throws `invalid_request` that names every field that is wrong, up to `MAX_ISSUES`. */
 export function checkAgainst(schema: TSchema, value: unknown): void {
   const check = checker(schema);
   if (check.Check(value)) return;
   const issues: { path: string; message: string }[] = [];
   for (const error of check.Errors(value)) {
-    if (issues.length === MOST_ISSUES) break;
+    if (issues.length === MAX_ISSUES) break;
     const path = dotted(error.path);
-    // Of a union's many complaints about one place the first says what was expected.
+    // A union reports several errors for one path; the first says what was expected.
     if (!issues.some((issue) => issue.path === path)) issues.push({ path, message: sentenceOf(error) });
   }
   const [first] = issues;
@@ -40,14 +40,14 @@ export function checkAgainst(schema: TSchema, value: unknown): void {
   );
 }
 
-/** Of a union of words TypeBox says only that it is one. */
+/** For a union of literals TypeBox does not list them. */
 function sentenceOf({ schema, message }: ValueError): string {
   if (!KindGuard.IsUnion(schema)) return message;
   const words = schema.anyOf.map((one) => (KindGuard.IsLiteral(one) ? one.const : undefined));
   return words.includes(undefined) ? message : `Expected one of ${words.join(", ")}`;
 }
 
-/** `/webhooks/0/url` as people write it: `webhooks[0].url`. */
+/** `/webhooks/0/url` as a path: `webhooks[0].url`. */
 function dotted(pointer: string): string {
   return pointer
     .split("/")
@@ -59,7 +59,7 @@ function dotted(pointer: string): string {
     }, "");
 }
 
-/** A request's body as a value; an empty one is `{}`. */
+/** Parses a request's body; an empty body is `{}`. */
 export function readJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return {};
   try {
@@ -69,19 +69,19 @@ export function readJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** The query's parameters with the types that the schema asks for. A name given twice counts once, the last. */
+/** The query's parameters, converted to the schema's types. If a name is repeated, the last value counts. */
 export function readQuery(schema: TObject, parameters: URLSearchParams): Record<string, unknown> {
   const query: Record<string, unknown> = {};
   for (const [name, text] of parameters) {
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
-    // An empty parameter is one that was left open in a form.
+    // Forms send empty parameters for fields that were not filled in.
     if (text === "" && property !== undefined) continue;
     query[name] = property === undefined ? text : typed(property, text);
   }
   return query;
 }
 
-/** What does not read as the type stays text, and the check says so. */
+/** A value that cannot be converted stays text, and the check refuses it. */
 function typed(schema: TSchema, text: string): unknown {
   if (KindGuard.IsInteger(schema) || KindGuard.IsNumber(schema)) {
     const number = Number(text);

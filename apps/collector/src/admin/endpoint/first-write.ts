@@ -1,16 +1,23 @@
 import type { ConfigStore, DocumentPut, Versioned } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
 
-/** What a request with an `Idempotency-Key` put first: the one write that must not be repeated. */
+/** The first write of a request with an `Idempotency-Key`: the one that must not be repeated. */
 export interface FirstPut {
   readonly kind: string;
   readonly id: string;
-  /** It made the document; else it changed one. */
+  /** It created the document. False: it changed an existing one. */
   readonly isNew: boolean;
 }
 
-/** The documents as a request sees them whose first write is stored together with what remembers the request. */
-export function putTogether(config: ConfigStore, remembering: (first: FirstPut) => DocumentPut): ConfigStore {
+/**
+ * A view of the documents for a request with an `Idempotency-Key`: stores the document of the key in the transaction of the
+ * request's first write, so that a collector that is killed before it answers does not carry the request out twice.
+ * `docs/decisions/idempotency-keys.md` has the reason.
+ */
+export function storeWithFirstPut(
+  config: ConfigStore,
+  keyDocument: (first: FirstPut) => DocumentPut,
+): ConfigStore {
   let isFirst = true;
   return {
     ...methodsOf(config),
@@ -18,17 +25,17 @@ export function putTogether(config: ConfigStore, remembering: (first: FirstPut) 
       if (!isFirst) return config.put(kind, id, value, expected);
       isFirst = false;
       const put = { kind, id, value, ...(expected === undefined ? {} : { expected }) };
-      const [stored] = await config.putAll([put, remembering({ kind, id, isNew: expected === 0 })]);
+      const [stored] = await config.putAll([put, keyDocument({ kind, id, isNew: expected === 0 })]);
       return stored as Versioned<T>;
     },
   };
 }
 
 /**
- * The same for a repetition of a request whose first write is known to be stored, but not how it went on: that write is not made
- * again, and what it made is out of sight until then.
+ * A view of the documents for repeating a request whose first write is stored, but which was interrupted afterwards: that
+ * write is skipped, and a document that it created is hidden until then.
  */
-export function putBefore(config: ConfigStore, first: FirstPut): ConfigStore {
+export function skipFirstPut(config: ConfigStore, first: FirstPut): ConfigStore {
   let isFirst = true;
   const isHidden = (kind: string, id: string): boolean =>
     isFirst && first.isNew && kind === first.kind && id === first.id;
@@ -45,13 +52,16 @@ export function putBefore(config: ConfigStore, first: FirstPut): ConfigStore {
       const stored = await config.get<T>(first.kind, first.id);
       isFirst = false;
       if (stored === undefined)
-        throw new CollectorError("conflict", "it was done already, and what it made was deleted since");
+        throw new CollectorError(
+          "conflict",
+          "this request was already carried out, and what it created has been deleted",
+        );
       return stored;
     },
   };
 }
 
-/** A store's methods, bound: the embedded and the memory one are not spread alike. */
+/** A store's methods, bound, because a class instance cannot be spread. */
 function methodsOf(config: ConfigStore): ConfigStore {
   return {
     get: (kind, id) => config.get(kind, id),

@@ -3,14 +3,14 @@ import type { ConfigStore } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
 import type { EndpointAnswer } from "./endpoint.js";
-import { type FirstPut, putBefore, putTogether } from "./first-write.js";
+import { type FirstPut, skipFirstPut, storeWithFirstPut } from "./first-write.js";
 
-/** How long an answer is kept for the same key. */
+/** How long answers are kept. */
 const KEPT_MS = 24 * 60 * 60 * 1_000;
-/** How often expired ones are looked for. */
+/** How often expired answers are deleted. */
 const SWEEP_EVERY_MS = 60 * 60 * 1_000;
 const KIND = "idempotency";
-const LONGEST_KEY = 255;
+const MAX_KEY_LENGTH = 255;
 
 type IdempotencyDocument = {
   readonly requestHash: string;
@@ -18,17 +18,17 @@ type IdempotencyDocument = {
 } & (
   | {
       readonly status: number;
-      /** Absent where the answer holds a secret that must not be stored. */
+      /** Absent if the answer holds a secret that must not be stored. */
       readonly body?: object;
     }
-  /** It is under way, or the collector ended before it was answered: its first write is stored, in one transaction with this. */
+  /** The request is in progress, or the collector ended before it answered. Stored together with the request's first write. */
   | { readonly first: FirstPut }
 );
 
 export interface KeyedRequest {
   /** The request's `Idempotency-Key`. */
   readonly key: string;
-  /** Keys of different tokens are different keys. */
+  /** Different tokens may use the same key for different requests. */
   readonly tokenId: string;
   readonly method: string;
   readonly path: string;
@@ -36,65 +36,52 @@ export interface KeyedRequest {
   readonly isAnswerSecret: boolean;
 }
 
-/** Runs a request once for each `Idempotency-Key`: a repeated one gets the first one's answer. */
+type Run = (config: ConfigStore) => Promise<EndpointAnswer>;
+
+/** Runs a request once per `Idempotency-Key`. A repeated request gets the first one's answer. */
 export interface Idempotency {
-  /** `run` is to work with the documents that it is given: with its first write it is remembered that it was done. */
-  once(request: KeyedRequest, run: (config: ConfigStore) => Promise<EndpointAnswer>): Promise<EndpointAnswer>;
+  /** `run` must use the documents that it is given: its first write is stored together with the key. */
+  once(request: KeyedRequest, run: Run): Promise<EndpointAnswer>;
 }
 
 export function idempotency(config: ConfigStore, clock: Clock): Idempotency {
-  /** Requests under way: a repetition that arrives meanwhile waits for them. */
+  /** Requests in progress: a concurrent repetition waits for them. */
   const running = new Map<string, Promise<unknown>>();
-  let sweptAtMs = Number.NEGATIVE_INFINITY;
+  const sweep = sweeper(config, clock);
 
-  const sweep = async (): Promise<void> => {
-    const nowMs = clock.now();
-    if (nowMs - sweptAtMs < SWEEP_EVERY_MS) return;
-    sweptAtMs = nowMs;
-    for (const { id, value } of await config.list<IdempotencyDocument>(KIND))
-      if (nowMs - value.atMs > KEPT_MS) await config.delete(KIND, id);
-  };
-
-  const runOnce = async (
-    id: string,
-    request: KeyedRequest,
-    run: (config: ConfigStore) => Promise<EndpointAnswer>,
-  ): Promise<EndpointAnswer> => {
-    // The key is in it so that nobody can find out by trying what a body said, such as which user was deleted.
-    const requestHash = hash([request.key, request.method, request.path, request.body]);
-    const earlier = (await config.get<IdempotencyDocument>(KIND, id))?.value;
-    const isKnown = earlier !== undefined && clock.now() - earlier.atMs <= KEPT_MS;
-    if (isKnown && earlier.requestHash !== requestHash)
-      throw new CollectorError("conflict", "this Idempotency-Key was used with another request");
-    if (isKnown && "status" in earlier) return answeredBefore(earlier.status, earlier.body);
-    if (isKnown && request.isAnswerSecret) throw shownOnce();
+  const runOnce = async (id: string, request: KeyedRequest, run: Run): Promise<EndpointAnswer> => {
+    const requestHash = hashRequest(request);
+    const earlier = await findEarlier(config, id, clock.now());
+    if (earlier !== undefined && earlier.requestHash !== requestHash)
+      throw new CollectorError("conflict", "this Idempotency-Key was used for another request");
+    if (earlier !== undefined && "status" in earlier) return repeatedAnswer(earlier.status, earlier.body);
+    if (earlier !== undefined && request.isAnswerSecret) throw shownOnce();
     const documents =
-      isKnown && "first" in earlier
-        ? putBefore(config, earlier.first)
-        : putTogether(config, (first) => ({
+      earlier !== undefined
+        ? skipFirstPut(config, earlier.first)
+        : storeWithFirstPut(config, (first) => ({
             kind: KIND,
             id,
             value: { requestHash, atMs: clock.now(), first } satisfies IdempotencyDocument,
           }));
     const answer = await run(documents);
     if (answer.isUnchanged) return answer;
-    const kept = answer.kept ?? answer.body;
     await config.put<IdempotencyDocument>(KIND, id, {
       requestHash,
       atMs: clock.now(),
       status: answer.status,
-      ...(kept === undefined || request.isAnswerSecret ? {} : { body: kept }),
+      ...storedBody(answer, request.isAnswerSecret),
     });
     await sweep();
-    return isKnown ? { ...answer, headers: { ...answer.headers, ...REPLAYED } } : answer;
+    return earlier === undefined ? answer : { ...answer, headers: { ...answer.headers, ...REPLAYED } };
   };
 
   return {
     async once(request, run) {
-      if (request.key === "" || request.key.length > LONGEST_KEY)
+      if (request.key === "" || request.key.length > MAX_KEY_LENGTH)
         throw new CollectorError(
           "invalid_request",
-          `Idempotency-Key must have 1 to ${LONGEST_KEY} characters`,
+          `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`,
         );
       const id = hash([request.tokenId, request.key]);
       while (running.has(id)) await running.get(id)?.catch(() => {});
@@ -109,15 +96,49 @@ export function idempotency(config: ConfigStore, clock: Clock): Idempotency {
   };
 }
 
+/** Deletes expired answers, at most once an hour. */
+function sweeper(config: ConfigStore, clock: Clock): () => Promise<void> {
+  let sweptAtMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const nowMs = clock.now();
+    if (nowMs - sweptAtMs < SWEEP_EVERY_MS) return;
+    sweptAtMs = nowMs;
+    for (const { id, value } of await config.list<IdempotencyDocument>(KIND))
+      if (nowMs - value.atMs > KEPT_MS) await config.delete(KIND, id);
+  };
+}
+
+async function findEarlier(
+  config: ConfigStore,
+  id: string,
+  nowMs: number,
+): Promise<IdempotencyDocument | undefined> {
+  const earlier = (await config.get<IdempotencyDocument>(KIND, id))?.value;
+  return earlier !== undefined && nowMs - earlier.atMs <= KEPT_MS ? earlier : undefined;
+}
+
 const REPLAYED = { "idempotent-replayed": "true" };
 
-function answeredBefore(status: number, body: object | undefined): EndpointAnswer {
+function repeatedAnswer(status: number, body: object | undefined): EndpointAnswer {
   if (body === undefined && status !== 204) throw shownOnce();
   return { status, headers: REPLAYED, ...(body === undefined ? {} : { body }) };
 }
 
+function storedBody({ kept, body }: EndpointAnswer, isAnswerSecret: boolean): { readonly body?: object } {
+  const stored = kept ?? body;
+  return stored === undefined || isAnswerSecret ? {} : { body: stored };
+}
+
 function shownOnce(): CollectorError {
-  return new CollectorError("conflict", "it was done already, and its answer is shown only once");
+  return new CollectorError(
+    "conflict",
+    "this request was already carried out, and its answer is shown only once",
+  );
+}
+
+/** Includes the key, so that nobody can guess what a body said, such as which user was deleted. */
+function hashRequest({ key, method, path, body }: KeyedRequest): string {
+  return hash([key, method, path, body]);
 }
 
 function hash(parts: readonly unknown[]): string {

@@ -1,20 +1,20 @@
 import type { KnownToken, Tokens } from "../../tokens/tokens.js";
 
 export interface UntilRevoked {
-  /** Aborts when the request's own signal does, and when its token is revoked. */
+  /** Aborts when the request's own signal does, or when its token is revoked. */
   readonly signal: AbortSignal;
   readonly isRevoked: () => boolean;
-  /** Must be called when the request has ended. */
+  /** Call it when the request has ended. */
   readonly stop: () => void;
 }
 
-/** Ends a long request with the token that it came with. */
+/** Ends a long request when its token is revoked. */
 export function untilRevoked(
   request: AbortSignal,
   tokens: Tokens,
   { id }: Pick<KnownToken, "id">,
 ): UntilRevoked {
-  // Not `AbortSignal.any`: it may keep what depends on a signal for as long as that lives.
+  // Not `AbortSignal.any`, which can retain dependent signals as long as the source lives.
   const controller = new AbortController();
   let isRevoked = false;
   const abort = (): void => controller.abort();

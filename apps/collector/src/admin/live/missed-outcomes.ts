@@ -4,18 +4,18 @@ import type { LiveEvent } from "../../process/live-events.js";
 export type OutcomeEvent = Extract<LiveEvent, { readonly kind: "outcome" }>;
 
 export interface MissedOutcomes {
-  /** Oldest first; of each state the newest, where there are more than are made up for. */
+  /** Oldest first; at most the newest `MAX_PER_STATE` of each state. */
   readonly events: readonly OutcomeEvent[];
-  /** How many there are beside them, as far as the outcome alone tells whether they are asked for. */
+  /** How many more there are, filtered by the outcome alone and not by its message. */
   readonly more: number;
-  /** They were not counted to their end: there are at least `more`. */
+  /** Counting stopped early: there are at least `more`. */
   readonly isMinimum: boolean;
 }
 
-/** Outcomes of each state that a resumed stream makes up for. */
-const MOST_MADE_UP = 500;
-/** Of each state so many beyond them are counted. */
-const MOST_COUNTED = 5_000;
+/** Outcomes of each state that a resumed stream receives. */
+const MAX_PER_STATE = 500;
+/** Further outcomes of each state that are counted. */
+const MAX_COUNTED = 5_000;
 
 const STATES: readonly (FinalState | "pending")[] = [
   "delivered",
@@ -26,37 +26,37 @@ const STATES: readonly (FinalState | "pending")[] = [
   "suppressed",
 ];
 
-/** Which outcomes a reader asks for. */
-export interface OutcomesAsked {
+/** A reader's filter. */
+export interface OutcomeFilter {
   readonly byOutcome: (outcome: { readonly destinationId: string; readonly state: string }) => boolean;
   readonly byMessage: (stored: StoredMessage) => boolean;
 }
 
-/** What was decided at the destinations since a reader was last here. */
+/** The outcomes since a reader's last stream, so that a reconnect leaves no gap. `docs/decisions/live-stream-resumes.md` has the reason. */
 export async function missedOutcomes(
   { consumers, log }: Pick<Store, "log" | "consumers">,
   fromMs: number,
-  { byOutcome, byMessage }: OutcomesAsked,
+  { byOutcome, byMessage }: OutcomeFilter,
 ): Promise<MissedOutcomes> {
-  const isAsked = ({ consumerId, state }: Delivery) => byOutcome({ destinationId: consumerId, state });
+  const matches = ({ consumerId, state }: Delivery) => byOutcome({ destinationId: consumerId, state });
   const ofStates = await Promise.all(
     STATES.map(async (state) => {
-      const newest = await consumers.list({ state, fromMs }, { limit: MOST_MADE_UP });
+      const newest = await consumers.list({ state, fromMs }, { limit: MAX_PER_STATE });
       const { nextCursor: cursor } = newest;
       const older =
         cursor === undefined
           ? { items: [] }
-          : await consumers.list({ state, fromMs }, { limit: MOST_COUNTED, cursor });
+          : await consumers.list({ state, fromMs }, { limit: MAX_COUNTED, cursor });
       return {
-        deliveries: newest.items.filter(isAsked),
-        more: older.items.filter(isAsked).length,
+        deliveries: newest.items.filter(matches),
+        more: older.items.filter(matches).length,
         isMinimum: "nextCursor" in older && older.nextCursor !== undefined,
       };
     }),
   );
   const deliveries = ofStates.flatMap((of) => of.deliveries).sort((a, b) => a.atMs - b.atMs);
   const events: OutcomeEvent[] = [];
-  // One after the other: each is read with its whole request, which may be large.
+  // One at a time, because each message is read with its whole request, which may be large.
   for (const delivery of deliveries) {
     const stored = await log.get(delivery.offset);
     if (stored !== undefined && byMessage(stored)) events.push(outcomeOf(delivery, stored.messageId));

@@ -4,16 +4,16 @@ import type { LiveEvent } from "../../process/live-events.js";
 type Outcome = Extract<LiveEvent, { readonly kind: "outcome" }>;
 type Rejected = Extract<LiveEvent, { readonly kind: "rejected" }>;
 
-/** Events that wait for one reader of the stream: when it is full the oldest go, and are counted. */
+/** Events that wait for one reader of the stream. If it is full, the oldest are dropped and counted. */
 export interface OutcomeQueue {
   add(event: LiveEvent): void;
-  /** Puts those before what waits that came before it; one that waits already is not put again. */
+  /** Puts missed outcomes before the waiting events, without those that already wait. */
   addMissed(events: readonly Outcome[]): void;
-  /** At most so many that may be sent when every message up to `offset` was: an outcome never comes before its message. */
+  /** Takes at most `most` events that may be sent once every message up to `offset` was: an outcome never comes before its message. */
   takeUpTo(offset: Offset, most: number): (Outcome | Rejected)[];
-  /** Whether something waits that may be sent then. */
+  /** Whether `takeUpTo` would return anything. */
   hasUpTo(offset: Offset): boolean;
-  /** How many were dropped since this was last asked. */
+  /** The number of events dropped since the last call. */
   takeDropped(): number;
 }
 
@@ -26,7 +26,7 @@ export function outcomeQueue(mostEvents: number): OutcomeQueue {
     add(event) {
       waiting.push(event);
       if (waiting.length <= mostEvents) return;
-      // Half at once: shifting one at a time would cost a move of the whole array for each event.
+      // Half of them at once: shifting one at a time would move the whole array for each event.
       dropped += waiting.splice(0, Math.ceil(mostEvents / 2)).length;
     },
     addMissed(events) {

@@ -10,49 +10,49 @@ import {
 import type { Clock } from "@sluice/resilience";
 import { messageJson } from "./event-json.js";
 
-/** A message that is decoded once, and written as JSON once, for all readers of the stream who are at the same place. */
+/** A message that is decoded once and serialized once for all readers of the stream. */
 export interface RecentMessage {
   readonly stored: StoredMessage;
-  /** Its event's JSON, made when first asked for. */
+  /** Its event's JSON, serialized on first use. */
   json(): string;
 }
 
-/** A stretch of the log: every message after `after`, up to and with `upTo`. */
+/** A stretch of the log: every message after `after`, up to and including `upTo`. */
 export interface Stretch {
   readonly after: Offset;
   readonly upTo: Offset;
-  /** Decodes them, where they are not decoded: to be used at once, not kept. */
+  /** Decodes the messages if needed. Use them at once and do not keep them, because they may be large. */
   messages(): readonly RecentMessage[];
 }
 
-/** The end of the log for all who watch it: as long as nobody does, nothing is read and nothing is held. */
+/** The end of the log, shared by all readers. Without readers, nothing is read or held. */
 export interface RecentMessages {
-  /** To be called by each reader; the last one that leaves takes everything with it. */
+  /** Each reader joins. When the last one leaves, everything is released. */
   join(): RecentReading;
 }
 
 export interface RecentReading {
-  /** The stretch in which the message after `after` is; undefined where the log has none any more. */
+  /** The stretch that contains the message after `after`; undefined if the log has none. */
   read(after: Offset): Promise<Stretch | undefined>;
   leave(): void;
 }
 
-/** One reading of the log. */
+/** The size of one read of the log. */
 const READ_LIMITS = { messages: 200, bytes: 512 * 1_024 } as const;
-/** Readers at the log's end come within moments of each other: this is for the slowest of them. */
+/** Readers at the end of the log are close together; this many stretches serve the slowest of them. */
 const KEPT_STRETCHES = 32;
-/** Bytes of request bodies that are kept. */
+/** Bytes of request bodies to keep. */
 const KEPT_BYTES = 8 * 1_024 * 1_024;
-/** Bytes of request bodies whose messages are kept decoded: those may be twenty times as large. */
+/** Bytes of request bodies whose messages are kept decoded. Decoded messages can be twenty times larger. */
 const KEPT_DECODED_BYTES = 1_024 * 1_024;
-/** Older ones are read anew: what a deletion has taken out of the log meanwhile is not to come from here. */
+/** Older stretches are read again, so that messages removed by a deletion do not come from here. */
 const KEPT_MS = 10_000;
 
 export function recentMessages(log: Pick<EventLog, "read">, clock: Clock): RecentMessages {
   let readers = 0;
   let kept: readonly Kept[] = [];
   let decoded: readonly Decoded[] = [];
-  /** Readings under way, by where they begin: who asks for the same meanwhile waits for it. */
+  /** Reads in progress by their start, so that concurrent readers share one. */
   const underWay = new Map<Offset, Promise<Stretch | undefined>>();
 
   const readOn = async (after: Offset): Promise<Stretch | undefined> => {
@@ -64,7 +64,7 @@ export function recentMessages(log: Pick<EventLog, "read">, clock: Clock): Recen
       upTo: Math.max(after, offsetAt(last.first, lastMessageIndex(last))) as Offset,
       messages: () => decode(stretch, own),
     };
-    // A body may be a small part of a large buffer.
+    // A body may be a small part of a large buffer: copy it, so that the buffer can be released.
     const own = batches.map((batch): StoredBatch => ({ ...batch, body: batch.body.slice() }));
     if (readers > 0)
       kept = latest([...kept, { stretch, bytes: bytesOf(own), atMs: clock.monotonic() }], KEPT_BYTES).slice(
@@ -114,7 +114,7 @@ export function recentMessages(log: Pick<EventLog, "read">, clock: Clock): Recen
   };
 }
 
-/** A stretch, and the bytes of its requests' bodies. */
+/** A stretch and the size of its request bodies. */
 interface Held {
   readonly stretch: Stretch;
   readonly bytes: number;
@@ -126,7 +126,7 @@ interface Decoded extends Held {
   readonly messages: readonly RecentMessage[];
 }
 
-/** The latest that have at most so many bytes together; the last one in any case. */
+/** The latest items that together have at most `mostBytes`; at least the last one. */
 function latest<Item extends Held>(items: readonly Item[], mostBytes: number): readonly Item[] {
   let bytes = 0;
   const fromLast = items.toReversed();

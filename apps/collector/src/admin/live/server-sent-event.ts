@@ -1,21 +1,21 @@
 import { BEFORE_FIRST, type Offset } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 
-/** Where a stream stood: everything up to `offset` had been sent at `atMs`. */
+/** A position in a stream: everything up to `offset` had been sent at `atMs`. */
 export interface StreamPosition {
   readonly offset: Offset;
   readonly atMs: number;
 }
 
-/** An event as it goes over the wire; its id is the position after it. JSON has no line breaks of its own. */
+/** An event in wire format. Its id is the position after it. Serialized JSON has no line breaks. */
 export function serverSentEvent(kind: string, json: string, { offset, atMs }: StreamPosition): string {
   return `id: ${offset}/${formatTime(atMs)}\nevent: ${kind}\ndata: ${json}\n\n`;
 }
 
-/** A comment: keeps the connection from looking dead to what is between. */
+/** A comment, so that proxies do not close an idle connection. */
 export const HEARTBEAT = ":\n\n";
 
-/** The position of a `Last-Event-ID`; undefined when it is none of ours. */
+/** Parses a `Last-Event-ID`; undefined if it is not a position. */
 export function readPosition(id: string | undefined): StreamPosition | undefined {
   const match = /^(-1|\d{1,16})\/(\S{20,30})$/.exec(id ?? "");
   if (match === null) return undefined;

@@ -6,8 +6,8 @@ import { HIDDEN } from "../audit/redact.js";
 import { maskUrls } from "./mask-urls.js";
 
 /**
- * What a token may see of destinations and their attempts. One that may only read sees no value of a custom header, since only the
- * operator knows which of them are secret, and of URLs only where they lead.
+ * Masks destinations and their attempts for a token with read access: it sees no values of custom headers, because only the
+ * operator knows which of them are secret, and only the origins of URLs.
  */
 export function maskFor<T>(token: Pick<KnownToken, "access">, shown: T): T {
   return token.access === "full" ? shown : maskUrls(token, withoutHeaderValues(shown) as T);
@@ -33,12 +33,12 @@ function withoutHeaderValues(value: unknown): unknown {
   };
 }
 
-/** Of a webhook's settings; the audit log has hidden them already. */
+/** The headers in a webhook's settings. In the audit log they are hidden already. */
 function maskedSettings(headers: object): object {
   return mapValues(headers, (_name, value) => (value === HIDDEN ? value : MASK));
 }
 
-/** Of an attempt. */
+/** The request headers of an attempt. */
 function maskedRequest(headers: object): object {
   return mapValues(headers, (name, value) => (isSetByCollector(name) ? value : REDACTED));
 }

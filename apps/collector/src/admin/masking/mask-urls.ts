@@ -1,22 +1,22 @@
 import type { KnownToken } from "../../tokens/tokens.js";
 
-/** A URL, also in the middle of a sentence or of a receiver's answer: its origin and what comes after that. */
+/** A URL anywhere in a text: its origin, and the rest. */
 const URL_IN_TEXT = /(https?:\/\/[^\s/?#"<>\\]+)([/?#\\][^\s"<>]*)/gi;
-/** Ends the sentence's part, not the URL's. */
+/** Belongs to the sentence around the URL. */
 const PUNCTUATION = /[:;,.)]*$/;
-/** Fields that are a URL, blanks and all, as a client typed it. */
+/** Fields whose value is a URL as a client sent it, possibly with whitespace. */
 const URL_FIELDS: ReadonlySet<string> = new Set(["url", "webhookUrl"]);
 
 /**
- * What a token may see of a destination: receivers that know no signatures are given a secret in their URL's path or query, which is
- * for those alone who may change it; others see where it leads. Every text is looked at, at any depth, since reasons, errors and
- * answers name URLs too.
+ * Masks URLs for a token with read access. Receivers that do not check signatures often have a secret in their URL's path or
+ * query, so such a token sees only the origin. Applies to every text at any depth, because reasons, errors and responses
+ * contain URLs too.
  */
 export function maskUrls<T>({ access }: Pick<KnownToken, "access">, shown: T): T {
   return access === "full" ? shown : (masked(shown) as T);
 }
 
-/** `paths`: of the URL that the text is about, which receivers repeat without their host ("Cannot POST /hooks/…"). */
+/** `paths`: the paths of the attempt's URL, which receivers repeat without a host ("Cannot POST /hooks/…"). */
 function masked(value: unknown, paths: readonly string[] = []): unknown {
   if (typeof value === "string")
     return paths.reduce((text, path) => text.replaceAll(path, "/…"), value.replace(URL_IN_TEXT, maskedUrl));
@@ -32,7 +32,7 @@ function masked(value: unknown, paths: readonly string[] = []): unknown {
   );
 }
 
-/** The longest first. */
+/** Longest first. */
 function pathsOf(typed: string): string[] {
   if (!URL.canParse(typed)) return [];
   const { pathname, search } = new URL(typed);

@@ -29,7 +29,7 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The OpenAPI document and a page that a person can read it on: no script, nothing from elsewhere, no token needed. */
+/** The OpenAPI document and an HTML page of it, which needs no script, no other host and no token. */
 export function docsRoutes(document: OpenApiDocument): Route[] {
   let page: string | undefined;
   const json: HttpAnswer = { status: 200, body: document };
@@ -62,7 +62,7 @@ export function renderDocs(document: OpenApiDocument): string {
       .map(({ method, path, operation }) => renderOperation(method, path, operation))
       .join("")}`;
   });
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(document.info.title)}</title><style>${STYLE}</style></head><body><main><h1>${escapeHtml(document.info.title)}</h1><p>${inlineCode(document.info.description)}</p><p>Every call needs <code>Authorization: Bearer TOKEN</code>. The same as a machine reads it: <a href="/api/v1/openapi.json">openapi.json</a>.</p><nav aria-label="Resources">${document.tags
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(document.info.title)}</title><style>${STYLE}</style></head><body><main><h1>${escapeHtml(document.info.title)}</h1><p>${inlineCode(document.info.description)}</p><p>Every call needs <code>Authorization: Bearer TOKEN</code>. The machine-readable form: <a href="/api/v1/openapi.json">openapi.json</a>.</p><nav aria-label="Resources">${document.tags
     .map(({ name }) => `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`)
     .join("")}</nav>${sections.join("")}</main></body></html>`;
 }
@@ -107,7 +107,7 @@ function schemaBlock(schema: object): string {
   return `<pre>${escapeHtml(JSON.stringify(schema, null, 2))}</pre>`;
 }
 
-/** Text in which `backticks` are code. */
+/** HTML in which text in `backticks` is code. */
 function inlineCode(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
 }

@@ -2,7 +2,7 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import { ERRORS, type ErrorCode } from "../../errors.js";
 import type { Endpoint } from "../endpoint/endpoint.js";
 
-/** An OpenAPI 3.1 document, as far as anything here looks into it. */
+/** An OpenAPI 3.1 document, as far as this code reads it. */
 export interface OpenApiDocument {
   readonly openapi: "3.1.0";
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -32,11 +32,12 @@ export interface Operation {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>;
 }
 
-/** Codes that any endpoint can answer. */
+/** Codes of every endpoint. */
 const EVERYWHERE: readonly ErrorCode[] = ["invalid_request", "unauthorized", "rate_limited"];
+/** Codes of every endpoint with `write` access. */
 const WHERE_WRITTEN: readonly ErrorCode[] = ["malformed_json", "forbidden", "storage_unavailable"];
 
-/** Describes endpoints by the schemas that check them. */
+/** Describes endpoints by the schemas that check their requests. */
 export function openApiDocument(endpoints: readonly Endpoint[], version: string): OpenApiDocument {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const endpoint of endpoints) {
@@ -50,7 +51,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], version: string)
       title: "Sluice control API",
       version,
       description:
-        "Sources, destinations, messages and what became of them. Times are ISO 8601 in UTC, durations milliseconds. " +
+        "Sources, destinations, messages and their outcomes. Times are ISO 8601 in UTC, durations are in milliseconds. " +
         "Lists are `{items, nextCursor?}`. Errors are `{success: false, code, message}`.",
     },
     servers: [{ url: "/api/v1" }],
@@ -140,7 +141,7 @@ function headerParameters({ method, access, errors }: Endpoint): Operation["para
         name: "Idempotency-Key",
         in: "header",
         required: false,
-        description: "A repeated request with the same key gets the first one's answer, for 24 hours",
+        description: "A repeated request with the same key gets the first answer, for 24 hours",
         schema: { type: "string", minLength: 1, maxLength: 255 },
       },
     ];
@@ -150,14 +151,14 @@ function headerParameters({ method, access, errors }: Endpoint): Operation["para
         name: "If-Match",
         in: "header",
         required: false,
-        description: "The version that is to be changed; 412 when it is another by now",
+        description: "The version that you want to change; 412 if the resource has another version now",
         schema: { type: "string" },
       },
     ];
   return [];
 }
 
-/** One answer for each status, naming the codes that it comes with. */
+/** One response per status, which names its codes. */
 function errorAnswers(codes: readonly ErrorCode[]): Operation["responses"] {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes)) {
@@ -177,7 +178,7 @@ function errorAnswers(codes: readonly ErrorCode[]): Operation["responses"] {
   );
 }
 
-/** A schema without the marks that only TypeBox reads: they are symbols, which JSON leaves out. */
+/** A schema without TypeBox's own marks: they are symbols, which JSON leaves out. */
 function plain(schema: TSchema): object {
   return JSON.parse(JSON.stringify(schema));
 }

@@ -1,8 +1,8 @@
-/** The kinds of message that a client may send. */
+/** The kinds of message that a client can send. */
 export const MESSAGE_KINDS = ["identify", "track", "page", "screen", "group", "alias"] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** The kinds that go out to destinations: those of {@link MessageKind} and `delete`. */
+/** The kinds of message that destinations receive: those of {@link MessageKind} and `delete`. */
 export type OutboundKind = MessageKind | "delete";
 
 const KINDS: ReadonlySet<unknown> = new Set(MESSAGE_KINDS);
@@ -13,21 +13,21 @@ export function isMessageKind(value: unknown): value is MessageKind {
 
 export type JsonObject = { [key: string]: unknown };
 
-/** Destination name → whether the message goes there; `All` is the default for names not listed. */
+/** Whether the message goes to a destination, by the destination's name. `All` is the default for names not listed. */
 export type Integrations = { [destination: string]: boolean | JsonObject };
 
-/** What every message may carry. Times are ISO 8601 strings. */
+/** The fields that every message can have. Times are ISO 8601 strings. */
 export interface CommonFields {
   messageId?: string;
   userId?: string;
   anonymousId?: string;
   context?: JsonObject;
   integrations?: Integrations;
-  /** The caller's own time of the event: kept as given when historical. */
+  /** The time of the event as the caller gave it. Never corrected if it is historical. */
   timestamp?: string;
-  /** The client's clock at the call; made by the SDK when the caller gave no `timestamp`. */
+  /** The client's clock at the call; set by the SDK if the caller gave no `timestamp`. */
   originalTimestamp?: string;
-  /** The client's clock at the sending of the request that carried the message. */
+  /** The client's clock when it sent the request. */
   sentAt?: string;
 }
 
@@ -63,7 +63,7 @@ export interface AliasMessage extends CommonFields {
   previousId: string;
 }
 
-/** One message as it stands on the wire. Unknown fields are allowed beside the known ones and travel on. */
+/** A message on the wire. Unknown fields are allowed and passed on. */
 export type Message =
   | IdentifyMessage
   | TrackMessage
@@ -72,7 +72,7 @@ export type Message =
   | GroupMessage
   | AliasMessage;
 
-/** A message of which nothing is known yet but that it is a JSON object. */
+/** A JSON object that was not validated yet. */
 export type UncheckedMessage = JsonObject;
 
 /** The body of `POST /v1/batch`. */

@@ -1,9 +1,9 @@
 import type { JsonObject, OutboundKind } from "./message.js";
 
-/** Which fields a webhook body carries: the documented table's alone, or those and whatever else the message had. */
+/** The fields of a webhook body. `classic`: only those of the documented table. `full`: also all other fields of the message. */
 export type PayloadShape = "full" | "classic";
 
-/** Fields of each kind between `version, type` and `timestamp`, in the order of the interface's table 2.2. */
+/** Fields of each kind between `version, type` and `timestamp`, in the documented order. */
 const TABLE: Readonly<
   Record<OutboundKind, readonly (readonly [from: string, to: string, absent?: "object"])[]>
 > = {
@@ -40,8 +40,8 @@ const TABLE: Readonly<
 };
 
 /**
- * Of each kind, the fields of a message that are not repeated behind those of the table: written already, the time, and the
- * write key, which is a secret of the source.
+ * Per kind, the fields of a message that are not copied after those of the table: the ones already written, the time, and
+ * the write key, which is a secret of the source.
  */
 const TAKEN: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries(TABLE).map(([kind, fields]) => [
@@ -51,9 +51,8 @@ const TAKEN: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 );
 
 /**
- * The body of a webhook request for `message` (checked and coerced), with the time already settled. Written in the
- * documented order; an absent `userId` is left out, absent properties or traits are `{}`. A field that the table
- * takes from the message under another name (alias) is not repeated under its own.
+ * The body of a webhook request for a coerced and valid message. Fields come in the documented order. An absent `userId` is
+ * left out; absent properties or traits are `{}`. A field that the table renames (alias) is not repeated under its own name.
  */
 export function webhookPayload(
   message: { readonly type: OutboundKind; readonly [field: string]: unknown },
@@ -70,16 +69,20 @@ export function webhookPayload(
   body.timestamp = timestamp;
   if (type === "screen" && message.context !== undefined) body.context = message.context;
   if (shape === "classic" || type === "delete") return body;
-  const taken = TAKEN.get(type);
-  for (const field of Object.keys(message)) {
-    if (taken?.has(field) || Object.hasOwn(body, field)) continue;
-    if (field === "__proto__") addOwn(body, field, message[field]);
-    else body[field] = message[field];
-  }
+  addOtherFields(body, message, TAKEN.get(type));
   return body;
 }
 
-/** Assigning to it would set the prototype: this field is data like any other. */
-function addOwn(body: JsonObject, field: string, value: unknown): void {
-  Object.defineProperty(body, field, { value, enumerable: true, configurable: true, writable: true });
+function addOtherFields(
+  body: JsonObject,
+  message: { readonly [field: string]: unknown },
+  taken: ReadonlySet<string> | undefined,
+): void {
+  for (const field of Object.keys(message)) {
+    if (taken?.has(field) || Object.hasOwn(body, field)) continue;
+    const value = message[field];
+    if (field !== "__proto__") body[field] = value;
+    // An assignment would set the prototype.
+    else Object.defineProperty(body, field, { value, enumerable: true, configurable: true, writable: true });
+  }
 }

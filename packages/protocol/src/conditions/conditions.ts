@@ -1,4 +1,4 @@
-/** What a trait or a property can be asked. */
+/** The comparisons of a trait or property with a value. */
 export const COMPARISONS = ["equals", "not_equals", "exists", "contains", "less", "greater", "in"] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
@@ -7,7 +7,7 @@ export type Scalar = string | number | boolean;
 /** `exists` takes no value, or false for "does not exist"; `in` takes a list; all others a scalar. */
 export type ComparisonValue = Scalar | readonly Scalar[];
 
-/** How often: at least, at most or exactly so many times. */
+/** How often an event must have happened. */
 export type Times = { readonly atLeast: number } | { readonly atMost: number } | { readonly exactly: number };
 
 export interface AllOf {
@@ -22,7 +22,7 @@ export interface Not {
   readonly kind: "not";
   readonly condition: Condition;
 }
-/** The user's trait compares so. A trait that is absent equals nothing, so it is `not_equals` to everything. */
+/** Compares a trait of the user. An absent trait equals nothing, so `not_equals` always holds for it. */
 export interface TraitCondition {
   readonly kind: "trait";
   /** Name of the trait, or a dotted path into it (`address.city`). */
@@ -30,14 +30,14 @@ export interface TraitCondition {
   readonly is: Comparison;
   readonly value?: ComparisonValue;
 }
-/** A property of a track event compares so. */
+/** Compares a property of a track event. */
 export interface PropertyTest {
   /** Name of the property, or a dotted path into it. */
   readonly property: string;
   readonly is: Comparison;
   readonly value?: ComparisonValue;
 }
-/** The user did the track event so many times, within the last `withinMs` (default: ever), where all of `where` hold. */
+/** The user did the track event that many times within the last `withinMs` (default: ever), counting events for which all of `where` hold. */
 export interface EventCondition {
   readonly kind: "event";
   readonly event: string;
@@ -55,13 +55,13 @@ export interface AudienceCondition {
 /** Who is in an audience: a tree, as it stands in JSON. */
 export type Condition = AllOf | AnyOf | Not | TraitCondition | EventCondition | AudienceCondition;
 
-/** Bounds of a condition tree, so that what is kept of a user and the work a message causes stay bounded. */
+/** Limits of a condition tree, so that the state per user and the work per message stay bounded. */
 export const CONDITION_LIMITS = {
   /** Nesting of and, or and not. */
   depth: 20,
   /** Nodes of a tree, property tests included. */
   nodes: 200,
-  /** `times`: so many times of an event are kept a user at most. */
+  /** `times`, because the collector stores that many times per user and event. */
   times: 10_000,
   /** Values of `in`. */
   values: 1_000,

@@ -1,14 +1,13 @@
 /**
- * What conditions mean, for the filters of destinations and for audiences alike. The table for people is in
- * docs/reference/conditions.md.
+ * The semantics of conditions, for destination filters and audiences. They are documented in docs/reference/conditions.md.
  */
-import { digitsOf, isPlainObject, isRawJson } from "./coerce.js";
+import { digitsOf, isPlainObject, isRawJson } from "../messages/coerce.js";
+import { parseTime } from "../messages/timestamps.js";
 import type { Comparison, ComparisonValue } from "./conditions.js";
-import { parseTime } from "./timestamps.js";
 
 /**
- * Whether what was `seen` at a path (undefined or null: absent) compares so with `value`. A comparison whose value is of the wrong
- * type does not hold; `validateComparison` refuses it beforehand.
+ * Whether the comparison holds between the `seen` value (undefined or null: absent) and `value`. It does not hold if `value`
+ * has the wrong type; `validateComparison` refuses such a condition beforehand.
  */
 export function compare(seen: unknown, is: Comparison, value: ComparisonValue | undefined): boolean {
   switch (is) {
@@ -32,7 +31,7 @@ export function compare(seen: unknown, is: Comparison, value: ComparisonValue | 
   }
 }
 
-/** The value that a name stands for: the key of that whole name, else the dotted path. Null is absent, which is undefined. */
+/** The value at a name: the key of that whole name, else the dotted path. Null counts as absent, which is undefined. */
 export function lookUp(values: unknown, name: string): unknown {
   if (!isPlainObject(values)) return undefined;
   if (Object.hasOwn(values, name)) return values[name] ?? undefined;
@@ -42,7 +41,7 @@ export function lookUp(values: unknown, name: string): unknown {
   return Object.hasOwn(values, head) ? lookUp(values[head], name.slice(dot + 1)) : undefined;
 }
 
-/** A number, or text that is one: decimals travel as text. Otherwise undefined. */
+/** The number of a value: a number, or text that is one, because decimals are often sent as text. Otherwise undefined. */
 export function asNumber(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   const text = isRawJson(value) ? value.rawJSON : value;
@@ -55,14 +54,14 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Same type and same value; a number that no double holds is the same as a number with its digits. */
+/** Same type and same value. A number that a double cannot hold equals a number with the same digits. */
 function isSame(seen: unknown, value: unknown): boolean {
   if (seen === value) return isPresent(seen);
   if (!isRawJson(seen)) return false;
   return seen.rawJSON === digitsOf(value) || (typeof value === "number" && Number(seen.rawJSON) === value);
 }
 
-/** Negative, zero or positive as `seen` is less, equal or greater; NaN where the two cannot be compared. */
+/** Negative, zero or positive if `seen` is less, equal or greater; NaN if they cannot be compared. */
 function order(seen: unknown, value: unknown): number {
   if (typeof value === "string") {
     const [seenMs, valueMs] = [parseTime(seen), parseTime(value)];

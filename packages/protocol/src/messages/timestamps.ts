@@ -1,21 +1,21 @@
-/** Date alone or with time, `T` or a blank, any fraction, `Z`, `+00:00`, `+0000`, `+00` or none (UTC). */
+/** A date, optionally with a time: `T` or a space, any fraction, `Z`, `+00:00`, `+0000`, `+00` or no zone (UTC). */
 const EXTENDED =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 /** The same without separators: `20261121T093008Z`. */
 const BASIC =
   /^(\d{4})(\d{2})(\d{2})[Tt](\d{2})(\d{2})(?:(\d{2})(?:[.,](\d+))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?$/;
 
-/** Years that ISO 8601 writes with four digits: 0000 to 9999. */
+/** Years with four digits: 0000 to 9999. */
 const EARLIEST_MS = Date.UTC(-1, 0, 1) + 365 * 86_400_000;
 const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;
 
-/** Milliseconds since the epoch of an ISO 8601 time in any common form; undefined when it is not one. */
+/** Parses an ISO 8601 time in any common form to milliseconds since the epoch; undefined if it is not one. */
 export function parseTime(text: unknown): number | undefined {
   if (typeof text !== "string" || text.length > 64) return undefined;
   return parseCanonical(text) ?? parseAnyForm(text);
 }
 
-/** Of `2026-11-21T09:30:08.276Z`, the form that nearly all come in, in a fifth of the time; undefined for any other. */
+/** Parses `2026-11-21T09:30:08.276Z`, the most common form, in a fifth of the time; undefined for any other form. */
 function parseCanonical(text: string): number | undefined {
   if (text.length !== 24) return undefined;
   let digits = 0;
@@ -28,7 +28,7 @@ function parseCanonical(text: string): number | undefined {
   const y = number(text, 0, 4);
   const [mo, d, h] = [number(text, 5, 7), number(text, 8, 10), number(text, 11, 13)];
   const [mi, s] = [number(text, 14, 16), number(text, 17, 19)];
-  // Years before 100 mean others to `Date.UTC`.
+  // `Date.UTC` adds 1900 to years below 100.
   if (y < 100 || mo < 1 || mo > 12 || d < 1 || d > daysIn(y, mo) || h > 23 || mi > 59 || s > 59)
     return undefined;
   return Date.UTC(y, mo - 1, d, h, mi, s, number(text, 20, 23));
@@ -59,7 +59,7 @@ function parseAnyForm(text: string): number | undefined {
   return inRange(utc.getTime() - offset * 60_000);
 }
 
-/** Undefined for a time that four digits of a year cannot write. */
+/** Undefined for a time whose year does not have four digits. */
 function inRange(ms: number): number | undefined {
   return ms >= EARLIEST_MS && ms <= LATEST_MS ? ms : undefined;
 }
@@ -77,20 +77,20 @@ function offsetMinutes(zone: string | undefined): number | undefined {
   return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** ISO 8601 in UTC with milliseconds, the only form that goes out. */
+/** Formats a time as ISO 8601 in UTC with milliseconds. */
 export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** A client whose clock differs from ours by more than this is corrected. */
+/** Times of a client are corrected if its clock differs by more than this. */
 const SKEW_TOLERANCE_MS = 5_000;
-/** An explicit `timestamp` older than this is a historical import and stays as given. */
+/** An explicit `timestamp` older than this is a historical import and is not corrected. */
 const HISTORICAL_AFTER_MS = 60 * 60 * 1_000;
 
 /**
- * The time a message goes out with, in milliseconds since the epoch: `timestamp`, else `originalTimestamp`, else
- * receipt, which also stands in for a time that cannot be read; corrected by the client's clock skew where `sentAt`
- * shows one. Source: Segment's rule `timestamp = receivedAt − (sentAt − originalTimestamp)`.
+ * The time of a message in milliseconds since the epoch: `timestamp`, else `originalTimestamp`, else the time of receipt,
+ * which also replaces a time that cannot be parsed. Corrected by the client's clock skew if `sentAt` shows one, by Segment's
+ * rule `timestamp = receivedAt − (sentAt − originalTimestamp)`.
  */
 export function resolveTime(
   message: { readonly timestamp?: unknown; readonly originalTimestamp?: unknown; readonly sentAt?: unknown },
@@ -98,7 +98,7 @@ export function resolveTime(
 ): number {
   const hasExplicit = message.timestamp !== undefined && message.timestamp !== null;
   const explicitMs = hasExplicit ? parseTime(message.timestamp) : undefined;
-  // A `timestamp` that says nothing is not replaced by a guess: see `remarks`.
+  // An unreadable `timestamp` is not replaced by `originalTimestamp`; see `remarks`.
   const clientMs = hasExplicit ? explicitMs : parseTime(message.originalTimestamp);
   if (clientMs === undefined) return receivedAtMs;
   if (explicitMs !== undefined && explicitMs < receivedAtMs - HISTORICAL_AFTER_MS) return explicitMs;
@@ -106,6 +106,6 @@ export function resolveTime(
   if (sentAtMs === undefined) return clientMs;
   const skewMs = receivedAtMs - sentAtMs;
   if (Math.abs(skewMs) <= SKEW_TOLERANCE_MS) return clientMs;
-  // A corrected time that cannot be written comes from a nonsense clock: ours is the better guess.
+  // A corrected time out of range means that the client's clock is wrong: the time of receipt is the better guess.
   return inRange(clientMs + skewMs) ?? receivedAtMs;
 }

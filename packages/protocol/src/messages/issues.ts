@@ -1,4 +1,4 @@
-/** Why a message is refused. The key is the code on the wire; `docs/reference/errors.md` lists each. */
+/** The reasons for which a message is refused, by code. `docs/reference/errors.md` lists them. */
 export const ISSUES = {
   not_an_object: "A message must be a JSON object",
   type_unknown: "`type` must be one of identify, track, page, screen, group, alias",
@@ -27,10 +27,10 @@ export const ISSUES = {
 
 export type IssueCode = keyof typeof ISSUES;
 
-/** One thing that is wrong with a message: a code, the field it is about, and a sentence. */
+/** A problem of a message. */
 export interface Issue {
   readonly code: IssueCode;
-  /** The field, as a dotted path; `""` is the message itself. */
+  /** The field as a dotted path; `""` is the message itself. */
   readonly path: string;
   readonly message: string;
 }
