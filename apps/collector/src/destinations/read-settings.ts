@@ -63,20 +63,29 @@ export async function readSettings<Stored extends object>(
   for (const name of Object.keys(input))
     if (!Object.hasOwn(schema.properties, name))
       refuse(name, "unknown_setting", `There is no setting ${name}`);
-  const settings: Record<string, unknown> = {};
+  const settings: Partial<Stored> = {};
   for (const [name, setting] of Object.entries(schema.properties)) {
-    const reader = readers[name];
-    if (reader !== undefined) {
-      Object.assign(settings, await reader(input[name], refuse));
-      continue;
-    }
-    const kept = previous?.[name as keyof Stored];
-    const value = input[name] === undefined ? (kept ?? setting.default) : (input[name] ?? setting.default);
-    if (value === undefined) continue;
-    if (isValid(setting, value)) settings[name] = value;
-    else refuse(name, "invalid_value", `${name} must be ${rules[name] ?? ruleOf(setting)}`);
+    const read = readers[name] ?? schemaReader<Stored>(name, setting, previous, rules[name]);
+    Object.assign(settings, await read(input[name], refuse));
   }
   return issues.length === 0 ? { ok: true, settings } : { ok: false, issues };
+}
+
+/** Reads a setting that its schema describes completely. */
+function schemaReader<Stored extends object>(
+  name: string,
+  setting: SettingSchema,
+  previous: Stored | undefined,
+  rule: string | undefined,
+): SettingReader<Stored> {
+  return (given, refuse) => {
+    const kept = previous?.[name as keyof Stored];
+    const value = given === undefined ? (kept ?? setting.default) : (given ?? setting.default);
+    if (value === undefined) return {};
+    if (isValid(setting, value)) return { [name]: value } as Partial<Stored>;
+    refuse(name, "invalid_value", `${name} must be ${rule ?? ruleOf(setting)}`);
+    return {};
+  };
 }
 
 function isValid({ type, enum: words, pattern, ...limits }: SettingSchema, value: unknown): boolean {

@@ -129,15 +129,21 @@ function readHeaders(
   if (entries.length > MAX_HEADERS) refuse(path, "too_many", `At most ${MAX_HEADERS} headers`);
   const stored = previous?.find((entry) => entry.url === url)?.headers ?? {};
   const seen = new Set<string>();
-  for (const [name, text] of entries) {
+  for (const [name, value] of entries) {
+    const isMasked = value === MASK;
     const problem = seen.has(name.toLowerCase())
       ? `${name} is set twice`
-      : text === MASK && stored[name] === undefined
-        ? `No value of ${name} is stored: set one`
-        : headerProblem(name, text === MASK ? "" : text);
+      : valueProblem(name, value, stored[name]);
     seen.add(name.toLowerCase());
     if (problem !== undefined) refuse(`${path}[${JSON.stringify(name)}]`, "invalid_header", problem);
-    else sealed[name] = text === MASK ? (stored[name] ?? "") : secrets.seal(text as string);
+    else sealed[name] = isMasked ? (stored[name] ?? "") : secrets.seal(value as string);
   }
   return sealed;
+}
+
+function valueProblem(name: string, value: unknown, stored: string | undefined): string | undefined {
+  if (value !== MASK) return headerProblem(name, value);
+  return (
+    headerProblem(name, "") ?? (stored === undefined ? `No value of ${name} is stored: set one` : undefined)
+  );
 }
