@@ -3,7 +3,7 @@ import type { Comparison, ComparisonValue, Condition, Times } from "@sluice/prot
 import { DefinitionName, DestinationIds, MemberView, SyncView, WhyQuery } from "./definitions.js";
 import type { EndpointTable } from "./endpoint.js";
 import { ListQuery, listOf } from "./list.js";
-import { closed, type Shape } from "./shape.js";
+import { closed, described, type Shape } from "./shape.js";
 
 /** The protocol's own validator checks it, because its errors name the node that is wrong. */
 const ConditionTree = Type.Unsafe<Condition>(
@@ -16,12 +16,13 @@ const ConditionTree = Type.Unsafe<Condition>(
 const Ms = Type.Integer({ minimum: 0 });
 export const SyncSchedule = closed(
   {
-    initialDelayMs: Type.Optional({ ...Ms, description: "From creation to the first sync. Default: 0" }),
-    everyMs: Type.Optional({
-      ...Ms,
-      description:
+    initialDelayMs: Type.Optional(described(Ms, "From creation to the first sync. Default: 0")),
+    everyMs: Type.Optional(
+      described(
+        Ms,
         "Between two syncs; each sends the changes since the last. Default: 0, every change at once",
-    }),
+      ),
+    ),
   },
   { description: "Delays sending. Evaluation always happens at once" },
 );

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "./endpoint.js";
 import { ListQuery, listOf } from "./list.js";
-import { closed, oneOf, type Shape } from "./shape.js";
+import { closed, described, oneOf, type Shape } from "./shape.js";
 import { Region } from "./sources.js";
 
 export const TokenAccess = oneOf(["full", "read"]);
@@ -43,7 +43,7 @@ export const CollectorInfo = Type.Object({
     Type.Object({ kind: Type.Literal("ready") }),
     Type.Object({ kind: Type.Literal("unavailable"), reason: Type.String(), since: Type.String() }),
   ]),
-  token: { ...TokenView, description: "The token of the request" },
+  token: described(TokenView, "The token of the request"),
 });
 export type CollectorInfo = Shape<typeof CollectorInfo>;
 
@@ -86,7 +86,7 @@ export const tokenEndpoints = {
     access: "write",
     body: closed({
       name: Type.String({ minLength: 1, maxLength: 200 }),
-      access: Type.Optional({ ...TokenAccess, description: "Default: `full`" }),
+      access: Type.Optional(described(TokenAccess, "Default: `full`")),
     }),
     answer: { status: 201, description: "The token, shown only once", schema: CreatedTokenView },
     isAnswerSecret: true,

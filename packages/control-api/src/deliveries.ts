@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "./endpoint.js";
 import { listOf, listParameters, timeParameters } from "./list.js";
 import { AttemptView, DeliveryStateView, FinalStateView } from "./messages.js";
-import { closed, type Shape } from "./shape.js";
+import { closed, described, type Shape } from "./shape.js";
 
 const delivery = {
   id: Type.String(),
@@ -30,11 +30,12 @@ export const ReplayFilter = closed({
   type: Type.Optional(Type.String()),
   event: Type.Optional(Type.String()),
   userId: Type.Optional(Type.String()),
-  state: Type.Optional({
-    ...FinalStateView,
-    description:
+  state: Type.Optional(
+    described(
+      FinalStateView,
       "Only messages that ended in this state there. To send a pending one now, retry its delivery",
-  }),
+    ),
+  ),
   ...timeParameters,
 });
 export type ReplayFilter = Shape<typeof ReplayFilter>;

@@ -3,7 +3,7 @@ import { COMPARISONS } from "@sluice/protocol";
 import type { EndpointTable } from "./endpoint.js";
 import { ListQuery, listOf } from "./list.js";
 import { AttemptView, DeliveryStateView } from "./messages.js";
-import { closed, oneOf, type Shape } from "./shape.js";
+import { closed, described, oneOf, type Shape } from "./shape.js";
 import { SourceKindView } from "./sources.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
@@ -67,15 +67,15 @@ export const DestinationView = Type.Object({
   createdAt: Type.String(),
   sourceIds: SourceIds,
   filters: Filters,
-  settings: { ...Settings, description: "Without secrets: only whether one is set" },
+  settings: described(Settings, "Without secrets: only whether one is set"),
   version: Type.Integer(),
 });
 export type DestinationView = Shape<typeof DestinationView>;
 
 export const DestinationInput = closed({
   type: Type.String({ description: "A type of the catalog, such as `webhooks`" }),
-  name: Type.Optional({ ...Name, description: "Default: the catalog's name" }),
-  sourceIds: Type.Optional({ ...SourceIds, description: "Default: none" }),
+  name: Type.Optional(described(Name, "Default: the catalog's name")),
+  sourceIds: Type.Optional(described(SourceIds, "Default: none")),
   settings: Type.Optional(Settings),
   enabled: Type.Optional(Type.Boolean({ description: "Default: true" })),
   filters: Type.Optional(Filters),
@@ -85,10 +85,7 @@ export type DestinationInput = Shape<typeof DestinationInput>;
 export const DestinationPatch = closed({
   name: Type.Optional(Name),
   sourceIds: Type.Optional(SourceIds),
-  settings: Type.Optional({
-    ...Settings,
-    description: "Merged with the stored settings by key; null removes a key",
-  }),
+  settings: Type.Optional(described(Settings, "Merged with the stored settings by key; null removes a key")),
   enabled: Type.Optional(Type.Boolean()),
   filters: Type.Optional(Filters),
   version: Type.Optional(Type.Integer()),

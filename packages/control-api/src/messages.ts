@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "./endpoint.js";
 import { listOf, listParameters, timeParameters } from "./list.js";
-import { closed, oneOf, type Shape } from "./shape.js";
+import { closed, described, oneOf, type Shape } from "./shape.js";
 
 const FINAL_STATES = ["delivered", "failed", "filtered", "skipped", "suppressed"] as const;
 
@@ -61,10 +61,12 @@ export type MessageSummary = Shape<typeof MessageSummary>;
 export const StoredMessageView = Type.Object({
   ...received,
   state: Type.Literal("accepted"),
-  issues: Type.Optional({
-    ...Issues,
-    description: "Problems that did not stop the message, such as an unreadable timestamp. Absent: none",
-  }),
+  issues: Type.Optional(
+    described(
+      Issues,
+      "Problems that did not stop the message, such as an unreadable timestamp. Absent: none",
+    ),
+  ),
   outcomes: Type.Array(OutcomeView),
 });
 export type StoredMessageView = Shape<typeof StoredMessageView>;

@@ -27,3 +27,8 @@ export function closed<P extends TProperties>(
 ) {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
+
+/** The schema with another description. */
+export function described<S extends TSchema>(schema: S, description: string): S {
+  return { ...schema, description };
+}

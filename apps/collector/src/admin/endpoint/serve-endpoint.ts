@@ -1,7 +1,7 @@
 import { type TObject, Type } from "@sinclair/typebox";
 import { NotInForce } from "@sluice/event-log";
 import { CollectorError, ERRORS } from "../../errors.js";
-import type { Handler, HttpAnswer, HttpRequest } from "../../http/route.js";
+import type { Handler, HttpAnswer, HttpRequest } from "../../http/routing/route.js";
 import { authenticate } from "../../tokens/authenticate.js";
 import type { GuessLimit } from "../../tokens/guess-limit.js";
 import type { KnownToken } from "../../tokens/tokens.js";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { HttpAnswer, Route } from "../../http/route.js";
+import type { HttpAnswer, Route } from "../../http/routing/route.js";
 import { escapeHtml } from "./escape-html.js";
 import type { OpenApiDocument, Operation } from "./openapi.js";
 
