@@ -3,6 +3,7 @@ import type { MessageFilter } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { LiveEvents } from "../../process/live-events.js";
 import type { KnownToken } from "../../tokens/tokens.js";
+import { wakeSignal } from "../endpoint/wake-signal.js";
 import { maskUrls } from "../masking/mask-urls.js";
 import { droppedJson, outcomeJson, rejectedJson } from "./event-json.js";
 import { LiveFilter } from "./live-filter.js";
@@ -10,7 +11,6 @@ import { missedOutcomes, type OutcomeEvent } from "./missed-outcomes.js";
 import { outcomeQueue } from "./outcome-queue.js";
 import { type RecentMessage, type RecentMessages, recentMessage } from "./recent-messages.js";
 import { HEARTBEAT, type StreamPosition, serverSentEvent } from "./server-sent-event.js";
-import { wakeSignal } from "./wake-signal.js";
 
 export interface LiveReaderOptions {
   readonly store: Pick<Store, "log" | "consumers">;

@@ -2,7 +2,7 @@ import type { MessageView, QueryOf } from "@sluice/control-api";
 import { CollectorError } from "../../errors.js";
 import { endpoint } from "../endpoint/endpoint.js";
 import { untilRevoked } from "../endpoint/until-revoked.js";
-import { wakeSignal } from "../live/wake-signal.js";
+import { wakeSignal } from "../endpoint/wake-signal.js";
 import { findMessage } from "./find-message.js";
 import { judgeWait } from "./judge-wait.js";
 import { maskedMessage } from "./message-view.js";
