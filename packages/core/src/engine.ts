@@ -174,7 +174,7 @@ class PipelineEngine implements Engine {
     this.#flushUntil(timeoutMs, "exit_deadline");
 
   readonly close = (timeoutMs: number): Promise<FlushResult> => {
-    if (this.#state.kind !== "open" && this.#state.result) return this.#state.result;
+    if (this.#state.kind !== "open" && this.#state.result !== undefined) return this.#state.result;
     const result = this.#closeWithin(timeoutMs);
     this.#setState({ kind: this.#state.kind === "open" ? "closing" : "ended", result });
     return result;

@@ -81,7 +81,11 @@ function onExit(): void {
   for (const client of clients) client.endNow();
 }
 
-async function onSignal(signal: Signal): Promise<void> {
+function onSignal(signal: Signal): void {
+  void flushAndEnd(signal);
+}
+
+async function flushAndEnd(signal: Signal): Promise<void> {
   const flushing = [...clients].filter(({ flushesOnSignals }) => flushesOnSignals);
   // Our listeners are removed, so that a second signal ends the process at once.
   for (const name of Object.keys(SIGNALS)) toggle(name, onSignal, false);

@@ -113,12 +113,11 @@ function judgeWith(egress: EgressPolicy, resolve: ResolveHost, clock: Clock): Ju
   const addressesOf = (host: string): Promise<readonly ResolvedAddress[]> =>
     new Promise((done) => {
       const cancel = clock.after(LOOKUP_MS, () => done([]));
-      resolve(host)
-        .catch(() => [])
-        .then((addresses) => {
-          cancel();
-          done(addresses);
-        });
+      const end = (addresses: readonly ResolvedAddress[]): void => {
+        cancel();
+        done(addresses);
+      };
+      resolve(host).then(end, () => end([]));
     });
   return async (url) => {
     const host = url.hostname.replace(/^\[|\]$/g, "");
