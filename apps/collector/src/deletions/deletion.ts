@@ -2,41 +2,42 @@ import type { DeletionReceipt, DeletionStatus, DeletionView } from "@sluice/cont
 import type { Versioned } from "@sluice/event-log";
 import { anonymousIdentity, type Identity, idOf, userIdentity } from "@sluice/event-log";
 
-/** Kind of its documents in the config store. */
+/** Document kind in the config store. */
 export const DELETION = "deletion";
 
 /**
- * The steps of a deletion, in order; each can be made again after a crash.
+ * The steps of a deletion, in order. Each step is idempotent, so it can be repeated after a crash. The names are stored in
+ * deletion documents and returned by the control API.
  *
- *   suppress  the user's later messages are refused (where asked), before anything is removed
- *   collect   under which ids and at which sources the user has messages: noted before they go
- *   purge     log, attempts, retries
- *   forget    profile, memberships, messages owed by audiences
- *   tell      one delete message a source, to its enabled webhook destinations
- *   erase     the files are rewritten: no byte of it is left
- *   trace     waits for the delete messages to be delivered or given up, and purges them too
- *   done
+ *   suppress  if requested, refuses later messages of the user, before anything is removed
+ *   collect   records the user's ids and the sources that have messages of the user, before these are removed
+ *   purge     removes messages, attempts and retries
+ *   forget    removes the profile, memberships, and audience messages that are not published yet
+ *   tell      sends a `delete` message per source to its enabled destinations that accept deletions
+ *   erase     rewrites the files, so that no removed data is left on disk
+ *   trace     waits until the `delete` messages are delivered or have failed, then purges them too
+ *   done      nothing is left to do
  */
 export const STEPS = ["suppress", "collect", "purge", "forget", "tell", "erase", "trace", "done"] as const;
 export type Step = (typeof STEPS)[number];
 
-/** A user while the deletion still needs to know who it is. */
+/** A user to delete. Stored until `erase`. */
 export interface DeletedUser {
-  /** The id that was asked for. */
+  /** The requested id. */
   readonly identity: Identity;
-  /** All ids that go: this one and those joined to it. Set by `collect`. */
+  /** All ids to delete: this one and those joined to it. Set by `collect`. */
   readonly identities: readonly Identity[];
   /** Other user ids of the same profile. */
   readonly aliases: readonly string[];
-  /** Sources with messages of it; set by `collect`. */
+  /** Sources that have messages of the user. Set by `collect`. */
   readonly sourceIds: readonly string[];
 }
 
-/** A user as an older version stored it, which did not tell user ids and anonymous ids apart. */
+/** A user as stored by older versions, which did not distinguish user ids from anonymous ids. */
 interface UntypedUser {
   readonly userId: string;
   readonly ids: readonly string[];
-  /** Anonymous ids that are somebody else's user id. */
+  /** Anonymous ids that are also the user id of another user. */
   readonly sharedIds?: readonly string[];
   readonly sourceIds: readonly string[];
 }
@@ -47,20 +48,19 @@ export interface DeletionDocument {
   /** Default: false. */
   readonly includeAliases?: boolean;
   readonly status: DeletionStatus;
-  /** The step that is to be made next. */
+  /** The next step. */
   readonly step: Step;
-  /** Absent from `erase` on: ids are data too. */
+  /** Removed by `erase`, because ids are personal data. */
   readonly users?: readonly (DeletedUser | UntypedUser)[];
   readonly error?: string;
   readonly receipt: DeletionReceipt;
 }
 
-/** The step after one. */
 export function stepAfter(step: Step): Step {
   return STEPS[STEPS.indexOf(step) + 1] ?? "done";
 }
 
-/** Whom a deletion is about. One that an older version began ends as it began: its ids are meant whatever they are. */
+/** The users of a deletion. An id stored by an older version matches both as a user id and as an anonymous id. */
 export function usersOf({ users = [] }: Pick<DeletionDocument, "users">): readonly DeletedUser[] {
   return users.map((user) => {
     if ("identity" in user) return user;

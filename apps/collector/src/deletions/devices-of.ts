@@ -1,8 +1,8 @@
 import { type Identity, idOf, isUserIdentity } from "@sluice/event-log";
 
 /**
- * The anonymous ids that go with an id. An alias joins its previous id as a user id and as an anonymous id: where the profile has the
- * user id, it is listed as that alone.
+ * The anonymous ids that are deleted together with an id. An `alias` message joins its previous id both as a user id and as an
+ * anonymous id. If the profile has it as a user id, it is not listed here.
  */
 export function devicesOf(
   identity: Identity,

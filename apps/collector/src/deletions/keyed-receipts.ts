@@ -2,7 +2,7 @@ import type { ConfigStore, IdDigest, Versioned } from "@sluice/event-log";
 import type { DeletionReceipt } from "@sluice/control-api";
 import { DELETION, type DeletionDocument } from "./deletion.js";
 
-/** All deletions. Replaces the plain digests in receipts of older versions by keyed ones. */
+/** Returns all deletions. Replaces plain digests in receipts from older versions with keyed digests. */
 export async function withKeyedReceipts(
   config: ConfigStore,
   digest: IdDigest,

@@ -1,8 +1,8 @@
 import type { EventLog, Identity, StoredMessage } from "@sluice/event-log";
 
-const FOUND_AT_ONCE = 200;
+const PAGE_SIZE = 200;
 
-/** The messages of these ids in the log. One that names a user id is that user's, whatever its anonymous id is. */
+/** Reads all messages of these ids from the log. A message with a user id belongs to that user, regardless of its anonymous id. */
 export async function* messagesOf(
   identities: readonly Identity[],
   log: Pick<EventLog, "find">,
@@ -12,7 +12,7 @@ export async function* messagesOf(
     do {
       const page = await log.find(
         { identity },
-        { limit: FOUND_AT_ONCE, ...(cursor === undefined ? {} : { cursor }) },
+        { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) },
       );
       yield* page.items;
       cursor = page.nextCursor;

@@ -5,7 +5,7 @@ import { devicesOf } from "./devices-of.js";
 import type { DeletionParts } from "./make-step.js";
 import { messagesOf } from "./messages-of.js";
 
-/** What a deletion would take, as things stand now. Changes nothing. */
+/** Returns what a deletion would remove at this moment. Changes nothing. */
 export async function planDeletion(
   identities: readonly Identity[],
   options: { readonly suppress: boolean; readonly includeAliases: boolean },
@@ -38,7 +38,7 @@ export async function planDeletion(
   return { dryRun: true, ...options, users };
 }
 
-/** What is stored of a message's way to its destinations. */
+/** Counts the stored attempts and retries of a message. */
 async function deliveriesOf(
   offset: Offset,
   { consumers }: Pick<Store, "consumers">,

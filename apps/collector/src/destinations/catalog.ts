@@ -15,15 +15,15 @@ export interface CatalogDeps {
   readonly egress: EgressPolicy;
   /** Where `file` destinations write. */
   readonly exportsFolder: string;
-  /** Takes the lines of `console` destinations. Default: standard error. */
+  /** Prints a line of a `console` destination. Default: to standard error. */
   readonly printLine?: (line: string) => void;
-  /** Default: the machine's resolver. */
+  /** Default: the system resolver. */
   readonly resolve?: ResolveHost;
-  /** What webhooks are sent through. Default: the network. */
+  /** Opens the HTTP endpoint of a webhook. Default: a real connection. */
   readonly openEndpoint?: OpenEndpoint;
 }
 
-/** The destination types that there are. */
+/** The available destination types. */
 export interface Catalog {
   readonly types: readonly DestinationType[];
   get(type: string): DestinationType | undefined;
@@ -40,7 +40,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   ]);
 }
 
-/** A catalog of these types, for those who add their own. */
+/** Creates a catalog of the given types. Use it to add your own types. */
 export function catalogOf(types: readonly DestinationType[]): Catalog {
   const byType = new Map(types.map((entry) => [entry.type, entry]));
   return { types, get: (type) => byType.get(type) };

@@ -3,35 +3,35 @@ import type { OutboundKind } from "@sluice/protocol";
 import type { SourceKind } from "../documents/documents.js";
 
 /**
- * The interface behind which every kind of destination stands. A type is what the catalog lists; a destination is one
- * that was created from it, opened with its settings. CONTRIBUTING.md has the recipe for a new one.
+ * The interface of all destination types. The catalog lists the types. A `Destination` is an instance of a type, opened
+ * with its settings. CONTRIBUTING.md explains how to add a type.
  */
 export interface DestinationType {
-  /** What the control API takes as `type`, such as `webhooks`. */
+  /** The value of `type` in the control API, such as `webhooks`. */
   readonly type: string;
-  /** The published name, which `integrations` uses; case sensitive. */
+  /** The public name, as used in `integrations`. Case-sensitive. */
   readonly name: string;
   readonly mode: "cloud";
-  /** The kinds of source that it works for. */
+  /** The source kinds that it supports. */
   readonly sources: readonly SourceKind[];
-  /** Whether it takes messages of the past, and if not, how old one may be, in milliseconds. */
+  /** Whether it accepts historical messages. If not, `limitMs` is the maximum age of a message, in milliseconds. */
   readonly historical: { readonly accepted: true } | { readonly accepted: false; readonly limitMs: number };
-  /** Whether the deletion of a user sends `delete` messages to its destinations. */
+  /** Whether deleting a user sends `delete` messages to destinations of this type. */
   readonly takesDeletions: boolean;
-  /** JSON Schema of the settings as a client writes them. */
+  /** JSON Schema of the settings that a client sends. */
   readonly settingsSchema: object;
   /**
-   * Checks what a client wrote, laid over the settings kept before (`null` takes a key out), and returns what is to be
-   * kept: secrets sealed.
+   * Merges a client's settings into the stored ones (`null` removes a key), validates them, and returns the settings to
+   * store, with secrets sealed.
    */
   parseSettings(input: unknown, previous: unknown): Promise<SettingsResult>;
-  /** The kept settings as the control API may show them: nothing secret in it. */
+  /** Returns the stored settings for the control API, without secrets. */
   describe(settings: unknown): { readonly [name: string]: unknown };
-  /** Opens a destination with kept settings. Rejects when it cannot work at all, with a message for people. */
+  /** Opens a destination with its stored settings. Rejects with a readable message if it cannot work at all. */
   open(settings: unknown): Promise<Destination>;
-  /** The kept settings without a target that asked never to be called again (410). */
+  /** Returns the stored settings with a target disabled because it answered 410 Gone. */
   withoutTarget?(settings: unknown, target: string, reason: string, atMs: number): unknown;
-  /** Targets of the kept settings: those that are called, and those that were taken out so. */
+  /** Returns the active and the disabled targets in the stored settings. */
   targets?(settings: unknown): Targets;
 }
 
@@ -45,87 +45,87 @@ export type SettingsResult =
   | { readonly ok: false; readonly issues: readonly SettingsIssue[] };
 
 export interface SettingsIssue {
-  /** The field: `settings.webhooks[1].url`. */
+  /** Path of the field, such as `settings.webhooks[1].url`. */
   readonly path: string;
   readonly code: string;
   readonly message: string;
 }
 
 export interface Destination {
-  /** How messages are to be handed to it. */
+  /** How to schedule messages for this destination. */
   readonly flow: Flow;
-  /** One round for one message: every way it can end is a `RoundOutcome`; never rejects. */
+  /** Delivers one message in one round. Never rejects: every result is a `RoundOutcome`. */
   deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome>;
-  /** Ends the rounds under way (`aborted`) and releases everything. */
+  /** Aborts the rounds in flight (`aborted`) and releases all resources. */
   close(): Promise<void>;
 }
 
 export interface Flow {
-  /** Rounds under way at one time, at most. */
+  /** Maximum number of rounds in flight. */
   readonly concurrency: number;
-  /** Rounds begun in a second, at most. Absent: no limit. */
+  /** Maximum number of rounds started per second. Default: no limit. */
   readonly perSecond?: number;
-  /** `user`: a user's messages one after the other, in the order of the log. */
+  /** `user`: delivers each user's messages one at a time, in log order. */
   readonly order: "none" | "user";
 }
 
 export interface OutgoingMessage {
   readonly messageId: string;
   readonly sourceId: string;
-  /** Checked and coerced. Shared between destinations: not to be changed. */
+  /** Validated and normalized. Shared between destinations, so do not change it. */
   readonly message: { readonly type: OutboundKind; readonly [field: string]: unknown };
-  /** The settled time of the message: ISO 8601, UTC, milliseconds. */
+  /** Timestamp of the message after clock correction: ISO 8601, UTC, with milliseconds. */
   readonly timestamp: string;
 }
 
 export interface Round {
-  /** From 1; counted over restarts. */
+  /** Number of the round, from 1. The count survives restarts. */
   readonly number: number;
-  /** The number of the attempt at a target: where each has retries of its own, they are counted for each. */
+  /** Number of the attempt at a target. Targets with their own retries are counted separately. */
   numberAt(url: string): number;
-  /** Whether a retry after this round would fall outside the window: what is left out now is never tried again. */
+  /** Whether this is the last round in the retry window. A target that is skipped now is never tried again. */
   readonly isLast: boolean;
-  /** Targets that have retries of their own, and whose time has not come. */
+  /** Targets with their own retries that are not due yet. */
   readonly waitingUrls: readonly string[];
-  /** Targets that are not tried again for this message. */
+  /** Targets that are finished with this message: they accepted it or failed permanently. */
   readonly doneUrls: readonly string[];
-  /** Those of `doneUrls` that failed for good. */
+  /** The URLs in `doneUrls` that failed permanently. */
   readonly failedUrls: readonly string[];
-  /** Keeps an exchange for the trace. May be called after the round's outcome is known. */
+  /** Records an attempt in the trace. May be called after the round has ended. */
   record(attempt: RoundAttempt): void;
-  /** A target asked never to be called again (410). May be called after the round's outcome is known. */
+  /** Reports that a target answered 410 Gone and must not be called again. May be called after the round has ended. */
   gone(url: string): void;
 }
 
-/** One exchange (or write) of a round: a stored attempt without its place. All attempts at a URL share one `requestHeaders`. */
+/** One request (or write) of a round: a stored attempt without its position. All attempts at a URL share one `requestHeaders` object. */
 export type RoundAttempt = Omit<Attempt, "offset" | "attempt" | "replay">;
 
-/** A target that is to be tried again. */
+/** A target to try again. */
 export interface TargetRetry {
   readonly url: string;
-  /** False: it was left out of the round, and that counts as no attempt. */
+  /** False if the round skipped the target. A skipped target does not count as an attempt. */
   readonly tried: boolean;
   readonly retryAfterMs?: number | undefined;
 }
 
-/** Reasons are few in number: they name statuses, codes and targets, never what belongs to one message. */
+/** `reason` is aggregated, so it must have few distinct values: statuses, codes and targets, but nothing specific to one message. */
 export type RoundOutcome =
   | { readonly kind: "delivered"; readonly reason: string }
   | {
       readonly kind: "retry";
       readonly reason: string;
-      /** What the receiver asked for, from now. */
+      /** The delay that the receiver asked for, from now. */
       readonly retryAfterMs?: number;
       readonly doneUrls: readonly string[];
       readonly failedUrls: readonly string[];
-      /** Where each target is to have retries of its own: those that failed in this round and may go better later. */
+      /** Targets to retry separately: those that failed in this round with a retryable error. */
       readonly targets?: readonly TargetRetry[];
       /**
-       * Whether some target took the message: then the destination as such is alive. `unknown`: it did not, but others
-       * were not asked.
+       * Whether the destination is reachable, which means that at least one target accepted the message. `unknown`: none
+       * of the tried targets accepted it, but other targets were not tried.
        */
       readonly alive: boolean | "unknown";
     }
   | { readonly kind: "failed"; readonly reason: string }
-  /** The destination was closed meanwhile: as if the round had not been. */
+  /** The destination was closed during the round. The round does not count. */
   | { readonly kind: "aborted" };

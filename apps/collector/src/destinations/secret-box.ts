@@ -1,15 +1,15 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { chmod, link, open, readFile, rm, stat } from "node:fs/promises";
 
-/** Whether a stored value has a sealed secret somewhere in it. */
+/** Whether a stored value contains a sealed secret at any depth. */
 export function hasSealed(value: unknown): boolean {
   return JSON.stringify(value ?? null).includes(`"${PREFIX}`);
 }
 
-/** Seals secrets for the store: AES-256-GCM, so a sealed one that was changed does not open. */
+/** Encrypts secrets for the store with AES-256-GCM, which detects tampering. */
 export interface SecretBox {
   seal(secret: string): string;
-  /** Throws when it was sealed with another key, or changed. */
+  /** Throws if the secret was sealed with another key or was modified. */
   open(sealed: string): string;
 }
 
@@ -20,7 +20,7 @@ const PREFIX = "sealed.v1.";
 
 export function secretBox(key: Uint8Array): SecretBox {
   if (key.length !== KEY_BYTES)
-    throw new RangeError(`A secret key has ${KEY_BYTES} bytes, got ${key.length}`);
+    throw new RangeError(`A secret key must have ${KEY_BYTES} bytes, got ${key.length}`);
   return {
     seal(secret) {
       const iv = randomBytes(IV_BYTES);
@@ -38,7 +38,7 @@ export function secretBox(key: Uint8Array): SecretBox {
         return Buffer.concat([decipher.update(text), decipher.final()]).toString("utf8");
       } catch (cause) {
         throw new Error(
-          "A stored secret does not open. Was SLUICE_SECRET_KEY, or the data folder's secret key file, replaced? Set the former key, or enter the secret again",
+          "A stored secret cannot be decrypted. If SLUICE_SECRET_KEY or the secret key file in the data folder was replaced, restore the previous key. Otherwise enter the secret again",
           { cause },
         );
       }
@@ -47,23 +47,23 @@ export function secretBox(key: Uint8Array): SecretBox {
 }
 
 export interface SecretKeyOptions {
-  /** The environment's `SLUICE_SECRET_KEY`: 32 bytes in hex or base64. */
+  /** The value of `SLUICE_SECRET_KEY`: 32 bytes in hex or base64. */
   readonly fromEnvironment?: string | undefined;
-  /** Where the key is kept, and made on first use, when the environment has none. Readable by its owner only. */
+  /** File that holds the key if the environment does not set one. Created on first use, readable by its owner only. */
   readonly file: string;
-  /** The destinations that have secrets sealed with the key. Asked only where the file has no usable key. */
+  /** Returns the destinations whose secrets are sealed with the key. Called only if the file has no usable key. */
   readonly sealedFor: () => Promise<readonly string[]>;
 }
 
 export interface SecretKey {
   readonly key: Uint8Array;
-  /** Destinations whose secrets cannot be opened any more, because the file was missing and a new key was made. */
+  /** Destinations whose secrets are lost, because the file was missing and a new key was created. */
   readonly orphaned: readonly string[];
 }
 
 /**
- * The key that secrets are sealed with. A file without a usable key (empty, cut short) is replaced by a new one where nothing is sealed
- * with it yet; else it rejects, and says which destinations need it.
+ * Reads or creates the key that seals secrets. If the file is damaged (empty or truncated) and no secret is sealed with
+ * it yet, a new file replaces it. If secrets are sealed with it, rejects with the names of their destinations.
  */
 export async function openSecretKey({
   fromEnvironment,
@@ -74,7 +74,7 @@ export async function openSecretKey({
     const key = decodeKey(fromEnvironment);
     if (key !== undefined) return { key, orphaned: [] };
     throw new RangeError(
-      "SLUICE_SECRET_KEY must be 32 bytes in hex or base64; `openssl rand -base64 32` makes one",
+      "SLUICE_SECRET_KEY must be 32 bytes in hex or base64. Run `openssl rand -base64 32` to generate a key",
     );
   }
   const kept = await readKey(file);
@@ -89,7 +89,7 @@ export async function openSecretKey({
 
 function damagedKey(file: string, reason: string, destinations: readonly string[]): Error {
   return new Error(
-    `The secret key file ${file} is damaged: ${reason}. The secrets of ${destinations.join(", ")} were sealed with it and cannot be opened without it. Restore the file from a backup, or set SLUICE_SECRET_KEY to the key. If there is no copy, delete the file, start, and enter the secrets of these destinations again`,
+    `The secret key file ${file} is damaged: ${reason}. It is needed to decrypt the secrets of ${destinations.join(", ")}. Restore the file from a backup, or set SLUICE_SECRET_KEY to the key. If you have no copy, delete the file, start the collector, and enter the secrets of these destinations again`,
   );
 }
 
@@ -112,7 +112,7 @@ async function readKey(file: string): Promise<KeptKey> {
   return { kind: "damaged", reason: text === "" ? "it is empty" : "it does not hold 32 bytes in base64" };
 }
 
-/** Makes the file, whole or not at all. Of two processes that start at once, one makes the key and the other reads it. */
+/** Creates the file atomically. If two processes start at the same time, one creates the key and the other reads it. */
 async function makeKey(file: string): Promise<Uint8Array> {
   const key = randomBytes(KEY_BYTES);
   const draft = `${file}.${process.pid}-${randomBytes(4).toString("hex")}`;

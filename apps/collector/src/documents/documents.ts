@@ -3,7 +3,7 @@ import type { FilterRuleView } from "@sluice/control-api";
 import type { Offset } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 
-/** What the collector keeps as documents in the `ConfigStore`, by kind. Ids stand beside the document. */
+/** Documents that the collector stores in the `ConfigStore`, by kind. A document does not contain its own id. */
 
 export type SourceKind = "web" | "mobile" | "server";
 
@@ -13,18 +13,18 @@ export interface SourceDocument {
   readonly kind: SourceKind;
   readonly createdAt: string;
   readonly writeKeys: readonly { readonly key: string; readonly createdAt: string }[];
-  /** Names of track events that go nowhere (stored, traced as filtered). */
+  /** Names of track events that are stored but not delivered. The trace shows them as filtered. */
   readonly blockedEvents: readonly string[];
-  /** Messages a second that are taken; absent: no limit. */
+  /** Maximum number of messages accepted per second. Default: no limit. */
   readonly rateLimit?: number;
-  /** Which ids its messages may join; absent: as its kind says. */
+  /** Which ids its messages may join. Default: depends on `kind`. */
   readonly identity?: IdentityPolicy;
   readonly region?: Region;
 }
 
 /**
- * A source's connection to a destination: it gets the messages after `since`, and once the source was disconnected
- * (`upTo`) still those that were queued by then.
+ * Connects a source to a destination. The destination gets the source's messages after `since`. If the source was
+ * disconnected, `upTo` is the last message, so that messages queued before that are still delivered.
  */
 export interface Connection {
   readonly sourceId: string;
@@ -32,7 +32,7 @@ export interface Connection {
   readonly upTo?: Offset;
 }
 
-/** A span of the log in which the destination was disabled: its messages are skipped. Open-ended while it is. */
+/** A range of the log in which the destination was disabled. Its messages are skipped. No `upTo`: still disabled. */
 export interface DisabledSpan {
   readonly after: Offset;
   readonly upTo?: Offset;
@@ -42,20 +42,20 @@ export interface DisabledSpan {
 export interface DestinationDocument {
   /** Catalog type, such as `webhooks`. */
   readonly type: string;
-  /** Its own name, one of the two that `integrations` may use. */
+  /** The destination's name. `integrations` can use this name or the type's name. */
   readonly name: string;
   readonly enabled: boolean;
   readonly createdAt: string;
   readonly connections: readonly Connection[];
   readonly disabledSpans: readonly DisabledSpan[];
   readonly filters: readonly FilterRuleView[];
-  /** The type's settings, as its `parseSettings` returned them; secrets are sealed by the type. */
+  /** Settings as returned by the type's `parseSettings`, with secrets sealed. */
   readonly settings: unknown;
 }
 
 /**
- * Kind `catch_up`: a source was connected to a destination after `since`, and it is not certain yet that the destination's cursor
- * has not passed messages of it that it knew nothing of.
+ * Kind `catch_up`: a source was connected to a destination after `since`. The destination's cursor may already have passed
+ * messages of the source. The document exists until that is ruled out or those messages are delivered.
  */
 export interface CatchUpDocument {
   readonly destinationId: string;

@@ -4,7 +4,7 @@ import type { HttpRequest } from "../http/routing/route.js";
 import type { GuessLimit } from "./guess-limit.js";
 import type { KnownToken, Tokens } from "./tokens.js";
 
-/** Whose request it is. Throws `unauthorized`; `rate_limited` for a wrong token while its sender has to wait after others. */
+/** Returns the request's token. Throws `unauthorized`, or `rate_limited` if the sender has to wait after several wrong tokens. */
 export function authenticate(
   request: HttpRequest,
   tokens: Tokens,
@@ -16,7 +16,7 @@ export function authenticate(
   const token = tokens.verify(presented);
   if (token !== undefined) return token;
   const waitMs = guesses.wrong(request.remoteAddress, clock.monotonic());
-  if (waitMs === 0) throw new CollectorError("unauthorized", "this token is not known");
+  if (waitMs === 0) throw new CollectorError("unauthorized", "this admin token is unknown");
   throw new CollectorError("rate_limited", "too many wrong admin tokens from this address", {
     details: { retryAfterSeconds: Math.ceil(waitMs / 1_000) },
   });

@@ -2,21 +2,21 @@ import { LRUCache } from "lru-cache";
 import { addressBytes, embeddedIpv4 } from "../sender/ip-address.js";
 
 /**
- * Slows down guessing of tokens. After a few wrong tokens a network has to wait, and twice as long after each further one. A valid token
- * is always accepted, so that nobody can lock out an administrator.
+ * Slows down guessing of tokens. After a few wrong tokens a network has to wait, and the wait doubles with each further one.
+ * A valid token is always accepted, so that nobody can lock out an administrator.
  */
 export interface GuessLimit {
-  /** Counts a wrong token. Returns the milliseconds that its sender has to wait; 0: none. */
+  /** Counts a wrong token. Returns how long its sender has to wait, in milliseconds, or 0. */
   wrong(address: string, nowMs: number): number;
 }
 
-/** Wrong tokens without a wait, for people who paste the wrong one. */
+/** Wrong tokens without a wait, to allow for mistakes. */
 const FREE_GUESSES = 5;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 /** Without a wrong token for this long, the count starts again. */
 const FORGET_AFTER_MS = 15 * 60_000;
-/** Networks to remember. */
+/** Maximum number of networks to track. */
 const MAX_NETWORKS = 10_000;
 
 interface Guesser {
@@ -32,7 +32,7 @@ export function guessLimit(): GuessLimit {
       const before = guessers.get(network);
       const isFresh = before !== undefined && nowMs - before.lastWrongMs <= FORGET_AFTER_MS;
       const leftMs = isFresh ? before.lastWrongMs + waitAfter(before.wrong) - nowMs : 0;
-      // Tokens that come too early are not counted, so that the wait of a client that keeps trying does not grow.
+      // Wrong tokens during the wait are not counted, so that a client that keeps trying does not extend its wait.
       if (leftMs > 0) return leftMs;
       guessers.set(network, { wrong: isFresh ? before.wrong + 1 : 1, lastWrongMs: nowMs });
       return 0;

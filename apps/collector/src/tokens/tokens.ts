@@ -5,7 +5,7 @@ import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
 import { backgroundClock, type Clock } from "@sluice/resilience";
 import { newId, randomText } from "../documents/new-id.js";
 
-/** Kind `token`: a token's SHA-256 stands in for it. A token has 230 random bits, so no slow hash is needed. */
+/** Kind `token`. Stores only the SHA-256 of the token. A token has 230 random bits, so no slow hash is needed. */
 export interface TokenDocument {
   readonly name: string;
   readonly access: TokenAccess;
@@ -13,27 +13,27 @@ export interface TokenDocument {
   readonly createdAt: string;
 }
 
-/** A token that was presented and is known. */
+/** A valid token. */
 export type KnownToken = TokenView;
 
-/** `configured`: the operator's token, which only the configuration can take away. */
+/** `configured`: the token is set in the configuration and cannot be revoked. */
 export type Revocation = "revoked" | "unknown" | "configured";
 
 export interface Tokens {
-  /** The token's description; undefined when it is none of ours. */
+  /** Returns the token's description, or undefined if the token is unknown. */
   verify(token: string): KnownToken | undefined;
   /**
-   * Resolves when it is stored. The token itself is in this answer and nowhere else.
-   * `into`: the store to put it in, where a request has its own view of it. Default: the one that was opened.
+   * Resolves when the token is stored. The result is the only place that contains the token itself.
+   * `into`: the store to use, for a request that has its own view of the store. Default: `TokensOptions.config`.
    */
   create(
     name: string,
     access: TokenAccess,
     into?: Pick<ConfigStore, "put">,
   ): Promise<{ readonly view: TokenView; readonly token: string }>;
-  /** Deletes the token; from then on it is refused, and what `onRevoked` was given is called. Rejects, and changes nothing, where the store fails. */
+  /** Deletes the token, so that it is refused, and calls its `onRevoked` listeners. If the store fails, rejects and changes nothing. */
   revoke(id: string): Promise<Revocation>;
-  /** Calls `listener` once when the token is revoked; at once where it is already. Returns an unsubscribe function. */
+  /** Calls `listener` once when the token is revoked, or immediately if it already is. Returns an unsubscribe function. */
   onRevoked(id: string, listener: () => void): () => void;
   list(): readonly TokenView[];
   /** Stops watching the store. */
@@ -43,7 +43,7 @@ export interface Tokens {
 export interface TokensOptions {
   readonly config: ConfigStore;
   readonly clock?: Clock;
-  /** A token that the operator set (environment, configuration): valid while this process runs, never stored. */
+  /** A token from the environment or configuration. Valid while the process runs, never stored. */
   readonly configured?: string;
 }
 
@@ -53,7 +53,7 @@ function hashToken(token: string): string {
   return createHash("sha256").update(token, "utf8").digest("hex");
 }
 
-/** The admin tokens, held in memory by their hash: a look-up reveals nothing about a token by its time. */
+/** Keeps the admin tokens in memory by their hash, so that lookup time reveals nothing about a token. */
 export async function openTokens({
   config,
   clock = backgroundClock,

@@ -72,6 +72,6 @@ describe("a CA file", () => {
     await writeFile(caFile, `${CA}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`);
     expect(await refusal(caFile)).toBe("Certificate 2 in caFile cannot be parsed as X.509");
     await writeFile(caFile, "-----BEGIN CERTIFICATE-----\nand no end");
-    expect(await refusal(caFile)).toContain("certificates in PEM");
+    expect(await refusal(caFile)).toContain("certificates in PEM format");
   });
 });

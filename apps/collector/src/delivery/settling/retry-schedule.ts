@@ -5,19 +5,19 @@ import type { RoundOutcome, TargetRetry } from "../../destinations/destination.j
 
 /** When a failed message is tried again, and when it is given up. */
 export interface RetryPolicy {
-  /** Counted from the first attempt, in milliseconds. No attempt starts after it. Default: 14_400_000 (4 h). */
+  /** Time from the first attempt after which no further attempt starts, in milliseconds. Default: 14_400_000 (4 h). */
   readonly windowMs: number;
   /**
-   * Full jitter. Default: up to 2 s before the first retry (1 s on average), doubling, at most 15 min.
-   * `maxMs` is also the length of the last part of the window, in which exactly one attempt is made.
+   * Exponential backoff with full jitter. Default: up to 2 s before the first retry (1 s on average), doubling, at most
+   * 15 min. `maxMs` is also the length of the last part of the window, in which exactly one attempt is made.
    */
   readonly backoff: BackoffOptions;
   /**
-   * Messages that fail together are spread over at least this much time per message, so that they do not all come back at
-   * once, in milliseconds. Default: 500.
+   * Messages that fail together are retried over a period of at least this many milliseconds per message, so that they
+   * are not all retried at once. Default: 500.
    */
   readonly burstSpreadMs: number;
-  /** The most that `burstSpreadMs` spreads a burst over, in milliseconds. Default: 60_000. */
+  /** Maximum length of the period that `burstSpreadMs` results in, in milliseconds. Default: 60_000. */
   readonly burstSpreadMaxMs: number;
 }
 
@@ -28,22 +28,22 @@ export const RETRY_DEFAULTS: RetryPolicy = {
   burstSpreadMaxMs: 60_000,
 };
 
-/** A retry this close to the end of the window might start too late. */
+/** Time before the end of the window after which no retry is scheduled, because it might start too late. */
 const END_MARGIN_MS = 10_000;
 
-/** What is known about a delivery after a round. */
+/** State of a delivery after a round. */
 export interface RoundEnd {
   /** Rounds so far, including this one. */
   readonly rounds: number;
   readonly firstAttemptAtMs: number;
   readonly nowMs: number;
-  /** Retries that already wait at the destination. */
+  /** Retries that are already scheduled for the destination. */
   readonly waitingRetries: number;
   /** Uniform in [0, 1). */
   readonly random: number;
-  /** If URLs have retries of their own: those that were not due. */
+  /** URLs with their own retries that were not due. */
   readonly waiting?: readonly UrlRetry[];
-  /** Attempts at a URL that has retries of its own, including this round's. */
+  /** Number of attempts at a URL with its own retries, including this round. */
   readonly roundsAt?: (url: string) => number;
 }
 
@@ -97,7 +97,7 @@ function givenUp(reason: string, policy: RetryPolicy): Decision {
   return { kind: "finish", state: "failed", reason: `gave up after ${windowText(policy)}: ${reason}` };
 }
 
-/** When to retry after so many rounds. Whole milliseconds, as the store keeps them. */
+/** Returns when to retry after `rounds` rounds. Rounded to whole milliseconds, as the store requires. */
 function dueAfter(
   rounds: number,
   retryAfterMs: number | undefined,
@@ -110,28 +110,28 @@ function dueAfter(
   return Math.round(Math.min(dueAtMs, firstAttemptAtMs + windowMs - END_MARGIN_MS));
 }
 
-/** Whether an attempt that starts now is the last one: any retry after it could fall outside of the window. */
+/** Whether an attempt that starts now is the last one, because a retry after it might fall outside the window. */
 export function isInLastPart(firstAttemptAtMs: number, nowMs: number, policy: RetryPolicy): boolean {
   return nowMs >= firstAttemptAtMs + policy.windowMs - policy.backoff.maxMs;
 }
 
 /**
- * When a message that a dead destination's breaker holds back is sent anyway, for the last time: somewhere in the last part of the
- * window, at a different time for each message of a burst. Early enough for a timer that fires every two minutes.
+ * When to send a message for the last time although the destination's circuit breaker is open. The time is in the last part of
+ * the window, and differs for each message of a burst. The last 20 % of it is left free for a timer that fires every two minutes.
  */
 export function lastCallMs(firstAttemptAtMs: number, offset: number, policy: RetryPolicy): number {
   const lastPartMs = policy.backoff.maxMs;
-  // Knuth's multiplicative hash spreads neighbours in the log far apart.
+  // Knuth's multiplicative hash spreads adjacent offsets far apart.
   const share = (Math.imul(offset, 2_654_435_761) >>> 0) / 2 ** 32;
   return firstAttemptAtMs + policy.windowMs - lastPartMs + Math.floor(share * lastPartMs * 0.8);
 }
 
-/** Whether the window has passed, so that nothing is sent any more. */
+/** Whether the retry window has ended. Nothing is sent after that. */
 export function isOver(firstAttemptAtMs: number, nowMs: number, policy: RetryPolicy): boolean {
   return nowMs > firstAttemptAtMs + policy.windowMs;
 }
 
-/** The window in words, for the reason of an outcome. */
+/** Describes the window for the reason of an outcome, such as `4 h of retries`. */
 export function windowText({ windowMs }: RetryPolicy): string {
   const hours = windowMs / 3_600_000;
   return hours >= 1

@@ -1,15 +1,15 @@
 import { openRotatingFile, type RotatingFile, type RotatingFileOptions } from "./rotating-file.js";
 
-/** Opens each file once, however many destinations write to it: two writers would rotate it under each other. */
+/** Opens each file once and shares it between destinations. Two independent writers would both rotate it. */
 export interface SharedFiles {
-  /** Where the file is open already, the sizes and numbers of its first opening hold. */
+  /** If the file is already open, its existing size and rotation limits stay in effect. */
   open(options: RotatingFileOptions): Promise<RotatingFile>;
 }
 
 interface Shared {
   readonly file: Promise<RotatingFile>;
   writers: number;
-  /** The last writer has left: whoever opens the file again waits for its end. */
+  /** Set when the last writer has closed the file. Opening the file again waits for this. */
   closing?: Promise<void>;
 }
 

@@ -1,22 +1,22 @@
 import type { FailureCode } from "../../sender/describe-failure.js";
 import type { Exchange } from "../../sender/endpoint.js";
 
-/** What an exchange says about the message at that URL. */
+/** The result of an exchange for a message at one URL. */
 export type Verdict =
   | { readonly kind: "accepted"; readonly reason: string }
-  /** May go better later. */
+  /** A temporary failure: retry later. */
   | { readonly kind: "retry"; readonly reason: string; readonly error: { code: string; message: string } }
-  /** Will not go better by itself. */
+  /** A permanent failure: a retry would fail again. */
   | { readonly kind: "refused"; readonly reason: string; readonly error: { code: string; message: string } }
-  /** 410: the receiver asks never to be called again. */
+  /** 410 Gone: the receiver asks not to be called again. */
   | { readonly kind: "gone"; readonly reason: string; readonly error: { code: string; message: string } }
-  /** The collector stopped meanwhile. */
+  /** The collector stopped during the exchange. */
   | { readonly kind: "aborted" };
 
-/** Refusals that waiting may cure, beside all 5xx but 501. */
+/** Statuses to retry, in addition to all 5xx except 501. */
 const RETRIED_STATUSES = new Set([408, 425, 429]);
 
-/** Failures that come before any request, and come again until somebody changes something. */
+/** Failures that happen before a request is sent and persist until someone changes the configuration. */
 const LASTING_FAILURES: ReadonlySet<FailureCode> = new Set(["certificate_invalid", "address_not_allowed"]);
 
 export function classifyExchange(exchange: Exchange): Verdict {
@@ -42,7 +42,7 @@ export function classifyExchange(exchange: Exchange): Verdict {
 function accepted(status: number): Verdict {
   return { kind: "accepted", reason: `HTTP ${status}` };
 }
-/** Nearly every verdict is one of these. */
+/** One verdict per 2xx status, allocated once because nearly every exchange returns one. */
 const ACCEPTED: readonly Verdict[] = Array.from({ length: 100 }, (_, index) => accepted(200 + index));
 
 function kindOfStatus(status: number): "retry" | "refused" | "gone" {
@@ -53,27 +53,27 @@ function kindOfStatus(status: number): "retry" | "refused" | "gone" {
 
 function adviceFor(status: number): string {
   if (status >= 300 && status < 400) {
-    return `The receiver redirects (${status}); redirects are not followed. Set the URL that it redirects to`;
+    return `The receiver responded with a redirect (${status}), which is not followed. Set the URL to the redirect's target`;
   }
   switch (status) {
     case 401:
     case 403:
-      return `The receiver refuses access (${status}). Check the webhook's headers, and that the receiver verifies with the same secret`;
+      return `The receiver denied access (${status}). Check the webhook's headers, and that the receiver uses the same signing secret`;
     case 404:
-      return "The receiver knows nothing at that path (404). Check the URL";
+      return "The receiver found nothing at this path (404). Check the URL";
     case 405:
-      return "The receiver takes no POST at that path (405). Check the URL";
+      return "The receiver does not accept POST at this path (405). Check the URL";
     case 410:
-      return "The receiver answered 410 Gone. A URL that does is not called any more before the destination's webhooks are saved again";
+      return "The receiver responded with 410 Gone, so this URL is disabled. Save the destination's webhooks again to enable it";
     case 413:
       return "The message is too large for the receiver (413). Raise its body limit";
     case 429:
-      return "The receiver asks for fewer requests (429). Set the destination's rate limit, or raise the receiver's";
+      return "The receiver is rate limiting requests (429). Set a rate limit on the destination, or raise the receiver's limit";
     case 501:
       return "The receiver does not implement this request (501). Check the URL";
     default:
       return status >= 500
-        ? `The receiver failed (${status}). Its own logs say why`
-        : `The receiver refuses the message (${status}). Its answer may say why`;
+        ? `The receiver failed (${status}). Check the receiver's logs`
+        : `The receiver rejected the message (${status}). Check its response body`;
   }
 }

@@ -1,13 +1,13 @@
-/** Exchanges that may go on after another URL took their message, per concurrent round. */
+/** Exchanges that may continue after another URL accepted their message, per concurrent round. */
 const PER_ROUND = 4;
 
-/** Counts exchanges that are still in flight after their round has ended, and holds rounds back while there are too many. */
+/** Counts exchanges that are in flight after their round has ended. Delays further rounds while there are too many. */
 export class LateExchanges {
   readonly #limit: number;
   #inFlight = 0;
   #onEnd: (() => void)[] = [];
 
-  /** `concurrency`: rounds in flight at once. */
+  /** `concurrency`: maximum number of rounds in flight. */
   constructor(concurrency: number) {
     this.#limit = concurrency * PER_ROUND;
   }

@@ -2,23 +2,23 @@ import { X509Certificate } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 
-/** The largest CA file that is read, in bytes: several times a system's whole bundle. */
+/** Maximum size of a CA file, in bytes: several times the size of a system's CA bundle. */
 const MOST_BYTES = 1_048_576;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 export type CaFile =
-  /** `pem`: the certificates and nothing else that the file may hold. */
+  /** `pem`: only the certificates, without other contents of the file. */
   | { readonly kind: "read"; readonly pem: string }
-  /** The message is the same whatever the file is: it must not tell a token's holder what files there are. */
+  /** The message is the same for every cause, so that an API client cannot find out which files exist. */
   | { readonly kind: "unusable"; readonly message: string };
 
 const UNUSABLE: CaFile = {
   kind: "unusable",
   message:
-    "caFile must be the path of a regular file on the collector's machine that the collector can read, of at most 1 MB, with certificates in PEM",
+    "caFile must be the path of a regular file with certificates in PEM format on the collector's machine, at most 1 MB large and readable by the collector",
 };
 
-/** Reads the certificates of a PEM file. Never waits: pipes and devices are refused. Never throws. */
+/** Reads the certificates in a PEM file. Refuses pipes and devices, so that it never blocks. Never throws. */
 export async function readCaFile(path: string): Promise<CaFile> {
   const text = await readRegularFile(path).catch(() => undefined);
   const blocks = text?.match(CERTIFICATE);
@@ -30,7 +30,7 @@ export async function readCaFile(path: string): Promise<CaFile> {
 }
 
 async function readRegularFile(path: string): Promise<string | undefined> {
-  // Asked before, since opening a device can have effects, and after, since another file may have this name by then.
+  // Check before opening, because opening a device can have side effects, and again afterwards, because the path may have been replaced.
   if (!(await stat(path)).isFile()) return undefined;
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -42,7 +42,7 @@ async function readRegularFile(path: string): Promise<string | undefined> {
   }
 }
 
-/** Undefined where there is more: some files are longer than they say. */
+/** Returns undefined if there is more to read: the reported size of some files is too small. */
 async function readAtMost(file: FileHandle, mostBytes: number): Promise<string | undefined> {
   const buffer = Buffer.alloc(mostBytes + 1);
   let length = 0;

@@ -9,7 +9,7 @@ export interface RequestHeaderOptions {
   readonly standardWebhooks: boolean;
 }
 
-/** All headers of one request, names and values in turn. */
+/** Returns all headers of one request as alternating names and values. */
 export type WriteHeaders = (messageId: string, round: number, body: Uint8Array, nowMs: number) => string[];
 
 const STANDARD = {
@@ -18,7 +18,7 @@ const STANDARD = {
   signature: "webhook-signature",
 } as const;
 
-/** Writes the headers of requests to one URL; what all of them share is made once. */
+/** Creates a function that builds the headers of requests to one URL. The headers that all requests share are built once. */
 export function headerWriter({ custom, secrets, standardWebhooks }: RequestHeaderOptions): WriteHeaders {
   const shared = ["User-Agent", USER_AGENT, "Content-Type", "application/json", ...custom.flat()];
   const [signing] = secrets;
@@ -38,8 +38,8 @@ export function headerWriter({ custom, secrets, standardWebhooks }: RequestHeade
 }
 
 /**
- * The headers as they are kept for the trace: without signatures and credentials, and with those left blank that differ from
- * one request to the next, so that all requests to a URL keep the same. `shownHeaders` fills them in again.
+ * The headers to store in the trace. Signatures and credentials are redacted. Values that vary per request are blank, so
+ * that all requests to a URL share one stored object. `shownHeaders` fills them in.
  */
 export function tracedHeaders({
   custom,
@@ -75,12 +75,12 @@ const OWN_HEADERS = new Set(
   ].map((name) => name.toLowerCase()),
 );
 
-/** Whether a header of the trace is one that every webhook is sent, and none of its settings. */
+/** Whether a header in the trace is set by the collector, and not by the webhook's settings. */
 export function isSetByCollector(name: string): boolean {
   return OWN_HEADERS.has(name.toLowerCase());
 }
 
-/** The headers that a request of the trace had, as people are to see them. No webhook may set those that are filled in. */
+/** Returns the headers of a traced request for display. Fills in the blank ones, which a webhook's settings cannot set. */
 export function shownHeaders(
   traced: Readonly<Record<string, string>>,
   messageId: string,
@@ -97,9 +97,9 @@ export function shownHeaders(
   );
 }
 
-/** A client chooses its message ids; what a header cannot carry of one is percent-encoded. */
+/** Percent-encodes a message id if it has characters that are not allowed in a header. Clients choose their message ids. */
 function headerSafe(messageId: string): string {
   if (/^[\x21-\x7e]+$/.test(messageId)) return messageId;
-  // Through UTF-8 and back: half a surrogate pair, which has no encoding, becomes U+FFFD.
+  // A round trip through UTF-8 replaces lone surrogates, which `encodeURIComponent` rejects, with U+FFFD.
   return encodeURIComponent(Buffer.from(messageId, "utf8").toString("utf8"));
 }

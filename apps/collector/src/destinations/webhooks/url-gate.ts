@@ -8,16 +8,16 @@ import {
 } from "@sluice/resilience";
 
 /**
- * Whether a URL is worth its time in a round in which another URL may take the message: one that only ever runs into the
- * deadline would hold a connection for each message, five seconds long. Refusals cost nothing and do not count.
+ * Circuit breaker for one of several URLs. A URL that always times out would hold a connection for five seconds per
+ * message, so after several timeouts in a row it is only probed. Other failures are fast and do not count.
  */
 export interface UrlGate {
-  /** Whether to post to it now. Where it says yes, `ended` must follow. */
+  /** Whether to post to the URL now. If it returns true, you must call `ended` afterwards. */
   admits(): boolean;
   ended(timedOut: boolean): void;
 }
 
-/** Timeouts in a row after which a URL is only probed, and how far apart the probes are. */
+/** Consecutive timeouts before a URL is only probed, and the time between probes. */
 const OPTIONS = {
   failureThreshold: 5,
   openFor: { initialMs: 1_000, maxMs: 60_000, jitter: "equal" },

@@ -10,14 +10,14 @@ import type { WriteHeaders } from "./request-headers.js";
 export interface Target {
   readonly url: string;
   readonly headers: WriteHeaders;
-  /** The headers as they are stored for the trace. */
+  /** The headers to store in the trace. */
   readonly traced: Readonly<Record<string, string>>;
-  /** Removes credentials from the stored part of an answer. */
+  /** Removes credentials from the stored part of a response. */
   readonly redactEcho: RedactEcho;
   readonly endpoint: Endpoint;
 }
 
-/** Posts a message to one URL, records the attempt for the trace, and returns what the exchange means. */
+/** Posts a message to one URL, records the attempt in the trace, and classifies the result. */
 export async function postTo(
   target: Target,
   messageId: string,

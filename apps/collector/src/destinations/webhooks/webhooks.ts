@@ -94,7 +94,7 @@ export function webhooksType({
   };
 }
 
-/** The authorities to trust beside the public ones. Rejects where settings of before they were kept name a file that cannot be used. */
+/** Certificate authorities to trust in addition to the public ones. Older settings have only the file's path: rejects if that file is unusable. */
 async function caOf({ caFile, caPem }: WebhooksSettings): Promise<string | undefined> {
   if (caPem !== undefined || caFile === undefined) return caPem;
   const read = await readCaFile(caFile);
@@ -102,12 +102,12 @@ async function caOf({ caFile, caPem }: WebhooksSettings): Promise<string | undef
   throw new Error(`${read.message} (${caFile})`);
 }
 
-/** A name server that does not answer must not hold up the saving of settings. */
+/** Maximum DNS lookup time when settings are saved, so that a slow name server does not block the request. */
 const LOOKUP_MS = 2_000;
 
 /**
- * The rule that holds at delivery, asked when settings are saved, so that a mistake is seen at once. A name that does not
- * resolve yet is let through: at delivery it is asked again.
+ * Applies the egress policy when settings are saved, so that you see a forbidden address at once. Accepts a name that does
+ * not resolve yet, because delivery checks the address again.
  */
 function judgeWith(egress: EgressPolicy, resolve: ResolveHost, clock: Clock): JudgeUrl {
   const addressesOf = (host: string): Promise<readonly ResolvedAddress[]> =>
