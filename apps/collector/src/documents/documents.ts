@@ -55,7 +55,7 @@ export interface DestinationDocument {
 
 /**
  * Kind `catch_up`: a source was connected to a destination after `since`. The destination's cursor may already have passed
- * messages of the source. The document exists until that is ruled out or those messages are delivered.
+ * messages of the source. The document is deleted once such messages are in the retry queue.
  */
 export interface CatchUpDocument {
   readonly destinationId: string;

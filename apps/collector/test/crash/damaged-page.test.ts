@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const track = (messageId: string) => ({ type: "track", userId: "ann", event: "Paid", messageId });
 
-/** Sends one message; the answer's status. */
+/** Sends one message and returns the response's status. */
 async function ingest(messageId: string): Promise<number> {
   const response = await fetch(`${world.collector.url}/v1/batch`, {
     method: "POST",
@@ -29,12 +29,12 @@ async function ingest(messageId: string): Promise<number> {
   return response.status;
 }
 
-it("a reader of outcomes on a damaged page is told, and everything else goes on", async () => {
+it("reading outcomes on a damaged page returns an error, and everything else keeps working", async () => {
   const destinationId = await world.webhook(receiver.url, [world.sourceId]);
   await world.send([track("old")]);
   await receiver.until((got) => got.length === 1);
   await world.restart(async () => {
-    // Attempts of long ago: enough of them for several pages.
+    // Old attempts, enough to fill several pages.
     const store = await openSqliteStore({ directory: world.directory, clock: systemClock });
     const offset = (await store.log.find({ messageId: "old" }, { limit: 1 })).items[0]?.offset as Offset;
     const { cursor } = await store.consumers.open(destinationId, offset);

@@ -4,9 +4,9 @@ import { afterEach, expect, it, vi } from "vitest";
 import { type CollectorProcess, startCollectorProcess } from "../delivery/collector-process.js";
 import { closeReceivers, type Received, startReceiver } from "../delivery/receiver.js";
 
-/** Crashes in a run of the suite; `SLUICE_CRASHES=300` for a long one. */
+/** Crashes per run. Set `SLUICE_CRASHES=300` for a long run. */
 const CRASHES = Number(process.env.SLUICE_CRASHES ?? 4);
-/** Requests under way at once. */
+/** Maximum number of concurrent requests. */
 const SENDERS = 4;
 const MOST_A_BATCH = 20;
 
@@ -18,14 +18,14 @@ afterEach(async () => {
   await vi.waitUntil(() => children.size === 0);
 });
 
-/** Of 50 messages one is refused for good. Of 100 one is refused once: a crowd of those would come back spread over a minute. */
+/** 1 of 50 messages is refused permanently, and 1 of 100 once. More retries would be spread over up to a minute. */
 function answerTo({ messageId, attempt }: Received): number {
   const turn = Number(messageId.split("-")[1]) % 100;
   if (turn % 50 === 13) return 400;
   return turn === 7 && attempt === 1 ? 503 : 200;
 }
 
-/** Sends batches until the collector is gone, and notes the ids that it answered 200. */
+/** Sends batches until the collector is killed, and records the ids that got a 200. */
 async function load(
   collector: CollectorProcess,
   writeKey: string,
@@ -46,7 +46,7 @@ async function load(
   }
 }
 
-/** The ids of all failed deliveries, as the control API lists them. */
+/** Returns the ids of all failed deliveries from the control API. */
 async function failedIds(collector: CollectorProcess): Promise<Set<string>> {
   const ids = new Set<string>();
   for (let cursor: string | undefined; ; ) {
@@ -60,7 +60,7 @@ async function failedIds(collector: CollectorProcess): Promise<Set<string>> {
   }
 }
 
-it(`delivers, or lists as failed, all that it answered 200, over ${CRASHES} kills`, {
+it(`delivers or lists as failed every message that got a 200, over ${CRASHES} kills`, {
   timeout: 180_000 + CRASHES * 10_000,
 }, async () => {
   const folder = temporaryDirectory();
@@ -106,7 +106,7 @@ it(`delivers, or lists as failed, all that it answered 200, over ${CRASHES} kill
   expect(await missing()).toEqual([]);
   for (const id of await failedIds(last)) expect(Number(id.split("-")[1]) % 50).toBe(13);
   for (const { messageId } of receiver.received) expect(Number(messageId.split("-")[1])).toBeLessThan(sent);
-  // For those who run it for long: what the run consisted of.
+  // Figures for a long run.
   console.log(
     `${CRASHES} kills, ${answered.size} messages answered 200, ${delivered.size} delivered, ${receiver.received.length} requests received`,
   );

@@ -33,7 +33,7 @@ const left = async (): Promise<string[]> =>
     .sort();
 
 describe("a deletion of a user with aliases", () => {
-  test("lists them and leaves them, with their own anonymous ids and an empty profile", async () => {
+  test("lists the aliases but keeps them, with their own anonymous ids and an empty profile", async () => {
     const { created, receipt, done } = await deleted({ userIds: ["new"] });
     expect(created.aliases).toEqual([{ userId: "new", aliases: ["old"] }]);
     expect(receipt.users).toMatchObject([
@@ -51,7 +51,7 @@ describe("a deletion of a user with aliases", () => {
     expect(await left()).toEqual(["bob-1"]);
   });
 
-  test("takes them with `includeAliases`, and tells receivers of each user id", async () => {
+  test("includes them with `includeAliases`, and sends a delete message for each user id", async () => {
     const receiver = await openReceiver();
     await world.webhook(receiver.url, [world.sourceId]);
     const { receipt } = await deleted({ userIds: ["new"], includeAliases: true });
@@ -62,7 +62,7 @@ describe("a deletion of a user with aliases", () => {
     await receiver.close();
   });
 
-  test("of an anonymous id that is joined takes its messages without a user id alone", async () => {
+  test("of a joined anonymous id removes only its messages without a user id", async () => {
     const { receipt } = await deleted({ anonymousIds: ["phone"] });
     expect(receipt.users).toMatchObject([{ kind: "anonymous", messages: 1, profile: false }]);
     expect(await left()).toEqual(["bob-1", "new-1", "new-2", "new-3", "old-1"]);
@@ -70,7 +70,7 @@ describe("a deletion of a user with aliases", () => {
   });
 });
 
-test("a dry run tells what would go, and changes and stores nothing", async () => {
+test("a dry run reports what would be removed, and changes nothing", async () => {
   const receiver = await openReceiver(() => 503);
   await world.webhook(receiver.url, [world.sourceId]);
   await world.send([{ type: "track", messageId: "new-4", userId: "new", event: "Paid" }]);
@@ -92,7 +92,7 @@ test("a dry run tells what would go, and changes and stores nothing", async () =
         retries: 1,
         profile: true,
         audienceMemberships: 0,
-        // An alias may mean either kind: `old` was taken as both.
+        // The previous id of an alias may be of either kind, so `old` counts as both.
         anonymousIds: ["laptop"],
         aliases: ["old"],
       },
@@ -114,7 +114,7 @@ test("a dry run tells what would go, and changes and stores nothing", async () =
   await receiver.close();
 });
 
-test("an answer that is kept for its Idempotency-Key names no alias", async () => {
+test("a response stored for its Idempotency-Key contains no alias", async () => {
   const { adminToken } = world.collector.firstRun ?? {};
   const ask = async () => {
     const response = await fetch(`${world.collector.url}/api/v1/deletions`, {
@@ -132,7 +132,7 @@ test("an answer that is kept for its Idempotency-Key names no alias", async () =
 });
 
 describe("suppression", () => {
-  test("is listed under each id and lifted under each", async () => {
+  test("is listed under each id and can be lifted under each", async () => {
     await deleted({ userIds: ["new"], includeAliases: true, suppress: true });
     const items = async () => (await world.api("GET", "/suppressions")).body.items;
     const [own, ...joined] = await items();
@@ -153,7 +153,7 @@ describe("suppression", () => {
     expect(await items()).toEqual([]);
   });
 
-  test("of a user leaves an anonymous id of the same text alone", async () => {
+  test("of a user does not affect an anonymous id with the same text", async () => {
     await deleted({ userIds: ["visitor"], suppress: true });
     await world.send([
       { type: "track", messageId: "v-1", anonymousId: "visitor", event: "Looked", properties: { a: 1 } },

@@ -5,7 +5,7 @@ import { type DeletionsOptions, startDeletions } from "../../src/deletions/start
 import { openSuppressions } from "../../src/documents/suppressions.js";
 import { createLogger } from "../../src/process/logger.js";
 
-test("closing ends a purge that is under way; the next start ends the deletion", async () => {
+test("closing interrupts a running purge, and the next start completes the deletion", async () => {
   const clock = manualClock();
   const store = openMemoryStore({ clock });
   const digest = idDigest(new Uint8Array(32));

@@ -39,7 +39,7 @@ async function damageAttemptsOf(messageId: string, destinationId: string): Promi
   zeroPages(world.directory, "chunks");
 }
 
-/** Polls the deletion until it has one of these states. */
+/** Polls the deletion until it has one of these statuses. */
 async function until(id: string, states: readonly string[]) {
   for (;;) {
     const { body } = await world.api("GET", `/deletions/${id}`);
@@ -47,7 +47,7 @@ async function until(id: string, states: readonly string[]) {
   }
 }
 
-it("a deletion that meets damaged attempts fails with the remedy, and finishes after a repair", {
+it("a deletion that finds damaged attempts fails with instructions, and finishes after a repair", {
   timeout: 120_000,
 }, async () => {
   const destinationId = await world.webhook(receiver.url, [world.sourceId]);
@@ -60,7 +60,7 @@ it("a deletion that meets damaged attempts fails with the remedy, and finishes a
   const { id } = created.body;
   const failed = await until(id, ["failed", "finished"]);
   expect(failed).toMatchObject({ status: "failed", error: expect.stringContaining("`sluice repair`") });
-  // The collector serves everybody else.
+  // The collector keeps serving other requests.
   await world.send([track("bob", "later-of-bob")]);
   await receiver.until((got) => got.length === 3);
 

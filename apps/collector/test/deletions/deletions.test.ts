@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const MARKER = "marker-0d2f6c81";
 
-/** Files of the data folder in which the text stands. */
+/** Returns the files in the data folder that contain the text. */
 async function filesWith(text: string): Promise<string[]> {
   const names = await readdir(world.directory, { recursive: true, withFileTypes: true });
   const found: string[] = [];
@@ -29,7 +29,7 @@ async function filesWith(text: string): Promise<string[]> {
   return found;
 }
 
-/** Looks until the deletion is so. */
+/** Polls until the deletion matches. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
 async function until(id: string, holds: (deletion: any) => boolean): Promise<any> {
   for (;;) {
@@ -39,7 +39,7 @@ async function until(id: string, holds: (deletion: any) => boolean): Promise<any
   }
 }
 
-/** A receiver that answers nothing before `goOn`. */
+/** A receiver that does not respond until `goOn` is called. */
 async function openHeldReceiver() {
   let goOn: () => void = () => {};
   const mayAnswer = new Promise<void>((resolve) => {
@@ -63,7 +63,7 @@ const track = (userId: string, messageId: string) => ({
 });
 
 describe("a deletion", () => {
-  test("leaves no byte of the user, tells each source's webhooks once, and says so in its receipt", async () => {
+  test("leaves no data of the user, sends one delete message per source, and lists both in its receipt", async () => {
     const second = await secondSource();
     const third = await secondSource();
     const both = await world.webhook(receiver.url, [world.sourceId, second.id, third.id]);
@@ -129,14 +129,14 @@ describe("a deletion", () => {
     expect(replay.body.count).toBeGreaterThan(0);
     await receiver.until((got) => got.filter((message) => message.userId === "somebody else").length > 2);
     expect(receiver.got.filter((message) => message.type === "delete")).toHaveLength(2);
-    // The other user's message holds the marker too: what is looked for is this user's.
+    // The other user's message contains the marker too, so look for this user's text.
     expect(await filesWith(`${MARKER} of ${user}`)).toEqual([]);
     expect(await filesWith(user)).toEqual([]);
     expect(await filesWith(`anonymous-${MARKER}`)).toEqual([]);
     expect(await filesWith(`${MARKER}@example.com`)).toEqual([]);
   });
 
-  test("is not undone by a client that sends again what it had sent, and a new message begins anew", async () => {
+  test("is not undone by a client that resends old messages, and new messages are stored", async () => {
     await world.webhook(receiver.url, [world.sourceId]);
     await world.send([track("ann", "one")]);
     await receiver.until((got) => got.length === 1);
@@ -148,7 +148,7 @@ describe("a deletion", () => {
     expect((await world.api("GET", "/messages/new")).status).toBe(200);
   });
 
-  test("removes queued deliveries; the delete message is tried again as any, and its traces go when it was given up or delivered", async () => {
+  test("removes queued deliveries, retries the delete message as usual, and removes its traces when it is delivered or has failed", async () => {
     status = 503;
     await world.webhook(receiver.url, [world.sourceId]);
     await world.send([track("ann", "queued")]);
@@ -161,8 +161,8 @@ describe("a deletion", () => {
     expect(receiver.got.map((message) => message.type)).toEqual(["delete"]);
   }, 60_000);
 
-  test("takes back what a destination has read already and not come to", { timeout: 60_000 }, async () => {
-    // The first message's answer is held back: those behind it are in the destination's memory.
+  test("cancels messages that a destination has read but not sent yet", { timeout: 60_000 }, async () => {
+    // The first response is delayed, so the messages after it are in the destination's memory.
     const held = await openHeldReceiver();
     await world.webhook(held.url, [world.sourceId]);
     await world.send(
@@ -181,13 +181,13 @@ describe("a deletion", () => {
     const others = held.got.filter((message) => message.userId !== "ann");
     expect(others).toHaveLength(150);
     const ofAnn = held.got.filter((message) => message.userId === "ann" && message.type !== "delete");
-    // Those that were under way ended; of the others none was sent.
+    // Deliveries in flight completed. None of the others was sent.
     expect(ofAnn.length).toBe(underWay);
     expect(underWay).toBeLessThan(150);
     await held.close();
   });
 
-  test("sends no delete message where no enabled webhook destination is connected", async () => {
+  test("sends no delete message if no enabled webhook destination is connected", async () => {
     const id = await world.webhook(receiver.url, [world.sourceId]);
     await world.api("PATCH", `/destinations/${id}`, { enabled: false });
     await world.send([track("ann", "one")]);
@@ -208,7 +208,7 @@ describe("a deletion", () => {
 });
 
 describe("suppression", () => {
-  test("takes later messages in without their contents and sends them nowhere, until it is lifted", async () => {
+  test("stores later messages without their contents and delivers none of them, until it is lifted", async () => {
     await world.webhook(receiver.url, [world.sourceId]);
     await world.send([{ ...track("ann", "before"), anonymousId: "n1" }]);
     await receiver.until((got) => got.length === 1);
@@ -221,7 +221,7 @@ describe("suppression", () => {
       track("bob", "bob"),
     ]);
     await receiver.until((got) => got.some((message) => message.messageId === "bob"));
-    // A receipt comes a moment before the outcomes of its batch are stored.
+    // The response is sent shortly before the outcomes of its batch are stored.
     for (const messageId of ["after", "anonymous"]) {
       const waited = await world.api("GET", `/wait?messageId=${messageId}&state=suppressed`);
       expect(waited.status).toBe(200);

@@ -16,7 +16,7 @@ import { type DeletionDocument, STEPS } from "../../src/deletions/deletion.js";
 import { type DeletionParts, emptyReceipt, makeStep } from "../../src/deletions/make-step.js";
 import { openSuppressions } from "../../src/documents/suppressions.js";
 
-/** Few ids, and the same texts for both kinds. */
+/** Few ids, with the same texts for both kinds, so that collisions are common. */
 const IDS = ["a", "b", "c", "d"];
 const SOURCES = { server: "full", web: "anonymous", kiosk: "none" } as const;
 
@@ -45,7 +45,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 );
 
-/** Sends and deletes as told; answers nothing, and fails where a deletion took what it must not or left what it must take. */
+/** Runs the commands. Fails if a deletion removes too much or too little. */
 async function run(actions: readonly Action[], store: Store): Promise<void> {
   const clock = manualClock();
   const digest = idDigest(new Uint8Array(32));
@@ -94,7 +94,7 @@ async function run(actions: readonly Action[], store: Store): Promise<void> {
     const { userId, includeAliases } = step;
     await world.consume();
     const { aliases } = await parts.profiles.identitiesOf(userIdentity(userId), true);
-    // Only a server's alias joins users.
+    // Only an alias from a server source joins users.
     if (!actions.some((one) => one.do === "send" && one.source === "server" && one.message.type === "alias"))
       expect(aliases).toEqual([]);
     const mayGo = new Set([userId, ...(includeAliases ? aliases : [])]);
@@ -124,7 +124,7 @@ const numRuns = Number(process.env.SLUICE_PROPERTY_RUNS ?? 150);
 
 const directory = temporaryDirectories();
 
-describe("no deletion takes a message that names another user id", () => {
+describe("no deletion removes a message with another user id", () => {
   test("memory", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 30 }), async (actions) => {

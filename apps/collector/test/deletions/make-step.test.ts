@@ -55,7 +55,7 @@ async function open(
   return { parts, suppressions };
 }
 
-test("what audiences read of a message just before it is purged is forgotten too, under all of the user's ids", async () => {
+test("forgets a message that audiences read just before it was purged, under all of the user's ids", async () => {
   const known = new Set<string>(["u:u1"]);
   const { parts } = await open(
     {
@@ -74,7 +74,7 @@ test("what audiences read of a message just before it is purged is forgotten too
   expect(made?.receipt?.users[0]).toMatchObject({ profile: true });
 });
 
-/** Audiences that learn by what they had not counted that `u1` was `old`. */
+/** Audiences that find out that `u1` was `old` only when they have caught up. */
 function lagging() {
   let isCounted = false;
   return {
@@ -89,14 +89,14 @@ function lagging() {
   };
 }
 
-test("a user's other ids are known though audiences lag", async () => {
+test("finds a user's other ids although audiences lag behind", async () => {
   const { parts } = await open(lagging());
   const made = await makeStep("collect", "d1", deletion([JUST_ASKED]), parts);
   expect(made?.users).toEqual([{ ...JUST_ASKED, identities: ["u:u1", "a:old"] }]);
   expect(made?.receipt?.users).toMatchObject([{ anonymousIds: 1 }]);
 });
 
-test("a user is suppressed before audiences have caught up, and under the other ids afterwards", async () => {
+test("suppresses a user before audiences have caught up, and the other ids afterwards", async () => {
   const profiles = lagging();
   const seen: boolean[] = [];
   const opened = await open({
@@ -111,7 +111,7 @@ test("a user is suppressed before audiences have caught up, and under the other 
   expect(opened.suppressions.isSuppressed("a:old")).toBe(true);
 });
 
-test("a deletion that an older version began ends as it began: its ids are meant whatever they are", async () => {
+test("completes a deletion from an older version, whose ids match both kinds", async () => {
   const purged: string[] = [];
   const { parts } = await open({}, (userId) => purged.push(userId));
   const users = [{ userId: "u1", ids: ["u1", "old"], sharedIds: ["shared"], sourceIds: ["src"] }];

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CollectorWorld, openCollector } from "../audiences/collector-world.js";
 
 let world: CollectorWorld;
-/** A key that anybody can read in a page. */
+/** A write key that is public, because it is part of a web page. */
 let publicKey: string;
 beforeEach(async () => {
   world = await openCollector();
@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** Runs a deletion to its end and answers it. */
+/** Runs a deletion to the end and returns it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
 async function deleted(request: object): Promise<any> {
   const created = await world.api("POST", "/deletions", request);
@@ -25,7 +25,7 @@ async function deleted(request: object): Promise<any> {
 const statusOf = async (messageId: string) => (await world.api("GET", `/messages/${messageId}`)).status;
 const profile = (userId: string) => world.api("GET", `/profiles/${userId}`);
 
-/** What the server knows of the victim. */
+/** Messages about the victim from the server source. */
 async function sendVictim(): Promise<void> {
   await world.send([
     { type: "identify", messageId: "v-1", userId: "victim", anonymousId: "laptop", traits: { plan: "pro" } },
@@ -52,8 +52,8 @@ async function expectVictimUnharmed(): Promise<void> {
     expect((await world.api("GET", `/messages/${messageId}`)).body.message.properties).toEqual(properties);
 }
 
-describe("with the write key of a web source nobody takes over", () => {
-  test("a user by alias: their messages outlive the deletion of who tried, and later ones are kept", async () => {
+describe("with the write key of a web source, an attacker cannot take over", () => {
+  test("a user with an alias: the victim's messages survive the deletion of the attacker, and later ones are kept", async () => {
     await sendVictim();
     await world.send(
       [{ type: "alias", messageId: "m-1", userId: "mallory", previousId: "victim" }],
@@ -64,7 +64,7 @@ describe("with the write key of a web source nobody takes over", () => {
     await expectVictimUnharmed();
   });
 
-  test("a user by their user id as an anonymous id", async () => {
+  test("a user with the user id as an anonymous id", async () => {
     await sendVictim();
     await world.send(
       [{ type: "identify", messageId: "m-1", userId: "mallory", anonymousId: "victim" }],
@@ -106,7 +106,7 @@ describe("what a source may join", () => {
   const issuesOf = async (messageId: string): Promise<unknown> =>
     (await world.api("GET", `/messages/${messageId}`)).body.issues;
 
-  test("web: identify and alias join an anonymous id that is nobody's; other messages ask for nothing", async () => {
+  test("web: identify and alias join an anonymous id that belongs to no user, and other messages join nothing", async () => {
     await world.send(
       [
         { type: "track", messageId: "w-1", userId: "ann", anonymousId: "phone", event: "Looked" },
@@ -123,7 +123,7 @@ describe("what a source may join", () => {
     expect(await issuesOf("w-2")).toBeUndefined();
   });
 
-  test("refused joins are issues of the message, and counted by source", async () => {
+  test("refused joins are listed as issues of the message, and counted per source", async () => {
     await sendVictim();
     await world.send(
       [
@@ -146,7 +146,7 @@ describe("what a source may join", () => {
     expect(metrics).toMatch(/^sluice_refused_joins_total\{source="src_[^"]+"\} 2$/m);
   });
 
-  test("its `identity` overrides what its kind says, from the next message on", async () => {
+  test("`identity` overrides the default of the source kind, from the next message on", async () => {
     const { body: source } = await world.api("POST", "/sources", {
       name: "app",
       kind: "mobile",

@@ -27,7 +27,7 @@ test("digests are HMAC-SHA-256", () => {
     expect(digest.of(identity)).toBe(createHmac("sha256", KEY).update(identity).digest("hex"));
 });
 
-describe("suppressions of an older version", () => {
+describe("suppressions from an older version", () => {
   beforeEach(async () => {
     const of = hash("sha256", "ann");
     const spans = [{ after: BEFORE_FIRST }];
@@ -36,7 +36,7 @@ describe("suppressions of an older version", () => {
     await store.config.put(SUPPRESSION, joined, { of, since: "2026-01-01T00:00:00.000Z", spans });
   });
 
-  test("hold for both kinds of ids, and are stored without plain digests from the first start on", async () => {
+  test("apply to both kinds of ids, and their plain digests are replaced at the first start", async () => {
     const suppressions = await open();
     for (const identity of ["u:ann", "a:ann", "u:phone", "a:phone"] as const)
       expect(suppressions.isSuppressed(identity)).toBe(true);
@@ -48,7 +48,7 @@ describe("suppressions of an older version", () => {
     expect(again.unrecognized()).toBe(0);
   });
 
-  test("are lifted under their id, with those joined to it", async () => {
+  test("can be lifted by their id, together with joined ids", async () => {
     const suppressions = await open();
     expect(await suppressions.lift("u:ann")).toBe(true);
     expect(suppressions.isSuppressed("a:phone")).toBe(false);
@@ -56,7 +56,7 @@ describe("suppressions of an older version", () => {
   });
 });
 
-test("suppressions made with another key are counted, and can be lifted by their digest", async () => {
+test("suppressions from another key are counted, and can be lifted by their digest", async () => {
   await (await open()).suppress("u:ann", []);
   const other = await open(new Uint8Array(32).fill(8));
   expect(other.isSuppressed("u:ann")).toBe(false);
@@ -66,7 +66,7 @@ test("suppressions made with another key are counted, and can be lifted by their
   expect(other.unrecognized()).toBe(0);
 });
 
-test("an id that was suppressed with another and then for itself stays suppressed when the other is lifted", async () => {
+test("an id that was suppressed as joined and then on its own stays suppressed when the other is lifted", async () => {
   const suppressions = await open();
   await suppressions.suppress("u:new", ["u:old", "a:phone"]);
   await suppressions.suppress("u:old", []);
@@ -75,8 +75,8 @@ test("an id that was suppressed with another and then for itself stays suppresse
   expect(suppressions.isSuppressed("u:old")).toBe(true);
 });
 
-describe("a change", () => {
-  test("reads no other suppression", async () => {
+describe("a change to suppressions", () => {
+  test("does not read other suppressions", async () => {
     await (await open()).suppress("u:ann", ["a:phone"]);
     let read = 0;
     const list = async () =>
@@ -104,7 +104,7 @@ describe("a change", () => {
     expect(suppressions.isSuppressed("a:phone")).toBe(true);
   });
 
-  test("writes all of a user's ids at once, or none", async () => {
+  test("writes all ids of a user atomically", async () => {
     const suppressions = await open();
     const isHeld: boolean[] = [];
     store.config.watch(async () => {

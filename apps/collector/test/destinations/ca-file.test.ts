@@ -35,7 +35,7 @@ async function refusal(caFile: string): Promise<string> {
 }
 
 describe("a CA file", () => {
-  it("is read once, when the settings are saved, and only its certificates are kept", async () => {
+  it("is read once, when the settings are saved, and only its certificates are stored", async () => {
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, `a comment\n${CA}-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----\n`);
     const saved = await parse({ caFile });
@@ -52,7 +52,7 @@ describe("a CA file", () => {
     expect(JSON.stringify(describeWebhooksSettings(settings, secrets))).not.toContain("CERTIFICATE");
   });
 
-  it("that waits, never ends or is too large is refused, and holds up nothing", async () => {
+  it("is refused without blocking if it is a pipe, is endless or is too large", async () => {
     const pipe = join(folder, "pipe");
     execFileSync("mkfifo", [pipe]);
     const large = join(folder, "large.pem");
@@ -60,14 +60,14 @@ describe("a CA file", () => {
     await truncate(large, 1_048_577);
     const missing = await refusal(join(folder, "none"));
     expect(missing).toContain("1 MB");
-    // One after the other for each thread of the pool, which gzip needs, too.
+    // One per thread of the libuv pool, which gzip needs too. Blocked reads would leave no thread free.
     for (let i = 0; i < 5; i++) expect(await refusal(pipe)).toBe(missing);
     expect((await promisify(gzip)("text")).length).toBeGreaterThan(0);
     for (const path of ["/dev/zero", folder, large, "/proc/self/environ", "", "\0"])
       expect(await refusal(path), path).toBe(missing);
   });
 
-  it("with a certificate that is none is refused, saying which", async () => {
+  it("with an invalid certificate is refused, and the error names the certificate", async () => {
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, `${CA}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`);
     expect(await refusal(caFile)).toBe("Certificate 2 in caFile cannot be parsed as X.509");

@@ -12,7 +12,7 @@ import { closeReceivers, startReceiver } from "../delivery/receiver.js";
 
 closeReceivers();
 
-/** Settings of a type that `{}` is not enough for. */
+/** Settings of types that require some. */
 const SETTINGS: Record<string, (receiverUrl: string) => object> = {
   webhooks: (url) => ({
     webhooks: [{ url, headers: { Authorization: "Bearer hunter2" } }],
@@ -36,7 +36,7 @@ const catalog = (): Catalog =>
     printLine: (line) => printed.push(line),
   });
 
-/** What the rest of the collector relies on, whatever the type. */
+/** The contract that every destination type must fulfil. */
 describe.each(catalog().types.map(({ type }) => type))("the destination type %s", (name) => {
   const typeOf = (): DestinationType => {
     const type = catalog().get(name);
@@ -50,7 +50,7 @@ describe.each(catalog().types.map(({ type }) => type))("the destination type %s"
     return result.settings;
   };
 
-  it("has a name of its own in both forms, and a schema of its settings", () => {
+  it("has a unique type and name, and a schema of its settings", () => {
     const { type, name: published, sources, settingsSchema } = typeOf();
     expect(type).toMatch(/^[a-z][a-z0-9-]*$/);
     expect(catalog().types.filter((other) => other.name === published || other.type === type)).toHaveLength(
@@ -64,7 +64,7 @@ describe.each(catalog().types.map(({ type }) => type))("the destination type %s"
     ["a list", []],
     ["a text", "x"],
     ["an unknown setting", { noSuchSetting: 1 }],
-  ])("refuses %s, and says where", async (_what, input) => {
+  ])("refuses %s, and names the field", async (_what, input) => {
     const result = await typeOf().parseSettings(input, undefined);
     expect(result).toMatchObject({ ok: false });
     for (const issue of result.ok ? [] : result.issues) {
@@ -76,7 +76,7 @@ describe.each(catalog().types.map(({ type }) => type))("the destination type %s"
     }
   });
 
-  it("keeps settings that survive JSON, and shows nothing secret of them", async () => {
+  it("stores settings that survive JSON, and never shows secrets", async () => {
     const type = typeOf();
     const settings = await settingsOf(type);
     expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);
@@ -86,7 +86,7 @@ describe.each(catalog().types.map(({ type }) => type))("the destination type %s"
     expect(unchanged).toEqual({ ok: true, settings });
   });
 
-  it("delivers a message, traces what it did, and closes, twice if asked", async () => {
+  it("delivers a message, records the attempt, and can be closed twice", async () => {
     const type = typeOf();
     const destination = await type.open(await settingsOf(type));
     const attempts: RoundAttempt[] = [];

@@ -5,7 +5,7 @@ import { FAILURE_CODES } from "../../src/sender/describe-failure.js";
 
 const page = readFileSync(new URL("../../../../docs/reference/webhook-delivery.md", import.meta.url), "utf8");
 
-it("docs/reference/webhook-delivery.md names each way of getting no answer, with what becomes of it", () => {
+it("docs/reference/webhook-delivery.md lists every failure without a response, and what happens to the message", () => {
   const rows = [...page.matchAll(/^\| `([a-z_]+)` \| (retried|failed|as if it had not been) \|/gm)];
   const documented = Object.fromEntries(rows.map(([, code, outcome]) => [code, outcome]));
   const actual = Object.fromEntries(

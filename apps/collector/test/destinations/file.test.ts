@@ -32,7 +32,7 @@ const round: Round = {
 };
 
 describe("a file destination", () => {
-  it("writes a line of JSON for each message, synced before it says delivered", async () => {
+  it("writes one line of JSON per message, synced before it reports delivery", async () => {
     const type = fileType({ clock: systemClock, folder });
     const settings = await type.parseSettings({ fileName: "out.jsonl" }, undefined);
     if (!settings.ok) throw new Error("refused");
@@ -46,7 +46,7 @@ describe("a file destination", () => {
     await destination.close();
   });
 
-  it("writes nowhere but into its folder", async () => {
+  it("writes only into its folder", async () => {
     const type = fileType({ clock: systemClock, folder });
     for (const fileName of ["../x", "/etc/x", "a/b", ".hidden", "", "a\0b", "a".repeat(200)]) {
       expect(await type.parseSettings({ fileName }, undefined)).toMatchObject({
@@ -56,7 +56,7 @@ describe("a file destination", () => {
     }
   });
 
-  it("takes no name that a rotated file has, whoever it belongs to", async () => {
+  it("refuses the name of a rotated file, whichever destination rotates it", async () => {
     const type = fileType({ clock: systemClock, folder });
     for (const fileName of ["x.jsonl.1", "x.12", "a.1.2"])
       expect(await type.parseSettings({ fileName }, undefined)).toMatchObject({
@@ -68,7 +68,7 @@ describe("a file destination", () => {
     expect(await type.parseSettings({ fileName: "x.1.jsonl" }, undefined)).toMatchObject({ ok: true });
   });
 
-  it("shares its file with other destinations of that name: every line is there after a rotation", async () => {
+  it("shares its file with other destinations of the same name, and a rotation loses no line", async () => {
     const type = fileType({ clock: systemClock, folder });
     const settings = { fileName: "out.jsonl", maxBytes: 2_000, maxFiles: 100 };
     const destinations = await Promise.all([type.open(settings), type.open(settings)]);
@@ -93,7 +93,7 @@ describe("a file destination", () => {
     await again.close();
   });
 
-  it("is a failure that is retried when the file cannot be written", async () => {
+  it("returns a retryable failure if the file cannot be written", async () => {
     const type = fileType({ clock: systemClock, folder });
     const destination = await type.open({ fileName: "out.jsonl", maxBytes: 1e6, maxFiles: 1 });
     await destination.close();
@@ -105,7 +105,7 @@ describe("a file destination", () => {
 });
 
 describe("a rotating file", () => {
-  it("puts a full file aside and keeps so many, without splitting a line", async () => {
+  it("rotates a full file, keeps `maxFiles` of them, and never splits a line", async () => {
     const path = join(folder, "a.jsonl");
     const file = await openRotatingFile({ path, maxBytes: 100, maxFiles: 2 });
     for (let n = 0; n < 20; n++) await file.append(`${String(n).padStart(29, "0")}\n`);
@@ -120,7 +120,7 @@ describe("a rotating file", () => {
     ]);
   });
 
-  it("begins a line of its own after one that a crash cut short", async () => {
+  it("starts a new line after a line that a crash cut short", async () => {
     const path = join(folder, "a.jsonl");
     await appendFile(path, '{"cut":');
     const file = await openRotatingFile({ path, maxBytes: 1_000, maxFiles: 1 });
@@ -131,13 +131,13 @@ describe("a rotating file", () => {
 });
 
 describe("a console destination", () => {
-  it("prints one line, in which nothing steers a terminal", async () => {
+  it("prints one line without terminal control characters", async () => {
     const lines: string[] = [];
     const type = consoleType({ clock: systemClock, printLine: (line) => lines.push(line) });
     const destination = await type.open({});
     await destination.deliver(message("m1", "\u001b[2J\u009b31m\u202egnp.exe\nx"), round);
     expect(lines).toHaveLength(1);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test checks that there are none.
     expect(lines[0]).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/);
     expect(JSON.parse(lines[0] ?? "").event).toBe("\u001b[2J\u009b31m\u202egnp.exe\nx");
     await destination.close();

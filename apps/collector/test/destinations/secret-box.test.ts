@@ -8,7 +8,7 @@ import { openSecretKey, secretBox } from "../../src/destinations/secret-box.js";
 describe("a secret box", () => {
   const box = secretBox(randomBytes(32));
 
-  it("opens what it sealed, and seals one secret to another text each time", () => {
+  it("opens what it sealed, and never seals a secret to the same text twice", () => {
     const [first, second] = [box.seal("Größe"), box.seal("Größe")];
     expect(first).not.toBe(second);
     expect([box.open(first), box.open(second)]).toEqual(["Größe", "Größe"]);
@@ -16,15 +16,15 @@ describe("a secret box", () => {
   });
 
   it.each<[string, (sealed: string) => string]>([
-    ["changed", (sealed) => sealed.slice(0, -2) + (sealed.endsWith("AA") ? "BB" : "AA")],
-    ["cut", (sealed) => sealed.slice(0, 20)],
+    ["modified", (sealed) => sealed.slice(0, -2) + (sealed.endsWith("AA") ? "BB" : "AA")],
+    ["truncated", (sealed) => sealed.slice(0, 20)],
     ["not sealed at all", () => "plain"],
     ["empty", () => ""],
-  ])("refuses what was %s, and says what to do", (_name, change) => {
+  ])("refuses a sealed text that is %s, and says what to do", (_name, change) => {
     expect(() => box.open(change(box.seal("secret")))).toThrow(/SLUICE_SECRET_KEY/);
   });
 
-  it("refuses what was sealed with another key", () => {
+  it("refuses a secret that was sealed with another key", () => {
     expect(() => secretBox(randomBytes(32)).open(box.seal("secret"))).toThrow(/cannot be decrypted/);
   });
 });
@@ -39,14 +39,14 @@ describe("the secret key", () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it("is made once, in a file that only its owner reads, and found again", async () => {
+  it("is created once, in a file that only its owner can read, and reused", async () => {
     const file = join(folder, "secret.key");
     const keys = await Promise.all([1, 2, 3].map(() => open(file)));
     expect(new Set(keys.map(({ key }) => Buffer.from(key).toString("hex"))).size).toBe(1);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it("closes a file that others can read", async () => {
+  it("restricts the permissions of a file that others can read", async () => {
     const file = join(folder, "secret.key");
     await open(file);
     await chmod(file, 0o644);
@@ -56,9 +56,9 @@ describe("the secret key", () => {
 
   it.each([
     ["empty", ""],
-    ["cut short", "c2hvcnQ=\n"],
+    ["truncated", "c2hvcnQ=\n"],
     ["zeroed", "\0".repeat(45)],
-  ])("names the destinations that need it where its file is %s", async (_case, text) => {
+  ])("names the destinations that need it if its file is %s", async (_case, text) => {
     const file = join(folder, "secret.key");
     await writeFile(file, text);
     const refused = await open(file, ["dst_1", "dst_2"]).catch((error: Error) => error.message);
@@ -68,7 +68,7 @@ describe("the secret key", () => {
     expect(await readFile(file, "utf8")).toBe(text);
   });
 
-  it("is made anew where its file is damaged and nothing is sealed with it", async () => {
+  it("is replaced if its file is damaged and no secret is sealed with it", async () => {
     const file = join(folder, "secret.key");
     await writeFile(file, "");
     const { key, orphaned } = await open(file);
@@ -77,11 +77,11 @@ describe("the secret key", () => {
     expect(await readdir(folder)).toEqual(["secret.key"]);
   });
 
-  it("is made anew where its file is missing, and names the destinations whose secrets are lost", async () => {
+  it("is replaced if its file is missing, and names the destinations whose secrets are lost", async () => {
     expect((await open(join(folder, "secret.key"), ["dst_1"])).orphaned).toEqual(["dst_1"]);
   });
 
-  it("comes from the environment where that has one, in hex or base64, and then is in no file", async () => {
+  it("comes from the environment if set, in hex or base64, and is then not written to a file", async () => {
     const key = randomBytes(32);
     const file = join(folder, "secret.key");
     for (const text of [key.toString("hex"), key.toString("base64"), key.toString("base64url")]) {
@@ -90,7 +90,7 @@ describe("the secret key", () => {
     await expect(readFile(file)).rejects.toThrow("ENOENT");
   });
 
-  it.each(["short", "x".repeat(44), "00".repeat(31)])("refuses %j from the environment", async (text) => {
+  it.each(["short", "x".repeat(44), "00".repeat(31)])("refuses %j in the environment", async (text) => {
     await expect(
       openSecretKey({ fromEnvironment: text, file: join(folder, "k"), sealedFor }),
     ).rejects.toThrow("SLUICE_SECRET_KEY must be 32 bytes");

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { createLogger } from "../../src/process/logger.js";
 import { startTestCollector } from "../../src/testing.js";
 
-it("a shared secret and a credential header are in no answer, log line, error, metric or file", async () => {
+it("shared secrets and credential headers never appear in a response, log line, error, metric or file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sluice-secrets-"));
   const lines: string[] = [];
   const answers: string[] = [];
@@ -37,11 +37,11 @@ it("a shared secret and a credential header are in no answer, log line, error, m
     collector.webhooks.script(url, { status: 500, body: "no" });
     await collector.send({ type: "track", event: "E", userId: "u1", messageId: "m1" });
     while (collector.webhooks.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    // They do go where they belong.
+    // The receiver does get them.
     expect(collector.webhooks.requests[0]?.headers.authorization).toBe("Bearer hunter2-bearer");
 
     const destination = `/api/v1/destinations/${id}`;
-    // Wrong in every way, with the secrets in it.
+    // Settings with an error in every field, and the secrets in them.
     for (const wrong of [
       { ...settings, sharedSecret: ["hunter2-shared", "hunter2-former", "hunter2-third"] },
       { webhooks: [{ url: "nowhere", headers: { "X-Bad": "hunter2-bearer\n" } }] },

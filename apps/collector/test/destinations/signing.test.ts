@@ -28,7 +28,7 @@ function headersOf(
 }
 
 describe("the headers of a request", () => {
-  it("are named and valued as documented", () => {
+  it("have the documented names and values", () => {
     expect(headersOf([])).toEqual({
       "user-agent": "Sluice/1.0",
       "content-type": "application/json",
@@ -45,9 +45,12 @@ describe("the headers of a request", () => {
   });
 
   it.each([
-    ["of the specification's form", `whsec_${Buffer.from("0123456789abcdef01234567").toString("base64")}`],
-    ["that is any text", "a plain shared secret"],
-  ])("pass the published verifier of Standard Webhooks, with a secret %s", (_name, secret) => {
+    [
+      "in the form of the specification",
+      `whsec_${Buffer.from("0123456789abcdef01234567").toString("base64")}`,
+    ],
+    ["that is plain text", "a plain shared secret"],
+  ])("are accepted by the published verifier of Standard Webhooks, with a secret %s", (_name, secret) => {
     const verifier = secret.startsWith("whsec_")
       ? new Webhook(secret)
       : new Webhook(secret, { format: "raw" });
@@ -56,11 +59,14 @@ describe("the headers of a request", () => {
   });
 
   it.each([
-    ["of the specification's form", `whsec_${Buffer.from("0123456789abcdef01234567").toString("base64")}`],
-    ["of that form, but not base64", "whsec_a-b"],
-    ["that is any text", "a plain shared secret"],
+    [
+      "in the form of the specification",
+      `whsec_${Buffer.from("0123456789abcdef01234567").toString("base64")}`,
+    ],
+    ["in that form, but not base64", "whsec_a-b"],
+    ["that is plain text", "a plain shared secret"],
   ])(
-    "pass our receiver, with a secret %s, and a message has one id whichever is verified",
+    "are accepted by our receiver, with a secret %s, and both signatures yield the same message id",
     async (_name, secret) => {
       const got: string[] = [];
       const receive = webHandler({
@@ -81,7 +87,7 @@ describe("the headers of a request", () => {
     },
   );
 
-  it("pass it with either secret during a rotation", () => {
+  it("are accepted with either secret during a rotation", () => {
     for (const secret of ["new", "former"]) {
       const verifier = new Webhook(secret, { format: "raw" });
       expect(() => verifier.verify(BODY.toString(), headersOf(["new", "former"]))).not.toThrow();
@@ -98,7 +104,7 @@ describe("the headers of a request", () => {
     expect(headersOf([], messageId)["x-message-id"]).toBe(header);
   });
 
-  it("are traced without signatures and credentials", () => {
+  it("are stored in the trace without signatures and credentials", () => {
     const traced = tracedHeaders({
       custom: [
         ["Authorization", "Bearer hunter2"],
@@ -123,7 +129,7 @@ describe("the headers of a request", () => {
     });
   });
 
-  it("are shown with all that was sent but signatures", () => {
+  it("are shown completely, except for signatures", () => {
     const options = { custom: [["X-Team", ""] as const], secrets: ["hunter2"], standardWebhooks: true };
     const sent = headerWriter(options)("Größe", 3, BODY, 1_700_000_000_500);
     const shown = shownHeaders(tracedHeaders(options), "Größe", { attempt: 3, atMs: 1_700_000_000_500 });
@@ -138,14 +144,14 @@ describe("the headers of a request", () => {
   });
 });
 
-describe("the signer of bodies", () => {
+describe("the body signer", () => {
   it.each([
     ["a short secret", "s", 10],
-    ["a secret of a block", "x".repeat(64), 700],
+    ["a secret as long as a block", "x".repeat(64), 700],
     ["a secret longer than a block", "ü".repeat(64), 4_032],
     ["an empty body", "s", 0],
-    ["a body longer than those before", "s", 100_000],
-  ])("makes the HMAC-SHA1 with %s", (_name, secret, length) => {
+    ["a body longer than the previous ones", "s", 100_000],
+  ])("computes the HMAC-SHA1 with %s", (_name, secret, length) => {
     const sign = bodySigner(secret);
     for (const size of [length, 3 * length, length >> 1]) {
       const body = Buffer.from(Array.from({ length: size }, (_, i) => (i * 7) % 256));

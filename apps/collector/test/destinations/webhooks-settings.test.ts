@@ -25,9 +25,9 @@ async function issues(input: unknown): Promise<string[]> {
 const URL_A = "https://hooks.example/a";
 const hook = (headers: object) => ({ webhooks: [{ url: URL_A, headers }] });
 
-describe("settings that are refused, at the field that is wrong", () => {
+describe("invalid settings are refused with the path of the wrong field", () => {
   it.each<[name: string, input: unknown, issue: string]>([
-    ["no object", [], "settings: not_an_object"],
+    ["not an object", [], "settings: not_an_object"],
     ["no webhooks", {}, "settings.webhooks: required"],
     ["an empty list", { webhooks: [] }, "settings.webhooks: required"],
     [
@@ -36,11 +36,15 @@ describe("settings that are refused, at the field that is wrong", () => {
       "settings.webhooks: too_many",
     ],
     ["both forms", { webhooks: [{ url: URL_A }], webhookUrl: URL_A }, "settings.webhookUrl: conflict"],
-    ["a webhook that is none", { webhooks: ["https://a.example"] }, "settings.webhooks[0]: not_an_object"],
+    [
+      "a webhook that is not an object",
+      { webhooks: ["https://a.example"] },
+      "settings.webhooks[0]: not_an_object",
+    ],
     ["no URL", { webhooks: [{}] }, "settings.webhooks[0].url: required"],
     ["a URL without protocol", { webhookUrl: "hooks.example/a" }, "settings.webhookUrl: invalid_url"],
-    ["another protocol", { webhookUrl: "ftp://hooks.example/a" }, "settings.webhookUrl: invalid_url"],
-    ["a file", { webhookUrl: "file:///etc/passwd" }, "settings.webhookUrl: invalid_url"],
+    ["an unsupported protocol", { webhookUrl: "ftp://hooks.example/a" }, "settings.webhookUrl: invalid_url"],
+    ["a file URL", { webhookUrl: "file:///etc/passwd" }, "settings.webhookUrl: invalid_url"],
     ["port 0", { webhookUrl: "http://hooks.example:0/a" }, "settings.webhookUrl: invalid_url"],
     [
       "port 0 in a list",
@@ -57,10 +61,14 @@ describe("settings that are refused, at the field that is wrong", () => {
       { webhooks: [{ url: URL_A }, { url: "http://10.0.0.1/" }] },
       "settings.webhooks[1].url: address_not_allowed",
     ],
-    ["one URL twice", { webhooks: [{ url: URL_A }, { url: URL_A }] }, "settings.webhooks[1].url: duplicate"],
-    ["a setting that there is not", { webhookUrl: URL_A, retries: 3 }, "settings.retries: unknown_setting"],
     [
-      "headers that are none",
+      "a duplicate URL",
+      { webhooks: [{ url: URL_A }, { url: URL_A }] },
+      "settings.webhooks[1].url: duplicate",
+    ],
+    ["an unknown setting", { webhookUrl: URL_A, retries: 3 }, "settings.retries: unknown_setting"],
+    [
+      "headers that are not an object",
       { webhooks: [{ url: URL_A, headers: [] }] },
       "settings.webhooks[0].headers: not_an_object",
     ],
@@ -71,17 +79,17 @@ describe("settings that are refused, at the field that is wrong", () => {
       "settings.sharedSecret: invalid_value",
     ],
     ["a numeric secret", { webhookUrl: URL_A, sharedSecret: 5 }, "settings.sharedSecret: invalid_value"],
-    ["another payload", { webhookUrl: URL_A, payload: "short" }, "settings.payload: invalid_value"],
-    ["another success", { webhookUrl: URL_A, success: "all" }, "settings.success: invalid_value"],
+    ["an unknown payload", { webhookUrl: URL_A, payload: "short" }, "settings.payload: invalid_value"],
+    ["an unknown success", { webhookUrl: URL_A, success: "all" }, "settings.success: invalid_value"],
     ["no concurrency", { webhookUrl: URL_A, concurrency: 0 }, "settings.concurrency: invalid_value"],
-    ["a rate of nothing", { webhookUrl: URL_A, rateLimit: 0 }, "settings.rateLimit: invalid_value"],
+    ["a rate limit of 0", { webhookUrl: URL_A, rateLimit: 0 }, "settings.rateLimit: invalid_value"],
     [
-      "a CA file that is not there",
+      "a CA file that does not exist",
       { webhookUrl: URL_A, caFile: "/no/such" },
       "settings.caFile: invalid_value",
     ],
     [
-      "a CA file of another kind",
+      "a CA file without certificates",
       { webhookUrl: URL_A, caFile: "/etc/hostname" },
       "settings.caFile: invalid_value",
     ],
@@ -133,13 +141,13 @@ describe("settings that are refused, at the field that is wrong", () => {
     expect(JSON.stringify(result)).not.toContain("hunter2");
   });
 
-  it("the same header in two spellings", async () => {
+  it("the same header in different case", async () => {
     expect(await issues(hook({ "X-A": "1", "x-a": "2" }))).toHaveLength(1);
   });
 });
 
 describe("the Standard Webhooks headers", () => {
-  it("are on for new destinations, before there is a secret, too", async () => {
+  it("are on for new destinations, even before a secret is set", async () => {
     for (const input of [{}, { sharedSecret: "s" }, { standardWebhooks: true }, { standardWebhooks: null }]) {
       expect(await parsed({ webhookUrl: URL_A, ...input })).toMatchObject({ standardWebhooks: true });
     }
@@ -148,7 +156,7 @@ describe("the Standard Webhooks headers", () => {
     });
   });
 
-  it("stay as they are where a destination is there already", async () => {
+  it("do not change for existing destinations", async () => {
     const on = await parsed({ webhookUrl: URL_A });
     const off = { ...on, standardWebhooks: false };
     const { standardWebhooks: _, ...older } = on;
@@ -161,8 +169,8 @@ describe("the Standard Webhooks headers", () => {
   });
 });
 
-describe("settings that are kept", () => {
-  it("have their secrets sealed, and show none of them", async () => {
+describe("stored settings", () => {
+  it("seal their secrets and never show them", async () => {
     const settings = await parsed({
       webhooks: [{ url: URL_A, headers: { Authorization: "Bearer hunter2", "X-Team": "blue" } }],
       sharedSecret: ["hunter2", "hunter1"],
@@ -178,14 +186,14 @@ describe("settings that are kept", () => {
     expect(JSON.stringify(shown)).not.toMatch(/hunter|sealed/);
   });
 
-  it("can be shown, but for header values, when the key was replaced", async () => {
+  it("can be shown without header values after the key was replaced", async () => {
     const settings = await parsed(hook({ "X-Team": "blue" }));
     expect(describeWebhooksSettings(settings, secretBox(randomBytes(32)))).toMatchObject({
       webhooks: [{ headers: { "X-Team": "••••••••" } }],
     });
   });
 
-  it("are merged by key; null takes one out, and a masked value is the one that is kept", async () => {
+  it("are merged by key: null removes a key, and a masked value keeps the stored value", async () => {
     const before = await parsed({ ...hook({ Authorization: "Bearer a" }), sharedSecret: "s", rateLimit: 5 });
     const renamed = await parsed({ payload: "classic" }, before);
     expect(renamed).toEqual({ ...before, payload: "classic" });
@@ -195,7 +203,7 @@ describe("settings that are kept", () => {
     expect((await parsed({ sharedSecret: null }, before)).sharedSecrets).toEqual([]);
   });
 
-  it("know a mask that stands for nothing", async () => {
+  it("refuse a mask without a stored value", async () => {
     expect(await issues(hook({ Authorization: "••••••••" }))).toHaveLength(1);
   });
 

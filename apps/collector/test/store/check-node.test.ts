@@ -12,7 +12,7 @@ describe("on a Node.js that is too old", () => {
     Object.defineProperty(process.versions, "node", { value: node, configurable: true });
   });
 
-  test("a collector is not started and a log is not repaired, and both say why", async () => {
+  test("refuses to start a collector and to repair a log, and says why", async () => {
     Object.defineProperty(process.versions, "node", { value: "20.20.2", configurable: true });
     const dataDirectory = temporaryDirectory();
     const logger = createLogger({ level: "error", write: () => {} });

@@ -32,21 +32,21 @@ afterEach(async () => {
 
 async function open(directory: string, options: Partial<SqliteStoreOptions> = {}) {
   const clock = manualClock({ startMs: RECEIVED_AT_MS });
-  const told: string[] = [];
+  const reported: string[] = [];
   const store = await openSqliteStore({
     directory,
     clock,
-    onDamage: (what) => told.push(what),
+    onDamage: (what) => reported.push(what),
     ...options,
     tuning: { segmentMessages: 10, synchronous: "NORMAL", ...options.tuning },
   });
   opened.push(store);
-  return { store, clock, told };
+  return { store, clock, reported };
 }
 
 const MESSAGES = 100;
 
-/** Each of some messages with a user, an outcome and an attempt of its own; several pages of each. */
+/** Messages with a user, an outcome and an attempt each, enough to fill several pages per table. */
 async function made(directory: string): Promise<void> {
   const { store } = await open(directory);
   for (let i = 0; i < MESSAGES; i++)
@@ -100,20 +100,17 @@ function sql(text: string, least = 1): (directory: string) => unknown {
 
 const allPages = (leaves: readonly number[]) => leaves;
 
-describe("a read that meets damaged data", () => {
+describe("a read that finds damaged data", () => {
   it.each([
     ["a zeroed page", (directory: string) => zeroPages(directory, "chunks")],
     ["a changed byte", sql("UPDATE chunks SET data = CAST(data || x'00' AS BLOB) WHERE min <= 2")],
-    [
-      "zeros in the place of what was written",
-      sql("UPDATE chunks SET data = zeroblob(length(data)) WHERE min <= 2"),
-    ],
+    ["zeros in place of the data", sql("UPDATE chunks SET data = zeroblob(length(data)) WHERE min <= 2")],
     [
       "zeros in a row without a checksum",
       sql("UPDATE chunks SET data = zeroblob(9), checksum = NULL WHERE min <= 2"),
     ],
-  ])("is refused, and nobody else notices: %s", async (_case, change) => {
-    const { store, told } = await damaged(change);
+  ])("fails without affecting other calls: %s", async (_case, change) => {
+    const { store, reported } = await damaged(change);
     const readings = [0, 1, 2].flatMap((offset) => [
       store.consumers.attemptsOf("dst_1", offset as Offset),
       store.log.append(idsBatch([`new-${offset}`])),
@@ -125,12 +122,12 @@ describe("a read that meets damaged data", () => {
     }
     expect(await store.consumers.attemptsOf("dst_1", 99 as Offset)).toHaveLength(1);
     expect(store.health()).toEqual({ kind: "ready" });
-    expect(told.length).toBeGreaterThan(0);
-    // Each place is told of once.
-    expect(new Set(told).size).toBe(told.length);
+    expect(reported.length).toBeGreaterThan(0);
+    // Each damaged place is reported once.
+    expect(new Set(reported).size).toBe(reported.length);
   });
 
-  it("gives the messages before it, then says so, and the log takes more", async () => {
+  it("returns the messages before it, then fails, and the log accepts more", async () => {
     const { store } = await damaged((directory) =>
       zeroPages(directory, "log_rows", (leaves) => leaves.slice(0, 1)),
     );
@@ -140,7 +137,7 @@ describe("a read that meets damaged data", () => {
     expect(store.health()).toEqual({ kind: "ready" });
   });
 
-  it("names a document that is damaged", async () => {
+  it("names the damaged document", async () => {
     const { store } = await damaged(sql("UPDATE documents SET json = '{' WHERE kind = 'nothing'"));
     await expect(store.config.get("nothing", "n")).rejects.toMatchObject({
       code: "data_damaged",
@@ -148,7 +145,7 @@ describe("a read that meets damaged data", () => {
     });
   });
 
-  it("hands out a retry all the same, for every URL", async () => {
+  it("still returns a retry, for every URL", async () => {
     const directory = temporaryDirectory();
     const first = await open(directory);
     await first.store.log.append(idsBatch(["a"]));
@@ -165,14 +162,14 @@ describe("a read that meets damaged data", () => {
     await first.store.consumers.requeue("dst_1", [retry]);
     await first.store.close();
     sql("UPDATE retries SET urls = '{'")(directory);
-    const { store, told } = await open(directory);
+    const { store, reported } = await open(directory);
     expect(await store.consumers.lease("dst_1", 10, 20, 5)).toEqual([{ ...retry, doneUrls: [] }]);
-    expect(told).toEqual([expect.stringContaining("the retry of the message 0")]);
+    expect(reported).toEqual([expect.stringContaining("the retry of the message 0")]);
   });
 });
 
-describe("a refused message that cannot be read", () => {
-  /** Three refused messages of each of two users, of which the second and the newest are damaged. */
+describe("an unreadable refused message", () => {
+  /** Three refused messages each of two users. The second and the newest are damaged. */
   async function refused() {
     const directory = temporaryDirectory();
     const first = await open(directory);
@@ -191,22 +188,22 @@ describe("a refused message that cannot be read", () => {
   const timesIn = (items: readonly { receivedAtMs: number }[]) =>
     items.map(({ receivedAtMs }) => receivedAtMs - RECEIVED_AT_MS);
 
-  it("is skipped by a search, which goes on behind it", async () => {
-    const { store, told } = await refused();
+  it("is skipped by a search, which continues after it", async () => {
+    const { store, reported } = await refused();
     expect(timesIn((await store.rejections.find({}, { limit: 10 })).items)).toEqual([4, 3, 2, 0]);
     const page = await store.rejections.find({}, { limit: 3 });
     expect(timesIn(page.items)).toEqual([4, 3, 2]);
     const next = await store.rejections.find({}, { limit: 3, cursor: page.nextCursor ?? "" });
     expect(timesIn(next.items)).toEqual([0]);
     expect(next.nextCursor).toBeUndefined();
-    expect(told.map((what) => /row \d/.exec(what)?.[0])).toEqual(["row 6", "row 2"]);
-    expect(told[0]).toContain("`sluice repair`");
+    expect(reported.map((what) => /row \d/.exec(what)?.[0])).toEqual(["row 6", "row 2"]);
+    expect(reported[0]).toContain("`sluice repair`");
   });
 
-  it("is removed by a purge, which finishes", async () => {
-    const { directory, store, told } = await refused();
+  it("is removed by a purge, which completes", async () => {
+    const { directory, store, reported } = await refused();
     await store.purge({ userId: "ann" });
-    expect(told).toHaveLength(2);
+    expect(reported).toHaveLength(2);
     expect(timesIn((await store.rejections.find({}, { limit: 10 })).items)).toEqual([3]);
     await store.close();
     const database = new DatabaseSync(join(directory, DATABASE_FILE));
@@ -215,8 +212,8 @@ describe("a refused message that cannot be read", () => {
   });
 });
 
-describe("a write that meets damaged data", () => {
-  it("cannot touch retries that cannot be read, and messages are stored all the same", async () => {
+describe("a write that finds damaged data", () => {
+  it("does not change unreadable retries, and still stores messages", async () => {
     const directory = temporaryDirectory();
     const first = await open(directory);
     await first.store.log.append(idsBatch(["a"]));
@@ -234,7 +231,7 @@ describe("a write that meets damaged data", () => {
     await first.store.close();
     for (const name of ["retries", "retries_by_due"]) zeroPages(directory, name);
 
-    const { store, told } = await open(directory);
+    const { store, reported } = await open(directory);
     await expect(store.consumers.lease("dst_1", 10, 20, 5)).rejects.toMatchObject(DAMAGED);
     const [requeued, appended] = await Promise.allSettled([
       store.consumers.requeue("dst_1", [retry]),
@@ -243,29 +240,31 @@ describe("a write that meets damaged data", () => {
     expect(requeued).toMatchObject({ status: "rejected", reason: DAMAGED });
     expect(appended).toMatchObject({ status: "fulfilled" });
     await expect(store.consumers.outcomesOf(0 as Offset)).rejects.toMatchObject(DAMAGED);
-    expect(told[0]).toContain("retries are damaged");
+    expect(reported[0]).toContain("retries are damaged");
     expect(store.health()).toEqual({ kind: "ready" });
   });
 
-  it("opens a consumer without the outcomes that cannot be read: those messages are sent once more", async () => {
-    const { store, told } = await damaged(
+  it("opens a consumer without its unreadable outcomes, so those messages are sent again", async () => {
+    const { store, reported } = await damaged(
       sql("UPDATE chunks SET data = zeroblob(9) WHERE stream = 0 AND min BETWEEN 60 AND 80"),
     );
     const { cursor, settledAhead } = await store.consumers.open("dst_1", BEFORE_FIRST);
     expect(cursor).toBe(49);
     expect(settledAhead.length).toBeGreaterThan(0);
     expect(settledAhead.length).toBeLessThan(50);
-    expect(told.length).toBeGreaterThan(0);
-    for (const what of told) expect(what).toMatch(/^outcomes of the messages \d+ to \d+ are damaged/);
+    expect(reported.length).toBeGreaterThan(0);
+    for (const what of reported) expect(what).toMatch(/^outcomes of the messages \d+ to \d+ are damaged/);
   });
 
-  it("opens a consumer none of whose outcomes can be read", async () => {
-    const { store, told } = await damaged((directory) => zeroPages(directory, "chunks_by_offset", allPages));
+  it("opens a consumer whose outcomes are all unreadable", async () => {
+    const { store, reported } = await damaged((directory) =>
+      zeroPages(directory, "chunks_by_offset", allPages),
+    );
     expect(await store.consumers.open("dst_1", BEFORE_FIRST)).toMatchObject({ cursor: 49, settledAhead: [] });
-    expect(told.length).toBeGreaterThan(0);
+    expect(reported.length).toBeGreaterThan(0);
   });
 
-  it("settles beside outcomes that cannot be read", async () => {
+  it("settles messages next to unreadable outcomes", async () => {
     const { store } = await damaged((directory) => zeroPages(directory, "chunks"));
     await store.consumers.open("dst_1", BEFORE_FIRST);
     const outcome = { offset: 99 as Offset, state: "delivered", reason: "HTTP 200", atMs: 3 } as const;
@@ -278,7 +277,7 @@ describe("a write that meets damaged data", () => {
     expect(await store.consumers.outcomesOf(99 as Offset)).toMatchObject([{ state: "delivered" }]);
   });
 
-  it("refuses what cannot be settled, undoes it, and stores messages that come at the same time", async () => {
+  it("rolls back a settlement that fails, and stores messages that arrive at the same time", async () => {
     const { store } = await damaged((directory) => zeroPages(directory, "chunks", allPages));
     await store.consumers.open("dst_2", BEFORE_FIRST);
     const retry = {
@@ -315,18 +314,18 @@ describe("a write that meets damaged data", () => {
     expect(await store.log.append(idsBatch(["third"]))).toEqual({ duplicates: [] });
   });
 
-  it("refuses the purge of a user whose attempts cannot be read, and purges others", async () => {
+  it("refuses to purge a user with unreadable attempts, and purges others", async () => {
     const { store } = await damaged((directory) => zeroPages(directory, "chunks"));
     await expect(store.purge({ userId: "user-0" })).rejects.toMatchObject(DAMAGED);
-    // Nothing of it was done: it can be asked for again once the folder is repaired.
+    // It changed nothing, so it can be repeated once the folder is repaired.
     expect((await store.log.find({ userId: "user-0" }, { limit: 5 })).items).toHaveLength(1);
     expect(await store.purge({ userId: "user-99" })).toMatchObject({ messages: 1, attempts: 1 });
     expect(await store.log.append(idsBatch(["new"]))).toEqual({ duplicates: [] });
     expect(store.health()).toEqual({ kind: "ready" });
   });
 
-  it("stores a message whose id an index that cannot be read may know", async () => {
-    const { store, told } = await damaged(
+  it("stores a message whose id may be in an unreadable index", async () => {
+    const { store, reported } = await damaged(
       sql("UPDATE sidecars SET data = x'00' WHERE key % 256 BETWEEN 128 AND 191"),
       { dedupeWindowMs: 1_000 * HOUR_MS },
     );
@@ -335,19 +334,19 @@ describe("a write that meets damaged data", () => {
         duplicates: [],
       },
     );
-    expect(told).toEqual([expect.stringContaining("indexes of the log's segment")]);
+    expect(reported).toEqual([expect.stringContaining("indexes of the log's segment")]);
     expect(store.health()).toEqual({ kind: "ready" });
   });
 });
 
-describe("work between commits that meets damaged data", () => {
-  it("drops old messages although their outcomes cannot be read, and writes go on", async () => {
+describe("work between commits that finds damaged data", () => {
+  it("drops old messages although their outcomes are unreadable, and writes continue", async () => {
     let directory = "";
     const change = (folder: string) => {
       directory = folder;
       zeroPages(directory, "chunks");
     };
-    const { store, clock, told } = await damaged(change, {
+    const { store, clock, reported } = await damaged(change, {
       retention: { maxAgeMs: 40 * HOUR_MS },
     });
     await store.consumers.open("dst_1", BEFORE_FIRST);
@@ -358,10 +357,10 @@ describe("work between commits that meets damaged data", () => {
       for (let turn = 0; turn < 10; turn++) await store.config.put("nothing", "n", turn);
       expect(store.health()).toEqual({ kind: "ready" });
     }
-    expect(told).toEqual([expect.stringContaining("malformed")]);
+    expect(reported).toEqual([expect.stringContaining("malformed")]);
     expect(store.stats().messages).toBeLessThan(60);
     await store.close();
-    // The steps behind it were made too.
+    // The following units of work ran too.
     const database = new DatabaseSync(join(directory, DATABASE_FILE));
     const { oldest } = database.prepare("SELECT min(first) AS oldest FROM log_rows").get() as {
       oldest: number;
@@ -370,21 +369,21 @@ describe("work between commits that meets damaged data", () => {
     expect(oldest).toBeGreaterThan(50);
   });
 
-  it("leaves a removed consumer's rows where they cannot be read", async () => {
-    const { store, clock, told } = await damaged((directory) => zeroPages(directory, "chunks"));
+  it("keeps the rows of a removed consumer if they are unreadable", async () => {
+    const { store, clock, reported } = await damaged((directory) => zeroPages(directory, "chunks"));
     await store.consumers.remove("dst_1");
-    // Other work between commits comes first.
-    for (let i = 0; told.length === 0 && i < 1_000; i++) await store.config.put("nothing", "n", i);
+    // Other work between commits runs first.
+    for (let i = 0; reported.length === 0 && i < 1_000; i++) await store.config.put("nothing", "n", i);
     for (let i = 0; i < 3; i++) {
       await clock.advance(10_000);
       expect(await store.log.append(idsBatch([`new-${i}`]))).toEqual({ duplicates: [] });
       expect(store.health()).toEqual({ kind: "ready" });
     }
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
 });
 
-describe("taking over the times of retries that are damaged", () => {
+describe("adjusting the due times of damaged retries", () => {
   const retryOf = (offset: number): Retry => ({
     offset: offset as Offset,
     rounds: 1,
@@ -395,7 +394,7 @@ describe("taking over the times of retries that are damaged", () => {
     replay: false,
   });
 
-  /** A folder with retries that are due in an hour, of which some are damaged; it is opened a day before. */
+  /** A folder with retries that are due in an hour. Some are damaged. It is opened with the clock set back by a day. */
   async function setBack(count: number, change: (directory: string) => unknown) {
     const directory = temporaryDirectory();
     const first = await open(directory);
@@ -414,7 +413,7 @@ describe("taking over the times of retries that are damaged", () => {
     return { directory, ...again, clock };
   }
 
-  /** When the retries are due that can be read, from the time at which the store was opened again. */
+  /** Due times of the readable retries, relative to the time at which the store was opened again. */
   function dueTimes(directory: string): number[] {
     const database = new DatabaseSync(join(directory, DATABASE_FILE));
     const rows = database
@@ -424,36 +423,38 @@ describe("taking over the times of retries that are damaged", () => {
     try {
       for (const { due_ms: dueMs } of rows) times.push(Number(dueMs) - (RECEIVED_AT_MS - 24 * HOUR_MS));
     } catch {
-      // Those before it are gone.
+      // The ones before it are lost.
     }
     database.close();
     return times;
   }
 
-  it("moves a retry whose URLs cannot be read", async () => {
-    const { directory, store, clock, told } = await setBack(
+  it("moves a retry with unreadable URLs", async () => {
+    const { directory, store, clock, reported } = await setBack(
       3,
       sql("UPDATE retries SET urls = '{' WHERE offset = 1 AND consumer = 1"),
     );
     await store.consumers.resumeRetries(clock.monotonic());
     await store.close();
     expect(dueTimes(directory)).toEqual(Array(6).fill(HOUR_MS));
-    expect(told).toEqual([expect.stringContaining("the retry of the message 1")]);
+    expect(reported).toEqual([expect.stringContaining("the retry of the message 1")]);
   });
 
-  it("moves those behind a page that cannot be read", async () => {
-    const { directory, store, clock, told } = await setBack(2_000, (folder) => zeroPages(folder, "retries"));
+  it("moves the retries after an unreadable page", async () => {
+    const { directory, store, clock, reported } = await setBack(2_000, (folder) =>
+      zeroPages(folder, "retries"),
+    );
     await store.consumers.resumeRetries(clock.monotonic());
     await store.close();
     const times = dueTimes(directory);
     expect(times.length).toBeGreaterThan(3_000);
-    // To write the one next to the page SQLite needs the page.
+    // To write the retry next to the page, SQLite needs the page.
     expect(times.filter((dueMs) => dueMs !== HOUR_MS).length).toBeLessThan(3);
-    expect(told).toEqual(expect.arrayContaining([expect.stringContaining("retries are damaged")]));
+    expect(reported).toEqual(expect.arrayContaining([expect.stringContaining("retries are damaged")]));
   });
 
-  it("moves those that are not in a page of the index that cannot be read", async () => {
-    const { directory, store, clock, told } = await setBack(2_000, (folder) =>
+  it("moves the retries that are not in an unreadable page of the index", async () => {
+    const { directory, store, clock, reported } = await setBack(2_000, (folder) =>
       zeroPages(folder, "retries_by_due"),
     );
     await store.consumers.resumeRetries(clock.monotonic());
@@ -461,10 +462,10 @@ describe("taking over the times of retries that are damaged", () => {
     const times = dueTimes(directory);
     expect(times).toHaveLength(4_000);
     expect(times.filter((dueMs) => dueMs === HOUR_MS).length).toBeGreaterThan(20);
-    expect(told).toEqual(expect.arrayContaining([expect.stringContaining("retries are damaged")]));
+    expect(reported).toEqual(expect.arrayContaining([expect.stringContaining("retries are damaged")]));
   });
 
-  it("lets a collector start, whatever of them is damaged", async () => {
+  it("lets a collector start, whichever retries are damaged", async () => {
     const { directory, store } = await setBack(300, (folder) => {
       for (const name of ["retries", "retries_by_due"]) zeroPages(folder, name);
     });
@@ -482,7 +483,7 @@ describe("taking over the times of retries that are damaged", () => {
   });
 });
 
-it("does the rest of its upkeep although refused messages cannot be read", async () => {
+it("does the rest of its maintenance although refused messages are unreadable", async () => {
   const directory = temporaryDirectory();
   const first = await open(directory, { dedupeWindowMs: HOUR_MS });
   for (let i = 0; i < 40; i++)
@@ -496,7 +497,7 @@ it("does the rest of its upkeep although refused messages cannot be read", async
   sql("DELETE FROM meta WHERE name = 'trusted_ms'", 0)(directory);
 
   const clock = manualClock({ startMs: RECEIVED_AT_MS });
-  const { store, told } = await open(directory, {
+  const { store, reported } = await open(directory, {
     clock,
     dedupeWindowMs: HOUR_MS,
     retention: { maxAgeMs: 2 * HOUR_MS },
@@ -510,9 +511,9 @@ it("does the rest of its upkeep although refused messages cannot be read", async
   await store.close();
   const database = new DatabaseSync(join(directory, DATABASE_FILE));
   const numberOf = (query: string) => Object.values(database.prepare(query).get() ?? {})[0];
-  // The newest of the sealed segments stays.
+  // The newest sealed segment stays.
   expect(numberOf("SELECT count(*) FROM segments")).toBe(1);
   expect(numberOf("SELECT value FROM meta WHERE name = 'trusted_ms'")).toBeGreaterThan(RECEIVED_AT_MS);
   database.close();
-  expect(told).toEqual([expect.stringContaining("malformed")]);
+  expect(reported).toEqual([expect.stringContaining("malformed")]);
 });

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const directory of dataDirectories.splice(0)) await rm(directory, { recursive: true, force: true });
 });
 
-test("a consumer that holds retention back is named, for as long as it does", async () => {
+test("names a consumer for as long as it blocks retention", async () => {
   const metrics = createMetrics();
   let stats: ReturnType<Collector["store"]["stats"]> = { messages: 7, bytes: 4_096 };
   storeMetrics({ stats: () => stats }, metrics);
@@ -26,7 +26,7 @@ test("a consumer that holds retention back is named, for as long as it does", as
   expect(await metrics.render()).toContain('\nsluice_retention_held_back_bytes{consumer="dst_slow"} 123\n');
 });
 
-test("a collector tells what it stores", async () => {
+test("a collector reports the size of its store", async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), "sluice-store-metrics-"));
   dataDirectories.push(dataDirectory);
   collector = await startCollector({

@@ -8,10 +8,10 @@ import { closeReceivers, startReceiver } from "../delivery/receiver.js";
 closeDeliveries();
 closeReceivers();
 
-it("says the same words about a forbidden address when settings are saved, tested and used, and opens no connection", async () => {
+it("reports a forbidden address with the same error when settings are saved, tested and used, and opens no connection", async () => {
   const receiver = await startReceiver();
   const url = receiver.url.replace("127.0.0.1", "hooks.test");
-  // A name that is public while the settings are saved, and loopback from then on.
+  // A name that resolves to a public address while the settings are saved, and to loopback afterwards.
   let address = "198.41.0.4";
   const resolve: ResolveHost = async () => [{ address, family: 4 }];
   const fixture = await openDelivery({ allow: [], resolve });
@@ -33,7 +33,7 @@ it("says the same words about a forbidden address when settings are saved, teste
   expect(receiver.received).toHaveLength(0);
 });
 
-it("does not wait for a name server that does not answer when settings are saved", async () => {
+it("does not wait for an unresponsive name server when settings are saved", async () => {
   const clock = manualClock();
   const fixture = await openDelivery({ clock, resolve: () => new Promise(() => {}) });
   const creating = fixture.create({ settings: { webhookUrl: "https://hooks.test/" } });

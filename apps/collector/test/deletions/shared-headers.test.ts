@@ -12,7 +12,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-test("the deletion of a user whose data has words of request headers leaves all other messages as they are", async () => {
+test("deleting a user whose data contains words from request headers changes no other message", async () => {
   await world.webhook(receiver.url, [world.sourceId]);
   await world.send([{ type: "track", userId: "other", event: "Paid", messageId: "other" }]);
   const outcomesOf = async (messageId: string) => {
@@ -23,7 +23,7 @@ test("the deletion of a user whose data has words of request headers leaves all 
   };
   const before = await outcomesOf("other");
   expect(before[0].attempts[0].requestHeaders).toMatchObject({ "Content-Type": "application/json" });
-  // What comes after a restart is stored elsewhere, and shares the headers all the same.
+  // Attempts after a restart are stored in another chunk, but share the same headers.
   await world.restart();
   const words = ["User", "json", "Type", "Content", "application/json", "User-Agent", "sluice"];
   await world.send([{ type: "identify", userId: "common", messageId: "one", traits: { words } }]);

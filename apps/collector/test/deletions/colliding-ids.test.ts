@@ -18,7 +18,7 @@ async function deleted(...userIds: string[]): Promise<{ users: { messages: numbe
 const stored = async (messageId: string) => (await world.api("GET", `/messages/${messageId}`)).status;
 const profile = async (userId: string) => (await world.api("GET", `/profiles/${userId}`)).status;
 
-test("of a user with an anonymous id like another's user id leaves that other user alone", async () => {
+test("deleting a user does not affect another user whose user id equals an anonymous id of the first", async () => {
   await world.send([
     { type: "identify", messageId: "m-1", userId: "victim", traits: { plan: "pro" } },
     { type: "track", messageId: "m-2", anonymousId: "victim", event: "Looked" },
@@ -39,7 +39,7 @@ test("of a user with an anonymous id like another's user id leaves that other us
   ]);
 });
 
-test("of a user suppresses no other whose user id is an anonymous id of theirs", async () => {
+test("deleting a user with `suppress` does not suppress another user whose user id equals an anonymous id of the first", async () => {
   await world.send([
     { type: "identify", messageId: "m-1", userId: "victim", traits: { plan: "pro" } },
     { type: "identify", messageId: "m-2", userId: "mallory", anonymousId: "victim" },
