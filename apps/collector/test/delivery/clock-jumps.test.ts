@@ -33,7 +33,7 @@ const stateOf = async ({ api }: TestCollector, messageId: string): Promise<strin
 };
 
 describe.each(JUMPS)("the wall clock is set %s", (_name, jumpMs) => {
-  it("while a destination is idle: what comes next is delivered and settled at once", async () => {
+  it("while a destination is idle: the next message is delivered and settled at once", async () => {
     const collector = await start();
     const id = await collector.connect({ webhooks: [{ url: URL_A }] });
     await collector.send(track("before"));
@@ -46,7 +46,7 @@ describe.each(JUMPS)("the wall clock is set %s", (_name, jumpMs) => {
     expect(await collector.api("GET", `/destinations/${id}/status`)).toMatchObject({ behind: 0 });
   });
 
-  it("during a backoff: the retries come at the pace that was computed, and for four hours", async () => {
+  it("during a backoff: retries keep their computed delays, for four hours", async () => {
     const collector = await start();
     await collector.connect({ webhooks: [{ url: URL_A }] });
     collector.webhooks.script(URL_A, 503);
@@ -62,7 +62,7 @@ describe.each(JUMPS)("the wall clock is set %s", (_name, jumpMs) => {
     expect(await stateOf(collector, "m1")).toBe("failed");
   });
 
-  it("while the breaker is open: the next probe comes when it would have come", async () => {
+  it("while the breaker is open: the next probe is sent after the same delay", async () => {
     const collector = await start();
     const id = await collector.connect({ webhooks: [{ url: URL_A }] });
     let isDead = true;
@@ -84,7 +84,7 @@ describe.each(JUMPS)("the wall clock is set %s", (_name, jumpMs) => {
 describe.each([...JUMPS, ["10 minutes forward", 10 * MINUTE] as const])(
   "the wall clock is set %s while the collector is stopped",
   (_name, jumpMs) => {
-    it("what waits is retried at its pace, and no window ends by the jump", async () => {
+    it("waiting messages keep their retry delays, and no window ends because of the jump", async () => {
       const clock = manualClock({ random: Math.random });
       const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
       const fixture = await openDelivery({ clock, openEndpoint, resolve: async () => [PUBLIC_ADDRESS] });

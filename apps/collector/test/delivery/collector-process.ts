@@ -7,14 +7,14 @@ const LOADER = fileURLToPath(new URL("../../../../scripts/source-loader.mjs", im
 const MAIN = fileURLToPath(new URL("../../src/process/main.ts", import.meta.url));
 const ADMIN_TOKEN = "an-admin-token-of-the-test";
 
-/** A collector in a process of its own, as an operator starts it, on a folder that outlives it. */
+/** A collector in a child process, started as an operator starts it. Its data folder is kept when the process ends. */
 export interface CollectorProcess {
   readonly url: string;
   /** Calls the control API. */
   api<T>(method: string, path: string, body?: object): Promise<T>;
-  /** Sends messages; resolves with the ids that were answered 200. */
+  /** Sends messages. Resolves with the ids that got a 200. */
   send(writeKey: string, messages: readonly object[]): Promise<void>;
-  /** Ends the process by this signal; resolves with exit code and signal. */
+  /** Sends the signal to the process. Resolves with its exit code and signal. */
   end(signal: NodeJS.Signals): Promise<readonly [code: number | null, signal: NodeJS.Signals | null]>;
 }
 

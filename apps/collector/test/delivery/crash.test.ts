@@ -8,9 +8,9 @@ import { type CollectorProcess, startCollectorProcess } from "./collector-proces
 import { closeReceivers, type Receiver, startReceiver } from "./receiver.js";
 
 const SECRET = "shared";
-/** Each test starts processes, which takes long on a machine that has other work. */
+/** Each test starts processes, which is slow on a busy machine. */
 const LIMIT_MS = 180_000;
-/** How long a process may take over something that it does at once on an idle machine. */
+/** Maximum wait for something that a process does immediately on an idle machine. */
 const PATIENCE_MS = 60_000;
 const children = new Set<ChildProcess>();
 let folder: string;
@@ -50,12 +50,12 @@ interface Outcome {
 }
 const outcome = async (collector: CollectorProcess, messageId: string): Promise<Outcome | undefined> =>
   (await collector.api<{ outcomes: Outcome[] }>("GET", `/messages/${messageId}`)).outcomes[0];
-/** Polls: the other process says nothing of its own accord. */
+/** Polls, because the other process does not send notifications. */
 const untilState = (collector: CollectorProcess, messageId: string, state: string): Promise<unknown> =>
   vi.waitUntil(async () => (await outcome(collector, messageId))?.state === state, { timeout: PATIENCE_MS });
 
-describe("a collector that is killed", { timeout: LIMIT_MS }, () => {
-  it("delivers what it had answered 200 and not delivered, after its next start", async () => {
+describe("a killed collector", { timeout: LIMIT_MS }, () => {
+  it("delivers acknowledged but undelivered messages after its next start", async () => {
     receiver.answer("hang");
     const first = await start();
     const { writeKey } = await connect(first);
@@ -71,7 +71,7 @@ describe("a collector that is killed", { timeout: LIMIT_MS }, () => {
     }
   });
 
-  it("keeps attempts, due times and the beginning of the four hours", async () => {
+  it("keeps attempts, due times and the start of the retry window", async () => {
     receiver.answer({ status: 503, headers: { "retry-after": "3600" } });
     const first = await start();
     const { writeKey } = await connect(first);
@@ -89,9 +89,9 @@ describe("a collector that is killed", { timeout: LIMIT_MS }, () => {
     await second.end("SIGKILL");
   });
 
-  it("loses nothing and forges nothing over several kills in the middle of its work", async () => {
+  it("neither loses nor invents messages when killed several times during its work", async () => {
     receiver.answer((request: { messageId: string; attempt: number }) =>
-      // A few messages are refused at first: they come back within seconds.
+      // A few messages are refused at first. They are retried within seconds.
       /b[05]-7$/.test(request.messageId) && request.attempt === 1 ? 503 : 200,
     );
     const answered: string[] = [];
@@ -119,8 +119,8 @@ describe("a collector that is killed", { timeout: LIMIT_MS }, () => {
   });
 });
 
-describe("a collector that is stopped by SIGTERM", { timeout: LIMIT_MS }, () => {
-  it("lets what is under way end, and sends it to nobody again", async () => {
+describe("a collector stopped by SIGTERM", { timeout: LIMIT_MS }, () => {
+  it("completes deliveries in flight, and does not send them again", async () => {
     const first = await start();
     const { writeKey } = await connect(first);
     receiver.answer((_request, response) => {

@@ -16,8 +16,8 @@ function retryOf(offset: number): Retry {
   };
 }
 
-describe("the line of a user who was deleted", () => {
-  test("loses its parked messages: a new one begins at once", () => {
+describe("the queue of a deleted user", () => {
+  test("drops its parked messages, so that a new message starts at once", () => {
     const order = new UserOrder<string>();
     order.park("ann", retryOf(1));
     order.park("ann", retryOf(2));
@@ -26,7 +26,7 @@ describe("the line of a user who was deleted", () => {
     expect(order.join("ann", at(4), "new")).toBe("start");
   });
 
-  test("keeps what is under way, and what came later", () => {
+  test("keeps messages in flight and later messages", () => {
     const order = new UserOrder<string>();
     expect(order.join("ann", at(1), "under way")).toBe("start");
     order.park("ann", retryOf(2));
@@ -35,7 +35,7 @@ describe("the line of a user who was deleted", () => {
     expect(order.leave("ann", at(1))).toEqual({ kind: "parked", retry: retryOf(5) });
   });
 
-  test("is found by its first message, since the message itself is gone", () => {
+  test("is found by its first offset, because the message itself is deleted", () => {
     const order = new UserOrder<string>();
     order.park("ann", retryOf(1));
     order.park("bob", retryOf(2));

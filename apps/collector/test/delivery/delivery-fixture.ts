@@ -46,20 +46,20 @@ export interface DeliveryFixture {
   /** All log lines so far. */
   readonly log: readonly string[];
   readonly folder: string;
-  /** Creates a webhook destination (or another type) for source `src_1`; returns its id. */
+  /** Creates a destination for source `src_1`, by default of type `webhooks`. Returns its id. */
   create(destination: Partial<NewDestination> & { readonly settings: unknown }): Promise<string>;
   change(id: string, change: DestinationChange): Promise<void>;
   append(messages: readonly TestMessage[], options?: BatchOptions): Promise<void>;
-  /** Resolves with the outcome of a message in that state, past ones included; `nth`: the how manieth, from 1. */
+  /** Resolves when the message has an outcome in that state, including past ones. `nth`: which one, from 1. */
   until(
     messageId: string,
     state: Outcome["state"],
     which?: { readonly destinationId?: string; readonly nth?: number },
   ): Promise<Outcome>;
-  /** What is stored about a message, by its id; waits until what was found out is stored. */
+  /** Returns the stored deliveries of a message. Waits until pending settlements are stored. */
   deliveries(messageId: string): Promise<readonly Delivery[]>;
   attempts(destinationId: string, messageId: string): Promise<readonly Attempt[]>;
-  /** Moves a manual clock to the moment at which a pending message is tried again, no further: sockets take real time. */
+  /** Advances a manual clock exactly to the next retry of a message. No further, because sockets take real time. */
   toNextAttempt(messageId: string): Promise<void>;
   /** Stops delivery and starts it again on the same store. */
   restart(graceMs?: number): Promise<void>;
@@ -67,14 +67,14 @@ export interface DeliveryFixture {
 
 const opened: (() => Promise<void>)[] = [];
 
-/** To be called in a test file: closes what a test opened. */
+/** Call this in a test file. Closes everything that its tests open. */
 export function closeDeliveries(): void {
   afterEach(async () => {
     for (const close of opened.splice(0).reverse()) await close();
   });
 }
 
-/** Delivery over a memory store with one source, `src_1`; loopback is allowed. */
+/** Starts delivery on a memory store with one source, `src_1`. Loopback addresses are allowed. */
 export async function openDelivery(options: FixtureOptions = {}): Promise<DeliveryFixture> {
   const clock = options.clock ?? systemClock;
   const store = options.store ?? openMemoryStore({ clock });
@@ -125,7 +125,7 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
     if (stored === undefined) throw new Error(`There is no message ${messageId}`);
     return stored.offset;
   };
-  /** Settlements are handed over a turn of the event loop after what they are about. */
+  /** Settlements are stored one turn of the event loop after the round ends. */
   const settled = async (): Promise<void> => {
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
   };

@@ -23,7 +23,7 @@ const ask = async (collector: TestCollector, path: string, body?: object) => {
   return { status: answer.status, body: (await answer.json()) as { [field: string]: unknown } };
 };
 
-it("nothing is sent again to a destination that has no URL left: the answer says where, why and what to do", async () => {
+it("refuses to send to a destination without active URLs, and says where, why and what to do", async () => {
   const collector = await start();
   const id = await collector.connect({ webhooks: [{ url: A }, { url: B }] });
   collector.webhooks.script(A, 410);
@@ -56,7 +56,7 @@ it("nothing is sent again to a destination that has no URL left: the answer says
   });
 });
 
-it("one URL that is left is enough", async () => {
+it("sends if one active URL is left", async () => {
   const collector = await start();
   await collector.connect({ webhooks: [{ url: A }, { url: B }] });
   collector.webhooks.script(A, 410);

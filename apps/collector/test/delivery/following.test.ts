@@ -15,7 +15,7 @@ import { createLogger } from "../../src/process/logger.js";
 import { createMetrics } from "../../src/process/metrics.js";
 import { scriptedDestination } from "../admin/scripted-destination.js";
 
-/** Delivery to destinations that open when the test says so: `open` is the setting that names an opening. */
+/** Starts delivery to destinations that open when the test allows it. The setting `open` identifies an opening. */
 async function started({ clock = manualClock(), store = openMemoryStore({ clock }) } = {}) {
   await store.config.put("source", "src_1", {
     name: "Shop",
@@ -74,19 +74,19 @@ async function started({ clock = manualClock(), store = openMemoryStore({ clock 
   };
 }
 
-/** Lets everything that is ready go on. */
+/** Runs everything that is ready. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("a destination that hangs as it opens holds up neither others nor its own next change, and sends nothing meanwhile", async () => {
+test("a destination that hangs while opening blocks neither others nor its own next change, and sends nothing", async () => {
   const { create, change, append, delivery, happened, opening } = await started();
   const hanging = await create("at once");
   const first = change(hanging, "A").then(() => happened.push("A answered"));
   await turns();
   await append("m1");
   await turns();
-  // Neither by the settings of before, nor by those that are not open yet.
+  // Neither with the previous settings, nor with the ones that are not open yet.
   expect(happened).toEqual(["at once closed"]);
   const other = await create("at once");
   await change(other, "at once");
@@ -96,19 +96,19 @@ test("a destination that hangs as it opens holds up neither others nor its own n
   await second;
   await turns();
   expect(happened.slice(1)).toEqual(["B m1", "B answered"]);
-  // The first opening ends at last, and is of no use any more.
+  // The first opening completes, but it is obsolete.
   opening.get("A")?.();
   await first;
   await turns();
   await append("m2");
   await turns();
   expect(happened.slice(3, 5)).toEqual(["A closed", "A answered"]);
-  // Both destinations get it, in any order.
+  // Both destinations get the message, in any order.
   expect(happened.slice(5).sort()).toEqual(["B m2", "at once m2"]);
   await delivery.close(0);
 });
 
-test("what is kept of a destination is removed though its first opening hangs", async () => {
+test("deleting a destination removes its data although its first opening hangs", async () => {
   const { clock, store, create, append, delivery } = await started();
   const created = create("A");
   await turns();
@@ -129,7 +129,7 @@ test("what is kept of a destination is removed though its first opening hangs", 
   await delivery.close(0);
 });
 
-test("a destination whose consumer the store cannot open at first is opened a second later", async () => {
+test("a destination is opened a second later if the store cannot open its consumer at first", async () => {
   const { clock, store, create, append, delivery, happened } = await started();
   const { open } = store.consumers;
   store.consumers.open = () => Promise.reject(new Error("the disk is full"));
@@ -142,7 +142,7 @@ test("a destination whose consumer the store cannot open at first is opened a se
   await delivery.close(0);
 });
 
-test("the start waits for no destination, and what hangs as it opens is delivered to once it is open", async () => {
+test("startup does not wait for destinations, and a slow one gets its messages once it is open", async () => {
   const first = await started();
   await first.create("at once");
   const id = await first.create("at once");
@@ -150,7 +150,7 @@ test("the start waits for no destination, and what hangs as it opens is delivere
   await turns();
   await first.delivery.close(0);
   await changed;
-  // The clock stands still: nothing of the start takes time.
+  // The clock stands still, so startup waits for no timer.
   const { append, delivery, happened, opening } = await started(first);
   await append("m1");
   await turns();
@@ -161,7 +161,7 @@ test("the start waits for no destination, and what hangs as it opens is delivere
   await delivery.close(0);
 });
 
-test("a change is answered after ten seconds where its destination hangs, and after that it opens", async () => {
+test("a change returns after ten seconds if its destination hangs, and takes effect once that opens", async () => {
   const { clock, create, change, append, delivery, happened, opening } = await started();
   const id = await create("at once");
   const changed = change(id, "A").then(() => happened.push("answered"));
@@ -179,7 +179,7 @@ test("a change is answered after ten seconds where its destination hangs, and af
   await delivery.close(0);
 });
 
-test("closing answers a change that waits, and a destination that is deleted as it opens is closed when it has", async () => {
+test("closing completes a waiting change, and a destination that is deleted while opening is closed once it is open", async () => {
   const { store, create, change, delivery, happened, opening } = await started();
   const [deleted, changing] = [await create("at once"), await create("at once")];
   const first = change(deleted, "A");

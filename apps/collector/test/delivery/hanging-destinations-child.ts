@@ -11,9 +11,9 @@ import { createLogger } from "../../src/process/logger.js";
 import { createMetrics } from "../../src/process/metrics.js";
 
 /**
- * Ten destinations hang, each at another place of the log, while an eleventh delivers; then they go on. Prints how many messages were
- * delivered: `hanging-destinations-child.ts FOLDER ORDER`. Each message is 32 KB of empty objects, twenty times that once it is decoded;
- * together they are 19 MB.
+ * Usage: `hanging-destinations-child.ts FOLDER ORDER`. Ten destinations hang, each at a different place in the log, while another one
+ * delivers. Then they continue. Prints the number of delivered messages. Each message is 32 KB of empty objects, and twenty times as
+ * large once decoded. Together they are 19 MB.
  */
 const DESTINATIONS = 10;
 const REQUESTS = 4;
@@ -31,7 +31,7 @@ const allDelivered = Promise.withResolvers<void>();
 const type: DestinationType = {
   type: "hanging",
   name: "Hanging",
-  description: "Hangs until it is told to go on",
+  description: "Hangs until the test lets it continue",
   sources: ["server"],
   historical: { accepted: true },
   takesDeletions: false,

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 test.each(["none", "user"])(
-  "ten destinations that hang do not take a small machine's memory (order: %s)",
+  "ten hanging destinations do not exhaust the memory of a small machine (order: %s)",
   async (order) => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       "--max-old-space-size=128",

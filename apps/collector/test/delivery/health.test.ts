@@ -22,7 +22,7 @@ const send = async (collector: TestCollector, messageId: string): Promise<void> 
 };
 
 it.each([401, 302])(
-  "a destination that answers %d to everything is failing, until it delivers, over a restart too",
+  "a destination that always answers %d is failing until it delivers, even after a restart",
   async (refusal) => {
     const dataDirectory = await mkdtemp(join(tmpdir(), "sluice-health-"));
     onTestFinished(() => rm(dataDirectory, { recursive: true, force: true }));
@@ -58,7 +58,7 @@ it.each([401, 302])(
   },
 );
 
-it("a URL that answered 410 is named", async () => {
+it("names a URL that answered 410", async () => {
   const collector = await start();
   const id = await collector.connect({ webhooks: [{ url: A }] });
   collector.webhooks.script(A, 410);
@@ -66,7 +66,7 @@ it("a URL that answered 410 is named", async () => {
   expect(await status(collector, id)).toMatchObject({ health: "url_disabled", disabledUrls: [A] });
 });
 
-it("a destination one of whose URLs answered 410 delivers to the others, and says so, unless those fail too", async () => {
+it("a destination with one URL that answered 410 is partly disabled while it delivers to the others, and failing if those fail too", async () => {
   const collector = await start();
   const id = await collector.connect({ webhooks: [{ url: A }, { url: B }] });
   collector.webhooks.script(A, 410);
@@ -95,15 +95,15 @@ const delivery = (state: "delivered" | "failed" | "pending" | "filtered", atMs: 
 
 it.each([
   ["nothing", [], { kind: "nothing" }],
-  ["what was never tried", [delivery("pending", 1, 0)], { kind: "nothing" }],
-  ["what is filtered", [delivery("filtered", 1)], { kind: "nothing" }],
+  ["a message that was never tried", [delivery("pending", 1, 0)], { kind: "nothing" }],
+  ["a filtered message", [delivery("filtered", 1)], { kind: "nothing" }],
   [
     "failures, in any order",
     [delivery("failed", 3), delivery("pending", 2), delivery("delivered", 1)],
     { kind: "failed", sinceMs: 2, newest: delivery("failed", 3) },
   ],
   ["a recovery", [delivery("failed", 1), delivery("delivered", 2)], { kind: "delivered" }],
-])("what was tried last is told from %s", (_what, deliveries, last) => {
+])("determines the last result from %s", (_what, deliveries, last) => {
   expect(lastOf(deliveries)).toEqual(last);
 });
 
@@ -115,7 +115,7 @@ it.each([
   ["delivering", "some", "failing"],
   ["delivering", "none", "failing"],
 ] as const)(
-  "of a failing destination that is %s, with %s of its URLs disabled, is told: %s",
+  "a failing destination that is %s, with %s of its URLs disabled, has the health: %s",
   (state, disabled, health) => {
     expect(judgeHealth(state, disabled, { kind: "failed", sinceMs: 0, error: "" })).toBe(health);
   },

@@ -28,7 +28,7 @@ const SECOND_SOURCE = {
 };
 const resolve = async () => [{ address: "198.41.0.4", family: 4 }];
 
-/** Delivery over scripted webhooks and a manual clock. */
+/** Starts delivery with scripted webhooks and a manual clock. */
 async function scripted() {
   const clock = manualClock({ random: Math.random });
   const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
@@ -46,7 +46,7 @@ const states = async (fixture: DeliveryFixture, ...messageIds: string[]) =>
   (await Promise.all(messageIds.map((id) => fixture.deliveries(id)))).map(([delivery]) => delivery?.state);
 
 describe("a disabled destination", () => {
-  it("keeps what was queued, takes nothing new, and goes on when it is enabled", async () => {
+  it("keeps queued messages, skips new ones, and continues when it is enabled", async () => {
     const { advance, webhooks, fixture, ids } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     webhooks.script(A, 503);
@@ -70,7 +70,7 @@ describe("a disabled destination", () => {
     ]);
   });
 
-  it("still delivers what was asked for before, when it was disabled with a backlog", async () => {
+  it("still delivers its backlog when it is enabled again", async () => {
     const { advance, webhooks, fixture, ids } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }], concurrency: 1 } });
     webhooks.script(A, { status: 200, latencyMs: 1_000 });
@@ -78,7 +78,7 @@ describe("a disabled destination", () => {
     await advance(500);
     await fixture.change(id, { enabled: false });
     await advance(5_000);
-    // The round under way ends as ever.
+    // The round in flight ends normally.
     expect(ids()).toEqual(["m1"]);
     expect(await states(fixture, "m1")).toEqual(["delivered"]);
     await fixture.change(id, { enabled: true });
@@ -87,8 +87,8 @@ describe("a disabled destination", () => {
   });
 });
 
-describe("a source", () => {
-  it("is connected from now on, and disconnected with what was queued", async () => {
+describe("a connected source", () => {
+  it("delivers messages from the connection on, and queued messages after the disconnection", async () => {
     const { advance, webhooks, fixture, ids } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] }, sourceIds: [] });
     await fixture.append([{ messageId: "before" }]);
@@ -109,12 +109,12 @@ describe("a source", () => {
     ]);
   });
 
-  it("gets its messages from the moment it was connected, though the log was read on before delivery heard of it", async () => {
+  it("delivers messages from the connection on, even if the cursor passed them before delivery learned of it", async () => {
     const { advance, fixture, ids } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     await fixture.append([{ messageId: "first" }]);
     await advance(0);
-    // Delivery hears of a change when the document is stored: that is held up while messages of the new source pass.
+    // Delivery learns of a change when the document is stored. Delay that while messages of the new source pass.
     const { put } = fixture.store.config;
     let letGo = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -148,20 +148,20 @@ describe("a source", () => {
     expect(await states(fixture, "before", "early", "late")).toEqual([undefined, "delivered", "delivered"]);
   });
 
-  it("gets them too when the collector was killed before delivery had heard of it", async () => {
+  it("delivers them even if the collector was killed before delivery learned of it", async () => {
     const { advance, fixture, ids } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     await fixture.append([{ messageId: "first" }]);
     await advance(0);
     await fixture.store.config.put("source", "src_2", SECOND_SOURCE);
-    // What is stored when it is killed: the change, and a cursor that has passed messages of the new source.
+    // State at the kill: the change is stored, and the cursor has passed messages of the new source.
     await fixture.delivery.close(0);
     await fixture.append([{ messageId: "before" }], { sourceId: "src_2" });
     await fixture.change(id, { sourceIds: ["src_1", "src_2"] });
     await fixture.append([{ messageId: "early-0" }, { messageId: "early-1" }], { sourceId: "src_2" });
     const { log, consumers } = fixture.store;
     const early = (await log.find({ messageId: "early-0" }, { limit: 1 })).items[0]?.offset ?? BEFORE_FIRST;
-    // One of them was caught up with, and delivered, before the kill.
+    // One of them was delivered before the kill.
     const outcome = { offset: early, state: "delivered", reason: "HTTP 200", atMs: 0 } as const;
     await consumers.settle(id, { cursor: log.head(), outcomes: [outcome], retries: [], attempts: [] });
     await fixture.restart();
@@ -172,14 +172,14 @@ describe("a source", () => {
       "delivered",
       "delivered",
     ]);
-    // And only once.
+    // Exactly once.
     await fixture.restart();
     await advance(1_000);
     expect(ids()).toEqual(["first", "early-1"]);
     expect(await fixture.store.config.list("catch_up")).toEqual([]);
   });
 
-  it("gets what was read ahead without it", async () => {
+  it("delivers messages that were read ahead before the connection", async () => {
     const { advance, webhooks, fixture, ids } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }], concurrency: 1 } });
     await fixture.store.config.put("source", "src_2", SECOND_SOURCE);
@@ -191,7 +191,7 @@ describe("a source", () => {
     const held = new Promise<void>((resolve) => {
       letGo = resolve;
     });
-    // The change is stored, and delivery hears of it only after it has read on.
+    // The change is stored, but delivery learns of it only after it has read further.
     let reads = 0;
     fixture.store.config.get = async (kind: string, key: string) => {
       if (kind === "destination" && reads++ > 0) await held;
@@ -208,7 +208,7 @@ describe("a source", () => {
     expect(ids()).toHaveLength(4);
   });
 
-  it("is not held up by how much of another source lies between its messages", async () => {
+  it("is not delayed by many messages of another source in between", async () => {
     const { advance, webhooks, fixture, ids } = await scripted();
     await fixture.create({ settings: { webhooks: [{ url: A }], concurrency: 1 } });
     webhooks.script(A, { status: 200, latencyMs: 10 });
@@ -222,7 +222,7 @@ describe("a source", () => {
     expect(ids()).toEqual([...Array.from({ length: 10 }, (_, index) => `m${index}`), "last"]);
   });
 
-  it("that blocks an event takes it from every destination, from now on", async () => {
+  it("that blocks an event stops it for every destination, from now on", async () => {
     const { advance, fixture, ids } = await scripted();
     await fixture.create({ settings: { webhooks: [{ url: A }] } });
     const source = await fixture.store.config.get<object>("source", "src_1");
@@ -241,7 +241,7 @@ describe("a source", () => {
 });
 
 describe("a restart", () => {
-  it("sends what was cut off again, as the same round, and nothing that was delivered", async () => {
+  it("repeats interrupted rounds under the same number, and sends nothing that was delivered", async () => {
     const { advance, webhooks, fixture } = await scripted();
     await fixture.create({ settings: { webhooks: [{ url: A }] } });
     webhooks.script(A, ({ messageId }) => (messageId === "slow" ? "hang" : 200));
@@ -259,7 +259,7 @@ describe("a restart", () => {
     expect(await states(fixture, "slow", "m1", "m2")).toEqual(["delivered", "delivered", "delivered"]);
   });
 
-  it("waits for what is under way, for as long as it is allowed to", async () => {
+  it("waits for deliveries in flight, up to its timeout", async () => {
     const { advance, webhooks, fixture } = await scripted();
     await fixture.create({ settings: { webhooks: [{ url: A }] } });
     webhooks.script(A, { status: 200, latencyMs: 2_000 });
@@ -272,7 +272,7 @@ describe("a restart", () => {
     expect(webhooks.requests).toHaveLength(1);
   });
 
-  it("does not begin the four hours anew", async () => {
+  it("does not restart the retry window", async () => {
     const { advance, webhooks, fixture } = await scripted();
     await fixture.create({ settings: { webhooks: [{ url: A }] } });
     webhooks.script(A, 500);
@@ -289,14 +289,14 @@ describe("a restart", () => {
     expect(await states(fixture, "m1")).toEqual(["failed"]);
   });
 
-  it("after a long stop goes on for what was left of the window, less a quarter of an hour", async () => {
+  it("after a long stop continues for the rest of the window, minus 15 minutes", async () => {
     const { advance, webhooks, fixture } = await scripted();
     await fixture.create({ settings: { webhooks: [{ url: A }] } });
     webhooks.script(A, 500);
     await fixture.append([{ messageId: "m1" }]);
     await advance(0);
     await fixture.delivery.close(0);
-    // Nobody can tell it from a clock that was set forward.
+    // A long stop looks the same as a clock that was set forward.
     await advance(5 * HOUR);
     await fixture.restart();
     await advance(0);
@@ -329,8 +329,8 @@ describe("a restart", () => {
   });
 });
 
-describe("order: user, switched on while messages wait to be tried again", () => {
-  it("keeps those in order too", async () => {
+describe("switching to order: user while messages wait for a retry", () => {
+  it("keeps those messages in order too", async () => {
     const { advance, webhooks, fixture } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     const taken: string[] = [];
@@ -351,7 +351,7 @@ describe("order: user, switched on while messages wait to be tried again", () =>
     expect(taken.slice().sort()).toEqual(["m0", "m1", "m2", "v0", "w0"]);
   });
 
-  it("and off again leaves nothing behind, and sends nothing twice", async () => {
+  it("and back leaves no message behind and sends none twice", async () => {
     const { advance, webhooks, fixture } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }], order: "user" } });
     const taken: string[] = [];
@@ -374,8 +374,8 @@ describe("order: user, switched on while messages wait to be tried again", () =>
   });
 });
 
-describe("messages that the collector makes", () => {
-  it("arrive in order through six failed rounds and a restart, whatever the destination asks for", async () => {
+describe("messages created by the collector", () => {
+  it("arrive in order over six failed rounds and a restart, whatever `order` the destination has", async () => {
     const { advance, webhooks, fixture } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] }, sourceIds: [] });
     let failures = 6;
@@ -428,7 +428,7 @@ describe("a clock that jumps", () => {
 });
 
 describe("a destination that is disabled while a retry is loaded", () => {
-  it("keeps the retry, and makes it when it is enabled again", async () => {
+  it("keeps the retry, and runs it when it is enabled again", async () => {
     const { advance, webhooks, fixture } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     webhooks.script(A, 503);
@@ -460,8 +460,8 @@ describe("a destination that is disabled while a retry is loaded", () => {
   });
 });
 
-describe("a retry that a person asks for", () => {
-  it("is made at once, as the next round of a pending message", async () => {
+describe("a retry requested by a person", () => {
+  it("runs at once, as the next round of a pending message", async () => {
     const { advance, webhooks, fixture } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     webhooks.script(A, { status: 503, retryAfter: "3600" });
@@ -492,14 +492,14 @@ describe("a retry that a person asks for", () => {
 });
 
 describe("a destination that cannot be opened", () => {
-  it("keeps its messages, says why, and delivers them once it can be", async () => {
+  it("keeps its messages, logs the reason, and delivers them once it opens", async () => {
     const clock = manualClock();
     const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
     const fixture = await openDelivery({ clock, openEndpoint, resolve });
     const caFile = join(fixture.folder, "ca.pem");
     await writeFile(caFile, pem("ca.pem"));
     const id = await fixture.create({ settings: { webhooks: [{ url: A }], caFile } });
-    // As it was kept before the certificates were: by the file's name alone.
+    // As stored by older versions: the file's path without the certificates.
     const kept = await fixture.store.config.get<DestinationDocument>(DOCUMENT_KINDS.destination, id);
     if (kept === undefined) throw new Error("it was created");
     const { caPem: _, ...older } = kept.value.settings as { caPem: string };
@@ -509,7 +509,7 @@ describe("a destination that cannot be opened", () => {
     await fixture.append([{ messageId: "m1" }]);
     await advanceClock(clock, 1_000);
     expect(webhooks.requests).toHaveLength(0);
-    // The start does not wait for it to be opened, which reads a real file.
+    // Startup does not wait for the destination to open, which reads a real file.
     await expect.poll(() => fixture.log.join("")).toContain("destination cannot be opened");
     expect(await fixture.delivery.status(id)).toMatchObject({
       state: "disabled",
@@ -526,8 +526,8 @@ describe("a destination that cannot be opened", () => {
   });
 });
 
-describe("a destination that is deleted", () => {
-  it("takes what it stored about deliveries with it, and what it has under way is cut off", async () => {
+describe("a deleted destination", () => {
+  it("removes its delivery data and aborts deliveries in flight", async () => {
     const { advance, webhooks, fixture } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     webhooks.script(A, "hang");
@@ -540,7 +540,7 @@ describe("a destination that is deleted", () => {
     expect(webhooks.requests).toHaveLength(1);
   });
 
-  it("is nothing to complain about, whatever was just being stored", async () => {
+  it("logs no error, even if a settlement was being stored", async () => {
     const { advance, webhooks, fixture } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     await fixture.append([{ messageId: "m1" }]);
@@ -554,8 +554,8 @@ describe("a destination that is deleted", () => {
   });
 });
 
-describe("how far a destination is behind", () => {
-  it("is nothing when what was received is routed, though none of it was for the destination", async () => {
+describe("the lag of a destination", () => {
+  it("is zero when all received messages are routed, even if none was for the destination", async () => {
     const { advance, webhooks, fixture } = await scripted();
     const id = await fixture.create({ settings: { webhooks: [{ url: A }] } });
     await fixture.append([{ messageId: "m1" }]);
@@ -571,8 +571,8 @@ describe("how far a destination is behind", () => {
   });
 });
 
-describe("a store that fails for a while", () => {
-  it("loses no outcome, and no message is begun meanwhile", async () => {
+describe("a store that fails temporarily", () => {
+  it("loses no outcome, and no message is started during the failure", async () => {
     const clock = manualClock();
     const store = openMemoryStore({ clock });
     const { openEndpoint, ...webhooks } = scriptedWebhooks(clock);
@@ -590,8 +590,8 @@ describe("a store that fails for a while", () => {
   });
 });
 
-describe("other types behind the same interface", () => {
-  it("deliver messages to a file, a line each", async () => {
+describe("other destination types", () => {
+  it("deliver messages to a file, one per line", async () => {
     const fixture = await openDelivery();
     await fixture.create({ type: "file", settings: { fileName: "out.jsonl" } });
     await fixture.append([{ messageId: "m1" }, { messageId: "m2" }]);
@@ -601,7 +601,7 @@ describe("other types behind the same interface", () => {
   });
 });
 
-it("a test send goes the real way, is stored nowhere, and works for a disabled destination", async () => {
+it("a test send uses the real path, is not stored, and works for a disabled destination", async () => {
   const receiver = await startReceiver();
   const fixture = await openDelivery();
   const id = await fixture.create({

@@ -73,7 +73,7 @@ describe("match", () => {
       "unconnected",
     ],
     [
-      "a message of the time when it was disabled",
+      "a message from a time when it was disabled",
       { document: { disabledSpans: [{ after: at(9), upTo: at(10) }] } },
       "skipped",
       "the destination was disabled",
@@ -84,7 +84,7 @@ describe("match", () => {
       "deliver",
     ],
     [
-      "a replay of a message of the time when it was disabled",
+      "a replay of a message from a time when it was disabled",
       { document: { disabledSpans: [{ after: at(9) }] }, replay: true },
       "deliver",
     ],
@@ -95,15 +95,19 @@ describe("match", () => {
       "filtered",
       "blocked event: the source blocks it",
     ],
-    ["another kind with a blocked event's name", { message: { type: "page", event: "Noise" } }, "deliver"],
     [
-      "a source kind that the type does not work for",
+      "another message type with the name of a blocked event",
+      { message: { type: "page", event: "Noise" } },
+      "deliver",
+    ],
+    [
+      "a source kind that the type does not support",
       { type: { sources: ["mobile"] } },
       "filtered",
       "source kind: Webhooks does not work for server sources",
     ],
     [
-      "a message of the past for a type that takes none",
+      "a historical message for a type that accepts none",
       {
         message: { timestamp: "2026-11-20T00:00:00Z" },
         type: { historical: { accepted: false, limitMs: 3_600_000 } },
@@ -112,7 +116,7 @@ describe("match", () => {
       "historical",
     ],
     [
-      "a recent message for a type that takes none of the past",
+      "a recent message for a type that accepts no historical ones",
       {
         message: { timestamp: "2026-11-21T09:29:00Z" },
         type: { historical: { accepted: false, limitMs: 3_600_000 } },
@@ -122,7 +126,7 @@ describe("match", () => {
     ["All: false", { message: { integrations: { All: false } } }, "filtered", "integrations: All is false"],
     ["all: false is no All", { message: { integrations: { all: false } } }, "deliver"],
     [
-      "the catalog's name",
+      "the type's name",
       { message: { integrations: { Webhooks: false } } },
       "filtered",
       "integrations: Webhooks is false",
@@ -139,15 +143,15 @@ describe("match", () => {
       "deliver",
     ],
     [
-      "its own name against the catalog's",
+      "the destination's name over the type's name",
       { message: { integrations: { Webhooks: true, Orders: false } } },
       "filtered",
       "integrations: Orders is false",
     ],
-    ["a value that is no boolean", { message: { integrations: { Orders: "no" } } }, "deliver"],
-    ["integrations that are no object", { message: { integrations: "none" } }, "deliver"],
+    ["a value that is not a boolean", { message: { integrations: { Orders: "no" } } }, "deliver"],
+    ["integrations that are not an object", { message: { integrations: "none" } }, "deliver"],
     [
-      "a message that the collector made for it",
+      "a message that the collector created for it",
       {
         stored: { sourceId: "audiences", onlyDestinations: ["dst_1"] },
         message: { integrations: { All: false } },
@@ -155,7 +159,7 @@ describe("match", () => {
       "deliver",
     ],
     [
-      "a message that the collector made for another",
+      "a message that the collector created for another destination",
       { stored: { onlyDestinations: ["dst_2"] } },
       "unconnected",
     ],
@@ -163,7 +167,7 @@ describe("match", () => {
     expect(ask(options)).toMatchObject({ kind, ...(reason === undefined ? {} : { reason }) });
   });
 
-  it("takes fields out without touching the message, which other destinations get whole", () => {
+  it("removes fields without changing the message, which other destinations get unchanged", () => {
     const message = {
       properties: { email: "a@b.c", plan: "pro", deep: { x: 1, y: 2 }, "utm.source": "mail" },
     };
@@ -189,7 +193,7 @@ describe("match", () => {
     expect(original.message.properties).toEqual(message.properties);
   });
 
-  it("samples by message id, always alike, and close to the share", () => {
+  it("samples by message id, deterministically, and close to the share", () => {
     const filters = [{ action: { kind: "sample", share: 0.25 } }] as const;
     const kept = (): string[] =>
       Array.from({ length: 2_000 }, (_, i) => `message-${i}`).filter(

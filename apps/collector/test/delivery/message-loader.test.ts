@@ -25,7 +25,7 @@ async function open() {
   return { clock, ids, reads: () => reads };
 }
 
-it("reads a batch once for all of its messages that are asked for together", async () => {
+it("reads a batch once for all of its messages that are requested together", async () => {
   const { ids, reads } = await open();
   expect(await ids(1, 0, 1, 0)).toEqual(["m1", "m0", "m1", "m0"]);
   expect(reads()).toBe(1);
@@ -33,7 +33,7 @@ it("reads a batch once for all of its messages that are asked for together", asy
   expect(reads()).toBe(2);
 });
 
-it("keeps nothing for longer than a second, and nothing of what is not there", async () => {
+it("caches nothing for longer than a second, and caches no missing message", async () => {
   const { clock, ids, reads } = await open();
   expect(await ids(0, 9)).toEqual(["m0", undefined]);
   await clock.advance(1_000);

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterEach } from "vitest";
 
-/** A request as a receiver got it. */
+/** A received request. */
 export interface Received {
   readonly path: string;
   readonly method: string;
@@ -12,7 +12,7 @@ export interface Received {
   readonly attempt: number;
 }
 
-/** What a receiver answers: a status, a function that does it itself, or nothing at all (the request hangs). */
+/** The response: a status, a function that writes it, or nothing, which lets the request hang. */
 export type Answer =
   | number
   | "hang"
@@ -22,23 +22,23 @@ export type Answer =
 export interface Receiver {
   readonly url: string;
   readonly received: readonly Received[];
-  /** Decides the answers from now on. */
+  /** Sets the responses from now on. */
   answer(answer: Answer | ((request: Received) => Answer)): void;
-  /** Resolves when so many requests have come in all. */
+  /** Resolves when this many requests were received in total. */
   until(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
 const opened: Receiver[] = [];
 
-/** To be called in a test file: closes the receivers that a test opened. */
+/** Call this in a test file. Closes the receivers that its tests open. */
 export function closeReceivers(): void {
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((receiver) => receiver.close()));
   });
 }
 
-/** A webhook receiver on a free loopback port that answers 200 until told otherwise. */
+/** Starts a webhook receiver on a free loopback port. It answers 200 by default. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   const waiters = new Set<() => void>();

@@ -33,7 +33,7 @@ async function settled() {
     clock,
     fixture,
     destinationId,
-    /** What was sent since, and how. */
+    /** The requests since the setup. */
     again: () => webhooks.requests.slice(before),
   };
 }
@@ -46,8 +46,8 @@ describe("a replay", () => {
     ["by event", { event: "Viewed" }, ["ok2"]],
     ["by type", { type: "page" }, ["ok3"]],
     ["by message", { messageId: "ok1" }, ["ok1"]],
-    ["by a time in which there was nothing", { toMs: 0 }, []],
-  ])("%s counts first and then sends under the same ids", async (_name, filter, expected) => {
+    ["by a time range without messages", { toMs: 0 }, []],
+  ])("%s counts first, and then sends with the same ids", async (_name, filter, expected) => {
     const { clock, fixture, destinationId, again } = await settled();
     const request = { destinationId, ...filter };
     expect(await replay(fixture, request, { dryRun: true })).toEqual({ count: expected.length });
@@ -63,7 +63,7 @@ describe("a replay", () => {
     ).toEqual(expected);
   });
 
-  it("is marked in the trace, ends as an outcome of its own, and asks the rules as they are now", async () => {
+  it("is marked in the trace, has its own outcome, and applies the current rules", async () => {
     const { clock, fixture, destinationId, again } = await settled();
     expect(await replay(fixture, { destinationId })).toEqual({ count: 6 });
     fixture.delivery.wake(destinationId);
@@ -81,11 +81,11 @@ describe("a replay", () => {
     ]);
   });
 
-  it("asked again while it is under way sends nothing twice, and what is delivered by then is failed no more", async () => {
+  it("requested again while it runs sends nothing twice, and skips messages delivered by then", async () => {
     const { clock, fixture, destinationId, again } = await settled();
     const request = { destinationId, state: "failed" } as const;
     expect(await replay(fixture, request)).toEqual({ count: 2 });
-    // As after a kill before its answer: the same request comes again.
+    // As after a kill before the response: the client repeats the request.
     expect(await replay(fixture, request)).toEqual({ count: 0 });
     expect(await replay(fixture, { destinationId })).toEqual({ count: 4 });
     fixture.delivery.wake(destinationId);
@@ -94,7 +94,7 @@ describe("a replay", () => {
     expect(again().map(({ messageId }) => messageId)).toHaveLength(5);
   });
 
-  it("by state reads each batch once, however many of its messages it means", async () => {
+  it("by state reads each batch once, however many of its messages match", async () => {
     const { fixture, destinationId } = await settled();
     let reads = 0;
     const log = Object.assign(Object.create(fixture.store.log), {

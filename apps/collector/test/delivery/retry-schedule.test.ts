@@ -64,7 +64,7 @@ describe("decide", () => {
     ["a burst of 20, spread over 10 s", retry(), end({ waitingRetries: 20 }), due(5_000)],
     ["a burst of 1,000, spread over a minute", retry(), end({ waitingRetries: 1_000 }), due(30_000)],
     [
-      "a waitingRetries late in its window waits no longer for being one",
+      "a burst with a backoff longer than the spread",
       retry(),
       end({ waitingRetries: 1_000, rounds: 12 }),
       due(7.5 * MINUTE),
@@ -87,11 +87,11 @@ describe("decide", () => {
     expect(decide(outcome, roundEnd, RETRY_DEFAULTS)).toEqual(expected);
   });
 
-  it("makes the last attempt between 3 h 45 and 4 h, whatever chance does", () => {
+  it("makes the last attempt between 3 h 45 and 4 h, for every random value", () => {
     for (const random of [() => 0.0001, () => 0.5, () => 0.999_999, Math.random]) {
       let nowMs = NOW;
       for (let rounds = 1; ; rounds++) {
-        // What an attempt takes at most.
+        // Maximum duration of an attempt.
         const decision = decide(
           retry(),
           end({ rounds, nowMs: nowMs + 5_000, random: random() }),
@@ -105,9 +105,9 @@ describe("decide", () => {
     }
   });
 
-  it("brings 1,000 messages that fail at one instant back with no second holding more than 5 % of them", () => {
+  it("spreads 1,000 messages that fail at the same time so that no second has more than 5 % of them", () => {
     const perSecond = new Map<number, number>();
-    // A generator of its own, so that the test is the same every time (mulberry32).
+    // A seeded generator (mulberry32) makes the test deterministic.
     let seed = 7;
     const random = (): number => {
       seed = (seed + 0x6d2b79f5) | 0;
@@ -125,7 +125,7 @@ describe("decide", () => {
   });
 });
 
-describe("decide, where each URL has retries of its own", () => {
+describe("decide, with retries per URL", () => {
   const A = "https://a.example/";
   const B = "https://b.example/";
   const C = "https://c.example/";
@@ -160,21 +160,21 @@ describe("decide, where each URL has retries of its own", () => {
       [],
     ],
     [
-      "each by its own count",
+      "each URL by its own count",
       each([failed(A), failed(B), failed(C)]),
       end({ rounds: 9, roundsAt }),
       [urlRetry(A, 1, 1_000), urlRetry(B, 4, 8_000), urlRetry(C, 30, 7.5 * MINUTE)],
       [],
     ],
     [
-      "one that waits keeps its time",
+      "a waiting URL keeps its due time",
       each([failed(A)]),
       end({ rounds: 9, roundsAt, waiting: [urlRetry(C, 7, 90_000)] }),
       [urlRetry(C, 7, 90_000), urlRetry(A, 1, 1_000)],
       [],
     ],
     [
-      "one that took it leaves the others as they are",
+      "a URL that accepted the message does not affect the others",
       each([], [A]),
       end({ rounds: 9, waiting: [urlRetry(C, 7, 90_000)] }),
       [urlRetry(C, 7, 90_000)],
@@ -188,21 +188,21 @@ describe("decide, where each URL has retries of its own", () => {
       [],
     ],
     [
-      "one that was left out has made no attempt",
+      "a skipped URL does not count as an attempt",
       each([{ url: B, tried: false }]),
       end({ roundsAt }),
       [urlRetry(B, 3, 4_000)],
       [],
     ],
     [
-      "in the last part one is given up, and one that waits has its last attempt yet",
+      "in the last part, a tried URL is given up, and a waiting one still gets its last attempt",
       each([failed(A)]),
       end({ ...late, waiting: [urlRetry(C, 7, 90_000)] }),
       [urlRetry(C, 7, 90_000)],
       [A],
     ],
     [
-      "in the last part one that was left out is tried yet",
+      "in the last part, a skipped URL is still tried",
       each([{ url: B, tried: false }]),
       end({ ...late, roundsAt }),
       [urlRetry(B, 3, 4_000)],
@@ -218,7 +218,7 @@ describe("decide, where each URL has retries of its own", () => {
     });
   });
 
-  it("gives up when the last of them had its last attempt", () => {
+  it("gives up after the last attempt at the last URL", () => {
     expect(decide(each([failed(A), failed(B)]), end(late), RETRY_DEFAULTS)).toEqual(gaveUp);
   });
 });
@@ -234,7 +234,7 @@ describe("isOver", () => {
 });
 
 describe("lastCallMs", () => {
-  it("lies in the window's last part with time to spare, and spreads neighbours over it", () => {
+  it("is in the last part of the window with a margin, and spreads adjacent offsets over it", () => {
     const calls = Array.from({ length: 100 }, (_, offset) => lastCallMs(NOW, offset, RETRY_DEFAULTS) - NOW);
     expect(Math.min(...calls)).toBeGreaterThanOrEqual(3.75 * HOUR);
     expect(Math.max(...calls)).toBeLessThan(4 * HOUR - 2.5 * MINUTE);

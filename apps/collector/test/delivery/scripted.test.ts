@@ -39,8 +39,8 @@ const outcomes = async (messageId: string) =>
     }
   ).outcomes;
 
-describe("any one succeeds", () => {
-  it("posts to every URL at once, and retries none when one has taken the message", async () => {
+describe("success: any", () => {
+  it("posts to all URLs at once, and retries none once one has accepted the message", async () => {
     await collector.connect({ webhooks: [{ url: A }, { url: B }, { url: C }] });
     collector.webhooks.script(A, 500);
     collector.webhooks.script(B, 200);
@@ -50,7 +50,7 @@ describe("any one succeeds", () => {
     expect([ids(A), ids(B), ids(C)]).toEqual([["m1"], ["m1"], ["m1"]]);
     const [outcome] = await outcomes("m1");
     expect(outcome).toMatchObject({ state: "delivered", reason: "HTTP 200" });
-    // Those that came too late are in the trace all the same.
+    // Late responses are still in the trace.
     expect(outcome?.attempts).toHaveLength(3);
     expect(outcome?.attempts).toEqual(
       expect.arrayContaining([
@@ -61,7 +61,7 @@ describe("any one succeeds", () => {
     );
   });
 
-  it("retries the URLs that may still take it, without those that refused for good", async () => {
+  it("retries all URLs except those that refused permanently", async () => {
     await collector.connect({ webhooks: [{ url: A }, { url: B }] });
     collector.webhooks.script(A, 404);
     collector.webhooks.script(B, ({ attempt }) => (attempt < 3 ? 503 : 200));
@@ -71,7 +71,7 @@ describe("any one succeeds", () => {
     expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
   });
 
-  it("fails when every URL has refused for good", async () => {
+  it("fails when every URL has refused permanently", async () => {
     await collector.connect({ webhooks: [{ url: A }, { url: B }] });
     collector.webhooks.script(A, 404);
     collector.webhooks.script(B, 401);
@@ -83,7 +83,7 @@ describe("any one succeeds", () => {
     expect(collector.webhooks.requests).toHaveLength(2);
   });
 
-  it("is not slowed down by a URL that hangs: that one is only probed after a while", async () => {
+  it("is not slowed down by a URL that hangs, which is only probed after a while", async () => {
     await collector.connect({ webhooks: [{ url: A }, { url: B }], concurrency: 5 });
     collector.webhooks.script(A, "hang");
     for (let batch = 0; batch < 20; batch++) {
@@ -93,14 +93,14 @@ describe("any one succeeds", () => {
       await collector.advance(1_000);
     }
     expect(ids(B)).toHaveLength(100);
-    // Those of the first five seconds, and a probe now and then.
+    // The requests of the first five seconds, and occasional probes.
     expect(ids(A).length).toBeGreaterThanOrEqual(5);
     expect(ids(A).length).toBeLessThan(50);
   });
 });
 
 describe("success: each", () => {
-  it("retries every URL until it has taken the message, and none that has", async () => {
+  it("retries every URL until it has accepted the message, but not afterwards", async () => {
     await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }, { url: C }] });
     collector.webhooks.script(A, 200);
     collector.webhooks.script(B, ({ attempt }) => (attempt < 2 ? 500 : 200));
@@ -111,7 +111,7 @@ describe("success: each", () => {
     expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
   });
 
-  it("gives each URL a backoff of its own, over a restart too", async () => {
+  it("gives each URL its own backoff, which survives a restart", async () => {
     const dataDirectory = await mkdtemp(join(tmpdir(), "sluice-each-"));
     onTestFinished(() => rm(dataDirectory, { recursive: true, force: true }));
     collector = await start({ dataDirectory });
@@ -122,7 +122,7 @@ describe("success: each", () => {
     await collector.advance(10 * MINUTE);
     const attemptsAt = (url: string) =>
       collector.webhooks.requests.filter((request) => request.url === url).map(({ attempt }) => attempt);
-    // B asked for half an hour: nobody else waits for it, and it is not asked before.
+    // B asked for a delay of half an hour. Other URLs do not wait for it, and it is not tried earlier.
     const early = attemptsAt(A).length;
     expect(early).toBeGreaterThan(4);
     expect([attemptsAt(B), attemptsAt(C)]).toEqual([[1], [1]]);
@@ -134,13 +134,13 @@ describe("success: each", () => {
     collector.webhooks.script(B, ({ attempt }) => (attempt < 3 ? { status: 503, retryAfter: "1800" } : 200));
     await collector.advance(5 * HOUR);
     expect([attemptsAt(B), attemptsAt(C)]).toEqual([[2, 3], []]);
-    // Counted on where it was, without a gap.
+    // The count continues without a gap.
     const later = attemptsAt(A);
     expect(later).toEqual(later.map((_, index) => early + 1 + index));
     expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
   });
 
-  it("makes the last attempt at each between 3 h 45 and 4 h, and says which never took it", async () => {
+  it("makes the last attempt at each between 3 h 45 and 4 h, and names the URLs that failed", async () => {
     await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }, { url: C }] });
     collector.webhooks.script(A, 503);
     collector.webhooks.script(B, "hang");
@@ -158,7 +158,7 @@ describe("success: each", () => {
     expect(ids(C)).toEqual(["m1"]);
   });
 
-  it("is not slowed down by a URL that hangs, nor does the destination count as dead for it", async () => {
+  it("is not slowed down by a URL that hangs, which does not make the destination count as dead", async () => {
     await collector.connect({
       success: "each",
       webhooks: [{ url: A }, { url: B }],
@@ -181,7 +181,7 @@ describe("success: each", () => {
     expect(ids(B)).toHaveLength(300);
   });
 
-  it("fails when one refused for good, after the others have taken it, over a restart too", async () => {
+  it("fails when one refused permanently, after the others have accepted it, even after a restart", async () => {
     await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }] });
     collector.webhooks.script(A, 400);
     collector.webhooks.script(B, ({ attempt }) => (attempt < 2 ? 500 : 200));
@@ -192,10 +192,10 @@ describe("success: each", () => {
   });
 });
 
-describe("success: each, of a message whose retries wait, when a URL goes", () => {
+describe("success: each, when a URL is removed while a message waits for retries", () => {
   const later = ({ attempt }: ScriptedRequest) => (attempt < 2 ? { status: 503, retryAfter: "1800" } : 200);
 
-  it("keeps the retries of the others", async () => {
+  it("keeps the retries of the other URLs", async () => {
     const id = await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }, { url: C }] });
     collector.webhooks.script(A, 503);
     collector.webhooks.script(B, later);
@@ -211,7 +211,7 @@ describe("success: each, of a message whose retries wait, when a URL goes", () =
     expect(await outcomes("m1")).toMatchObject([{ state: "delivered" }]);
   });
 
-  it("keeps them when it answered 410 to another message, which fails for that", async () => {
+  it("keeps them when the URL answered 410 to another message, which fails", async () => {
     await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }] });
     collector.webhooks.script(A, ({ messageId }) => (messageId === "m1" ? 503 : 410));
     collector.webhooks.script(B, later);
@@ -223,7 +223,7 @@ describe("success: each, of a message whose retries wait, when a URL goes", () =
     expect(await outcomes("m2")).toMatchObject([{ state: "failed" }]);
   });
 
-  it("is delivered when those that are left have taken it, and failed when one of them never did", async () => {
+  it("is delivered when all remaining URLs have accepted it, and failed when one never did", async () => {
     const id = await collector.connect({ success: "each", webhooks: [{ url: A }, { url: B }, { url: C }] });
     collector.webhooks.script(A, 503);
     collector.webhooks.script(B, ({ messageId }) => (messageId === "m1" ? 200 : 400));
@@ -241,7 +241,7 @@ describe("success: each, of a message whose retries wait, when a URL goes", () =
 });
 
 describe("a URL that answers 410", () => {
-  it("is called no more until the webhooks are saved again, and the answers say so", async () => {
+  it("is not called until the webhooks are saved again, and API responses say so", async () => {
     const id = await collector.connect({ webhooks: [{ url: A }, { url: B }] });
     collector.webhooks.script(A, 410);
     await collector.send(track("m1"));
@@ -260,7 +260,7 @@ describe("a URL that answers 410", () => {
     expect(ids(A)).toEqual(["m1", "m3"]);
   });
 
-  it("fails messages, which can be replayed, when it was the only one", async () => {
+  it("fails messages if it is the only URL, and they can be replayed", async () => {
     const id = await collector.connect({ webhooks: [{ url: A }] });
     collector.webhooks.script(A, 410);
     await collector.send(track("m1"));
@@ -283,12 +283,12 @@ describe("a URL that answers 410", () => {
 });
 
 describe("a dead destination", () => {
-  it("gets one probe a backoff step, whatever its backlog, and all of it when it is back", async () => {
+  it("gets one probe per backoff step, whatever its backlog, and the whole backlog once it recovers", async () => {
     await collector.connect({ webhooks: [{ url: A }], concurrency: 10 });
     collector.webhooks.script(A, "reset");
     await collector.send(...many(500));
     await collector.advance(HOUR);
-    // Ten in a row open the breaker; then 1, 2, 4 … 120 s, each halved at most by chance.
+    // Ten failures in a row open the breaker. Then probes after 1, 2, 4 … 120 s, with jitter down to half.
     expect(ids(A).length).toBeLessThanOrEqual(10 + 10 + 7 + 60);
     const late = collector.webhooks.requests.slice(30).map(({ atMs }) => atMs);
     expect(Math.min(...late.slice(1).map((atMs, index) => atMs - (late[index] ?? 0)))).toBeGreaterThanOrEqual(
@@ -303,7 +303,7 @@ describe("a dead destination", () => {
     }
   });
 
-  it("still gets each message that it has seen once more at the end of its four hours", async () => {
+  it("still gets each attempted message once more at the end of the retry window", async () => {
     await collector.connect({ webhooks: [{ url: A }], concurrency: 10 });
     collector.webhooks.script(A, 500);
     await collector.send(...many(10));
@@ -319,7 +319,7 @@ describe("a dead destination", () => {
     });
   });
 
-  it("is probed at once when a test message has arrived", async () => {
+  it("is probed at once after a successful test send", async () => {
     const id = await collector.connect({ webhooks: [{ url: A }], concurrency: 10 });
     const waiting = async () =>
       ((await collector.api("GET", `/destinations/${id}/status`)) as { waiting: number }).waiting;
@@ -336,7 +336,7 @@ describe("a dead destination", () => {
     expect(await waiting()).toBeLessThan(30);
   });
 
-  it("does not hold up another", async () => {
+  it("does not delay another destination", async () => {
     await collector.connect({ webhooks: [{ url: A }] });
     await collector.connect({ webhooks: [{ url: B }] });
     collector.webhooks.script(A, "hang");
@@ -345,7 +345,7 @@ describe("a dead destination", () => {
     expect(ids(B)).toHaveLength(300);
   });
 
-  it("is left alone for as long as its Retry-After says", async () => {
+  it("gets no request until its Retry-After has passed", async () => {
     await collector.connect({ webhooks: [{ url: A }], concurrency: 20 });
     collector.webhooks.script(A, { status: 429, retryAfter: "600" });
     await collector.send(...many(100));
@@ -359,8 +359,8 @@ describe("a dead destination", () => {
   });
 });
 
-describe("a crowd of messages that fail once", () => {
-  it("comes back spread over time", async () => {
+describe("a burst of messages that fail once", () => {
+  it("is retried spread over time", async () => {
     await collector.connect({ webhooks: [{ url: A }], concurrency: 1_000 });
     collector.webhooks.script(A, ({ attempt }) => (attempt === 1 ? 503 : 200));
     await collector.send(...many(1_000));
@@ -373,7 +373,7 @@ describe("a crowd of messages that fail once", () => {
 });
 
 describe("a disabled destination", () => {
-  it("shows what comes meanwhile as skipped at once, and what was queued as pending", async () => {
+  it("shows new messages as skipped at once, and queued ones as pending", async () => {
     const id = await collector.connect({ webhooks: [{ url: A }] });
     collector.webhooks.script(A, 503);
     await collector.send(track("queued"));
@@ -395,7 +395,7 @@ describe("a disabled destination", () => {
 });
 
 describe("a rate limit", () => {
-  it("holds over any second", async () => {
+  it("is kept in every second", async () => {
     await collector.connect({ webhooks: [{ url: A }], rateLimit: 10 });
     await collector.send(...many(100));
     await collector.advance(9_500);
@@ -403,7 +403,7 @@ describe("a rate limit", () => {
     await collector.advance(2_000);
     expect(ids(A)).toHaveLength(100);
     const times = collector.webhooks.requests.map(({ atMs }) => atMs);
-    // Ten at once, which had been saved up, and then one each 100 ms.
+    // A burst of ten saved-up permits, and then one per 100 ms.
     for (let index = 20; index < times.length; index++) {
       expect((times[index] ?? 0) - (times[index - 10] ?? 0)).toBeGreaterThanOrEqual(990);
     }
@@ -418,7 +418,7 @@ describe("order: user", () => {
     }
     return [...taken.values()].sort((a, b) => a.atMs - b.atMs).map(({ messageId }) => messageId);
   };
-  /** The messages in the order in which the webhook took them. */
+  /** The messages in the order in which the webhook accepted them. */
   const takenBy = (fails: (request: ScriptedRequest) => boolean): string[] => {
     const taken: string[] = [];
     collector.webhooks.script(A, (request) => {
@@ -429,9 +429,9 @@ describe("order: user", () => {
     return taken;
   };
 
-  it("delivers a user's messages one after the other, in the order of the log", async () => {
+  it("delivers a user's messages one at a time, in log order", async () => {
     await collector.connect({ webhooks: [{ url: A }], order: "user" });
-    // The earlier the message, the longer its answer takes.
+    // Earlier messages get slower responses.
     collector.webhooks.script(A, ({ messageId }) => ({
       status: 200,
       latencyMs: 100 - Number(messageId.slice(1)),
@@ -441,7 +441,7 @@ describe("order: user", () => {
     expect(order("u1")).toEqual(Array.from({ length: 20 }, (_, index) => `m${index}`));
   });
 
-  it("holds back only the user whose message fails, until it is done", async () => {
+  it("delays only the user whose message fails, until it is finished", async () => {
     await collector.connect({ webhooks: [{ url: A }], order: "user" });
     const taken = takenBy(({ messageId, attempt }) => messageId === "a1" && attempt < 5);
     await collector.send(
@@ -460,7 +460,7 @@ describe("order: user", () => {
     expect(taken).toEqual(["b1", "b2", "b3", "a1", "a2", "a3", "a4"]);
   });
 
-  it("goes on with the next when a message failed for good", async () => {
+  it("continues with the next message after a permanent failure", async () => {
     await collector.connect({ webhooks: [{ url: A }], order: "user" });
     collector.webhooks.script(A, ({ messageId }) => (messageId === "m0" ? 400 : 200));
     await collector.send(track("m0"), track("m1"), track("m2"));

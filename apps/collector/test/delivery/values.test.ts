@@ -8,7 +8,7 @@ import { DestinationGate } from "../../src/delivery/sending/destination-gate.js"
 const at = (offset: number): Offset => offset as Offset;
 
 describe("the cursor", () => {
-  it("stops before the first message that is not done, in whatever order they end", () => {
+  it("stops before the first unfinished message, whatever the order in which messages finish", () => {
     const tracker = cursorTracker(at(-1));
     const places = [0, 1, 5, 6].map((offset) => tracker.add(at(offset)));
     const seen: number[] = [];
@@ -20,7 +20,7 @@ describe("the cursor", () => {
     expect(seen).toEqual([-1, 0, 0, 6]);
   });
 
-  it("passes what concerns nobody only while nothing is under way, and never goes back", () => {
+  it("skips unrelated messages only while nothing is in flight, and never goes back", () => {
     const tracker = cursorTracker(at(3));
     tracker.passed(at(10));
     const place = tracker.add(at(12));
@@ -32,7 +32,7 @@ describe("the cursor", () => {
     expect(tracker.cursor).toBe(12);
   });
 
-  it("keeps its place over many thousands of messages", () => {
+  it("keeps its position over many thousands of messages", () => {
     const tracker = cursorTracker(at(-1));
     const open = [];
     for (let offset = 0; offset < 20_000; offset++) {
@@ -64,7 +64,7 @@ describe("a rate limit", () => {
     }
   };
 
-  it("allows a second's worth at once, then one each interval, and saves up no more than a second", () => {
+  it("allows a burst of one second, then one round per interval, and saves up at most one second", () => {
     const gate = limited(10, 0);
     expect(takeAll(gate, 0)).toEqual({ taken: 10, retryAtMs: 100 });
     expect(takeAll(gate, 99).taken).toBe(0);
@@ -72,7 +72,7 @@ describe("a rate limit", () => {
     expect(takeAll(gate, 60_000).taken).toBe(10);
   });
 
-  it("waits for a whole round when it is below one per second", () => {
+  it("waits for a whole round if the limit is below one per second", () => {
     const gate = limited(0.5, 0);
     expect(takeAll(gate, 0)).toEqual({ taken: 1, retryAtMs: 2_000 });
     expect(takeAll(gate, 2_000).taken).toBe(1);
@@ -84,7 +84,7 @@ describe("a rate limit", () => {
     expect(takeAll(gate, 0).taken).toBe(0);
   });
 
-  it("takes a round back that found nothing to start", () => {
+  it("returns the permit of a round that found nothing to start", () => {
     const gate = limited(1, 0);
     gate.enter(0);
     gate.takeBack();
@@ -103,7 +103,7 @@ describe("the order of a user's messages", () => {
     replay: false,
   });
 
-  it("lets one begin, keeps the next in memory, and hands it over when its turn comes", () => {
+  it("starts one, keeps the next in memory, and returns it when the first is finished", () => {
     const order = new UserOrder<string>();
     expect([
       order.join("u", at(1), "one"),
@@ -117,7 +117,7 @@ describe("the order of a user's messages", () => {
     expect(order.join("u", at(4), "four")).toBe("start");
   });
 
-  it("parks those behind a message that failed, and takes up a retry only at the head", () => {
+  it("parks messages behind a failed one, and runs a retry only at the head", () => {
     const order = new UserOrder<string>();
     order.join("u", at(1), "one");
     order.join("u", at(2), "two");
@@ -129,7 +129,7 @@ describe("the order of a user's messages", () => {
     expect(order.leave("u", at(1))).toEqual({ kind: "parked", retry: retry(2) });
   });
 
-  it("does not mind a message that is in no line, such as a replay", () => {
+  it("ignores a message that is in no queue, such as a replay", () => {
     const order = new UserOrder<string>();
     order.join("u", at(5), "five");
     expect(order.leave("u", at(1))).toBeUndefined();

@@ -7,8 +7,8 @@ import { closeReceivers, type Received, startReceiver } from "./receiver.js";
 closeReceivers();
 closeDeliveries();
 
-describe("a message on its way to a webhook", () => {
-  it("arrives signed over exactly the bytes that were sent, in the documented order of fields", async () => {
+describe("a message delivered to a webhook", () => {
+  it("is signed over exactly the bytes that were sent, in the documented order of fields", async () => {
     const receiver = await startReceiver();
     const fixture = await openDelivery();
     await fixture.create({
@@ -50,7 +50,7 @@ describe("a message on its way to a webhook", () => {
         "user-agent": "Sluice/1.0",
         "content-type": "application/json",
         "x-team": "blue",
-        // The receiver recipe of the interface document.
+        // The recipe for receivers in the interface specification.
         "x-signature": createHmac("sha1", "s3cret")
           .update(JSON.stringify(JSON.parse(request?.body ?? "")))
           .digest("hex"),
@@ -70,7 +70,7 @@ describe("a message on its way to a webhook", () => {
     expect(receiver.received[0]?.headers).not.toHaveProperty("x-signature");
   });
 
-  it("keeps the digits of an integer that a double cannot hold", async () => {
+  it("keeps all digits of an integer that a double cannot represent", async () => {
     const receiver = await startReceiver();
     const fixture = await openDelivery();
     await fixture.create({ settings: { webhookUrl: receiver.url, sharedSecret: "k" } });
@@ -95,7 +95,7 @@ describe("a message on its way to a webhook", () => {
     );
   });
 
-  it("is tried again under the same id until it is taken", async () => {
+  it("is retried under the same id until it is accepted", async () => {
     const clock = manualClock();
     const receiver = await startReceiver();
     const fixture = await openDelivery({ clock });
@@ -119,7 +119,7 @@ describe("a message on its way to a webhook", () => {
     ]);
   });
 
-  it("goes on after a restart where it was, with the round and the due time it had", async () => {
+  it("continues after a restart with the same round and due time", async () => {
     const clock = manualClock();
     const receiver = await startReceiver();
     const fixture = await openDelivery({ clock });
