@@ -10,20 +10,20 @@ import { type DeletedUser, type DeletionDocument, type Step, usersOf } from "./d
 import { devicesOf } from "./devices-of.js";
 import { messagesOf } from "./messages-of.js";
 
-/** What a deletion asks of audiences. */
+/** The parts of audiences that a deletion needs. */
 export interface ProfileRemoval {
   /**
-   * Resolves when every message that was stored before the call is counted, so that a user's other ids are known; after a while in any
-   * case.
+   * Resolves when every message that was stored before the call is counted, so that a user's other ids are known. Also resolves after a
+   * timeout.
    */
   counted(): Promise<void>;
-  /** What goes with an id. */
+  /** Returns the ids and profile data to delete for an id. */
   identitiesOf(
     identity: Identity,
     includeAliases: boolean,
   ): Promise<
     ProfileFigures & {
-      /** The id itself and those joined to it; with the aliases, those and the ids joined to them. */
+      /** The id and those joined to it. With `includeAliases`, also the aliases and the ids joined to them. */
       readonly identities: readonly Identity[];
       /** Other user ids of the same profile. */
       readonly aliases: readonly string[];
@@ -45,19 +45,19 @@ export interface DeletionParts {
   readonly profiles: ProfileRemoval;
   readonly suppressions: Suppressions;
   readonly digest: IdDigest;
-  /** Says which destination types take `delete` messages. */
+  /** Used to find the destination types that accept `delete` messages. */
   readonly catalog: Pick<Catalog, "get">;
   readonly clock: Clock;
-  /** Built-in sources, which hold no user's own messages and are not affected. */
+  /** Built-in sources. They have no messages from clients, so they get no `delete` message. */
   readonly builtInSourceIds: readonly string[];
-  /** Ends a step between two commits. Default: never. */
+  /** Stops a step between two commits. Default: never. */
   readonly signal?: AbortSignal;
 }
 
-/** What a step changes of the deletion; undefined: it cannot be made yet. */
+/** The fields of the deletion that a step changes. Undefined if the step cannot complete yet. */
 export type StepResult = Partial<Pick<DeletionDocument, "users" | "receipt">> | undefined;
 
-/** Makes one step. Made again after a crash in its middle, it ends the same. */
+/** Runs one step. Idempotent, so a step that a crash interrupted is repeated with the same result. */
 export function makeStep(
   step: Exclude<Step, "done">,
   id: string,
@@ -90,7 +90,7 @@ async function suppress(
 ): Promise<StepResult> {
   const { includeAliases = false } = deletion;
   if (!deletion.suppress) return {};
-  // What is known holds at once; what audiences have not come to yet is waited for.
+  // Suppress the known ids at once, and repeat it when audiences have caught up and know all ids.
   const suppressKnown = async (): Promise<void> => {
     for (const { identity } of usersOf(deletion)) {
       signal?.throwIfAborted();
@@ -130,12 +130,12 @@ async function collect(
       aliasesLeft: includeAliases ? 0 : aliases.length,
     });
   }
-  // Counted before anything goes: a purge that a crash cuts in two would count only its second half.
+  // Count before anything is removed. A purge that is repeated after a crash would count only the rest.
   const receipt = withUsers(deletion, (user, index) => ({ ...user, ...found[index] }));
   return { users, receipt };
 }
 
-/** Takes what the log and the queues have of a user. */
+/** Removes a user from the log and the delivery queues. */
 async function purgeUser(
   { identity, identities }: Pick<DeletedUser, "identity" | "identities">,
   { store, suppressions, signal }: DeletionParts,
@@ -155,14 +155,14 @@ async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise
   const { profiles, clock } = parts;
   const users = usersOf(deletion);
   const forgotten = await profiles.forget(users);
-  // Messages that were on their way into the log, from clients or from audiences, while the first pass went by.
+  // Purge again: messages from clients or audiences may have been appended during the first purge.
   for (const user of users) await purgeUser(user, parts);
-  // And what audiences had read of those before they went.
-  const gone = new Set(users.flatMap(({ identity, identities }) => [identity, ...identities]));
-  await profiles.forget(Array.from(gone, (identity) => ({ identity, identities: [identity] })));
+  // Audiences may have read those before they were purged.
+  const removed = new Set(users.flatMap(({ identity, identities }) => [identity, ...identities]));
+  await profiles.forget(Array.from(removed, (identity) => ({ identity, identities: [identity] })));
   const receipt = withUsers(deletion, (user, index) => {
     const { profile = false, audienceMemberships = 0 } = forgotten[index] ?? {};
-    // Made again after a crash, there is nothing to count any more.
+    // When the step is repeated after a crash, there is nothing left to count, so keep the first result.
     return user.profile ? user : { ...user, profile, audienceMemberships };
   });
   return { receipt: { ...receipt, purgedAt: formatTime(clock.now()) } };
@@ -176,9 +176,9 @@ async function tell(
   const destinations = (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).filter(
     ({ value }) => value.enabled && catalog.get(value.type)?.takesDeletions === true,
   );
-  const told: DeletionReceipt["deleteMessages"][number][] = [];
+  const deleteMessages: DeletionReceipt["deleteMessages"][number][] = [];
   for (const [index, { identity, identities, sourceIds }] of usersOf(deletion).entries()) {
-    // Receivers know a user by each user id; which devices they are told of with it is theirs to remember.
+    // Receivers know a user by each user id. They must map user ids to anonymous ids themselves.
     const named = [identity, ...identities.filter((one) => one !== identity && isUserIdentity(one))];
     for (const sourceId of sourceIds) {
       const destinationIds = destinations
@@ -188,19 +188,19 @@ async function tell(
         .map((destination) => destination.id);
       if (destinationIds.length === 0) continue;
       for (const [place, one] of named.entries()) {
-        // One of its own at each source: a receiver that knows messages by id must not take two for one.
+        // The message id differs per source, so that a receiver does not drop the second one as a duplicate.
         const messageId = `${id}-${index}${place === 0 ? "" : `.${place}`}-${sourceId}`;
         await store.log.append(
           deleteMessage({ sourceId, messageId, identity: one, destinationIds }, clock.now()),
         );
-        told.push({ sourceId, messageId, destinationIds });
+        deleteMessages.push({ sourceId, messageId, destinationIds });
       }
     }
   }
-  return { receipt: { ...deletion.receipt, deleteMessages: told } };
+  return { receipt: { ...deletion.receipt, deleteMessages } };
 }
 
-/** Appended twice, it is the same message to the log, which knows it by source and id. */
+/** Appending the message twice is safe, because the log deduplicates by source and message id. */
 function deleteMessage(
   {
     sourceId,
@@ -224,7 +224,7 @@ function deleteMessage(
     itemCount: 1,
     skipped: [],
     madeIds: [],
-    // Not found under the user: another deletion of the same user must not take it out before it is delivered.
+    // Not indexed under the user, so that another deletion of the same user does not remove it before it is delivered.
     keys: [{ index: 0, messageId, userId: "", type: "delete" }],
     onlyDestinations: destinationIds,
   };
@@ -239,7 +239,7 @@ async function erase(
   return { receipt: { ...deletion.receipt, erasedAt: formatTime(clock.now()) } };
 }
 
-/** Undefined while a delete message is still on its way. */
+/** Returns undefined while a `delete` message is still pending. */
 async function trace(
   deletion: DeletionDocument,
   { store, clock, signal }: DeletionParts,
@@ -271,7 +271,7 @@ function withUsers(
   return { ...receipt, users: receipt.users.map(change) };
 }
 
-/** The receipt of a deletion of which nothing has been done. */
+/** The receipt of a deletion that has not started. */
 export function emptyReceipt(identities: readonly Identity[], digest: IdDigest): DeletionReceipt {
   return {
     users: identities.map((identity) => ({

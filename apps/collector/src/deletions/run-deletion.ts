@@ -5,19 +5,19 @@ import { type DeletionParts, makeStep } from "./make-step.js";
 
 export interface RunParts extends DeletionParts {
   readonly logger: Logger;
-  /** Ends the run between two commits. */
+  /** Stops the run between two commits. */
   readonly signal: AbortSignal;
 }
 
 /** Pause after a failure. Doubles with each failure in a row. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 5 * 60_000;
-/** Pause before checking again whether the delete messages are delivered. Doubles likewise. */
+/** Pause before checking again whether the `delete` messages are delivered. Doubles with each check. */
 const FIRST_CHECK_MS = 250;
 
 type Deletion = Versioned<DeletionDocument>;
 
-/** Runs a deletion from its next step to the end. Each step is stored before the next one starts. Never rejects. */
+/** Runs a deletion from its next step to the end. Stores the result of each step before it starts the next one. Never rejects. */
 export async function runDeletion(first: Deletion, parts: RunParts): Promise<void> {
   const { clock, logger, signal } = parts;
   const pause = (ms: number): Promise<void> => clock.sleep(ms, signal).catch(() => {});
@@ -38,7 +38,7 @@ export async function runDeletion(first: Deletion, parts: RunParts): Promise<voi
       checkMs = Math.min(checkMs * 2, MAX_PAUSE_MS);
     } catch (error) {
       if (signal.aborted) return;
-      logger.error("a deletion failed: it is tried again", {
+      logger.error("a deletion failed and will be retried", {
         deletionId: deletion.id,
         step,
         error,
@@ -51,7 +51,7 @@ export async function runDeletion(first: Deletion, parts: RunParts): Promise<voi
   }
 }
 
-/** Makes the next step and stores its result. Undefined if the step cannot be made yet. */
+/** Runs the next step and stores its result. Returns undefined if the step cannot complete yet. */
 async function advance(
   { id, value, version }: Deletion,
   step: Exclude<Step, "done">,
@@ -61,7 +61,7 @@ async function advance(
   if (result === undefined) return undefined;
   const { users, error: _, ...kept } = value;
   const next = stepAfter(step);
-  // From `erase` on the ids are no longer needed. They go before the files are rewritten, because this document is in them.
+  // The ids are not needed from `erase` on. Remove them before `erase` rewrites the files, because the files contain this document.
   const isErased = next === "trace" || next === "done";
   const known = isErased || next === "erase" ? undefined : (result.users ?? users);
   return parts.store.config.put<DeletionDocument>(
@@ -78,13 +78,13 @@ async function advance(
   );
 }
 
-/** Stores the error in the deletion if the store still takes it. The step is tried again in any case. */
+/** Stores the error in the deletion, if the store accepts it. The step is retried in any case. */
 async function noteFailure(deletion: Deletion, error: unknown, { store }: RunParts): Promise<Deletion> {
   const { config } = store;
   try {
     const now = (await config.get<DeletionDocument>(DELETION, deletion.id)) ?? deletion;
     const message = error instanceof Error ? error.message : String(error);
-    // A finished deletion stays finished: only the traces of its delete messages are left to remove.
+    // A finished deletion stays finished. Only the traces of its `delete` messages are left to remove.
     const status = now.value.status === "finished" ? "finished" : "failed";
     return await config.put(DELETION, now.id, { ...now.value, status, error: message }, now.version);
   } catch {

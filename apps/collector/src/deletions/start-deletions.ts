@@ -10,7 +10,7 @@ import { runDeletion } from "./run-deletion.js";
 
 export interface DeletionsOptions extends Omit<DeletionParts, "signal"> {
   readonly logger: Logger;
-  /** A new id. */
+  /** Returns a new id. */
   readonly newId: () => string;
 }
 
@@ -21,12 +21,12 @@ export interface Deletions {
     options: DeletionOptions,
     into?: Pick<ConfigStore, "put">,
   ): Promise<Versioned<DeletionDocument>>;
-  /** What a deletion would remove. Changes nothing. */
+  /** Returns what a deletion would remove. Changes nothing. */
   plan(identities: readonly Identity[], options: DeletionOptions): Promise<DeletionPlan>;
   get(id: string): Promise<Versioned<DeletionDocument> | undefined>;
   /** Oldest first. */
   list(): Promise<readonly Versioned<DeletionDocument>[]>;
-  /** Ends running steps between two commits. They are repeated at the next start. */
+  /** Stops running steps between two commits. The next start repeats them. */
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export interface DeletionOptions {
   readonly includeAliases: boolean;
 }
 
-/** Runs deletions, including those of an earlier start. */
+/** Starts running deletions, including unfinished ones from earlier starts. */
 export async function startDeletions(options: DeletionsOptions): Promise<Deletions> {
   const { store, clock, profiles, digest } = options;
   const { config } = store;

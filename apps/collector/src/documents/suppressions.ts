@@ -17,29 +17,29 @@ import type { Clock } from "@sluice/resilience";
 export interface SuppressedNow {
   readonly idHmac: string;
   readonly kind: SuppressedKind;
-  /** The digest of the id that was asked for, if this one is only joined to it. */
+  /** Digest of the requested id, if this id is suppressed only because it is joined to that one. */
   readonly joinedTo?: string;
   readonly since: string;
 }
 
 /** Ids whose messages are refused. Stored as digests, because ids are personal data too. */
 export interface Suppressions {
-  /** Whether messages of this id are refused now. */
+  /** Whether messages of this id are currently refused. */
   isSuppressed(identity: Identity | undefined): boolean;
-  /** Whether a message of this id was refused when it came at this offset. Replays do not send it either. */
+  /** Whether this id was suppressed when the message at this offset arrived. Replays do not send such a message either. */
   covers(identity: Identity | undefined, offset: Offset): boolean;
   /**
-   * The log's messages of these ids were purged up to now. They count as covered too, so that a copy that was already read is not
-   * delivered. Forgotten at a restart, when no such copy exists.
+   * Call this when all messages of these ids up to now are purged. `covers` then returns true for them, so that copies in memory are not
+   * delivered. Not stored, because no such copy survives a restart.
    */
   purged(identities: readonly Identity[]): void;
-  /** Suppresses an id and those joined to it. Resolves when it is in force. */
+  /** Suppresses an id and those joined to it. Resolves when the suppression is in effect. */
   suppress(identity: Identity, joined: readonly Identity[]): Promise<void>;
-  /** Lifts a suppression, including ids that are suppressed because they are joined to it. Resolves with false if there was none. */
+  /** Lifts a suppression, including the ids joined to it. Resolves with false if there was none. */
   lift(id: Identity | { readonly idHmac: string }): Promise<boolean>;
-  /** Ids suppressed now, oldest first. */
+  /** Returns the currently suppressed ids, oldest first. */
   list(): readonly SuppressedNow[];
-  /** How many were stored with another secret key. Their messages are not recognized. */
+  /** Number of suppressions stored with another secret key. Their messages are not recognized. */
   unrecognized(): number;
   close(): void;
 }
@@ -50,7 +50,7 @@ export interface SuppressionsOptions {
   readonly digest: IdDigest;
 }
 
-/** Reads the suppressions, and follows their changes. */
+/** Reads the suppressions and follows changes to them. */
 export async function openSuppressions(options: SuppressionsOptions): Promise<Suppressions> {
   const { config } = options.store;
   await nameWithKey(config, options.digest);
@@ -65,7 +65,7 @@ class FollowedSuppressions implements Suppressions {
   readonly #options: SuppressionsOptions;
   readonly #documents = new Map<string, SuppressionDocument>();
   readonly #index: SpanIndex;
-  /** By digest: the head of the log when what it had of an id was purged. */
+  /** Head of the log when an id was purged, by digest. */
   readonly #purges = new Map<string, Offset>();
   readonly #key: string;
 
@@ -78,7 +78,7 @@ class FollowedSuppressions implements Suppressions {
     });
   }
 
-  /** Takes over a document as it is stored now. Undefined: it was deleted. */
+  /** Updates the memory after a document changed. Undefined: the document was deleted. */
   take(id: string, document: SuppressionDocument | undefined): void {
     if (document === undefined) this.#documents.delete(id);
     else this.#documents.set(id, document);
@@ -146,18 +146,18 @@ class FollowedSuppressions implements Suppressions {
       .length;
   }
 
-  /** The document to put so that `one` is suppressed, because `asked` is. Undefined if it is so already. */
-  #suppressed(one: Identity, asked: Identity, since: string): DocumentPut | undefined {
+  /** Returns the document to store so that `one` is suppressed together with `requested`. Undefined if it already is. */
+  #suppressed(one: Identity, requested: Identity, since: string): DocumentPut | undefined {
     const { digest, store } = this.#options;
     const id = digest.of(one);
-    const of = digest.of(asked);
+    const of = digest.of(requested);
     const known = this.#documents.get(id);
     if (known === undefined || !isOpen(known)) {
       const kind = isUserIdentity(one) ? "user" : "anonymous";
       const spans = [...(known?.spans ?? []), { after: store.log.head() }];
       return putOf(id, { of, kind, key: this.#key, since, spans });
     }
-    return one === asked && known.of !== of ? putOf(id, { ...known, of }) : undefined;
+    return one === requested && known.of !== of ? putOf(id, { ...known, of }) : undefined;
   }
 }
 
@@ -179,7 +179,7 @@ function keyName(digest: IdDigest): string {
   return digest.ofSha256("").slice(0, 16);
 }
 
-/** Renames documents of older versions from plain to keyed digests. They hold for both kinds of ids, as before. */
+/** Replaces plain digests from older versions with keyed ones. Those suppressions still apply to both kinds of ids. */
 async function nameWithKey(config: Store["config"], digest: IdDigest): Promise<void> {
   const isUnkeyed = ({ value }: Versioned<SuppressionDocument>): boolean => value.kind === undefined;
   const key = keyName(digest);

@@ -154,7 +154,7 @@ describe("success: each", () => {
     }
     const [outcome] = await outcomes("m1");
     expect(outcome?.state).toBe("failed");
-    expect(outcome?.reason).toMatch(/^(gave up after 4 h of retries|failed before at)/);
+    expect(outcome?.reason).toMatch(/^(gave up after 4 h of retries|failed in an earlier round at)/);
     expect(ids(C)).toEqual(["m1"]);
   });
 
@@ -188,7 +188,7 @@ describe("success: each", () => {
     await collector.send(track("m1"));
     await collector.advance(MINUTE);
     expect([ids(A).length, ids(B).length]).toEqual([1, 2]);
-    expect(await outcomes("m1")).toMatchObject([{ state: "failed", reason: `failed before at ${A}` }]);
+    expect(await outcomes("m1")).toMatchObject([{ state: "failed", reason: `failed in an earlier round at ${A}` }]);
   });
 });
 
@@ -234,7 +234,7 @@ describe("success: each, when a URL is removed while a message waits for retries
     });
     await collector.advance(HOUR);
     expect(await outcomes("m1")).toMatchObject([
-      { state: "delivered", reason: "every URL that is left has taken it" },
+      { state: "delivered", reason: "all remaining URLs have accepted it" },
     ]);
     expect(await outcomes("m2")).toMatchObject([{ state: "failed", reason: "no URL is left to try" }]);
   });
@@ -269,7 +269,7 @@ describe("a URL that answers 410", () => {
     await collector.advance(1_000);
     expect(await outcomes("m1")).toMatchObject([{ state: "failed", reason: "HTTP 410" }]);
     expect(await outcomes("m2")).toMatchObject([
-      { state: "failed", reason: "every URL is disabled: each answered 410" },
+      { state: "failed", reason: "all URLs are disabled because they answered 410" },
     ]);
     collector.webhooks.script(A, 200);
     await collector.api("PATCH", `/destinations/${id}`, { settings: { webhooks: [{ url: A }] } });

@@ -9,7 +9,7 @@ export interface RotatingFileOptions {
 }
 
 export interface RotatingFile {
-  /** Resolves when the line is synced. Lines that arrive during a write share the next one. */
+  /** Resolves when the line is synced to disk. Lines that arrive during a write are written together in the next one. */
   append(line: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -20,16 +20,16 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Opens the file, and creates its folder. Rejects if it cannot be opened. */
+/** Opens the file and creates its folder. Rejects if the file cannot be opened. */
 export async function openRotatingFile(options: RotatingFileOptions): Promise<RotatingFile> {
-  // Personal data: only the owner may read it.
+  // The file contains personal data, so only its owner may read it.
   await mkdir(dirname(options.path), { recursive: true, mode: 0o700 });
   const writer = new FileWriter(options, await openAtEnd(options.path));
   let waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
   let closed = false;
 
-  /** Writes the waiting lines, as many at a time as fit into the file. Nothing else writes. */
+  /** Writes the waiting lines, as many at a time as fit into the file. Only one call runs at a time. */
   const writeWaiting = async (): Promise<void> => {
     while (waiting.length > 0) {
       const { count, bytes } = fitting(waiting, writer.room);
@@ -64,7 +64,7 @@ export async function openRotatingFile(options: RotatingFileOptions): Promise<Ro
   };
 }
 
-/** How many of the lines fit into `room` bytes: at least one. */
+/** Returns how many lines fit into `room` bytes, but at least one. */
 function fitting(lines: readonly Waiting[], room: number): { count: number; bytes: number } {
   let bytes = 0;
   let count = 0;
@@ -82,7 +82,7 @@ interface OpenFile {
   readonly size: number;
 }
 
-/** Appends to the file, and rotates it. */
+/** Appends to the file and rotates it. Calls must not overlap. */
 class FileWriter {
   readonly #options: RotatingFileOptions;
   #file: OpenFile;
@@ -92,7 +92,7 @@ class FileWriter {
     this.#file = file;
   }
 
-  /** Bytes that fit before the file has to be rotated. */
+  /** Bytes left before the file must be rotated. */
   get room(): number {
     return Math.max(0, this.#options.maxBytes - this.#file.size);
   }
@@ -106,13 +106,13 @@ class FileWriter {
     this.#file = { handle, size: size + bytes };
   }
 
-  /** After a failed write: it is unknown what was written, so continue at the actual end of the file. */
+  /** Call this after a failed write. It is unknown what was written, so writing continues at the actual end of the file. */
   async reopen(): Promise<void> {
     await this.#file.handle.close().catch(() => {});
     try {
       this.#file = await openAtEnd(this.#options.path);
     } catch {
-      // The next write fails on the closed handle, and reopens again.
+      // The next write fails on the closed handle and tries to reopen the file again.
     }
   }
 
@@ -132,7 +132,7 @@ class FileWriter {
   }
 }
 
-/** Opens the file for appending. Ends a last line that a crash cut short, so that the next one starts on its own line. */
+/** Opens the file for appending. Terminates a last line that a crash cut short, so that the next line starts on its own. */
 async function openAtEnd(path: string): Promise<OpenFile> {
   const handle = await open(path, "a+", 0o600);
   let { size } = await handle.stat();

@@ -21,8 +21,8 @@ interface Sorted {
 }
 
 /**
- * Decides what a round's results mean for the message. With `any`, one success ends it. With `each`, a URL that took it is done, the
- * others have retries of their own, and the message is delivered when all URLs are done and none failed for good.
+ * Determines a round's outcome from the results of its URLs. With `any`, one success delivers the message. With `each`, a URL that
+ * accepted it is done and the others are retried separately. The message is delivered when all URLs are done and none failed permanently.
  */
 export function concludeRound(
   results: readonly UrlResult[],
@@ -42,19 +42,19 @@ export function concludeRound(
     return retryEach(sorted, round);
   if (sorted.retried.length > 0) return retryAll(sorted, round);
   if (failedUrls.length === 0) return { kind: "delivered", reason: reasonOf(accepted) };
-  // Nothing is left to try. With `any` every URL refused; with `each` at least one did, in this round or before.
+  // Nothing is left to try. With `any`, every URL refused. With `each`, at least one did, in this round or an earlier one.
   return {
     kind: "failed",
-    reason: lost.length > 0 ? reasonOf(lost) : `failed before at ${round.failedUrls.join(", ")}`,
+    reason: lost.length > 0 ? reasonOf(lost) : `failed in an earlier round at ${round.failedUrls.join(", ")}`,
   };
 }
 
-/** The URLs that failed are retried, each on its own schedule. */
+/** Retries each failed URL on its own schedule. */
 function retryEach({ accepted, retried, lost, failedUrls }: Sorted, round: RoundBefore): RoundOutcome {
   const triedAll = round.waitingUrls.length + round.doneUrls.length === 0 && retried.every(wasTried);
   return {
     kind: "retry",
-    reason: retried.length > 0 ? reasonOf(retried) : `waits for ${round.waitingUrls.join(", ")}`,
+    reason: retried.length > 0 ? reasonOf(retried) : `waiting for ${round.waitingUrls.join(", ")}`,
     doneUrls: [...round.doneUrls, ...[...accepted, ...lost].map(({ url }) => url)],
     failedUrls,
     targets: retried.map(
@@ -68,7 +68,7 @@ function retryEach({ accepted, retried, lost, failedUrls }: Sorted, round: Round
   };
 }
 
-/** All URLs that have not refused are tried again together. */
+/** Retries all URLs together, except those that refused. */
 function retryAll({ accepted, retried, lost, failedUrls }: Sorted, round: RoundBefore): RoundOutcome {
   const waits = retried.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
   return {
@@ -85,7 +85,7 @@ function wasTried({ tried = true }: UrlResult): boolean {
   return tried;
 }
 
-/** The verdict of a single URL, or each verdict with its URL. There are few distinct reasons because there are few verdicts. */
+/** The reason for a single URL, or the reason for each URL with its name. There are few verdicts, so there are few distinct reasons. */
 function reasonOf(results: readonly UrlResult[]): string {
   const [only] = results;
   if (results.length === 1 && only !== undefined) return verdictReason(only.verdict);

@@ -11,7 +11,7 @@ import { postTo, type Target } from "./webhook-target.js";
 const NOT_TRIED = {
   code: "not_tried",
   message:
-    "This URL ran into the deadline five times in a row. While another URL takes messages, it is only probed now and then",
+    "Skipped, because this URL timed out five times in a row. While another URL accepts messages, this one is only probed from time to time",
 } as const;
 
 type Policy = Pick<WebhooksSettings, "payload" | "success" | "order" | "concurrency" | "rateLimit">;
@@ -71,14 +71,14 @@ export class WebhookDestination implements Destination {
       : this.#postToAny(open, messageId, body, round);
   }
 
-  /** Posts to all URLs at once. The first that takes the message ends the round; the others end on their own. */
+  /** Posts to all URLs at once. The first URL that accepts the message ends the round. The other requests run to their end. */
   async #postToAny(
     open: readonly Target[],
     messageId: string,
     body: Buffer,
     round: Round,
   ): Promise<readonly UrlResult[]> {
-    // If no URL is admitted, try all: a message must not fail because of what others ran into.
+    // If no URL is admitted, try all. A message must not fail only because earlier messages timed out.
     const { tried, skipped } = this.#admit(open, round, "all");
     const results = tried.map((target) => this.#postThroughGate(target, messageId, body, round));
     const first = await firstAccepted(results);
@@ -87,14 +87,14 @@ export class WebhookDestination implements Destination {
     return [first];
   }
 
-  /** Posts to each URL that is due. A URL that only runs into the deadline is skipped, except for its last attempt. */
+  /** Posts to each URL that is due. Skips a URL that keeps timing out, except in the last round. */
   async #postToEach(
     open: readonly Target[],
     messageId: string,
     body: Buffer,
     round: Round,
   ): Promise<readonly UrlResult[]> {
-    // If no URL answers, the destination is down, and its breaker has to know.
+    // If every URL is open, try all of them when none is admitted, so that the destination's breaker sees that it is down.
     const { tried, skipped } = round.isLast
       ? { tried: open, skipped: [] }
       : this.#admit(open, round, open.length === this.#targets.length ? "all" : "none");
@@ -102,7 +102,7 @@ export class WebhookDestination implements Destination {
     return [...(await Promise.all(results)), ...skipped];
   }
 
-  /** Posts, and remembers a timeout for the next rounds. */
+  /** Posts to the URL, and reports to its gate whether the request timed out. */
   async #postThroughGate(target: Target, messageId: string, body: Buffer, round: Round): Promise<UrlResult> {
     const result = await postTo(target, messageId, body, round, this.#clock);
     const { verdict } = result;
@@ -123,23 +123,23 @@ export class WebhookDestination implements Destination {
   }
 }
 
-/** The outcome when no URL is left to post to: those that were due were removed from the settings, or answered 410. */
+/** The outcome if no URL is left to post to, because the ones that were due were removed from the settings or answered 410. */
 function outcomeWithoutTarget(
   targets: readonly Target[],
   round: Round,
   success: WebhooksSettings["success"],
 ): RoundOutcome {
-  if (targets.length === 0) return { kind: "failed", reason: "every URL is disabled: each answered 410" };
-  // Other URLs have retries of their own that are not due yet.
+  if (targets.length === 0) return { kind: "failed", reason: "all URLs are disabled because they answered 410" };
+  // Other URLs still have retries that are not due yet.
   if (round.waitingUrls.some((url) => targets.some((target) => target.url === url)))
     return concludeRound([], round, success);
   const isDelivered = success === "each" && round.doneUrls.length > 0 && round.failedUrls.length === 0;
   return isDelivered
-    ? { kind: "delivered", reason: "every URL that is left has taken it" }
+    ? { kind: "delivered", reason: "all remaining URLs have accepted it" }
     : { kind: "failed", reason: "no URL is left to try" };
 }
 
-/** The first accepted result, as soon as there is one. Undefined if all ended otherwise. */
+/** Resolves with the first accepted result, or with undefined if there is none. */
 function firstAccepted(results: readonly Promise<UrlResult>[]): Promise<UrlResult | undefined> {
   return Promise.any(
     results.map(async (result) => {
