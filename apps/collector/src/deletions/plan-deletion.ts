@@ -2,8 +2,8 @@ import type { DeletionPlan } from "@sluice/control-api";
 import type { Offset, Store } from "@sluice/event-log";
 import { type Identity, idOf, isUserIdentity } from "@sluice/event-log";
 import { devicesOf } from "./devices-of.js";
-import type { DeletionParts } from "./make-step.js";
 import { messagesOf } from "./messages-of.js";
+import type { DeletionParts } from "./run-step.js";
 
 /** Returns what a deletion would remove at this moment. Changes nothing. */
 export async function planDeletion(

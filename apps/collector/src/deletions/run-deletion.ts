@@ -1,7 +1,7 @@
 import type { Versioned } from "@sluice/event-log";
 import type { Logger } from "../process/logger.js";
 import { DELETION, type DeletionDocument, type Step, stepAfter } from "./deletion.js";
-import { type DeletionParts, makeStep } from "./make-step.js";
+import { type DeletionParts, runStep } from "./run-step.js";
 
 export interface RunParts extends DeletionParts {
   readonly logger: Logger;
@@ -57,7 +57,7 @@ async function advance(
   step: Exclude<Step, "done">,
   parts: RunParts,
 ): Promise<Deletion | undefined> {
-  const result = await makeStep(step, id, value, parts);
+  const result = await runStep(step, id, value, parts);
   if (result === undefined) return undefined;
   const { users, error: _, ...kept } = value;
   const next = stepAfter(step);

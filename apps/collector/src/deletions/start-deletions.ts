@@ -4,9 +4,9 @@ import { formatTime } from "@sluice/protocol";
 import type { Logger } from "../process/logger.js";
 import { DELETION, type DeletionDocument } from "./deletion.js";
 import { withKeyedReceipts } from "./keyed-receipts.js";
-import { type DeletionParts, emptyReceipt } from "./make-step.js";
 import { planDeletion } from "./plan-deletion.js";
 import { runDeletion } from "./run-deletion.js";
+import { type DeletionParts, emptyReceipt } from "./run-step.js";
 
 export interface DeletionsOptions extends Omit<DeletionParts, "signal"> {
   readonly logger: Logger;

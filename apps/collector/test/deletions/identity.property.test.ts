@@ -13,7 +13,7 @@ import { manualClock } from "@sluice/resilience/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type DeletionDocument, STEPS } from "../../src/deletions/deletion.js";
-import { type DeletionParts, emptyReceipt, makeStep } from "../../src/deletions/make-step.js";
+import { type DeletionParts, emptyReceipt, runStep } from "../../src/deletions/run-step.js";
 import { openSuppressions } from "../../src/documents/suppressions.js";
 
 /** Few ids, with the same texts for both kinds, so that collisions are common. */
@@ -110,7 +110,7 @@ async function run(actions: readonly Action[], store: Store): Promise<void> {
     };
     for (const name of STEPS)
       if (name === "collect" || name === "purge" || name === "forget")
-        deletion = { ...deletion, ...(await makeStep(name, `d${at}`, deletion, parts)) };
+        deletion = { ...deletion, ...(await runStep(name, `d${at}`, deletion, parts)) };
     const after = await stored();
     const kept = new Set(after.map(({ messageId }) => messageId));
     for (const one of before)

@@ -3,7 +3,7 @@ import type { Offset } from "../message/offset.js";
 import { StorageUnavailable } from "../ports/errors.js";
 import type { Store, StoreHealth } from "../ports/store.js";
 import { writePosition } from "../rules/page-cursor.js";
-import { purgedIdentities, purgedMessages, soughtIdentities } from "../rules/purged-messages.js";
+import { purgedIdentities, purgedMessages, requestedIdentities } from "../rules/purged-messages.js";
 import { memoryConfigStore } from "./config-store.js";
 import { memoryConsumers } from "./consumers.js";
 import { memoryEventLog } from "./event-log.js";
@@ -68,7 +68,7 @@ export function openMemoryStore({
         offsets.push(...items.map((item) => item.offset));
       }
       log.overwrite(offsets);
-      rejections.purge(purgedIdentities(query), soughtIdentities(query));
+      rejections.purge(purgedIdentities(query), requestedIdentities(query));
       return { messages: offsets.length, ...consumers.purge(offsets) };
     },
     compact: async () => {},

@@ -5,7 +5,7 @@ import { readPosition, writePosition } from "../rules/page-cursor.js";
 
 export interface MemoryRejectionLog extends RejectionLog {
   /** Removes those of these users' messages. */
-  purge(identities: readonly Identity[], sought: readonly Identity[]): void;
+  purge(identities: readonly Identity[], requested: readonly Identity[]): void;
   clear(): void;
 }
 
@@ -13,8 +13,8 @@ export function memoryRejectionLog(kept: number): MemoryRejectionLog {
   const rejections: { readonly number: number; readonly rejection: Rejection }[] = [];
   let next = 0;
   return {
-    purge(identities, sought) {
-      const isOfThem = ofUsers(identities, sought);
+    purge(identities, requested) {
+      const isOfThem = ofUsers(identities, requested);
       const others = rejections.filter(({ rejection }) => !isOfThem(rejection));
       rejections.splice(0, rejections.length, ...others);
     },

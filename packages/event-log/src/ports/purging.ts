@@ -10,7 +10,7 @@ export type PurgeQuery =
   | {
       readonly identities: readonly Identity[];
       /** The ids to search for in the text of refused messages that name no id. Default: all. */
-      readonly sought?: readonly Identity[];
+      readonly requested?: readonly Identity[];
     }
   | { readonly sourceId: string; readonly messageId: string };
 

@@ -4,17 +4,17 @@ import type { Rejection } from "../ports/rejections.js";
 type KnownUsers = Pick<Rejection, "users" | "identities" | "excerpt">;
 
 /**
- * Tells whether the deletion of these ids removes a refused message. Where the message names no id in the known fields, its excerpt is
- * searched, whether or not it is JSON, for one of `sought` as a value: the ids that were asked for, since anybody may have joined others to them. It is searched once, however
- * many ids there are.
+ * Returns a function that tells whether deleting these ids removes a refused message. If the message has no id in the known fields,
+ * its excerpt is searched for one of `requested` as a value, even if it is not JSON. Only the requested ids count there, because anybody
+ * may have joined other ids to them. The excerpt is searched once, however many ids there are.
  */
 export function ofUsers(
   identities: readonly Identity[],
-  sought: readonly Identity[] = identities,
+  requested: readonly Identity[] = identities,
 ): (rejection: KnownUsers) => boolean {
   const wanted = new Set(identities);
   const ids = new Set(identities.map(idOf));
-  const isNamedIn = quotedIn([...new Set(sought.map(idOf))]);
+  const isNamedIn = quotedIn([...new Set(requested.map(idOf))]);
   return (rejection) =>
     wanted.size > 0 &&
     (rejection.identities?.some((identity) => wanted.has(identity)) === true ||

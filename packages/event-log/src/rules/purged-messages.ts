@@ -10,8 +10,8 @@ export function purgedIdentities(query: PurgeQuery): readonly Identity[] {
 }
 
 /** The ids to search for in the text of refused messages. */
-export function soughtIdentities(query: PurgeQuery): readonly Identity[] {
-  return ("identities" in query ? query.sought : undefined) ?? purgedIdentities(query);
+export function requestedIdentities(query: PurgeQuery): readonly Identity[] {
+  return ("identities" in query ? query.requested : undefined) ?? purgedIdentities(query);
 }
 
 /** The messages that a purge removes, as queries for `find`. */

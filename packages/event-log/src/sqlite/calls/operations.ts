@@ -237,7 +237,7 @@ export interface PurgeOperations {
   dropUnusedTexts: { request: Record<string, never>; answer: { readonly isDone: boolean } };
   /** Checks some refused messages. Returns the rest for the next step; undefined at the end. */
   purgeRejections: {
-    request: RejectionsLeft & { identities: readonly Identity[]; sought: readonly Identity[] };
+    request: RejectionsLeft & { identities: readonly Identity[]; requested: readonly Identity[] };
     answer: RejectionsLeft | undefined;
   };
   /**

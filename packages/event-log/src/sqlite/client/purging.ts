@@ -4,7 +4,7 @@ import type { EventLog, MessageQuery } from "../../ports/event-log.js";
 import type { Page } from "../../ports/page.js";
 import type { Purged, PurgeQuery, Purging } from "../../ports/purging.js";
 import { writePosition } from "../../rules/page-cursor.js";
-import { purgedIdentities, purgedMessages, soughtIdentities } from "../../rules/purged-messages.js";
+import { purgedIdentities, purgedMessages, requestedIdentities } from "../../rules/purged-messages.js";
 import type { RejectionsLeft } from "../calls/operations.js";
 import type { Connection } from "./connection.js";
 
@@ -39,15 +39,15 @@ export function sqlitePurging(log: Pick<EventLog, "find" | "head">, connection: 
   };
   const purgeRejections = async (query: PurgeQuery, signal?: AbortSignal): Promise<void> => {
     const identities = purgedIdentities(query);
-    const all = new Set(soughtIdentities(query));
+    const all = new Set(requestedIdentities(query));
     for (let from = 0; from < identities.length; from += IDS_AT_ONCE) {
       const some = identities.slice(from, from + IDS_AT_ONCE);
-      const sought = some.filter((identity) => all.has(identity));
+      const requested = some.filter((identity) => all.has(identity));
       // Each step shares a commit with whatever else has arrived.
       let left: RejectionsLeft | undefined = { after: 0 };
       while (left !== undefined) {
         signal?.throwIfAborted();
-        left = await connection().ask("purgeRejections", { identities: some, sought, ...left });
+        left = await connection().ask("purgeRejections", { identities: some, requested, ...left });
       }
     }
   };

@@ -79,11 +79,11 @@ export class Rejections {
    */
   purgeNext({
     identities,
-    sought,
+    requested,
     after,
     upTo = (this.#newest.get() as { no: number | null }).no ?? 0,
   }: PurgeOperations["purgeRejections"]["request"]): RejectionsLeft | undefined {
-    const isOfThem = ofUsers(identities, sought);
+    const isOfThem = ofUsers(identities, requested);
     const rows = this.#after.all(after, upTo, LOOKED_AT_AT_ONCE) as unknown as Row[];
     for (const { no, json } of rows) {
       const rejection = this.#parse(no, json);

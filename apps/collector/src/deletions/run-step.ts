@@ -58,7 +58,7 @@ export interface DeletionParts {
 export type StepResult = Partial<Pick<DeletionDocument, "users" | "receipt">> | undefined;
 
 /** Runs one step. Idempotent, so a step that a crash interrupted is repeated with the same result. */
-export function makeStep(
+export function runStep(
   step: Exclude<Step, "done">,
   id: string,
   deletion: DeletionDocument,
@@ -141,7 +141,7 @@ async function purgeUser(
   { store, suppressions, signal }: DeletionParts,
 ): Promise<{ attempts: number; retries: number }> {
   suppressions.purged(identities);
-  const { attempts, retries } = await store.purge({ identities, sought: [identity] }, signal);
+  const { attempts, retries } = await store.purge({ identities, requested: [identity] }, signal);
   return { attempts, retries };
 }
 

@@ -4,7 +4,7 @@ import { purgedIdentities } from "@sluice/event-log/testing";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
 import type { DeletionDocument } from "../../src/deletions/deletion.js";
-import { type DeletionParts, emptyReceipt, makeStep } from "../../src/deletions/make-step.js";
+import { type DeletionParts, emptyReceipt, runStep } from "../../src/deletions/run-step.js";
 import { openSuppressions } from "../../src/documents/suppressions.js";
 
 const JUST_ASKED = { identity: "u:u1" as const, identities: [], aliases: [], sourceIds: [] };
@@ -64,7 +64,7 @@ test("forgets a message that audiences read just before it was purged, under all
     },
     (userId) => known.add(`u:${userId}`),
   );
-  const made = await makeStep(
+  const made = await runStep(
     "forget",
     "d1",
     deletion([{ identity: "u:u1", identities: ["u:u1", "u:old"], aliases: [], sourceIds: [] }]),
@@ -91,7 +91,7 @@ function lagging() {
 
 test("finds a user's other ids although audiences lag behind", async () => {
   const { parts } = await open(lagging());
-  const made = await makeStep("collect", "d1", deletion([JUST_ASKED]), parts);
+  const made = await runStep("collect", "d1", deletion([JUST_ASKED]), parts);
   expect(made?.users).toEqual([{ ...JUST_ASKED, identities: ["u:u1", "a:old"] }]);
   expect(made?.receipt?.users).toMatchObject([{ anonymousIds: 1 }]);
 });
@@ -106,7 +106,7 @@ test("suppresses a user before audiences have caught up, and the other ids after
       await profiles.counted();
     },
   });
-  await makeStep("suppress", "d1", deletion([JUST_ASKED], true), opened.parts);
+  await runStep("suppress", "d1", deletion([JUST_ASKED], true), opened.parts);
   expect(seen).toEqual([true, false]);
   expect(opened.suppressions.isSuppressed("a:old")).toBe(true);
 });
@@ -115,6 +115,6 @@ test("completes a deletion from an older version, whose ids match both kinds", a
   const purged: string[] = [];
   const { parts } = await open({}, (userId) => purged.push(userId));
   const users = [{ userId: "u1", ids: ["u1", "old"], sharedIds: ["shared"], sourceIds: ["src"] }];
-  await makeStep("purge", "d1", deletion(users), parts);
+  await runStep("purge", "d1", deletion(users), parts);
   expect(purged).toEqual(["u1", "old"]);
 });
