@@ -1,5 +1,5 @@
-import type { ConfigStore, IdDigest, Versioned } from "@sluice/event-log";
 import type { DeletionReceipt } from "@sluice/control-api";
+import type { ConfigStore, IdDigest, Versioned } from "@sluice/event-log";
 import { DELETION, type DeletionDocument } from "./deletion.js";
 
 /** Returns all deletions. Replaces plain digests in receipts from older versions with keyed digests. */

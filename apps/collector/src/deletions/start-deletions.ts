@@ -1,5 +1,5 @@
-import type { ConfigStore, Identity, Versioned } from "@sluice/event-log";
 import type { DeletionPlan } from "@sluice/control-api";
+import type { ConfigStore, Identity, Versioned } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { Logger } from "../process/logger.js";
 import { DELETION, type DeletionDocument } from "./deletion.js";

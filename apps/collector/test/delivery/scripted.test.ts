@@ -188,7 +188,9 @@ describe("success: each", () => {
     await collector.send(track("m1"));
     await collector.advance(MINUTE);
     expect([ids(A).length, ids(B).length]).toEqual([1, 2]);
-    expect(await outcomes("m1")).toMatchObject([{ state: "failed", reason: `failed in an earlier round at ${A}` }]);
+    expect(await outcomes("m1")).toMatchObject([
+      { state: "failed", reason: `failed in an earlier round at ${A}` },
+    ]);
   });
 });
 

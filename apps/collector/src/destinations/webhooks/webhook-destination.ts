@@ -129,7 +129,8 @@ function outcomeWithoutTarget(
   round: Round,
   success: WebhooksSettings["success"],
 ): RoundOutcome {
-  if (targets.length === 0) return { kind: "failed", reason: "all URLs are disabled because they answered 410" };
+  if (targets.length === 0)
+    return { kind: "failed", reason: "all URLs are disabled because they answered 410" };
   // Other URLs still have retries that are not due yet.
   if (round.waitingUrls.some((url) => targets.some((target) => target.url === url)))
     return concludeRound([], round, success);
