@@ -4,8 +4,8 @@ import type { Clock } from "@sluice/resilience";
 import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
 import type { HttpLimits } from "./http/limits.js";
 import { defined } from "./process/defined.js";
-import type { Logger } from "./process/logger.js";
 import type { CollectorConfig } from "./process/settings.js";
+import type { Logger } from "./process/telemetry/logger.js";
 import type { ResolveHost } from "./sender/checked-connector.js";
 import type { OpenEndpoint } from "./sender/endpoint.js";
 

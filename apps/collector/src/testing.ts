@@ -20,7 +20,7 @@ import { openMemoryStore } from "@sluice/event-log";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { startCollector } from "./collector.js";
 import type { CollectorOptions } from "./collector-options.js";
-import { createLogger } from "./process/logger.js";
+import { createLogger } from "./process/telemetry/logger.js";
 import { advanceClock } from "./testing/advance-clock.js";
 import { type ScriptedWebhooks, scriptedWebhooks } from "./testing/scripted-webhooks.js";
 

@@ -4,7 +4,7 @@ import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { Catalog } from "../destinations/catalog.js";
-import type { LiveEvents } from "../process/live-events.js";
+import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tokens } from "../tokens/tokens.js";
 import type { RecentMessages } from "./live/recent-messages.js";
 

@@ -1,5 +1,5 @@
 import type { Versioned } from "@sluice/event-log";
-import type { Logger } from "../process/logger.js";
+import type { Logger } from "../process/telemetry/logger.js";
 import { DELETION, type DeletionDocument, type Step, stepAfter } from "./deletion.js";
 import { type DeletionParts, runStep } from "./run-step.js";
 

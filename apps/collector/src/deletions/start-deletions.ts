@@ -1,7 +1,7 @@
 import type { DeletionPlan } from "@sluice/control-api";
 import type { ConfigStore, Identity, Versioned } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
-import type { Logger } from "../process/logger.js";
+import type { Logger } from "../process/telemetry/logger.js";
 import { DELETION, type DeletionDocument } from "./deletion.js";
 import { withKeyedReceipts } from "./keyed-receipts.js";
 import { planDeletion } from "./plan-deletion.js";

@@ -1,5 +1,5 @@
 import type { EventLog } from "@sluice/event-log";
-import type { Metrics } from "../process/metrics.js";
+import type { Metrics } from "../process/telemetry/metrics.js";
 import type { ConsumerStatus } from "./consumer.js";
 import type { DestinationDelivery } from "./destination-delivery.js";
 

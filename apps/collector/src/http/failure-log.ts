@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/resilience";
-import type { LogFields, Logger } from "../process/logger.js";
+import type { LogFields, Logger } from "../process/telemetry/logger.js";
 
 /** Log lines about failures in one period. */
 const MAX_LINES = 20;

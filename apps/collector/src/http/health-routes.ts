@@ -1,4 +1,4 @@
-import type { Metrics } from "../process/metrics.js";
+import type { Metrics } from "../process/telemetry/metrics.js";
 import type { BufferBudget } from "./body/buffer-budget.js";
 import type { Route } from "./routing/route.js";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CollectorError, collectorErrorOf } from "../errors.js";
-import type { LogFields } from "../process/logger.js";
+import type { LogFields } from "../process/telemetry/logger.js";
 import type { BufferBudget } from "./body/buffer-budget.js";
 import {
   beginRequest,

@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "@sluice/resilience";
-import type { Logger } from "../process/logger.js";
-import type { Metrics } from "../process/metrics.js";
+import type { Logger } from "../process/telemetry/logger.js";
+import type { Metrics } from "../process/telemetry/metrics.js";
 import { type BufferBudget, bufferBudget } from "./body/buffer-budget.js";
 import { type Connection, endBroken, isAwaitingResponse } from "./connection/connection.js";
 import { isLingering, linger } from "./connection/linger.js";

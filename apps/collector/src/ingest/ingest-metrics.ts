@@ -1,6 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import type { ErrorCode } from "../errors.js";
-import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../process/metrics.js";
+import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../process/telemetry/metrics.js";
 import type { Refusal } from "./messages/validate-messages.js";
 
 /** The metrics of ingestion. */

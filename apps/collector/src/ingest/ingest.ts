@@ -4,7 +4,7 @@ import type { IngestSuccess, MessageKind, Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import type { HttpRequest } from "../http/routing/route.js";
-import type { LiveEvents } from "../process/live-events.js";
+import type { LiveEvents } from "../process/telemetry/live-events.js";
 import { type Admitted, requestAdmission } from "./admit-request.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { messageReader } from "./messages/read-messages.js";

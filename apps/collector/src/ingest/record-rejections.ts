@@ -2,7 +2,7 @@ import type { Rejection, Store } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import { collectorErrorOf } from "../errors.js";
-import type { LiveEvents } from "../process/live-events.js";
+import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { wholeRejection } from "./rejections.js";
 import type { Credentials } from "./sources/authenticator.js";

@@ -1,8 +1,8 @@
 import { startCollector } from "../collector.js";
 import { collectorOptions } from "../collector-options.js";
 import { ConfigError, loadConfig } from "./config.js";
-import { createLogger } from "./logger.js";
 import { runUntilSignal } from "./run-until-signal.js";
+import { createLogger } from "./telemetry/logger.js";
 
 /** Runs the collector as its own process, configured by environment and file. Exit code 0 after a signal, 2 if it cannot start. */
 async function main(): Promise<number> {

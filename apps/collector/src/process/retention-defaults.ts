@@ -1,8 +1,8 @@
 import { statfs } from "node:fs/promises";
 import type { RetentionOptions } from "@sluice/event-log";
 import { KB } from "@sluice/protocol";
-import type { Logger } from "./logger.js";
 import type { CollectorConfig } from "./settings.js";
+import type { Logger } from "./telemetry/logger.js";
 
 /** `auto`: this share of the volume, but at most this many bytes. */
 const AUTO_SHARE = 0.5;

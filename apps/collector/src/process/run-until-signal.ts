@@ -1,5 +1,5 @@
 import type { Collector } from "../collector.js";
-import type { Logger } from "./logger.js";
+import type { Logger } from "./telemetry/logger.js";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 

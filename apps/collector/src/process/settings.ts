@@ -1,5 +1,5 @@
 import { KB, REGIONS, type Region } from "@sluice/protocol";
-import { LOG_LEVELS, type LogFormat, type LogLevel } from "./logger.js";
+import { LOG_LEVELS, type LogFormat, type LogLevel } from "./telemetry/logger.js";
 
 /** The configuration of a collector. A test compares `docs/reference/configuration.md` with `SETTINGS`. */
 export interface CollectorConfig {

@@ -1,7 +1,7 @@
 import { openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/process/logger.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
 
 /**
  * A collector that is killed the moment that a keyed request's write is on disk, before it can answer:

@@ -10,9 +10,9 @@ import { collectorErrorOf } from "../../src/errors.js";
 import { errorAnswer } from "../../src/http/connection/respond.js";
 import type { Route } from "../../src/http/routing/route.js";
 import { createRouter } from "../../src/http/routing/router.js";
-import { liveEvents } from "../../src/process/live-events.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics } from "../../src/process/metrics.js";
+import { liveEvents } from "../../src/process/telemetry/live-events.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import { openTokens } from "../../src/tokens/tokens.js";
 import { scriptedDestination } from "./scripted-destination.js";
 

@@ -5,8 +5,8 @@ import { manualClock } from "@sluice/resilience/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DASHBOARD_PAGES, dashboardRoutes } from "../../src/admin/dashboard/dashboard-routes.js";
 import { type HttpServer, startServer } from "../../src/http/server.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics } from "../../src/process/metrics.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 
 const PAGE = "<!doctype html><title>Sluice</title>";
 const folder = mkdtempSync(join(tmpdir(), "sluice-dashboard-"));

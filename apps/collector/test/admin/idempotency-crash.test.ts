@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/process/logger.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
 
 const LOADER = new URL("../../../../scripts/source-loader.mjs", import.meta.url).href;
 const CHILD = fileURLToPath(new URL("./answerless-collector.ts", import.meta.url));

@@ -2,7 +2,7 @@ import { BEFORE_FIRST, openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { readLive } from "../../src/admin/live/live-reader.js";
 import { recentMessages } from "../../src/admin/live/recent-messages.js";
-import { liveEvents } from "../../src/process/live-events.js";
+import { liveEvents } from "../../src/process/telemetry/live-events.js";
 
 /**
  * Stores messages, reads them as one reader of the live stream does, and prints how many came: `live-reader-child.ts FOLDER`. Each

@@ -1,5 +1,5 @@
 import { startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/process/logger.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
 
 /** A collector in a process of its own, to be killed: `collector-child.ts FOLDER`. Prints where it listens, as JSON. */
 const [directory] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Region } from "@sluice/protocol";
 import { type Collector, startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/process/logger.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
 type Json = any;

@@ -13,9 +13,9 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import type { DestinationType } from "../../src/destinations/destination.js";
-import { liveEvents } from "../../src/process/live-events.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics } from "../../src/process/metrics.js";
+import { liveEvents } from "../../src/process/telemetry/live-events.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import { scriptedDestination } from "../admin/scripted-destination.js";
 
 const USERS = 400;

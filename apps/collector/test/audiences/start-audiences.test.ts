@@ -19,8 +19,8 @@ import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { definitionEndpoints } from "../../src/admin/definitions/definition-endpoints.js";
 import { CollectorError } from "../../src/errors.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics, type Metrics } from "../../src/process/metrics.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics, type Metrics } from "../../src/process/telemetry/metrics.js";
 import { controlApi } from "../admin/control-api.js";
 
 let clock: ManualClock;

@@ -3,7 +3,7 @@ import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
 import { type DeletionsOptions, startDeletions } from "../../src/deletions/start-deletions.js";
 import { openSuppressions } from "../../src/documents/suppressions.js";
-import { createLogger } from "../../src/process/logger.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
 
 test("closing interrupts a running purge, and the next start completes the deletion", async () => {
   const clock = manualClock();

@@ -19,9 +19,9 @@ import { type DeliveryRuntime, startDelivery } from "../../src/delivery/start-de
 import { type Catalog, createCatalog } from "../../src/destinations/catalog.js";
 import { secretBox } from "../../src/destinations/secret-box.js";
 import type { SourceDocument } from "../../src/documents/documents.js";
-import { type LiveEvent, liveEvents } from "../../src/process/live-events.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics } from "../../src/process/metrics.js";
+import { type LiveEvent, liveEvents } from "../../src/process/telemetry/live-events.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import type { ResolveHost } from "../../src/sender/checked-connector.js";
 import { egressPolicy } from "../../src/sender/egress-policy.js";
 import type { OpenEndpoint } from "../../src/sender/endpoint.js";

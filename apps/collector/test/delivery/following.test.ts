@@ -10,9 +10,9 @@ import {
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import type { Destination, DestinationType } from "../../src/destinations/destination.js";
-import { liveEvents } from "../../src/process/live-events.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics } from "../../src/process/metrics.js";
+import { liveEvents } from "../../src/process/telemetry/live-events.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import { scriptedDestination } from "../admin/scripted-destination.js";
 
 /** Starts delivery to destinations that open when the test allows it. The setting `open` identifies an opening. */

@@ -6,9 +6,9 @@ import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import type { Destination, DestinationType } from "../../src/destinations/destination.js";
 import type { SourceDocument } from "../../src/documents/documents.js";
-import { liveEvents } from "../../src/process/live-events.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics } from "../../src/process/metrics.js";
+import { liveEvents } from "../../src/process/telemetry/live-events.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 
 /**
  * Usage: `hanging-destinations-child.ts FOLDER ORDER`. Ten destinations hang, each at a different place in the log, while another one

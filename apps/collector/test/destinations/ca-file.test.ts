@@ -11,7 +11,7 @@ import {
   describeWebhooksSettings,
   parseWebhooksSettings,
   type WebhooksSettings,
-} from "../../src/destinations/webhooks/settings.js";
+} from "../../src/destinations/webhooks/settings/settings.js";
 
 const secrets = secretBox(randomBytes(32));
 const CA = await readFile(new URL("../sender/fixtures/ca.pem", import.meta.url), "utf8");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { expect, it } from "vitest";
-import { createLogger } from "../../src/process/logger.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
 import { startTestCollector } from "../../src/testing.js";
 
 it("shared secrets and credential headers never appear in a response, log line, error, metric or file", async () => {

@@ -6,8 +6,8 @@ import {
   headerWriter,
   shownHeaders,
   tracedHeaders,
-} from "../../src/destinations/webhooks/request-headers.js";
-import { bodySigner } from "../../src/destinations/webhooks/sign-request.js";
+} from "../../src/destinations/webhooks/request/request-headers.js";
+import { bodySigner } from "../../src/destinations/webhooks/request/sign-request.js";
 
 const BODY = Buffer.from('{"type":"track","event":"Größe"}');
 const NOW = Date.now();

@@ -5,7 +5,7 @@ import {
   describeWebhooksSettings,
   parseWebhooksSettings,
   type WebhooksSettings,
-} from "../../src/destinations/webhooks/settings.js";
+} from "../../src/destinations/webhooks/settings/settings.js";
 
 const secrets: SecretBox = secretBox(randomBytes(32));
 const judgeUrl = async (url: URL): Promise<string | undefined> =>

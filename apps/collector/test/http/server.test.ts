@@ -8,8 +8,8 @@ import type { HttpLimits } from "../../src/http/limits.js";
 import type { HttpAnswer, Route } from "../../src/http/routing/route.js";
 import { createRouter } from "../../src/http/routing/router.js";
 import { type HttpServer, startServer } from "../../src/http/server.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics } from "../../src/process/metrics.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 
 const opened: HttpServer[] = [];
 const logged: string[] = [];

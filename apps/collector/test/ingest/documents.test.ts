@@ -8,9 +8,9 @@ import { ERRORS } from "../../src/errors.js";
 import { HTTP_LIMITS } from "../../src/http/limits.js";
 import { MAX_NESTING } from "../../src/ingest/messages/open-request.js";
 import { ingestRoutes } from "../../src/ingest/routes.js";
-import { liveEvents } from "../../src/process/live-events.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics } from "../../src/process/metrics.js";
+import { liveEvents } from "../../src/process/telemetry/live-events.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 
 const page = (name: string): string =>
   readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8");

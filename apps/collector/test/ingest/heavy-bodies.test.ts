@@ -3,8 +3,8 @@ import { systemClock } from "@sluice/resilience";
 import { afterEach, expect, test } from "vitest";
 import { createIngest } from "../../src/ingest/ingest.js";
 import { ingestMetrics } from "../../src/ingest/ingest-metrics.js";
-import { liveEvents } from "../../src/process/live-events.js";
-import { createMetrics } from "../../src/process/metrics.js";
+import { liveEvents } from "../../src/process/telemetry/live-events.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 
 const store = openMemoryStore({ clock: systemClock });
 afterEach(() => store.close());

@@ -17,9 +17,9 @@ import { HTTP_LIMITS, type HttpLimits } from "../../src/http/limits.js";
 import { startServer } from "../../src/http/server.js";
 import { ingestRoutes } from "../../src/ingest/routes.js";
 import { openSourceDirectory } from "../../src/ingest/sources/source-directory.js";
-import { type LiveEvents, liveEvents } from "../../src/process/live-events.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics, type Metrics } from "../../src/process/metrics.js";
+import { type LiveEvents, liveEvents } from "../../src/process/telemetry/live-events.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics, type Metrics } from "../../src/process/telemetry/metrics.js";
 
 export const WRITE_KEY = "wk_test_0123456789abcdef";
 export const SOURCE_ID = "src_test";

@@ -1,6 +1,6 @@
 import type { Rejection } from "@sluice/event-log";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { LiveEvent } from "../../src/process/live-events.js";
+import type { LiveEvent } from "../../src/process/telemetry/live-events.js";
 import { basic, type IngestServer, SOURCE_ID, startIngestServer, WRITE_KEY } from "./ingest-server.js";
 
 let server: IngestServer;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLogger, type LoggerOptions } from "../../src/process/logger.js";
+import { createLogger, type LoggerOptions } from "../../src/process/telemetry/logger.js";
 
 function capture(options: LoggerOptions = {}): { lines: string[]; log: ReturnType<typeof createLogger> } {
   const lines: string[] = [];

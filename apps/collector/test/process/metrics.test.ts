@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMetrics } from "../../src/process/metrics.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 
 test("renders Prometheus' text format", async () => {
   const metrics = createMetrics();

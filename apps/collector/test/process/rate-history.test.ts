@@ -3,8 +3,13 @@ import type { ConfigStore } from "@sluice/event-log";
 import { openMemoryStore, StorageUnavailable } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { createMetrics, LATENCY_BUCKETS_SECONDS } from "../../src/process/metrics.js";
-import { RATE_SPANS, type RateHistory, ratePoint, startRateHistory } from "../../src/process/rate-history.js";
+import { createMetrics, LATENCY_BUCKETS_SECONDS } from "../../src/process/telemetry/metrics.js";
+import {
+  RATE_SPANS,
+  type RateHistory,
+  ratePoint,
+  startRateHistory,
+} from "../../src/process/telemetry/rate-history.js";
 
 function collectorCounters() {
   const metrics = createMetrics();

@@ -1,8 +1,8 @@
 import { statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
-import { createLogger } from "../../src/process/logger.js";
 import { announceRetention, resolveRetention } from "../../src/process/retention-defaults.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
 
 const GB = 1_024 ** 3;
 

@@ -2,7 +2,7 @@ import { repairStore } from "@sluice/event-log";
 import { temporaryDirectories } from "@sluice/event-log/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/process/logger.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
 
 const temporaryDirectory = temporaryDirectories();
 

@@ -19,7 +19,7 @@ import {
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/process/logger.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
 
 const temporaryDirectory = temporaryDirectories();
 const HOUR_MS = 3_600_000;

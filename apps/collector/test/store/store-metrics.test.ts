@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, expect, test } from "vitest";
 import { type Collector, startCollector } from "../../src/collector.js";
-import { createLogger } from "../../src/process/logger.js";
-import { createMetrics } from "../../src/process/metrics.js";
-import { storeMetrics } from "../../src/process/store-metrics.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
+import { storeMetrics } from "../../src/process/telemetry/store-metrics.js";
 
 let collector: Collector | undefined;
 const dataDirectories: string[] = [];

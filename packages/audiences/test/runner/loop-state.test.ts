@@ -4,7 +4,7 @@ import {
   nextState,
   type Outcome,
   type Situation,
-} from "../../src/engine/runner/loop-state.js";
+} from "../../src/engine/runner/loop/loop-state.js";
 
 const QUIET: Situation = {
   isClosing: false,

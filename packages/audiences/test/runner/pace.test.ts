@@ -1,6 +1,6 @@
 import type { Offset } from "@sluice/event-log";
 import { expect, test } from "vitest";
-import { idleMs, pressureGauge } from "../../src/engine/runner/pace.js";
+import { idleMs, pressureGauge } from "../../src/engine/runner/loop/pace.js";
 
 const RUSH = { messagesPerSecond: 50_000, utilization: 0.9 };
 

@@ -2,7 +2,7 @@ import { DOCUMENT_KINDS } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
-import type { RateHistory } from "../../process/rate-history.js";
+import type { RateHistory } from "../../process/telemetry/rate-history.js";
 import { auditLog } from "../audit/audit-log.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskFor } from "../masking/mask-for.js";

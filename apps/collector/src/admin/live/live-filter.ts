@@ -6,7 +6,7 @@ import {
   messageTerms,
   outcomeTerms,
 } from "@sluice/protocol";
-import type { LiveEvent } from "../../process/live-events.js";
+import type { LiveEvent } from "../../process/telemetry/live-events.js";
 import { rejectedSubject } from "./event-json.js";
 
 /** Messages for which the reader remembers whether they match, for the outcomes that follow them. */

@@ -1,7 +1,7 @@
 import type { Offset, Store } from "@sluice/event-log";
 import type { MessageFilter } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { LiveEvents } from "../../process/live-events.js";
+import type { LiveEvents } from "../../process/telemetry/live-events.js";
 import type { KnownToken } from "../../tokens/tokens.js";
 import { wakeSignal } from "../endpoint/wake-signal.js";
 import { maskUrls } from "../masking/mask-urls.js";

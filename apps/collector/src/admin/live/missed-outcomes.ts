@@ -1,5 +1,5 @@
 import type { Delivery, FinalState, Store, StoredMessage } from "@sluice/event-log";
-import type { LiveEvent } from "../../process/live-events.js";
+import type { LiveEvent } from "../../process/telemetry/live-events.js";
 
 export type OutcomeEvent = Extract<LiveEvent, { readonly kind: "outcome" }>;
 

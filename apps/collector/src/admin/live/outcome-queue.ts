@@ -1,5 +1,5 @@
 import type { Offset } from "@sluice/event-log";
-import type { LiveEvent } from "../../process/live-events.js";
+import type { LiveEvent } from "../../process/telemetry/live-events.js";
 
 type Outcome = Extract<LiveEvent, { readonly kind: "outcome" }>;
 type Rejected = Extract<LiveEvent, { readonly kind: "rejected" }>;

@@ -1,6 +1,6 @@
-import { MASK } from "../../destinations/webhooks/read-webhooks.js";
-import { echoRedactor, REDACTED } from "../../destinations/webhooks/redact-echo.js";
-import { isSetByCollector } from "../../destinations/webhooks/request-headers.js";
+import { echoRedactor, REDACTED } from "../../destinations/webhooks/request/redact-echo.js";
+import { isSetByCollector } from "../../destinations/webhooks/request/request-headers.js";
+import { MASK } from "../../destinations/webhooks/settings/read-webhooks.js";
 import type { KnownToken } from "../../tokens/tokens.js";
 import { HIDDEN } from "../audit/redact.js";
 import { maskUrls } from "./mask-urls.js";

@@ -9,7 +9,7 @@ import {
 } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import { WAS_DISABLED, wasDisabledAt } from "../../delivery/routing/match.js";
-import { shownHeaders } from "../../destinations/webhooks/request-headers.js";
+import { shownHeaders } from "../../destinations/webhooks/request/request-headers.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { withoutUndefined } from "../without-undefined.js";
 import { deliveryId } from "./delivery-id.js";

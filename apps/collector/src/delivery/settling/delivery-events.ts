@@ -1,8 +1,8 @@
 import type { FinalState, StoredMessage } from "@sluice/event-log";
 import type { CircuitBreaker } from "@sluice/resilience";
-import type { LiveEvents } from "../../process/live-events.js";
-import type { Logger } from "../../process/logger.js";
-import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../../process/metrics.js";
+import type { LiveEvents } from "../../process/telemetry/live-events.js";
+import type { Logger } from "../../process/telemetry/logger.js";
+import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../../process/telemetry/metrics.js";
 
 /** Reports what happens in delivery: metrics, log lines, the live stream. */
 export interface DeliveryEvents {

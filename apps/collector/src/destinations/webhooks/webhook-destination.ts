@@ -4,7 +4,7 @@ import type { Destination, Flow, OutgoingMessage, Round, RoundOutcome } from "..
 import type { Verdict } from "./classify-exchange.js";
 import { concludeRound, type UrlResult } from "./conclude-round.js";
 import { LateExchanges } from "./late-exchanges.js";
-import type { WebhooksSettings } from "./settings.js";
+import type { WebhooksSettings } from "./settings/settings.js";
 import { type UrlGate, urlGate } from "./url-gate.js";
 import { postTo, type Target } from "./webhook-target.js";
 

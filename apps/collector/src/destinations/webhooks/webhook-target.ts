@@ -3,8 +3,8 @@ import type { Endpoint, Exchange } from "../../sender/endpoint.js";
 import type { Round, RoundAttempt } from "../destination.js";
 import { classifyExchange, type Verdict } from "./classify-exchange.js";
 import type { UrlResult } from "./conclude-round.js";
-import type { RedactEcho } from "./redact-echo.js";
-import type { WriteHeaders } from "./request-headers.js";
+import type { RedactEcho } from "./request/redact-echo.js";
+import type { WriteHeaders } from "./request/request-headers.js";
 
 /** A URL that messages are posted to. */
 export interface Target {

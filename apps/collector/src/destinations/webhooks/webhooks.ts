@@ -7,18 +7,18 @@ import type { EgressPolicy } from "../../sender/egress-policy.js";
 import type { OpenEndpoint } from "../../sender/endpoint.js";
 import type { DestinationType } from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
-import { carriesCredential } from "./custom-headers.js";
-import { readCaFile } from "./read-ca-file.js";
-import type { JudgeUrl } from "./read-webhooks.js";
-import { echoRedactor } from "./redact-echo.js";
-import { headerWriter, tracedHeaders } from "./request-headers.js";
+import { carriesCredential } from "./request/custom-headers.js";
+import { echoRedactor } from "./request/redact-echo.js";
+import { headerWriter, tracedHeaders } from "./request/request-headers.js";
+import { readCaFile } from "./settings/read-ca-file.js";
+import type { JudgeUrl } from "./settings/read-webhooks.js";
 import {
   describeWebhooksSettings,
   parseWebhooksSettings,
   type WebhooksSettings,
   withoutUrl,
-} from "./settings.js";
-import { WEBHOOKS_SCHEMA } from "./settings-schema.js";
+} from "./settings/settings.js";
+import { WEBHOOKS_SCHEMA } from "./settings/settings-schema.js";
 import { WebhookDestination } from "./webhook-destination.js";
 import type { Target } from "./webhook-target.js";
 

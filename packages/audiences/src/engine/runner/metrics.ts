@@ -1,5 +1,5 @@
 import type { UnitResult } from "../state/unit-runner.js";
-import type { Progress } from "./progress.js";
+import type { Progress } from "./loop/progress.js";
 import type { Metrics } from "./telemetry.js";
 
 export interface AudienceMetrics {

@@ -3,17 +3,17 @@ import { type SerialQueue, serialQueue } from "@sluice/resilience";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
 import { setAsideView } from "../../profiles/set-aside.js";
 import type { Audiences, AudiencesOptions } from "./audiences.js";
-import { Checkpoints } from "./checkpoints.js";
 import { DefinitionsInForce } from "./definitions-in-force.js";
 import { FreshReaders } from "./fresh-readers.js";
-import { AudienceLoop } from "./loop.js";
+import { Checkpoints } from "./loop/checkpoints.js";
+import { AudienceLoop } from "./loop/loop.js";
+import { Pace } from "./loop/pace.js";
+import { Progress } from "./loop/progress.js";
+import { Tasks } from "./loop/tasks.js";
 import { registerMetrics } from "./metrics.js";
 import { OutboxPublisher } from "./outbox.js";
-import { Pace } from "./pace.js";
-import { Progress } from "./progress.js";
 import { audienceQuestions } from "./questions.js";
 import { SuppressedIdChanges } from "./suppressed-ids.js";
-import { Tasks } from "./tasks.js";
 
 /** Everything that is started together. */
 interface Runner {

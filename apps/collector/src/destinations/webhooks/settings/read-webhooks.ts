@@ -1,7 +1,7 @@
 import { isPlainObject, LIMITS } from "@sluice/protocol";
-import type { RefuseSetting } from "../read-settings.js";
-import type { SecretBox } from "../secret-box.js";
-import { headerProblem } from "./custom-headers.js";
+import type { RefuseSetting } from "../../read-settings.js";
+import type { SecretBox } from "../../secret-box.js";
+import { headerProblem } from "../request/custom-headers.js";
 import type { WebhookEntry } from "./settings.js";
 import { MAX_URL_LENGTH } from "./settings-schema.js";
 

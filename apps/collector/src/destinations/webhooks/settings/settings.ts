@@ -1,8 +1,8 @@
 import type { PayloadShape } from "@sluice/protocol";
-import type { SettingsResult } from "../destination.js";
-import { readSettings, type SettingReader } from "../read-settings.js";
-import type { SecretBox } from "../secret-box.js";
-import { carriesCredential } from "./custom-headers.js";
+import type { SettingsResult } from "../../destination.js";
+import { readSettings, type SettingReader } from "../../read-settings.js";
+import type { SecretBox } from "../../secret-box.js";
+import { carriesCredential } from "../request/custom-headers.js";
 import { readCaFile } from "./read-ca-file.js";
 import { type JudgeUrl, MASK, readWebhooks } from "./read-webhooks.js";
 import { WEBHOOKS_SCHEMA } from "./settings-schema.js";

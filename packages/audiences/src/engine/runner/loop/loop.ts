@@ -1,8 +1,8 @@
 import type { CancelTimer, Clock, SerialQueue } from "@sluice/resilience";
+import type { Logger } from "../telemetry.js";
 import { type LoopState, nextState, type Outcome, type Situation } from "./loop-state.js";
 import type { Pace } from "./pace.js";
 import type { Tasks } from "./tasks.js";
-import type { Logger } from "./telemetry.js";
 
 /** After a failure. */
 const PAUSE_MS = 1_000;

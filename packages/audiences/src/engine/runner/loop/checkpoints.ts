@@ -1,6 +1,6 @@
 import { BEFORE_FIRST, type Offset, type Store } from "@sluice/event-log";
-import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
-import type { Engine } from "./audiences.js";
+import { AUDIENCE_SOURCE_ID } from "../../../profiles/outbox-message.js";
+import type { Engine } from "../audiences.js";
 
 /**
  * How often the log is told how far the audiences are, in messages: retention keeps what they have not stored durably. Each report

@@ -1,6 +1,6 @@
 import { BEFORE_FIRST, type EventLog } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
-import type { EngineStatus } from "../state/engine-status.js";
+import type { EngineStatus } from "../../state/engine-status.js";
 
 const NOTHING_COUNTED: EngineStatus = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
 
