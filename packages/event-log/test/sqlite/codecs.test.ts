@@ -136,7 +136,7 @@ describe("the filters over ids", () => {
       keys[index * KEY.size + KEY.idLo] = lo;
     });
     const found = numbers.map((): string[] => []);
-    banks.ask(keys, (index, segment) => found[index]?.push(segment));
+    banks.lookUp(keys, (index, segment) => found[index]?.push(segment));
     return found;
   };
   const asked = (banks: FilterBanks<string>, i: number): string[] => askedTogether(banks, [i])[0] ?? [];

@@ -4,19 +4,19 @@ import { ClassCodes, type HashPrefix, hashKey, hashPrefix, type KeyHashes, USER_
 import { writeExtras } from "./log-row.js";
 
 /**
- * Batches on their way to the worker: numbers and bytes in a few arrays. All are views of one buffer, which is handed over, not
- * copied: each buffer that is handed over has its price. The shape is struct-like; `BATCH` and `KEY` name the fields of one record.
+ * Batches for the worker, as numbers and bytes in a few arrays. All arrays are views of one buffer, which is transferred, not copied: every
+ * transferred buffer has a cost. `BATCH` and `KEY` name the fields of one record.
  */
 export interface AppendRequest {
   /** `BATCH.size` numbers a batch. */
   readonly batches: Float64Array<ArrayBuffer>;
   /** `KEY.size` words a message. */
   readonly keys: Uint32Array<ArrayBuffer>;
-  /** The skipped places of all batches. */
+  /** The skipped indexes of all batches. */
   readonly skipped: Uint32Array<ArrayBuffer>;
   readonly extras: Uint8Array<ArrayBuffer>;
   readonly bodies: Uint8Array<ArrayBuffer>;
-  /** Sources that the worker has not heard of. */
+  /** Sources that the worker does not know yet. */
   readonly newSources: readonly (readonly [sourceNo: number, sourceId: string])[];
 }
 
@@ -43,9 +43,9 @@ export const KEY = {
   size: 7,
 } as const;
 
-/** Numbers for source ids, the same for as long as the store lives. */
+/** Numbers for source ids. They never change during the lifetime of a store. */
 export interface SourceNumbers {
-  /** The source's number; a new source's is added to `newSources`. */
+  /** The source's number. Adds a new source to `newSources`. */
   numberOf(sourceId: string, newSources: [number, string][]): number;
 }
 
@@ -62,7 +62,7 @@ export class KeyHasher {
     this.classes = new ClassCodes(seed);
   }
 
-  /** What ids of a source are hashed after. */
+  /** The prefix for hashing the message ids of a source. */
   prefixOf(sourceId: string): HashPrefix {
     const known = this.#sources.get(sourceId);
     if (known !== undefined) return known;
@@ -75,8 +75,6 @@ export class KeyHasher {
     return this.#users;
   }
 }
-
-const hashes: KeyHashes = { hi: 0, lo: 0, check: 0 };
 
 export function encodeAppend(
   batches: readonly NewBatch[],
@@ -105,6 +103,8 @@ export function encodeAppend(
   });
   extras.set(written.view());
   const newSources: [number, string][] = [];
+  // One object for all keys: a new one for each hash would be garbage.
+  const hashes: KeyHashes = { hi: 0, lo: 0, check: 0 };
 
   let record = 0;
   let key = 0;
@@ -141,7 +141,7 @@ export function encodeAppend(
   return { batches: records, keys, skipped, extras, bodies, newSources };
 }
 
-/** Arrays of these lengths in one buffer: unpooled, because it is handed over; unfilled, because every byte is written. */
+/** Arrays of these lengths in one buffer. It is unpooled because it is transferred, and not zeroed because every byte is written. */
 function viewsOf(lengths: Readonly<Record<"records" | "keys" | "skipped" | "bodies" | "extras", number>>) {
   const keysAt = lengths.records * Float64Array.BYTES_PER_ELEMENT;
   const skippedAt = keysAt + lengths.keys * Uint32Array.BYTES_PER_ELEMENT;
@@ -157,7 +157,7 @@ function viewsOf(lengths: Readonly<Record<"records" | "keys" | "skipped" | "bodi
   };
 }
 
-/** The buffers of a request, which are handed over with it. */
+/** The buffers to transfer with a request. */
 export function buffersOf(request: AppendRequest): ArrayBuffer[] {
   return [request.batches.buffer];
 }

@@ -1,48 +1,45 @@
 /**
- * Hashes of message ids, users and events, as the log's sidecars hold them. Made on the main thread, where the strings
- * are, so that only numbers travel to the worker. Seeded with a number that each store draws for itself: who sends
- * messages cannot know which ids would collide.
+ * Hashes of message ids and users, as the log's sidecars store them. The main thread computes them because it has the strings, so only
+ * numbers go to the worker. Every store draws its own random seed, so a sender cannot choose ids that collide.
  */
 export interface KeyHashes {
   hi: number;
   lo: number;
-  /** A third word, with which an id's hash has 96 bits. */
+  /** The third word of an id's hash, which has 96 bits. */
   check: number;
 }
 
-/** A hash that has taken in what comes first, and can go on from there any number of times. */
+/** The state of a hash after a prefix. Many texts can be hashed after the same prefix. */
 export interface HashPrefix {
   readonly a: number;
   readonly b: number;
   readonly c: number;
 }
 
-/** `text` keeps one namespace from the other: a source, or the word "user". */
+/** `text` is the namespace: a source id, or `USER_PREFIX`. */
 export function hashPrefix(seed: number, text: string): HashPrefix {
-  return absorb({ a: seed ^ 0x9e3779b9, b: seed ^ 0x7f4a7c15, c: seed ^ 0x85ebca77 }, text, {
-    a: 0,
-    b: 0,
-    c: 0,
-  });
+  return absorb({ a: seed ^ 0x9e3779b9, b: seed ^ 0x7f4a7c15, c: seed ^ 0x85ebca77 }, text);
 }
 
-const state = { a: 0, b: 0, c: 0 };
+export function emptyHashes(): KeyHashes {
+  return { hi: 0, lo: 0, check: 0 };
+}
 
-/** Hashes `text` after a prefix, into `out`. */
+/** Hashes `text` after a prefix. Writes the result to `out` and returns it. */
 export function hashKey(prefix: HashPrefix, text: string, out: KeyHashes): KeyHashes {
-  const { a, b, c } = absorb(prefix, text, state);
+  const { a, b, c } = absorb(prefix, text);
   out.hi = mix(a ^ c) >>> 0;
   out.lo = mix(b + a) >>> 0;
   out.check = mix(c ^ Math.imul(a, 0x9e3779b1)) >>> 0;
   return out;
 }
 
-/** Three lanes that multiply and rotate over two characters at a time, each mixed at the end. */
-function absorb(from: HashPrefix, text: string, to: { a: number; b: number; c: number }): HashPrefix {
+/** Three lanes that multiply and rotate, two characters at a time, and are mixed at the end. */
+function absorb(from: HashPrefix, text: string): HashPrefix {
   let { a, b, c } = from;
   const { length } = text;
   for (let i = 0; i < length; i += 2) {
-    // The last of an odd number stands alone; the length tells "a" and "a\0" apart.
+    // An odd last character is alone; the length distinguishes "a" from "a\0".
     const unit = text.charCodeAt(i) | (i + 1 < length ? text.charCodeAt(i + 1) << 16 : 0);
     a = Math.imul(a ^ unit, 0xcc9e2d51);
     a = (a << 13) | (a >>> 19);
@@ -54,13 +51,10 @@ function absorb(from: HashPrefix, text: string, to: { a: number; b: number; c: n
   a = mix(a ^ length);
   b = mix(b ^ Math.imul(length, 0x27d4eb2f) ^ a);
   c = mix(c ^ Math.imul(length, 0x165667b1) ^ b);
-  to.a = a;
-  to.b = b;
-  to.c = c;
-  return to;
+  return { a, b, c };
 }
 
-/** Spreads each bit over all (the finalizer of MurmurHash3). */
+/** The finalizer of MurmurHash3: every input bit affects every output bit. */
 function mix(word: number): number {
   let mixed = word;
   mixed ^= mixed >>> 16;
@@ -81,7 +75,7 @@ export interface ClassMask {
   readonly wanted: number;
 }
 
-/** Which bits of a class a look-up by type, by event or by both compares. */
+/** The bits of a class that a lookup by type, by event or by both compares. */
 export function classMask(seed: number, type: string | undefined, event: string | undefined): ClassMask {
   const typeMask = 7 << EVENT_BITS;
   const eventMask = (1 << EVENT_BITS) - 1;
@@ -98,20 +92,18 @@ function typeCode(type: string): number {
   return index < 0 ? OTHER_TYPE : index + 1;
 }
 
-const eventHash: KeyHashes = { hi: 0, lo: 0, check: 0 };
-
 function eventCode(seed: number, event: string): number {
-  return hashKey(hashPrefix(seed, "event"), event, eventHash).hi & ((1 << EVENT_BITS) - 1);
+  return hashKey(hashPrefix(seed, "event"), event, emptyHashes()).hi & ((1 << EVENT_BITS) - 1);
 }
 
-/** Events whose code is remembered, at most. Few names recur; who sends many gets none remembered beyond these. */
-const MOST_REMEMBERED = 4096;
-/** Longer names, in characters, are not remembered: one may be as long as a message. */
-const LONGEST_REMEMBERED = 256;
+/** Maximum number of events whose code is cached. Sources normally send few different names. */
+const MOST_CACHED = 4096;
+/** Longer names, in characters, are not cached: a name may be as long as a message. */
+const LONGEST_CACHED = 256;
 
 /**
- * A message's type and event in 16 bits, never 0 (which means: no message there). The event is a hash of 13 bits, so a
- * look-up by it must still compare the messages it finds. The codes of events that recur are not made again.
+ * A message's type and event in 16 bits. Never 0, which means that there is no message. The event is a hash of 13 bits, so a lookup by it
+ * must still compare the messages that it finds. Caches the codes of events.
  */
 export class ClassCodes {
   readonly #seed: number;
@@ -127,8 +119,8 @@ export class ClassCodes {
     let known = this.#events.get(event);
     if (known === undefined) {
       known = eventCode(this.#seed, event);
-      // A copy: the name may be a slice of a whole request's text, which would be kept with it.
-      if (event.length <= LONGEST_REMEMBERED && this.#events.size < MOST_REMEMBERED)
+      // A copy: the name may be a slice of a request's text, and would keep all of it in memory.
+      if (event.length <= LONGEST_CACHED && this.#events.size < MOST_CACHED)
         this.#events.set(Buffer.from(event).toString(), known);
     }
     return code | known;

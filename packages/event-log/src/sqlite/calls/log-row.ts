@@ -5,8 +5,8 @@ import { type Offset, offsetAt } from "../../message/offset.js";
 import { ByteReader, ByteWriter } from "./bytes.js";
 
 /**
- * One row of the log: batches that were committed together, or by some small commits, one after the other. `body` is their bodies, one behind
- * the other, in the bytes in which they arrived; `meta` is all else, after a checksum over both (CRC-32, little-endian).
+ * One row of the log: consecutive batches of one commit, or of several small ones. `body` is the batches' bodies as they were received,
+ * concatenated. `meta` is a checksum over both (CRC-32, little-endian), then everything else about the batches.
  */
 export interface LogRow {
   readonly first: number;
@@ -14,13 +14,13 @@ export interface LogRow {
   readonly body: Uint8Array;
 }
 
-/** The row's bytes are not those that were written. */
+/** The bytes of a row are not the ones that were written. */
 export class DamagedRow extends Error {
   override readonly name = "DamagedRow";
 
   constructor(first: number) {
     super(
-      `the log's row at offset ${first} is damaged: its checksum does not match; \`sluice repair\` takes it out of a stopped collector's log`,
+      `the log's row at offset ${first} is damaged: its checksum does not match; stop the collector and run \`sluice repair\` to remove the row`,
     );
   }
 }
@@ -33,7 +33,7 @@ const HAS_ONLY_DESTINATIONS = 1 << 5;
 const HAS_SKIPPED = 1 << 6;
 export const CHECKSUM_BYTES = 4;
 
-/** What a batch carries that few do: its flags, and `extras` in the order of the flags. */
+/** Writes a batch's optional fields to `extras`, in the order of their flags. Returns the flags. */
 export function writeExtras(
   batch: Pick<BatchContent, "kind" | "ip" | "madeIds" | "onlyDestinations">,
   extras: ByteWriter,
@@ -59,7 +59,6 @@ export function writeExtras(
   return flags;
 }
 
-/** What the meta of one batch is written from. */
 export interface BatchMeta {
   readonly sourceNo: number;
   readonly receivedAtMs: number;
@@ -71,7 +70,7 @@ export interface BatchMeta {
   readonly extras: Uint8Array;
 }
 
-/** Collects the metas of one row. */
+/** Writes the meta of one row, batch by batch. */
 export class MetaWriter {
   readonly #writer = new ByteWriter(4096);
   #lastReceivedAtMs = 0;
@@ -106,7 +105,7 @@ export class MetaWriter {
     writer.raw(batch.extras);
   }
 
-  /** The row's meta, sealed with the checksum; valid until the next `clear`. */
+  /** The row's meta with its checksum. Valid until the next call. */
   seal(body: Uint8Array): Uint8Array {
     const meta = this.#writer.view();
     writeChecksum(meta, body);
@@ -114,7 +113,7 @@ export class MetaWriter {
   }
 }
 
-/** Runs over the body, then over the meta behind the checksum's own place. */
+/** A CRC-32 over the body, then over the meta without its checksum. */
 export function checksumOf(meta: Uint8Array, body: Uint8Array): number {
   return crc32(meta.subarray(CHECKSUM_BYTES), crc32(body));
 }
@@ -127,7 +126,7 @@ function writeChecksum(meta: Uint8Array, body: Uint8Array): void {
   new DataView(meta.buffer, meta.byteOffset).setUint32(0, checksumOf(meta, body), true);
 }
 
-/** The meta of a row that was changed after it had been written. */
+/** The new meta of a stored row that was changed. */
 export function metaOf(batches: readonly RowBatch[], body: Uint8Array): Uint8Array {
   const writer = new MetaWriter();
   for (const batch of batches) {
@@ -138,18 +137,19 @@ export function metaOf(batches: readonly RowBatch[], body: Uint8Array): Uint8Arr
   return Uint8Array.from(writer.seal(body));
 }
 
-/** Throws `DamagedRow` unless the row is as it was written. */
+/** Throws `DamagedRow` if the row's checksum does not match. */
 export function checkRow(row: LogRow): void {
   const { meta, body } = row;
   if (meta.length < CHECKSUM_BYTES) throw new DamagedRow(row.first);
   if (checksumOf(meta, body) !== readChecksum(meta)) throw new DamagedRow(row.first);
 }
 
-/** A batch of a row; its body is a view into the row's. */
+/** A batch of a row. Its body is a view of the row's body. */
 export interface RowBatch extends Omit<StoredBatch, "sourceId"> {
   readonly sourceNo: number;
 }
 
+/** Throws a `RangeError` if the meta ends too early. */
 export function decodeRow(row: LogRow): RowBatch[] {
   const reader = new ByteReader(row.meta, CHECKSUM_BYTES);
   const batches: RowBatch[] = [];
@@ -162,24 +162,8 @@ export function decodeRow(row: LogRow): RowBatch[] {
     receivedAtMs += reader.signed();
     const itemCount = reader.varint();
     const bodyBytes = reader.varint();
-    const skipped: number[] = [];
-    if (flags & HAS_SKIPPED) {
-      let index = 0;
-      for (let left = reader.varint(); left > 0; left--) {
-        index += reader.varint();
-        skipped.push(index);
-      }
-    }
-    const ip = flags & HAS_IP ? reader.text() : undefined;
-    const madeIds: [number, string][] = [];
-    if (flags & HAS_MADE_IDS) {
-      for (let left = reader.varint(); left > 0; left--) madeIds.push([reader.varint(), reader.text()]);
-    }
-    let onlyDestinations: string[] | undefined;
-    if (flags & HAS_ONLY_DESTINATIONS) {
-      onlyDestinations = Array.from({ length: reader.varint() }, () => reader.text());
-    }
-    const kind = KINDS[(flags & KIND_BITS) - 1];
+    const skipped = flags & HAS_SKIPPED ? readSkipped(reader) : [];
+    const extras = readExtras(flags, reader);
     batches.push({
       first,
       sourceNo,
@@ -187,13 +171,41 @@ export function decodeRow(row: LogRow): RowBatch[] {
       body: row.body.subarray(bodyAt, bodyAt + bodyBytes),
       itemCount,
       skipped,
-      madeIds,
-      ...(kind === undefined ? {} : { kind }),
-      ...(ip === undefined ? {} : { ip }),
-      ...(onlyDestinations === undefined ? {} : { onlyDestinations }),
+      ...extras,
     });
     bodyAt += bodyBytes;
     first = offsetAt(first, lastMessageIndex({ itemCount, skipped }) + 1);
   }
   return batches;
+}
+
+function readSkipped(reader: ByteReader): number[] {
+  const skipped: number[] = [];
+  let index = 0;
+  for (let left = reader.varint(); left > 0; left--) {
+    index += reader.varint();
+    skipped.push(index);
+  }
+  return skipped;
+}
+
+/** Reads what `writeExtras` wrote. */
+function readExtras(
+  flags: number,
+  reader: ByteReader,
+): Pick<RowBatch, "kind" | "ip" | "madeIds" | "onlyDestinations"> {
+  const kind = KINDS[(flags & KIND_BITS) - 1];
+  const ip = flags & HAS_IP ? reader.text() : undefined;
+  const madeIds: [number, string][] = [];
+  if (flags & HAS_MADE_IDS) {
+    for (let left = reader.varint(); left > 0; left--) madeIds.push([reader.varint(), reader.text()]);
+  }
+  const onlyDestinations =
+    flags & HAS_ONLY_DESTINATIONS ? Array.from({ length: reader.varint() }, () => reader.text()) : undefined;
+  return {
+    madeIds,
+    ...(kind === undefined ? {} : { kind }),
+    ...(ip === undefined ? {} : { ip }),
+    ...(onlyDestinations === undefined ? {} : { onlyDestinations }),
+  };
 }

@@ -5,13 +5,13 @@ import { ABSENT, ATTEMPT, encodeSettlement } from "../calls/settle-request.js";
 import { MOST_STRINGS, type Strings, WRITTEN_OUT } from "./strings.js";
 
 /*
- * An attempt has two kinds of text. URL, address, error code and request headers are shared by many messages: they are in `Strings`.
- * What the receiver answered and the error's message may repeat what a message said: these contents are written out in the
- * attempt's own chunk, once, and further attempts of that chunk refer to them. So a purge that writes the chunk anew without a user's
- * attempts leaves none of their bytes behind, and touches nothing that another message's attempt says.
+ * An attempt has two kinds of text. Many messages share URLs, addresses, error codes and request headers, so these are in `Strings`. The
+ * receiver's response and the error's message may repeat a message's data: these contents are stored in the attempt's own chunk, once, and
+ * later attempts of the chunk refer to them. So a purge that rewrites the chunk without a user's attempts removes all of their bytes, and
+ * does not change the attempts of other messages.
  *
- * A content is 0 and its text; or, from `FIRST_CONTENT` on, a number of those written out in the chunk before; or, as older versions
- * wrote it, a number of `Strings`.
+ * A content is one of three: 0 and then its text; `FIRST_CONTENT` plus the index of a content that is already in the chunk; or, in data of
+ * older versions, a number of `Strings`.
  */
 const FIRST_CONTENT = MOST_STRINGS + 1;
 
@@ -24,13 +24,13 @@ const HAS_RESPONSE = 1 << 5;
 const HAS_REPLAY = 1 << 6;
 const IS_REPLAY = 1 << 7;
 
-/** Writes attempts one after the other, each told by how it differs from the one before. */
+/** Writes consecutive attempts, each as its difference from the previous one. */
 export class AttemptEncoder {
   readonly #strings: Strings;
   readonly #contents = new Map<string, number>();
   #lastOffset: number;
   #lastAtMs = 0;
-  /** What is alike in most attempts, as one text. */
+  /** The fields that most attempts share, joined. */
   #lastTexts: string | undefined;
 
   constructor(strings: Strings, base: number) {
@@ -39,46 +39,34 @@ export class AttemptEncoder {
   }
 
   write(record: Float64Array, texts: readonly string[], to: ByteWriter): void {
-    const text = (field: keyof typeof ATTEMPT): string | undefined => texts[record[ATTEMPT[field]] ?? ABSENT];
-    const url = text("url") ?? "";
-    const address = text("address");
-    const status = record[ATTEMPT.status] ?? ABSENT;
-    const errorCode = text("errorCode");
-    const errorMessage = text("errorMessage") ?? "";
-    const headers = text("headers");
-    const response = text("response");
-    const replay = record[ATTEMPT.replay] ?? ABSENT;
-    const flags =
-      (address === undefined ? 0 : HAS_ADDRESS) |
-      (status === ABSENT ? 0 : HAS_STATUS) |
-      (errorCode === undefined ? 0 : HAS_ERROR) |
-      (headers === undefined ? 0 : HAS_HEADERS) |
-      (response === undefined ? 0 : HAS_RESPONSE) |
-      (replay === ABSENT ? 0 : HAS_REPLAY) |
-      (replay === 1 ? IS_REPLAY : 0);
+    const shared = sharedFieldsOf(record, texts);
+    const { flags, url, address, status, errorCode, errorMessage, headers, response } = shared;
     const all = [flags, url, address, status, errorCode, errorMessage, headers, response].join("\0");
     const isSame = all === this.#lastTexts;
     this.#lastTexts = all;
     to.byte(flags | (isSame ? SAME : 0));
     to.varint(record[ATTEMPT.attempt] ?? 0);
     to.varint(Math.max(0, Math.round((record[ATTEMPT.latencyMs] ?? 0) * 1000)));
-    if (!isSame) {
-      this.#strings.write(url, to);
-      if (address !== undefined) this.#strings.write(address, to);
-      if (status !== ABSENT) to.varint(status);
-      if (errorCode !== undefined) {
-        this.#strings.write(errorCode, to);
-        this.#writeContent(errorMessage, to);
-      }
-      if (headers !== undefined) this.#strings.write(headers, to);
-      if (response !== undefined) this.#writeContent(response, to);
-    }
+    if (!isSame) this.#writeShared(shared, to);
     const offset = record[ATTEMPT.offset] ?? 0;
     const atMs = record[ATTEMPT.atMs] ?? 0;
     to.signed(offset - this.#lastOffset);
     to.signed(atMs - this.#lastAtMs);
     this.#lastOffset = offset;
     this.#lastAtMs = atMs;
+  }
+
+  #writeShared(fields: SharedFields, to: ByteWriter): void {
+    const { url, address, status, errorCode, errorMessage, headers, response } = fields;
+    this.#strings.write(url, to);
+    if (address !== undefined) this.#strings.write(address, to);
+    if (status !== ABSENT) to.varint(status);
+    if (errorCode !== undefined) {
+      this.#strings.write(errorCode, to);
+      this.#writeContent(errorMessage, to);
+    }
+    if (headers !== undefined) this.#strings.write(headers, to);
+    if (response !== undefined) this.#writeContent(response, to);
   }
 
   #writeContent(text: string, to: ByteWriter): void {
@@ -93,7 +81,40 @@ export class AttemptEncoder {
   }
 }
 
-/** Attempts as a chunk's data; within a transaction. */
+/** The fields that are written once for consecutive attempts that agree in all of them. */
+interface SharedFields {
+  readonly flags: number;
+  readonly url: string;
+  readonly address: string | undefined;
+  readonly status: number;
+  readonly errorCode: string | undefined;
+  readonly errorMessage: string;
+  readonly headers: string | undefined;
+  readonly response: string | undefined;
+}
+
+function sharedFieldsOf(record: Float64Array, texts: readonly string[]): SharedFields {
+  const text = (field: keyof typeof ATTEMPT): string | undefined => texts[record[ATTEMPT[field]] ?? ABSENT];
+  const address = text("address");
+  const status = record[ATTEMPT.status] ?? ABSENT;
+  const errorCode = text("errorCode");
+  const headers = text("headers");
+  const response = text("response");
+  const replay = record[ATTEMPT.replay] ?? ABSENT;
+  const flags =
+    (address === undefined ? 0 : HAS_ADDRESS) |
+    (status === ABSENT ? 0 : HAS_STATUS) |
+    (errorCode === undefined ? 0 : HAS_ERROR) |
+    (headers === undefined ? 0 : HAS_HEADERS) |
+    (response === undefined ? 0 : HAS_RESPONSE) |
+    (replay === ABSENT ? 0 : HAS_REPLAY) |
+    (replay === 1 ? IS_REPLAY : 0);
+  const url = text("url") ?? "";
+  const errorMessage = text("errorMessage") ?? "";
+  return { flags, url, address, status, errorCode, errorMessage, headers, response };
+}
+
+/** Encodes attempts as the data of a chunk. Within a transaction. */
 export function writeAttempts(attempts: readonly Attempt[], base: number, strings: Strings): Uint8Array {
   const { attempts: records, strings: texts } = encodeSettlement(
     "",
@@ -108,15 +129,15 @@ export function writeAttempts(attempts: readonly Attempt[], base: number, string
   return writer.view();
 }
 
-/** An attempt, and what it refers to among the shared texts. */
+/** An attempt, and the numbers of the shared texts that it refers to. */
 export interface StoredAttempt {
   readonly attempt: Attempt;
   readonly texts: readonly number[];
-  /** Contents of an older version, which stand among the shared texts. */
+  /** Contents that an older version stored among the shared texts. */
   readonly contents: readonly number[];
 }
 
-/** Throws where the bytes are no attempts. */
+/** Throws a `RangeError` if the bytes are not attempts. */
 export function readStoredAttempts(data: Uint8Array, base: number, strings: Strings): StoredAttempt[] {
   const reader = new AttemptReader(data, strings);
   const attempts: StoredAttempt[] = [];
@@ -126,7 +147,7 @@ export function readStoredAttempts(data: Uint8Array, base: number, strings: Stri
   while (!reader.done) {
     const flags = reader.byte();
     const attempt = reader.varint();
-    // Rounds count from 1; bytes that were lost are zeros mostly.
+    // Attempts count from 1. Lost bytes are mostly zeros.
     if (attempt === 0) throw new RangeError("an attempt has no number");
     const latencyMs = reader.varint() / 1000;
     if (!(flags & SAME)) last = reader.texts(flags);
@@ -142,13 +163,13 @@ export function readStoredAttempts(data: Uint8Array, base: number, strings: Stri
   return attempts;
 }
 
-/** Throws where the bytes are no attempts. */
+/** Throws a `RangeError` if the bytes are not attempts. */
 export function readAttempts(data: Uint8Array, base: number, strings: Strings): Attempt[] {
   return readStoredAttempts(data, base, strings).map(({ attempt }) => attempt);
 }
 
 interface AttemptTexts {
-  /** What is alike in most attempts. */
+  /** The fields that most attempts share. */
   readonly of: Pick<
     Attempt,
     "url" | "address" | "status" | "error" | "requestHeaders" | "response" | "replay"
@@ -203,12 +224,12 @@ class AttemptReader extends ByteReader {
       return this.#strings.textOf(no);
     }
     const text = this.#contents[no - FIRST_CONTENT];
-    if (text === undefined) throw new RangeError("an attempt refers to a text that is not there");
+    if (text === undefined) throw new RangeError("an attempt refers to a text that does not exist");
     return text;
   }
 }
 
-/** Undefined for what is no set of headers: an older version overwrote such texts when a user whose data had a word of theirs was deleted. */
+/** Undefined if the text is not a JSON object: an older version overwrote texts that contained data of a deleted user. */
 function headersOf(json: string): Attempt["requestHeaders"] {
   try {
     const headers: unknown = JSON.parse(json);

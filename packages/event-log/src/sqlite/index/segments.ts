@@ -303,7 +303,7 @@ export class Segments {
       this.#filters.remove(segment);
       segment.hasFilter = false;
     }
-    this.#filters.ask(keys, (index, { no }) => {
+    this.#filters.lookUp(keys, (index, { no }) => {
       if (known[index] === 1) return;
       const at = index * KEY.size;
       const hi = keys[at + KEY.idHi] ?? 0;
@@ -330,14 +330,17 @@ export class Segments {
     key[KEY.idHi] = hi;
     key[KEY.idLo] = lo;
     let isDenied = true;
-    this.#filters.ask(key, (_, candidate) => {
+    this.#filters.lookUp(key, (_, candidate) => {
       if (candidate === segment) isDenied = false;
     });
     return isDenied;
   }
 
-  /** Whether a segment that is in memory knows an id, for a message that is received now. */
-  holds(hi: number, lo: number, check: number, nowMs: number): boolean {
+  /** Whether a segment in memory has the id of the key at `at`. Segments that are past the dedupe window at `nowMs` do not count. */
+  holds(keys: Uint32Array, at: number, nowMs: number): boolean {
+    const hi = keys[at + KEY.idHi] ?? 0;
+    const lo = keys[at + KEY.idLo] ?? 0;
+    const check = keys[at + KEY.idCheck] ?? 0;
     if (this.open.has(hi, lo, check)) return true;
     return this.sealing.some((segment) => this.#isInWindow(segment, nowMs) && segment.has(hi, lo, check));
   }

@@ -174,41 +174,57 @@ export class Sidecars {
         if (storedClasses[position] !== classes[position]) return true;
         if (filter?.has(ids.hi[position] ?? 0, ids.lo[position] ?? 0) === false) return true;
       }
-      for (let part = 0; part * CHECKS_A_PART < checks.length; part++) {
-        const stored = this.#read(no, CHECKS + part);
-        for (let i = 0; i < CHECKS_A_PART; i++) {
-          const position = part * CHECKS_A_PART + i;
-          if (position >= ids.length || !ids.isSet(position)) continue;
-          if (stored === undefined || viewOf(stored).getUint32(i * 4, true) !== checks[position]) return true;
-        }
-      }
-      return false;
+      return this.#lacksChecks(no, ids, checks);
     } catch {
-      // Its length is not one that was written.
+      // A part has a length that is never written.
       return true;
     }
   }
 
-  #lacksEntries(segment: number, firstPart: number, column: HashColumn): boolean {
-    const hi = new Uint32Array(column.length);
-    const lo = new Uint32Array(column.length);
-    for (let part = 0; part < 1 << SPLIT_BITS; part++) {
-      let last = 0n;
-      for (const entry of this.#entries(segment, firstPart + part)) {
-        const entryHi = Number(entry >> 32n);
-        const position = Number(entry & BigInt(POSITION_MASK));
-        if (entry < last || entryHi >>> (32 - SPLIT_BITS) !== part || position >= column.length) return true;
-        hi[position] = entryHi;
-        lo[position] = Number(entry & 0xffffffffn) & ~POSITION_MASK;
-        last = entry;
+  #lacksChecks(segment: number, ids: HashColumn, checks: Uint32Array): boolean {
+    for (let part = 0; part * CHECKS_A_PART < checks.length; part++) {
+      const stored = this.#read(segment, CHECKS + part);
+      for (let i = 0; i < CHECKS_A_PART; i++) {
+        const position = part * CHECKS_A_PART + i;
+        if (position >= ids.length || !ids.isSet(position)) continue;
+        if (stored === undefined || viewOf(stored).getUint32(i * 4, true) !== checks[position]) return true;
       }
     }
+    return false;
+  }
+
+  #lacksEntries(segment: number, firstPart: number, column: HashColumn): boolean {
+    const stored = this.#readEntries(segment, firstPart, column.length);
+    if (stored === undefined) return true;
+    const { hi, lo } = stored;
     for (let position = 0; position < column.length; position++) {
       if (!column.isSet(position)) continue;
       if (hi[position] !== column.hi[position]) return true;
       if (((lo[position] ?? 0) ^ (column.lo[position] ?? 0)) >>> POSITION_BITS !== 0) return true;
     }
     return false;
+  }
+
+  /** The stored hashes by position. Undefined if an entry is out of order, in the wrong part or beyond `length`. */
+  #readEntries(
+    segment: number,
+    firstPart: number,
+    length: number,
+  ): { readonly hi: Uint32Array; readonly lo: Uint32Array } | undefined {
+    const hi = new Uint32Array(length);
+    const lo = new Uint32Array(length);
+    for (let part = 0; part < 1 << SPLIT_BITS; part++) {
+      let last = 0n;
+      for (const entry of this.#entries(segment, firstPart + part)) {
+        const entryHi = Number(entry >> 32n);
+        const position = Number(entry & BigInt(POSITION_MASK));
+        if (entry < last || entryHi >>> (32 - SPLIT_BITS) !== part || position >= length) return undefined;
+        hi[position] = entryHi;
+        lo[position] = Number(entry & 0xffffffffn) & ~POSITION_MASK;
+        last = entry;
+      }
+    }
+    return { hi, lo };
   }
 
   #entries(segment: number, part: number): BigUint64Array {

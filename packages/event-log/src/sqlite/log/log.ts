@@ -12,28 +12,27 @@ import {
   type RowBatch,
 } from "../calls/log-row.js";
 import type { AppendAnswer, LogOperations, ReadAnswer } from "../calls/operations.js";
-import { Refusal } from "../calls/refusal.js";
 import { isDamage, reading } from "../database/damage.js";
 import { pageBytesOf } from "../database/database.js";
 import type { Segments } from "../index/segments.js";
 import { pageWaste } from "./page-waste.js";
+import { PendingWrite } from "./pending-write.js";
+import { batchesOf, type RequestBatch, refuseLongBatches } from "./request-batches.js";
 import type { Usage } from "./usage.js";
 
 /**
- * After a commit of few batches the newest row takes up the next commit's as well while it is small, or wastes more than this part of its
- * pages: small commits, one after the other, would take up to twice their bytes on disk. Larger rows are left, and so are all where many send
- * at once: what is written once more has its price too.
+ * After a commit of few batches, the next commit extends the newest row while it is small or wastes more than `MOST_WASTE` of its pages.
+ * Otherwise consecutive small commits would take up to twice their bytes on disk. Rewriting a row costs too, so large rows, and rows of
+ * commits with many batches, are not extended.
  */
 const MOST_WASTE = 0.08;
 const SMALL_ROW_BYTES = 4 * 1024;
 const LARGE_ROW_BYTES = 64 * 1024;
 const FEW_BATCHES = 8;
-/** A position in a segment has 17 bits. */
-const MOST_ITEMS = 131_072;
 
 type AppendOperation = LogOperations["append"]["request"];
 
-/** The worker's side of the event log: rows of batches, found by offset; `Segments` finds them by everything else. */
+/** The event log in the worker: rows of batches, found by offset. `Segments` finds offsets by id, user, type and event. */
 export class Log {
   readonly #segments: Segments;
   readonly #usage: Usage;
@@ -45,13 +44,13 @@ export class Log {
   readonly #metaAt: StatementSync;
   readonly #changeRow: StatementSync;
   readonly #sources = new Map<number, string>();
-  /** Of the row that is being put together, or that is unfilled. */
+  /** The metas of the row that is being collected, or of the unfilled row. */
   readonly #meta = new MetaWriter();
   readonly #pageBytes: number;
   readonly #rowBytes: number;
-  /** The newest row, where it takes up what comes next. */
+  /** The newest row, if the next batches extend it. */
   #unfilled: { readonly first: number; readonly body: Uint8Array } | undefined;
-  /** The meta that was last asked for, decoded: settled messages come in order. */
+  /** The meta that was decoded last: messages are settled in order, so the next lookup mostly hits it. */
   #lastMeta: readonly RowBatch[] = [];
 
   constructor(database: DatabaseSync, segments: Segments, usage: Usage, rowBytes: number) {
@@ -81,138 +80,133 @@ export class Log {
     return this.#sources;
   }
 
-  /** Which of the ids the sealed segments know. */
+  /** Finds ids in the sealed segments: byte `i` of the answer is 1 if they have the `i`-th id. */
   knownIn({ trustedMs, keys }: AppendOperation): Uint8Array {
     const known = new Uint8Array(keys.length / KEY.size);
     this.#segments.findSealed(keys, trustedMs, known);
     return known;
   }
 
-  /** `known`: which of its ids are known to sealed segments. Within a transaction. */
+  /** `known`: the answer of `knownIn`. Within a transaction. */
   append(request: AppendOperation, known: Uint8Array): AppendAnswer {
-    const { trustedMs, batches, keys, skipped, extras, bodies } = request;
-    for (let record = 0; record < batches.length; record += BATCH.size) {
-      if ((batches[record + BATCH.itemCount] ?? 0) > MOST_ITEMS) {
-        throw new Refusal("payload_too_large", `a batch has more than ${MOST_ITEMS} items`);
-      }
-    }
-    for (const [no, id] of request.newSources) {
-      this.#putSource.run(no, id);
-      this.#sources.set(no, id);
-    }
-    // Segments are sealed by age too, between two appends.
+    const { batches, keys, bodies } = request;
+    refuseLongBatches(request);
+    this.#addSources(request.newSources);
+    // A segment can also be sealed between two appends, because of its age.
     if (this.#unfilled !== undefined && this.#unfilled.first < this.#segments.open.first) this.#fill();
-    const duplicates: number[] = [];
-    const addedKeys = new Uint32Array(keys.length);
     const isSmall = batches.length <= FEW_BATCHES * BATCH.size && bodies.length <= this.#rowBytes;
-    const run = new Run(addedKeys, this.#segments.end, isSmall);
-    let keyAt = 0;
-    let skippedAt = 0;
-    let extrasAt = 0;
-    let bodyAt = 0;
-    for (let batchNo = 0, record = 0; record < batches.length; batchNo++, record += BATCH.size) {
-      const field = (name: keyof typeof BATCH): number => batches[record + BATCH[name]] ?? 0;
-      const itemCount = field("itemCount");
-      const bodyBytes = field("bodyBytes");
-      const receivedAtMs = field("receivedAtMs");
-      if (this.#segments.needsNew(run.end, run.bytes, itemCount, receivedAtMs)) {
-        this.#writeRow(run, bodies);
+    const pending = new PendingWrite(keys.length, this.#segments.end, isSmall);
+    const duplicates: number[] = [];
+    for (const batch of batchesOf(request)) {
+      const { itemCount, receivedAtMs } = batch;
+      if (this.#segments.needsNew(pending.end, pending.bytes, itemCount, receivedAtMs)) {
+        this.#writeRow(pending, bodies);
         this.#fill();
-        this.#writeKeys(run);
+        this.#writeKeys(pending);
         this.#segments.beginNew(itemCount);
       }
-
-      const { open } = this.#segments;
-      const first = run.end;
-      const twice: number[] = [];
-      const keysEnd = keyAt + field("keyCount") * KEY.size;
-      for (; keyAt < keysEnd; keyAt += KEY.size) {
-        const index = keys[keyAt + KEY.index] ?? 0;
-        const isKnown =
-          known[keyAt / KEY.size] === 1 ||
-          this.#segments.holds(
-            keys[keyAt + KEY.idHi] ?? 0,
-            keys[keyAt + KEY.idLo] ?? 0,
-            keys[keyAt + KEY.idCheck] ?? 0,
-            trustedMs,
-          );
-        if (isKnown) {
-          twice.push(index);
-          duplicates.push(batchNo, index);
-          continue;
-        }
-        keys[keyAt + KEY.index] = first + index - open.first;
-        open.add(first + index - open.first, keys, keyAt);
-        run.addKey(keys, keyAt);
-      }
-
-      const skippedEnd = skippedAt + field("skippedCount");
-      const left = merged(skipped.subarray(skippedAt, skippedEnd), twice);
-      const batchExtras = extras.subarray(extrasAt, extrasAt + field("extrasBytes"));
-      const isStored = twice.length < field("keyCount");
-      // A row's bodies are one stretch of the request's: what is left out ends it.
-      if (!isStored || run.bodyBytes + bodyBytes > this.#rowBytes) this.#writeRow(run, bodies);
-      if (isStored) {
-        const sourceNo = field("sourceNo");
-        this.#meta.add({
-          sourceNo,
-          receivedAtMs,
-          flags: field("flags"),
-          itemCount,
-          bodyBytes,
-          skipped: left,
-          extras: batchExtras,
-        });
-        // Nobody reads refused items and duplicates again, and no purge would find whose they are.
-        if (left.length > 0)
-          overwriteMessages(bodies.subarray(bodyAt, bodyAt + bodyBytes), Array.from(left), {
-            isSingle: false,
-            skipped: [],
-          });
-        run.addBatch(bodyAt, bodyBytes, receivedAtMs, Math.max(receivedAtMs, trustedMs));
-        run.end = first + lastMessageIndex({ itemCount, skipped: left }) + 1;
-        this.#usage.accepted(sourceNo, receivedAtMs, field("keyCount") - twice.length);
-      }
-      skippedAt = skippedEnd;
-      extrasAt += field("extrasBytes");
-      bodyAt += bodyBytes;
+      const repeated = this.#addKeys(batch, request, known, pending);
+      for (const index of repeated) duplicates.push(batch.index, index);
+      this.#addBatch(batch, request, repeated, pending);
     }
-    this.#writeRow(run, bodies);
-    this.#writeKeys(run);
+    this.#writeRow(pending, bodies);
+    this.#writeKeys(pending);
     return duplicates.length === 0 ? {} : { duplicates };
   }
 
-  #writeRow(run: Run, bodies: Uint8Array): void {
-    if (run.end > run.rowFirst) {
-      const added = bodies.subarray(run.bodyAt, run.bodyAt + run.bodyBytes);
-      const first = this.#unfilled?.first ?? run.rowFirst;
+  #addSources(sources: AppendOperation["newSources"]): void {
+    for (const [no, id] of sources) {
+      this.#putSource.run(no, id);
+      this.#sources.set(no, id);
+    }
+  }
+
+  /** Adds the keys of a batch's new messages. Returns the indexes of its duplicates. */
+  #addKeys(
+    { keysFrom, keysEnd }: RequestBatch,
+    { keys, trustedMs }: AppendOperation,
+    known: Uint8Array,
+    pending: PendingWrite,
+  ): number[] {
+    const { open } = this.#segments;
+    const firstPosition = pending.end - open.first;
+    const repeated: number[] = [];
+    for (let at = keysFrom; at < keysEnd; at += KEY.size) {
+      const index = keys[at + KEY.index] ?? 0;
+      if (known[at / KEY.size] === 1 || this.#segments.holds(keys, at, trustedMs)) {
+        repeated.push(index);
+        continue;
+      }
+      keys[at + KEY.index] = firstPosition + index;
+      open.add(firstPosition + index, keys, at);
+      pending.addKey(keys, at);
+    }
+    return repeated;
+  }
+
+  /** Adds a batch to the row, unless all its messages are duplicates. */
+  #addBatch(
+    batch: RequestBatch,
+    { bodies, trustedMs }: AppendOperation,
+    repeated: readonly number[],
+    pending: PendingWrite,
+  ): void {
+    const { sourceNo, receivedAtMs, flags, itemCount, bodyAt, bodyBytes, extras } = batch;
+    const keyCount = (batch.keysEnd - batch.keysFrom) / KEY.size;
+    const isStored = repeated.length < keyCount;
+    // The bodies of a row are contiguous in the request: a batch that is left out ends the row.
+    if (!isStored || pending.bodyBytes + bodyBytes > this.#rowBytes) this.#writeRow(pending, bodies);
+    if (!isStored) return;
+    const skipped = merged(batch.skipped, repeated);
+    this.#meta.add({ sourceNo, receivedAtMs, flags, itemCount, bodyBytes, skipped, extras });
+    // Refused items and duplicates are never read again, and a purge would not find them: their user is not indexed.
+    if (skipped.length > 0) {
+      const body = bodies.subarray(bodyAt, bodyAt + bodyBytes);
+      overwriteMessages(body, Array.from(skipped), { isSingle: false, skipped: [] });
+    }
+    pending.addBatch(bodyAt, bodyBytes, receivedAtMs, Math.max(receivedAtMs, trustedMs));
+    pending.end += lastMessageIndex({ itemCount, skipped }) + 1;
+    this.#usage.accepted(sourceNo, receivedAtMs, keyCount - repeated.length);
+  }
+
+  #writeRow(pending: PendingWrite, bodies: Uint8Array): void {
+    if (pending.end > pending.rowFirst) {
+      const added = bodies.subarray(pending.bodyAt, pending.bodyAt + pending.bodyBytes);
+      const first = this.#unfilled?.first ?? pending.rowFirst;
       const body = this.#unfilled === undefined ? added : Buffer.concat([this.#unfilled.body, added]);
       const meta = this.#meta.seal(body);
-      // Not changed in place: SQLite leaves a row on the page where it stands, though it would fit on the one before.
+      // Not updated in place: SQLite would keep the row on its page even if it fits on the previous one.
       if (this.#unfilled !== undefined) this.#dropRow.run(first);
       this.#putRow.run(first, meta, body);
-      // A copy: what was handed over is much larger.
-      if (run.isSmall && takesMore(meta.length + body.length, this.#pageBytes))
+      // A copy: the request's buffer is much larger.
+      if (pending.isSmall && isExtended(meta.length + body.length, this.#pageBytes))
         this.#unfilled = { first, body: body.slice() };
       else this.#fill();
     }
-    run.beginRow();
+    pending.beginRow();
   }
 
-  /** What comes next begins a row of its own. */
+  /** The next batch begins a new row. */
   #fill(): void {
     this.#unfilled = undefined;
     this.#meta.clear();
   }
 
-  #writeKeys(run: Run): void {
-    if (run.end > run.first) {
-      this.#segments.commitKeys(run.first, run.end, run.bytes, run.minMs, run.maxMs, run.addedKeys());
+  #writeKeys(pending: PendingWrite): void {
+    if (pending.end > pending.first) {
+      this.#segments.commitKeys(
+        pending.first,
+        pending.end,
+        pending.bytes,
+        pending.minMs,
+        pending.maxMs,
+        pending.keys,
+      );
     }
-    run.beginKeys();
+    pending.beginKeys();
   }
 
-  /** The row that holds an offset, with its batches; undefined where there is none. */
+  /** The row that contains an offset, with its batches. Undefined if no row does. */
   #rowWith(offset: number): { readonly row: LogRow; readonly batches: RowBatch[] } | undefined {
     if (offset < this.#segments.start || offset >= this.#segments.end) return undefined;
     const row = this.#rowBefore(offset + 1);
@@ -231,8 +225,8 @@ export class Log {
   }
 
   /**
-   * Reads the newest rows (those of the segment in memory) and compares their checksums: what a crash could have damaged.
-   * Older ones are compared whenever they are read.
+   * Verifies the checksums of the newest rows (those of the segment in memory), which a crash could have damaged. Older rows are verified
+   * whenever they are read. Throws `DamagedRow`.
    */
   checkTail(): void {
     let end = this.#segments.open.first;
@@ -270,7 +264,7 @@ export class Log {
     return { rows };
   }
 
-  /** What comes before a damaged row can be read; the next reading, which begins with it (`got` is empty then), says that it is damaged. */
+  /** Ends before a damaged row if rows were read (`got`). The next read begins with the damaged row, and then it throws. */
   *#soundAfter(first: number, got: readonly LogRow[]): Generator<LogRow> {
     try {
       for (const raw of this.#rowsAfter.iterate(first)) {
@@ -283,7 +277,7 @@ export class Log {
     }
   }
 
-  /** The number of the source whose message is at an offset. */
+  /** The number of the source of the message at an offset. Undefined if no row can contain it. */
   sourceAt(offset: number): number | undefined {
     const found = this.#lastMeta.find((batch) => batch.first <= offset && offset < endOf([batch]));
     if (found !== undefined) return found.sourceNo;
@@ -297,7 +291,7 @@ export class Log {
     return this.#lastMeta.find((batch) => batch.first <= offset && offset < endOf([batch]))?.sourceNo;
   }
 
-  /** The rows that hold these offsets (in descending order), each once. */
+  /** The rows that contain these offsets (descending), each row once. */
   rowsOf(offsets: readonly number[]): LogRow[] {
     const rows: LogRow[] = [];
     let first = Number.POSITIVE_INFINITY;
@@ -313,7 +307,7 @@ export class Log {
 
   /** Overwrites the messages at these offsets. Within a transaction. */
   purge(offsets: readonly number[]): void {
-    // It would be written again as it was.
+    // Otherwise the next append would write the unfilled row again with the old body.
     this.#fill();
     const wanted = new Set(offsets);
     for (const row of this.rowsOf([...wanted].sort((a, b) => b - a))) {
@@ -325,14 +319,14 @@ export class Log {
         );
         if (places.length === 0) return batch;
         overwriteMessages(batch.body, places, { isSingle: kind !== undefined, skipped });
-        // The sender's address is the user's too, whoever else sent in the same request.
+        // The IP address belongs to the user too, even if the request also has messages of other users.
         return { ...rest, first, itemCount, skipped, ...(kind === undefined ? {} : { kind }) };
       });
       this.#changeRow.run(metaOf(batches, body), body, row.first);
     }
   }
 
-  /** Rows downwards from the one that holds the last message before `before`. */
+  /** Rows in descending order, from the one with the last message before `before`, until they have `bytes` of bodies. */
   rowsBefore(before: number, bytes: number): LogRow[] {
     const rows: LogRow[] = [];
     let left = bytes;
@@ -349,7 +343,8 @@ export class Log {
   }
 }
 
-function takesMore(bytes: number, pageBytes: number): boolean {
+/** Whether the next commit extends a row of this size. */
+function isExtended(bytes: number, pageBytes: number): boolean {
   if (bytes >= LARGE_ROW_BYTES) return false;
   return bytes < SMALL_ROW_BYTES || pageWaste(bytes, pageBytes) > MOST_WASTE;
 }
@@ -358,61 +353,6 @@ function takesMore(bytes: number, pageBytes: number): boolean {
 export function endOf(batches: readonly RowBatch[]): number {
   const last = batches.at(-1);
   return last === undefined ? 0 : last.first + lastMessageIndex(last) + 1;
-}
-
-/** The row and the keys that an append is putting together. */
-class Run {
-  first: number;
-  end: number;
-  rowFirst: number;
-  bodyAt = 0;
-  bodyBytes = 0;
-  bytes = 0;
-  minMs = Number.MAX_SAFE_INTEGER;
-  maxMs = 0;
-  /** Whether the commit may share its last row with the next. */
-  readonly isSmall: boolean;
-  readonly #keys: Uint32Array;
-  #keysFrom = 0;
-  #keysTo = 0;
-
-  constructor(keys: Uint32Array, first: number, isSmall: boolean) {
-    this.isSmall = isSmall;
-    this.#keys = keys;
-    this.first = first;
-    this.end = first;
-    this.rowFirst = first;
-  }
-
-  addKey(keys: Uint32Array, at: number): void {
-    for (let word = 0; word < KEY.size; word++) this.#keys[this.#keysTo + word] = keys[at + word] ?? 0;
-    this.#keysTo += KEY.size;
-  }
-
-  addBatch(bodyAt: number, bodyBytes: number, minMs: number, maxMs: number): void {
-    if (this.bodyBytes === 0) this.bodyAt = bodyAt;
-    this.bodyBytes += bodyBytes;
-    this.bytes += bodyBytes;
-    this.minMs = Math.min(this.minMs, minMs);
-    this.maxMs = Math.max(this.maxMs, maxMs);
-  }
-
-  beginRow(): void {
-    this.rowFirst = this.end;
-    this.bodyBytes = 0;
-  }
-
-  addedKeys(): Uint32Array {
-    return this.#keys.subarray(this.#keysFrom, this.#keysTo);
-  }
-
-  beginKeys(): void {
-    this.first = this.end;
-    this.#keysFrom = this.#keysTo;
-    this.bytes = 0;
-    this.minMs = Number.MAX_SAFE_INTEGER;
-    this.maxMs = 0;
-  }
 }
 
 function merged(a: Uint32Array, b: readonly number[]): ArrayLike<number> {

@@ -2,12 +2,22 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Delivery, DeliveryQuery, FinalState } from "../../ports/consumers.js";
 import type { DeliveryListAnswer, DeliveryListRequest } from "../calls/operations.js";
 import { FINAL_STATES } from "../calls/settle-request.js";
+import type { ChunkRow } from "../consumers/chunks.js";
 import type { Consumer, ConsumerTables } from "../consumers/consumer-tables.js";
+import { mergeDescending, uniqueDescending } from "./merge-descending.js";
 
-/** Chunks and rows that one call looks at, at most: a longer search goes on with the next call, after others' turns. */
+/** Maximum number of chunks and rows that one call reads. The next call continues a longer search, so other calls can run between. */
 const STEPS_AT_ONCE = 400;
 
-/** Lists deliveries by their message, the newest first. */
+/** The steps that are left in one call. */
+interface Budget {
+  steps: number;
+}
+
+/** A position of a list: the offset of a message, and the id of the last consumer returned for it. */
+type Place = NonNullable<DeliveryListAnswer["resumeAt"]>;
+
+/** Lists deliveries in descending order of their messages. */
 export class DeliveryList {
   readonly #database: DatabaseSync;
   readonly #tables: ConsumerTables;
@@ -18,68 +28,51 @@ export class DeliveryList {
   }
 
   list({ query, pendingBounds, position, tie, limit }: DeliveryListRequest): DeliveryListAnswer {
-    const consumers = [...this.#tables.all]
-      .filter(({ id }) => query.consumerId === undefined || query.consumerId === id)
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
-    // Each consumer's first chunk and row are read to know whose turn it is.
-    const budget = { steps: STEPS_AT_ONCE + 2 * consumers.length };
-    const from = Math.min(position, Number.MAX_SAFE_INTEGER);
-    const pendingQuery = { ...query, ...pendingBounds };
-    const found: Delivery[] = [];
-    const streams = consumers.map((consumer) => ({
-      consumer,
-      offsets: this.#candidates(consumer, query, from, budget),
-    }));
-    const heads = streams.map(({ consumer, offsets }) => ({ consumer, offsets, next: offsets.next() }));
-    let done = { position, tie };
-    let isBegun = false;
-    try {
-      for (;;) {
-        const newest = heads.reduce<(typeof heads)[number] | undefined>(
-          (best, head) =>
-            !head.next.done && (best === undefined || head.next.value > (best.next.value ?? -1))
-              ? head
-              : best,
-          undefined,
-        );
-        if (newest === undefined || newest.next.done) return { items: found };
-        const offset = newest.next.value;
-        const { consumer } = newest;
-        // Each call gets on by one at least, however much there was to read before it.
-        if (budget.steps <= 0 && isBegun) {
-          return { items: found, resumeAt: offset === done.position ? done : { position: offset, tie: "" } };
-        }
-        newest.next = newest.offsets.next();
-        if (offset === position && consumer.id <= tie) continue;
-        done = { position: offset, tie: consumer.id };
-        isBegun = true;
-        const delivery = this.#tables.delivery(consumer, offset);
-        budget.steps -= 1;
-        if (delivery === undefined) continue;
-        if (!matches(delivery, delivery.state === "pending" ? pendingQuery : query)) continue;
-        found.push(delivery);
-        if (found.length >= limit) return { items: found, resumeAt: done };
+    const consumers = this.#consumersOf(query);
+    const budget = budgetFor(consumers);
+    const queries = { wall: query, monotonic: { ...query, ...pendingBounds } };
+    const items: Delivery[] = [];
+    /** The last candidate that was looked at. */
+    let last: Place | undefined;
+    for (const { consumer, offset } of this.#candidatesOfAll(consumers, query, position, budget)) {
+      // Every call looks at one candidate at least, so a search always ends.
+      if (budget.steps <= 0 && last !== undefined) {
+        return { items, resumeAt: offset === last.position ? last : { position: offset, tie: "" } };
       }
-    } finally {
-      for (const { offsets } of streams) offsets.return(undefined);
+      if (offset === position && consumer.id <= tie) continue;
+      last = { position: offset, tie: consumer.id };
+      budget.steps -= 1;
+      const delivery = this.#tables.delivery(consumer, offset);
+      if (delivery === undefined || !matches(delivery, queries[timesOf(delivery)])) continue;
+      items.push(delivery);
+      if (items.length >= limit) return { items, resumeAt: last };
     }
+    return { items };
+  }
+
+  #consumersOf({ consumerId }: DeliveryQuery): Consumer[] {
+    if (consumerId !== undefined) {
+      const consumer = this.#tables.find(consumerId);
+      return consumer === undefined ? [] : [consumer];
+    }
+    return [...this.#tables.all].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   /**
-   * Messages that stand so at a consumer, each once, from the newest down: only the runs of outcomes are read that have some. `most` are
-   * given; where the search is not done then, or after enough was looked at, `before` tells where it goes on.
+   * Messages that have this state at a consumer, each once, in descending order. Reads only the chunks that have such outcomes. Returns at
+   * most `most` offsets. `before` says where the search continues; it is absent when the search is complete.
    */
   offsetsIn(state: FinalState, before: number, most: number): { offsets: number[]; before?: number } {
     const consumers = [...this.#tables.all];
-    const budget = { steps: STEPS_AT_ONCE + 2 * consumers.length };
+    const budget = budgetFor(consumers);
     const offsets: number[] = [];
-    let lookedAt = Number.POSITIVE_INFINITY;
-    for (const offset of merged(
+    let isBegun = false;
+    for (const offset of uniqueDescending(
       consumers.map((consumer) => this.#candidates(consumer, { state }, before - 1, budget)),
     )) {
-      // Each call gets on by one at least, however much there was to read before it.
-      if (budget.steps <= 0 && lookedAt < Number.POSITIVE_INFINITY) return { offsets, before: offset + 1 };
-      lookedAt = offset;
+      // Every call looks at one candidate at least, so a search always ends.
+      if (budget.steps <= 0 && isBegun) return { offsets, before: offset + 1 };
+      isBegun = true;
       budget.steps -= 1;
       if (!this.#tables.isSettledAs(offset, state)) continue;
       offsets.push(offset);
@@ -88,26 +81,40 @@ export class DeliveryList {
     return { offsets };
   }
 
-  /** Offsets at which the consumer may have a delivery that the query asks for, each once, downwards. */
-  *#candidates(
+  /** The candidates of all consumers, in descending order; those of one message in the order of `consumers`. */
+  *#candidatesOfAll(
+    consumers: readonly Consumer[],
+    query: DeliveryQuery,
+    position: number,
+    budget: Budget,
+  ): Generator<{ readonly consumer: Consumer; readonly offset: number }, void> {
+    const from = Math.min(position, Number.MAX_SAFE_INTEGER);
+    const sources = consumers.map((consumer) => this.#candidates(consumer, query, from, budget));
+    for (const { source, value } of mergeDescending(sources)) {
+      const consumer = consumers[source];
+      if (consumer !== undefined) yield { consumer, offset: value };
+    }
+  }
+
+  /** Offsets at which the consumer may have a delivery that matches the query, each once, in descending order. */
+  #candidates(
     consumer: Consumer,
     query: DeliveryQuery,
     from: number,
-    budget: { steps: number },
-  ): Generator<number, undefined, undefined> {
+    budget: Budget,
+  ): Generator<number, void> {
     const sources: Generator<number>[] = [];
     if (query.state === undefined || query.state === "pending") {
       sources.push(this.#offsetsOf("retries", consumer, from));
     }
     if (query.state !== "pending") {
       sources.push(this.#offsetsOf("late_outcomes", consumer, from));
-      sources.push(this.#fromChunks(consumer, query, from, budget));
+      sources.push(this.#offsetsInChunks(consumer, query, from, budget));
     }
-    yield* merged(sources);
-    return undefined;
+    return uniqueDescending(sources);
   }
 
-  // A statement of its own each time: several searches go on side by side.
+  // Each search prepares its own statement, because several searches iterate at the same time.
   *#offsetsOf(table: "retries" | "late_outcomes", consumer: Consumer, from: number): Generator<number> {
     const rows = this.#database
       .prepare(`SELECT offset FROM ${table} WHERE consumer = ? AND offset <= ? ORDER BY offset DESC`)
@@ -115,55 +122,51 @@ export class DeliveryList {
     for (const { offset } of rows) yield offset as number;
   }
 
-  *#fromChunks(
+  *#offsetsInChunks(
     consumer: Consumer,
     query: DeliveryQuery,
     from: number,
-    budget: { steps: number },
-  ): Generator<number, undefined, undefined> {
+    budget: Budget,
+  ): Generator<number, void> {
     const state = query.state === undefined || query.state === "pending" ? "failed" : query.state;
-    /** Candidates of the chunks read so far, ascending: those beyond the next chunk's last message are next. */
+    /** Candidates of the chunks read so far, ascending. Those above the next chunk's `max` can be returned. */
     let waiting: number[] = [];
     for (const chunk of this.#tables.chunks.down(consumer.no, from, 1 << FINAL_STATES.indexOf(state))) {
       const { max } = chunk;
-      for (let next = waiting.at(-1); next !== undefined && next > max; next = waiting.at(-1)) {
-        waiting.pop();
-        yield next;
-      }
-      // Stops the search here: nothing beyond `max` is left.
+      yield* takeAbove(waiting, max);
+      // The list stops at this candidate: nothing above `max` is left.
       if (budget.steps <= 0 && max < from) yield max;
       budget.steps -= 1;
-      for (const entry of this.#tables.chunks.outcomesIn(chunk)) {
-        if (entry.offset <= from && entry.state === state && matches({ ...entry, state }, query)) {
-          waiting.push(entry.offset);
-        }
-      }
+      waiting.push(...this.#matchesIn(chunk, state, query, from));
       waiting = [...new Set(waiting)].sort((a, b) => a - b);
     }
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) yield next;
-    return undefined;
+    yield* takeAbove(waiting, Number.NEGATIVE_INFINITY);
+  }
+
+  #matchesIn(chunk: ChunkRow, state: FinalState, query: DeliveryQuery, from: number): number[] {
+    return this.#tables.chunks
+      .outcomesIn(chunk)
+      .filter((entry) => entry.offset <= from && entry.state === state && matches({ ...entry, state }, query))
+      .map(({ offset }) => offset);
   }
 }
 
-/** What comes from several sources that each go down, going down; each number once. */
-function* merged(sources: readonly Iterator<number>[]): Generator<number, void> {
-  const heads = sources.map((source) => ({ source, next: source.next() }));
-  let last = Number.POSITIVE_INFINITY;
-  try {
-    for (;;) {
-      let best: (typeof heads)[number] | undefined;
-      for (const head of heads) {
-        if (!head.next.done && (best === undefined || head.next.value > best.next.value)) best = head;
-      }
-      if (best === undefined) return;
-      const offset = best.next.value;
-      best.next = best.source.next();
-      if (offset < last) yield offset;
-      last = offset;
-    }
-  } finally {
-    for (const { source } of heads) source.return?.();
+/** The first chunk and the first row of each consumer are always read, to find the newest candidate. */
+function budgetFor(consumers: readonly Consumer[]): Budget {
+  return { steps: STEPS_AT_ONCE + 2 * consumers.length };
+}
+
+/** Removes the numbers above `limit` from the end of an ascending list. */
+function* takeAbove(ascending: number[], limit: number): Generator<number, void> {
+  for (let next = ascending.at(-1); next !== undefined && next > limit; next = ascending.at(-1)) {
+    ascending.pop();
+    yield next;
   }
+}
+
+/** The clock of a delivery's times. */
+function timesOf({ state }: Delivery): "wall" | "monotonic" {
+  return state === "pending" ? "monotonic" : "wall";
 }
 
 function matches(

@@ -1,22 +1,33 @@
 import { idOf } from "../../message/identity.js";
 import type { FinalState } from "../../ports/consumers.js";
 import type { MessageQuery } from "../../ports/event-log.js";
-import { classMask, hashKey, hashPrefix, type KeyHashes, USER_PREFIX } from "../calls/key-hash.js";
+import { classMask, emptyHashes, hashKey, hashPrefix, USER_PREFIX } from "../calls/key-hash.js";
 import type { LogRow } from "../calls/log-row.js";
 import type { FindAnswer, FindRequest } from "../calls/operations.js";
 import type { ConsumerTables } from "../consumers/consumer-tables.js";
-import type { OpenSegment } from "../index/open-segment.js";
+import { OpenSegment } from "../index/open-segment.js";
 import { SEGMENT_STATE, type SealedSegment, type Segments } from "../index/segments.js";
 import type { Log } from "../log/log.js";
 import type { DeliveryList } from "./delivery-list.js";
 
-/** What one call reads at most: a longer search goes on with the next call, after others' turns. */
+/** Limits of one call. The next call continues a longer search, so other calls can run between. */
 const ROW_BYTES_AT_ONCE = 1024 * 1024;
 const SEGMENTS_AT_ONCE = 16;
 const OFFSETS_AT_ONCE = 256;
 const OUTCOMES_AT_ONCE = 512;
 
-/** Finds messages from the newest down, by the segments' indexes where the query names an id, a user, a type or an event. */
+/** A search by index, across the segments. */
+interface IndexSearch {
+  readonly query: MessageQuery;
+  readonly before: number;
+  readonly most: number;
+  /** Matches so far, descending. */
+  readonly offsets: number[];
+  /** How many outcomes the call may still look up. */
+  outcomesLeft: number;
+}
+
+/** Finds messages in descending order. Uses the segments' indexes if the query has an id, a user, a type, an event or an outcome. */
 export class MessageSearch {
   readonly #log: Log;
   readonly #segments: Segments;
@@ -39,11 +50,11 @@ export class MessageSearch {
   }
 
   find({ query: asked, before, limit }: FindRequest): FindAnswer {
-    // The index knows ids without their kinds: who asks for one of a kind looks at the messages.
+    // The index has ids without their kinds, so the caller compares the messages with the identity.
     const query = asked.identity === undefined ? asked : { ...asked, userId: idOf(asked.identity) };
     const end = Math.min(before, this.#segments.end);
     const { messageId, userId, outcome } = query;
-    // A user has fewer messages than a state has; a type or an event may well have more.
+    // A user has fewer messages than an outcome has. A type or an event often has more.
     if (outcome !== undefined && messageId === undefined && userId === undefined) {
       return this.#byOutcome(outcome, end, limit);
     }
@@ -53,7 +64,7 @@ export class MessageSearch {
     return isIndexed ? this.#byIndex(query, end, limit) : this.#byReading(query, end);
   }
 
-  /** Segments that may hold what is asked for, from the newest down. */
+  /** Segments that may have matches, in descending order. */
   *#segmentsBefore(before: number, query: MessageQuery): Generator<OpenSegment | SealedSegment> {
     const { sealed, sealing, open } = this.#segments;
     const whole = sealed.filter((segment) => segment.state === SEGMENT_STATE.whole);
@@ -71,32 +82,38 @@ export class MessageSearch {
   }
 
   #byIndex(query: MessageQuery, before: number, limit: number): FindAnswer {
-    const offsets: number[] = [];
-    let outcomesLeft = OUTCOMES_AT_ONCE;
+    const search: IndexSearch = {
+      query,
+      before,
+      most: Math.min(limit, OFFSETS_AT_ONCE),
+      offsets: [],
+      outcomesLeft: OUTCOMES_AT_ONCE,
+    };
     let segmentsLeft = SEGMENTS_AT_ONCE;
-    let next: number | undefined;
-    const most = Math.min(limit, OFFSETS_AT_ONCE);
     for (const segment of this.#segmentsBefore(before, query)) {
-      if (segmentsLeft === 0 || offsets.length >= most) {
-        next = segment.end;
-        break;
-      }
+      if (segmentsLeft === 0 || search.offsets.length >= search.most)
+        return this.#withRows(search.offsets, segment.end);
       segmentsLeft -= 1;
-      for (const position of this.#positions(segment, query)) {
-        const offset = segment.first + position;
-        if (offset >= before) continue;
-        if (query.outcome === undefined || this.#consumers.isSettledAs(offset, query.outcome)) {
-          offsets.push(offset);
-        }
-        outcomesLeft -= query.outcome === undefined ? 0 : 1;
-        if (offsets.length >= most || outcomesLeft === 0) {
-          next = offset;
-          break;
-        }
-      }
-      if (next !== undefined) break;
+      const resumeBefore = this.#searchSegment(segment, search);
+      if (resumeBefore !== undefined) return this.#withRows(search.offsets, resumeBefore);
     }
-    return this.#withRows(offsets, next);
+    return this.#withRows(search.offsets, undefined);
+  }
+
+  /** Adds the segment's matches to the search. Returns where the search continues if it reaches a limit. */
+  #searchSegment(segment: OpenSegment | SealedSegment, search: IndexSearch): number | undefined {
+    const { query, before, most, offsets } = search;
+    for (const position of this.#positions(segment, query)) {
+      const offset = segment.first + position;
+      if (offset >= before) continue;
+      if (query.outcome === undefined) offsets.push(offset);
+      else {
+        if (this.#consumers.isSettledAs(offset, query.outcome)) offsets.push(offset);
+        search.outcomesLeft -= 1;
+      }
+      if (offsets.length >= most || search.outcomesLeft === 0) return offset;
+    }
+    return undefined;
   }
 
   #withRows(offsets: readonly number[], next: number | undefined): FindAnswer {
@@ -106,7 +123,7 @@ export class MessageSearch {
     for (const offset of offsets) {
       const last = rows.at(-1);
       if (last === undefined || offset < last.first) {
-        // The answer is cut where it gets long; the offsets from here on are looked for again.
+        // A long answer ends here; the next call finds the other offsets again.
         if (bytes >= ROW_BYTES_AT_ONCE) return { rows, offsets: covered, before: offset + 1 };
         const [row] = this.#log.rowsOf([offset]);
         if (row === undefined) continue;
@@ -120,29 +137,39 @@ export class MessageSearch {
 
   /** Positions in a segment at which a message may match, descending. */
   #positions(segment: OpenSegment | SealedSegment, query: MessageQuery): number[] {
-    const sidecars = this.#segments.sidecars;
-    const hashes: KeyHashes = { hi: 0, lo: 0, check: 0 };
-    if (query.messageId !== undefined) {
-      const found = new Set<number>();
-      for (const sourceId of query.sourceId === undefined ? this.#log.sources.values() : [query.sourceId]) {
-        const { hi, lo, check } = hashKey(hashPrefix(this.#seed, sourceId), query.messageId, hashes);
-        if (!("positionsOfId" in segment) && this.#segments.denies(segment, hi, lo)) continue;
-        const positions =
-          "positionsOfId" in segment
-            ? segment.positionsOfId(hi, lo, check)
-            : sidecars.positionsOfId(segment.no, hi, lo, check);
-        for (const position of positions) found.add(position);
-      }
-      return [...found].sort((a, b) => b - a);
+    if (query.messageId !== undefined) return this.#positionsOfId(segment, query.messageId, query.sourceId);
+    if (query.userId !== undefined) return this.#positionsOfUser(segment, query.userId);
+    return this.#positionsOfClass(segment, query);
+  }
+
+  /** Ids are unique in a source, so without a source every source is searched. */
+  #positionsOfId(
+    segment: OpenSegment | SealedSegment,
+    messageId: string,
+    sourceId: string | undefined,
+  ): number[] {
+    const found = new Set<number>();
+    for (const id of sourceId === undefined ? this.#log.sources.values() : [sourceId]) {
+      const { hi, lo, check } = hashKey(hashPrefix(this.#seed, id), messageId, emptyHashes());
+      if (!isOpen(segment) && this.#segments.denies(segment, hi, lo)) continue;
+      const positions = isOpen(segment)
+        ? segment.positionsOfId(hi, lo, check)
+        : this.#segments.sidecars.positionsOfId(segment.no, hi, lo, check);
+      for (const position of positions) found.add(position);
     }
-    if (query.userId !== undefined) {
-      const { hi, lo } = hashKey(hashPrefix(this.#seed, USER_PREFIX), query.userId, hashes);
-      return "positionsOfId" in segment
-        ? segment.positionsOfUser(hi, lo)
-        : sidecars.positionsOfUser(segment.no, hi, lo);
-    }
-    const { mask, wanted } = classMask(this.#seed, query.type, query.event);
-    const classes = "positionsOfId" in segment ? segment.classes : sidecars.classes(segment.no);
+    return [...found].sort((a, b) => b - a);
+  }
+
+  #positionsOfUser(segment: OpenSegment | SealedSegment, userId: string): number[] {
+    const { hi, lo } = hashKey(hashPrefix(this.#seed, USER_PREFIX), userId, emptyHashes());
+    return isOpen(segment)
+      ? segment.positionsOfUser(hi, lo)
+      : this.#segments.sidecars.positionsOfUser(segment.no, hi, lo);
+  }
+
+  #positionsOfClass(segment: OpenSegment | SealedSegment, { type, event }: MessageQuery): number[] {
+    const { mask, wanted } = classMask(this.#seed, type, event);
+    const classes = isOpen(segment) ? segment.classes : this.#segments.sidecars.classes(segment.no);
     const positions: number[] = [];
     for (let position = classes.length - 1; position >= 0; position--) {
       const found = classes[position] ?? 0;
@@ -160,4 +187,9 @@ export class MessageSearch {
     }
     return { rows: [] };
   }
+}
+
+/** Open segments and those being sealed are in memory; a sealed one is found by its sidecars. */
+function isOpen(segment: OpenSegment | SealedSegment): segment is OpenSegment {
+  return segment instanceof OpenSegment;
 }
