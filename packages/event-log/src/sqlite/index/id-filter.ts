@@ -1,6 +1,6 @@
 /**
- * A split block Bloom filter: blocks of eight words, one bit in each. Its blocks are a power of two, at about 32 bits a key when it
- * is full: one false answer in 20,000.
+ * A split block Bloom filter: a key sets one bit in each of the eight words of a block. The number of blocks is a power of two, about 32
+ * bits a key when the filter is full. About one lookup in 20,000 is a false positive.
  */
 export const WORDS_A_BLOCK = 8;
 export const BITS_A_WORD = 32;
@@ -9,23 +9,23 @@ const SALTS = new Int32Array([
   0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
 ]);
 
-/** How many blocks a filter over so many keys has. */
+/** The number of blocks of a filter for this number of keys. */
 export function blocksFor(keys: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, (keys * BITS_A_KEY) / (WORDS_A_BLOCK * BITS_A_WORD))));
 }
 
-/** Where the blocks are so many: by how much `blockOf` shifts. */
+/** The `shift` of `blockOf` for this number of blocks. */
 export function shiftFor(blocks: number): number {
   return 31 - Math.log2(blocks);
 }
 
-/** The block of a hash: its upper bits, so that a filter of half as many blocks has two neighbours in one. */
+/** The block of a hash: its upper bits. So two neighbouring blocks become one in a filter with half as many blocks. */
 export function blockOf(hi: number, shift: number): number {
-  // In two steps: a shift by 32, for one block, would be none.
+  // In two steps: for one block it is a shift by 32, which JavaScript does not shift at all.
   return (hi >>> 1) >>> shift;
 }
 
-/** The bit of a hash in a block's word, 0 to 31. */
+/** The bit of a hash in a word of its block, 0 to 31. */
 export function bitOf(lo: number, word: number): number {
   return Math.imul(lo, SALTS[word] ?? 1) >>> 27;
 }
@@ -46,7 +46,7 @@ export class IdFilter {
   }
 
   static from(bytes: Uint8Array): IdFilter {
-    // A copy: what SQLite gives need not begin at a multiple of four.
+    // A copy: bytes from SQLite may not be aligned to four bytes.
     return new IdFilter(new Uint32Array(bytes.slice().buffer));
   }
 

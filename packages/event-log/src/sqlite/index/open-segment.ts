@@ -1,6 +1,6 @@
 import { KEY } from "../calls/append-request.js";
 
-/** A message's place in its segment takes this many of the 64 bits that an index entry has; the hash has the others. */
+/** The bits of a message's position in an index entry. The other bits of the 64 are the hash. */
 export const POSITION_BITS = 17;
 export const POSITION_MASK = (1 << POSITION_BITS) - 1;
 
@@ -13,8 +13,8 @@ export interface HashColumn {
 }
 
 /**
- * The newest messages' keys, in memory: a hash table over their ids for dedupe, and columns by position (offset less the
- * segment's first) from which the sidecars are made when the segment is sealed.
+ * The keys of the newest messages, in memory: a hash table over their ids for dedupe, and columns by position (offset minus the segment's
+ * first offset). The sidecars are written from the columns when the segment is sealed.
  */
 export class OpenSegment {
   readonly no: number;
@@ -34,7 +34,7 @@ export class OpenSegment {
   readonly #userLo: Uint32Array;
   /** 0 where there is no message. */
   readonly #class: Uint16Array;
-  /** Position + 1 by id, open addressing; 0 is free. At most half full. */
+  /** Position + 1 by id, with open addressing; 0 is a free slot. At most half full. */
   readonly #slots: Int32Array;
 
   constructor(no: number, first: number, capacity: number) {
@@ -55,7 +55,7 @@ export class OpenSegment {
     return this.#find(hi, lo, check) >= 0;
   }
 
-  /** The position of an id; -1 where it is not. */
+  /** The position of an id, or -1. */
   #find(hi: number, lo: number, check: number): number {
     const mask = this.#slots.length - 1;
     for (let slot = lo & mask; ; slot = (slot + 1) & mask) {
@@ -66,7 +66,7 @@ export class OpenSegment {
     }
   }
 
-  /** Adds the key that begins at `at` of `keys`, for the message at `position`. */
+  /** Adds the key at `at` in `keys` for the message at `position`. */
   add(position: number, keys: Uint32Array, at: number): void {
     const lo = keys[at + KEY.idLo] ?? 0;
     this.#idHi[position] = keys[at + KEY.idHi] ?? 0;
@@ -90,13 +90,13 @@ export class OpenSegment {
     return this.#idCheck.subarray(0, this.length);
   }
 
-  /** Positions of the messages with this id, newest first. */
+  /** Positions of the messages with this id, descending. */
   positionsOfId(hi: number, lo: number, check: number): number[] {
     const position = this.#find(hi, lo, check);
     return position < 0 || this.#class[position] === 0 ? [] : [position];
   }
 
-  /** Positions of the messages with this user, newest first. */
+  /** Positions of the messages with this user, descending. */
   positionsOfUser(hi: number, lo: number): number[] {
     const positions: number[] = [];
     for (let position = this.length - 1; position >= 0; position--) {
@@ -106,14 +106,14 @@ export class OpenSegment {
     return positions;
   }
 
-  /** What the sidecar of ids is made from. */
+  /** The column for the sidecar of ids. */
   get ids(): HashColumn {
     const { length } = this;
     const [hi, lo, check] = [this.#idHi, this.#idLo, this.#idCheck];
     return { length, hi, lo, isSet: (at) => hi[at] !== 0 || lo[at] !== 0 || check[at] !== 0 };
   }
 
-  /** What the sidecar of users is made from. */
+  /** The column for the sidecar of users. */
   get users(): HashColumn {
     return {
       length: this.length,

@@ -8,13 +8,13 @@ import { blocksFor } from "./id-filter.js";
 import { OpenSegment } from "./open-segment.js";
 import { Sidecars } from "./sidecars.js";
 
-/** What is left of a sealed segment: everything; some of its messages, while it is being dropped; its dedupe marks. */
+/** The data of a sealed segment: `whole`: everything; `dropping`: deletion is under way; `marks`: only the dedupe marks. */
 export const SEGMENT_STATE = { whole: 0, dropping: 1, marks: 2 } as const;
 
-/** The name in `meta` of the last trusted time: see `TrustedTime`. */
+/** The name of the last trusted time in the table `meta`. See `TrustedTime`. */
 export const TRUSTED_TIME = "trusted_ms";
 
-/** Of how many messages the rows of the tail are deleted in one step: 224 KB. */
+/** Number of messages whose tail rows one step deletes: 224 KB. */
 const TAIL_OFFSETS_AT_ONCE = 8192;
 
 export interface SealedSegment {
@@ -24,11 +24,11 @@ export interface SealedSegment {
   readonly end: number;
   messages: number;
   readonly bytes: number;
-  /** The earliest and the latest time of receipt. The latest is no earlier than the trusted time at which it came. */
+  /** The earliest and the latest time of receipt. The latest is never before the trusted time of the commit. */
   readonly minMs: number;
   readonly maxMs: number;
   state: number;
-  /** Whether its filter is in the banks: it is, for as long as the segment is within the dedupe window. */
+  /** Whether its filter is in the banks. It stays there while the segment is within the dedupe window. */
   hasFilter: boolean;
 }
 
@@ -43,20 +43,20 @@ interface TailRow {
 }
 
 /**
- * The log's index, cut into segments by number of messages, size and age. The newest is open: in memory, and its keys
- * in the table `tail`. A full one is sealed: its sidecars are written in a few steps between commits, it stays in memory until
- * they are, and then its rows of the tail go. There is no index over all of the log that would grow with it.
+ * The log's index, divided into segments by number of messages, size and age. The newest segment is open: it is in memory, and its keys are
+ * in the table `tail`. A full segment is sealed: its sidecars are written in a few steps between commits. It stays in memory until they are
+ * written; then its tail rows are deleted. No index spans the whole log, so the cost of a commit does not grow with the log.
  */
 export class Segments {
   readonly sidecars: Sidecars;
   /** Oldest first. */
   readonly sealed: SealedSegment[] = [];
-  /** Full, but their sidecars are not written yet; oldest first. */
+  /** Full segments whose sidecars are not completely written, oldest first. */
   readonly sealing: OpenSegment[] = [];
   open: OpenSegment;
 
   readonly #options: WorkerOptions;
-  /** Is told of damaged data that was gone around. */
+  /** Called with each error about damaged data that was skipped. */
   readonly #damaged: (error: unknown) => void;
   readonly #putTail: StatementSync;
   readonly #database: DatabaseSync;
@@ -64,9 +64,9 @@ export class Segments {
   readonly #putSegment: StatementSync;
   readonly #deleteSegment: StatementSync;
   readonly #filters: FilterBanks<SealedSegment>;
-  /** The steps by which the oldest full segment is sealed, where that is under way. */
+  /** The remaining steps of sealing `sealing[0]`, if it has begun. */
   #sealing: Iterator<number, number> | undefined;
-  /** The oldest offset that has a row in the tail, or none that is older. Rows of sealed segments are yet to be deleted. */
+  /** No tail row is older than this offset. Tail rows before the end of the last sealed segment are still to be deleted. */
   #tailStart = 0;
 
   constructor(database: DatabaseSync, options: WorkerOptions, damaged: (error: unknown) => void = () => {}) {
@@ -108,9 +108,9 @@ export class Segments {
     this.#loadFilters();
   }
 
-  /** Filters of the segments that are within the window of whatever comes next: it is received after the newest there is. */
+  /** Loads the filters of the segments in the dedupe window of new messages, which are received after all stored ones. */
   #loadFilters(): void {
-    // The newest may have come when the clock was wrong: no filter is left out that may be needed when it is right.
+    // The newest message may have come while the clock was ahead. The trusted time keeps the filters that are needed when it is right.
     const trustedMs = new MetaNumber(this.#database, TRUSTED_TIME).value ?? Number.POSITIVE_INFINITY;
     const newestMs = [...this.sealed, ...this.sealing, this.open].reduce(
       (newest, { maxMs }) => Math.max(newest, maxMs),
@@ -126,7 +126,7 @@ export class Segments {
     }
   }
 
-  /** The segments that were not sealed, from the keys that are kept for that. */
+  /** Rebuilds the segments that are not sealed from the table `tail`. */
   #readTail(database: DatabaseSync): OpenSegment[] {
     const segments: OpenSegment[] = [];
     const lastSealed = this.sealed.at(-1)?.no ?? 0;
@@ -139,7 +139,7 @@ export class Segments {
       if (row.segment <= lastSealed) continue;
       let segment = segments.at(-1);
       if (segment?.no !== row.segment) {
-        // A folder whose segments were larger stays readable.
+        // The folder may have been written with larger segments.
         const capacity = Math.max(this.#options.tuning.segmentMessages, row.end - row.first);
         segment = new OpenSegment(row.segment, row.first, capacity);
         segments.push(segment);
@@ -167,7 +167,7 @@ export class Segments {
     return this.open.end;
   }
 
-  /** The offset of the oldest message that is kept, or `end`. */
+  /** The offset of the oldest stored message, or `end`. */
   get start(): number {
     return (
       this.sealed.find((segment) => segment.state === SEGMENT_STATE.whole)?.first ??
@@ -185,8 +185,8 @@ export class Segments {
   }
 
   /**
-   * Whether a batch of so many items, received then, needs a new segment before it. `end` and `bytes` tell how far the open
-   * one has got, with what is not committed to it yet.
+   * Whether a batch needs a new segment. `end` is the end of the open segment with its uncommitted messages, `bytes` the size of the
+   * uncommitted messages.
    */
   needsNew(end: number, bytes: number, itemCount: number, receivedAtMs: number): boolean {
     const { open } = this;
@@ -199,19 +199,19 @@ export class Segments {
     );
   }
 
-  /** A segment takes in messages for at most an eighth of the shorter of dedupe window and age limit. */
+  /** How long a segment stays open: an eighth of the dedupe window or of the age limit, whichever is shorter. */
   get longestMs(): number {
     const { dedupeWindowMs, retention } = this.#options;
     return Math.min(dedupeWindowMs, retention.maxAgeMs ?? Number.POSITIVE_INFINITY) / 8;
   }
 
-  /** Ends the open segment where it has messages that are older than one may take in. */
+  /** Ends the open segment if its oldest message is older than `longestMs`. */
   sealOverdue(nowMs: number): void {
     const { end, first, minMs } = this.open;
     if (end > first && nowMs - minMs > this.longestMs) this.beginNew(0);
   }
 
-  /** Begins a new segment; `itemCount` is what it must hold at least. */
+  /** Begins a new segment with a capacity of `itemCount` at least. */
   beginNew(itemCount: number): void {
     const capacity = Math.max(this.#options.tuning.segmentMessages, itemCount);
     const { no, first, end } = this.open;
@@ -219,7 +219,7 @@ export class Segments {
     this.open = new OpenSegment(end > first ? no + 1 : no, end, capacity);
   }
 
-  /** Stores the keys (their `KEY.index` being positions in the open segment) of messages that were added to it. */
+  /** Stores the keys of messages that were added to the open segment. Their `KEY.index` is the position in it. */
   commitKeys(
     first: number,
     end: number,
@@ -243,7 +243,7 @@ export class Segments {
   }
 
   /**
-   * The next step of sealing, or of what it leaves to be deleted, a millisecond or two long. Tells how many bytes it has
+   * Runs the next step of sealing, or of deleting the tail rows of sealed segments: one or two milliseconds. Returns the number of bytes
    * written. Within a transaction.
    */
   workNext(): number {
@@ -256,7 +256,7 @@ export class Segments {
     return value;
   }
 
-  /** After a step was undone: the segment is sealed from the start. */
+  /** Call after a rollback: the segment is sealed again from its first step. */
   sealAnew(): void {
     this.#sealing = undefined;
   }
@@ -273,7 +273,7 @@ export class Segments {
     return 0;
   }
 
-  /** Only hashes stand in the tail, and `compact` gives free pages back: overwriting them would write each twice more. */
+  /** The tail has only hashes, and `compact` returns the free pages. So the rows are not overwritten, which would write them twice more. */
   #dropFromTail(): number {
     const end = Math.min(this.#tailStart + TAIL_OFFSETS_AT_ONCE, this.#sealedEnd);
     this.#database.exec("PRAGMA secure_delete = OFF");
@@ -283,11 +283,11 @@ export class Segments {
       this.#database.exec("PRAGMA secure_delete = ON");
     }
     this.#tailStart = end;
-    // What is on free pages need not be written.
+    // Freed pages are not written.
     return 0;
   }
 
-  /** Removes what is left of a segment whose messages were dropped: from now on its ids are unknown. Within a transaction. */
+  /** Deletes the dedupe marks of a dropped segment. From then on its ids count as new. Within a transaction. */
   dropMarks(segment: SealedSegment): void {
     this.sidecars.drop(segment.no);
     this.#deleteSegment.run(segment.no);
@@ -296,7 +296,7 @@ export class Segments {
     this.sealed.splice(this.sealed.indexOf(segment), 1);
   }
 
-  /** Marks which of the ids in `keys` the sealed segments know: `known[i]` becomes 1. */
+  /** Sets `known[i]` to 1 if a sealed segment has the `i`-th id of `keys`. */
   findSealed(keys: Uint32Array, nowMs: number, known: Uint8Array): void {
     for (const segment of this.sealed) {
       if (!segment.hasFilter || this.#isInWindow(segment, nowMs)) continue;
@@ -312,7 +312,7 @@ export class Segments {
     });
   }
 
-  /** Where the index cannot be read the id counts as new: a message twice is better than one that is lost. */
+  /** If the index cannot be read, the id counts as new: a duplicate is better than a lost message. */
   #isIn(segment: number, hi: number, lo: number, check: number): boolean {
     try {
       return this.sidecars.positionsOfId(segment, hi, lo, check).length > 0;
@@ -323,7 +323,7 @@ export class Segments {
     }
   }
 
-  /** Whether an id is certainly not in a sealed segment. */
+  /** Whether the filter rules out that the segment has an id. */
   denies(segment: SealedSegment, hi: number, lo: number): boolean {
     if (!segment.hasFilter) return false;
     const key = new Uint32Array(KEY.size);
@@ -349,22 +349,22 @@ export class Segments {
     return maxMs + this.#options.dedupeWindowMs > nowMs;
   }
 
-  /** The parts of a stretch, each within one segment. */
+  /** Splits a range of offsets at the segment boundaries. */
   split(first: number, end: number): { readonly first: number; readonly end: number }[] {
     const starts = [...this.sealed, ...this.sealing, this.open].map((segment) => segment.first);
     const cuts = [first, ...starts.filter((start) => start > first && start < end)];
     return cuts.map((cut, i) => ({ first: cut, end: cuts[i + 1] ?? end }));
   }
 
-  /** When about the message at an offset was received. */
+  /** The approximate time at which the message at an offset was received. */
   timeOf(offset: number): number {
     const all = [...this.sealed, ...this.sealing, this.open];
     return all.find(({ end }) => offset < end)?.minMs ?? 0;
   }
 
   /**
-   * Takes the messages from `first` up to `end` out of all look-ups but dedupe, and tells how many there were. For `repair-store.ts`: what is
-   * in memory is of the past then. Within a transaction.
+   * Removes the messages from `first` up to `end` (exclusive) from all indexes except dedupe. Returns how many there were. For
+   * `repair-store.ts`: the segments in memory are not updated. Within a transaction.
    */
   forget(first: number, end: number): number {
     let forgotten = 0;

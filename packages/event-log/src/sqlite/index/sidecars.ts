@@ -4,11 +4,13 @@ import { IdFilter } from "./id-filter.js";
 import { type HashColumn, type OpenSegment, POSITION_BITS, POSITION_MASK } from "./open-segment.js";
 
 /**
- * A sealed segment's indexes, written once. Entries of 64 bits, sorted: the upper 47 are a hash, the lower 17 the message's
- * position in the segment. Split by the hash's first six bits into 64 parts, so that a look-up reads one row of about 16 KB.
+ * The indexes of a sealed segment, which are written once. The entries of ids and users have 64 bits and are sorted: the upper 47 bits are
+ * a hash, the lower 17 the message's position in the segment. They are split by the hash's first six bits into 64 parts, so a lookup reads
+ * one row of about 16 KB.
  *
- *   part 0–63    ids            part 64–127  users
- *   part 128–191 the third word of each id's hash, 2,048 positions a part: with it 79 bits decide that an id is the same
+ *   part 0–63    ids
+ *   part 64–127  users
+ *   part 128–191 the third word of each id's hash, 2,048 positions a part: ids are compared by 79 bits
  *   part 192     type and event of each position (16 bits, 0: no message)
  *   part 193     the filter over the ids
  */
@@ -20,7 +22,7 @@ const CLASSES = 192;
 const FILTER = 193;
 const PARTS_A_SEGMENT = 256;
 const CHECKS_A_PART = 2048;
-/** Parts that are sorted and written in one step. */
+/** Number of parts that one step sorts and writes. */
 const PARTS_AT_ONCE = 8;
 const POSITIONS_AT_ONCE = 16_384;
 
@@ -35,7 +37,7 @@ export class Sidecars {
     this.#drop = database.prepare("DELETE FROM sidecars WHERE key BETWEEN ? AND ?");
   }
 
-  /** Tells how many bytes it has written. */
+  /** Returns the number of bytes written. */
   #write(segment: number, part: number, data: Uint8Array): number {
     this.#put.run(segment * PARTS_A_SEGMENT + part, data);
     return data.length;
@@ -51,7 +53,7 @@ export class Sidecars {
     return row?.data;
   }
 
-  /** Writes all of a segment's parts in steps of about a millisecond, each of which tells how many bytes it has written. */
+  /** Writes all parts of a segment in steps of about a millisecond. Each step yields the number of bytes written. */
   *write(segment: OpenSegment): Generator<number, IdFilter> {
     yield* this.#writeSorted(segment.no, IDS, segment.ids);
     yield* this.#writeSorted(segment.no, USERS, segment.users);
@@ -73,7 +75,7 @@ export class Sidecars {
     });
     for (let part = 1; part < ends.length; part++) ends[part] = (ends[part] ?? 0) + (ends[part - 1] ?? 0);
     const next = Uint32Array.from(ends, (_, part) => ends[part - 1] ?? 0);
-    // Pairs of words, the low one first: a little-endian 64-bit number each.
+    // Each entry is two words, the low one first: a little-endian 64-bit number.
     const words = new Uint32Array((ends.at(-1) ?? 0) * 2);
     yield* inSteps(column, (position) => {
       const hi = column.hi[position] ?? 0;
@@ -118,7 +120,7 @@ export class Sidecars {
     return new Uint16Array(bytes.slice().buffer);
   }
 
-  /** Positions whose id has this hash, newest first. */
+  /** Positions of the messages whose id has this hash, descending. */
   positionsOfId(segment: number, hi: number, lo: number, check: number): number[] {
     return this.#positions(segment, IDS, hi, lo).filter((position) => {
       const part = this.#read(segment, CHECKS + Math.floor(position / CHECKS_A_PART));
@@ -129,7 +131,7 @@ export class Sidecars {
     });
   }
 
-  /** Positions whose user has this hash, newest first. */
+  /** Positions of the messages whose user has this hash, descending. */
   positionsOfUser(segment: number, hi: number, lo: number): number[] {
     return this.#positions(segment, USERS, hi, lo);
   }
@@ -140,7 +142,7 @@ export class Sidecars {
     const view = viewOf(bytes);
     const count = Math.floor(bytes.length / 8);
     const wantedLo = lo >>> POSITION_BITS;
-    /** Whether entry `i` comes before all those of the wanted hash. */
+    /** Whether entry `i` is before all entries of the wanted hash. */
     const isBefore = (i: number): boolean => {
       const entryHi = view.getUint32(i * 8 + 4, true);
       return entryHi !== hi ? entryHi < hi : view.getUint32(i * 8, true) >>> POSITION_BITS < wantedLo;
@@ -161,7 +163,7 @@ export class Sidecars {
     return positions.reverse();
   }
 
-  /** Whether a look-up in what is stored of a segment would miss something that this one holds. For `repair-store.ts`. */
+  /** Whether the stored indexes of a segment miss an entry that this segment has. For `repair-store.ts`. */
   lacks(segment: OpenSegment): boolean {
     const { no, ids, checks, classes, messages } = segment;
     try {
@@ -232,7 +234,7 @@ export class Sidecars {
     return bytes === undefined ? new BigUint64Array(0) : new BigUint64Array(bytes.slice().buffer);
   }
 
-  /** How many ids a segment still knows of which only the dedupe marks are left; 0 where its filter is lost. */
+  /** The number of ids in the dedupe marks of a dropped segment; 0 if its filter is lost. */
   marks(segment: number): number {
     if (this.#read(segment, FILTER) === undefined) return 0;
     let count = 0;
@@ -242,7 +244,7 @@ export class Sidecars {
     return count;
   }
 
-  /** Leaves only what dedupe needs: ids, their third words, the filter. */
+  /** Deletes everything but the dedupe marks: the ids, their third words and the filter. */
   dropAllButMarks(segment: number): void {
     const at = segment * PARTS_A_SEGMENT;
     this.#drop.run(at + USERS, at + CHECKS - 1);
@@ -254,7 +256,7 @@ export class Sidecars {
   }
 }
 
-/** Does something for each position that is set, some thousands of them a step. */
+/** Calls `run` for each position that is set, `POSITIONS_AT_ONCE` positions in a step. */
 function* inSteps(column: HashColumn, run: (position: number) => void): Generator<number, void> {
   for (let from = 0; from < column.length; from += POSITIONS_AT_ONCE) {
     const to = Math.min(from + POSITIONS_AT_ONCE, column.length);

@@ -1,11 +1,11 @@
-/** What SQLite adds to a record's blobs: its header, and the cell's lengths, key and pointer. */
+/** Bytes that SQLite adds to a record's blobs: its header, and the cell's lengths, key and pointer. */
 const RECORD_BYTES = 8;
 const CELL_BYTES = 13;
 
 /**
- * The part, 0 to 1, of the pages of a table's rows that such rows leave empty, each with so many bytes in its blobs: a row that takes
- * more than half a page has it for itself; one that takes more than a page has pages of its own that are full, and a rest that
- * shares a page with others, or has it for itself. See "B-tree Cell Format" in SQLite's description of its file.
+ * The fraction (0 to 1) of its pages that a table leaves empty if all rows have `blobBytes` bytes in their blobs. A row of more than half a
+ * page has the page alone. A row of more than a page fills overflow pages, and its remainder may share a page with other rows. See "B-tree
+ * Cell Format" in SQLite's description of its file format.
  */
 export function pageWaste(blobBytes: number, pageBytes: number): number {
   const payload = blobBytes + RECORD_BYTES;

@@ -6,15 +6,15 @@ import type { WorkerOptions } from "../calls/tuning.js";
 import type { DamageListener } from "../database/damage.js";
 import { DamagedData } from "../database/damage.js";
 
-/** Expired ones that are deleted in one step: a few milliseconds' worth. */
+/** Expired rows that one call deletes: a few milliseconds. */
 const EXPIRED_AT_ONCE = 1_000;
 
-/** Those that a deletion looks at in one step: each has up to 4 KB of text. */
+/** Rows that one step of a user deletion checks. Each has up to 4 KB of text. */
 const LOOKED_AT_AT_ONCE = 100;
 
 /**
- * The newest refused messages, up to a bound and an age. A row that is not JSON is damaged: searches skip it, and a deletion removes it,
- * since nobody can tell any more whose it is.
+ * The newest refused messages, up to a maximum number and age. A row that is not JSON is damaged: searches skip it, and a user deletion
+ * removes it, because its user is unknown.
  */
 export class Rejections {
   readonly #damaged: DamageListener;
@@ -64,7 +64,7 @@ export class Rejections {
     this.#prune.run(this.#kept);
   }
 
-  /** Removes those that are older than messages may be, the oldest first; many take several calls. Within a transaction. */
+  /** Removes refused messages that are past the age limit, `EXPIRED_AT_ONCE` of the oldest per call. Within a transaction. */
   expire(nowMs: number): void {
     if (this.#maxAgeMs === undefined) return;
     const beforeMs = nowMs - this.#maxAgeMs;
@@ -74,8 +74,8 @@ export class Rejections {
   }
 
   /**
-   * Removes those of these users, and damaged rows, among the next ones after `after`. Tells what is left for the next steps: it ends at
-   * the newest row of the first step, however many come in meanwhile. Within a transaction.
+   * Checks the next rows after `after`, and removes those of these users and damaged ones. Returns the rest for the next step; undefined at
+   * the end. The newest row of the first step is the last one to check. Within a transaction.
    */
   purgeNext({
     identities,
@@ -103,7 +103,7 @@ export class Rejections {
     });
     const found: Found[] = [];
     if (limit <= 0) return found;
-    // Fewer than the limit tell that these are the last ones: damaged rows do not count.
+    // The caller takes fewer than `limit` as the end, so damaged rows do not count.
     for (const row of rows) {
       const { no, json } = row as unknown as Row;
       const rejection = this.#parse(no, json);
@@ -113,7 +113,7 @@ export class Rejections {
     return found;
   }
 
-  /** Undefined where the row is damaged. */
+  /** Undefined if the row is damaged. */
   #parse(no: number, json: string): Rejection | undefined {
     try {
       const rejection: unknown = JSON.parse(json);
@@ -136,7 +136,7 @@ interface Found {
   readonly rejection: Rejection;
 }
 
-/** Whether a row has what every version has written. */
+/** Checks the field that every version has written. */
 function isRejection(value: unknown): value is Rejection {
   return (
     typeof value === "object" && value !== null && typeof (value as Partial<Rejection>).excerpt === "string"

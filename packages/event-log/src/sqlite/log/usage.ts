@@ -15,16 +15,16 @@ interface Counts {
   delivered: number;
 }
 
-/** Counts during a commit in memory, and writes one row for each source and day that the commit is about. */
+/** Counts in memory during a commit, and writes one row for each source and day of the commit. */
 export class Usage {
   readonly #add: StatementSync;
   #isReadable = true;
   readonly #days: StatementSync;
   readonly #counts = new Map<string, Counts>();
-  /** The counts that were last asked for: nearly always those that are asked for next. */
+  /** The counts that were used last: the next message nearly always has the same source and day. */
   #last: Counts | undefined;
 
-  /** `damaged` is told where the counts cannot be read: then none are kept, and messages are taken all the same. */
+  /** Calls `damaged` if the table cannot be read. Then nothing is counted, and messages are accepted as usual. */
   constructor(database: DatabaseSync, damaged: (error: unknown) => void = () => {}) {
     this.#add = database.prepare(
       `INSERT INTO usage (source, day, accepted, filtered, delivered) VALUES (?, ?, ?, ?, ?)
@@ -62,7 +62,7 @@ export class Usage {
     if (state === "filtered" || state === "delivered") this.#countsOf(sourceNo, atMs)[state] += 1;
   }
 
-  /** Within the transaction whose counts they are. */
+  /** Writes the counts. Within the transaction of the counted messages. */
   flush(): void {
     if (!this.#isReadable) {
       this.forget();
@@ -75,7 +75,7 @@ export class Usage {
     this.#last = undefined;
   }
 
-  /** Lets go of what was counted and cannot be written. */
+  /** Discards the counts of a failed commit. */
   forget(): void {
     this.#counts.clear();
     this.#last = undefined;
