@@ -1,4 +1,4 @@
-/** Grows as it is written; numbers as varints (LEB128), so that small ones take a byte. */
+/** Writes bytes to a growing buffer. Numbers are varints (LEB128), so small ones take one byte. */
 export class ByteWriter {
   #bytes: Uint8Array;
   #length = 0;
@@ -24,7 +24,7 @@ export class ByteWriter {
     this.#bytes[this.#length++] = value;
   }
 
-  /** A whole number from 0 up to 2^53. */
+  /** Writes an integer from 0 to 2^53. */
   varint(value: number): void {
     this.#reserve(8);
     let rest = value;
@@ -35,7 +35,7 @@ export class ByteWriter {
     this.#bytes[this.#length++] = rest;
   }
 
-  /** A whole number of either sign; near zero is short. */
+  /** Writes an integer of either sign. Values near zero are short. */
   signed(value: number): void {
     this.varint(value < 0 ? -value * 2 - 1 : value * 2);
   }
@@ -52,7 +52,7 @@ export class ByteWriter {
     this.raw(bytes);
   }
 
-  /** What was written so far; valid until the next write. */
+  /** The written bytes. Valid until the next write. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -62,7 +62,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what a `ByteWriter` wrote; throws a `RangeError` where the bytes end too soon. */
+/** Reads the output of a `ByteWriter`. Throws a `RangeError` if the bytes end too early. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -78,7 +78,7 @@ export class ByteReader {
 
   byte(): number {
     const value = this.#bytes[this.#at];
-    if (value === undefined) throw new RangeError("the record ends too soon");
+    if (value === undefined) throw new RangeError("the record ends too early");
     this.#at += 1;
     return value;
   }
@@ -99,7 +99,7 @@ export class ByteReader {
 
   raw(length: number): Uint8Array {
     const end = this.#at + length;
-    if (end > this.#bytes.length) throw new RangeError("the record ends too soon");
+    if (end > this.#bytes.length) throw new RangeError("the record ends too early");
     const bytes = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     return bytes;

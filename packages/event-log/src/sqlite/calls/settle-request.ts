@@ -1,6 +1,6 @@
 import type { Attempt, FinalState, Outcome, Retry, Settlement } from "../../ports/consumers.js";
 
-/** A settlement on its way to the worker: records of numbers; texts by their place in `strings`. */
+/** A settlement for the worker, as records of numbers. A text is its index in `strings`. */
 export interface SettleRequest {
   readonly consumerId: string;
   readonly cursor: number;
@@ -29,7 +29,7 @@ export const ATTEMPT = {
   size: 12,
 } as const;
 
-/** In a record: there is none. */
+/** The value of a field that is absent. */
 export const ABSENT = -1;
 
 export const FINAL_STATES: readonly FinalState[] = [
@@ -52,7 +52,7 @@ export function encodeSettlement(consumerId: string, settlement: Settlement, now
     return strings.length - 1;
   };
 
-  // Attempts at one URL mostly have the same object of headers: it is written once.
+  // Attempts at one URL mostly share one headers object, so it is serialized once.
   let lastHeaders: Attempt["requestHeaders"];
   let lastPlace: number = ABSENT;
   const headersPlace = (headers: Attempt["requestHeaders"]): number => {
@@ -64,7 +64,7 @@ export function encodeSettlement(consumerId: string, settlement: Settlement, now
   };
 
   const outcomes = new Float64Array(settlement.outcomes.length * OUTCOME.size);
-  // In the log's order: the runs they are written to are shorter so, and their sources are looked up once a row.
+  // In the log's order: the chunks become smaller, and sources are looked up once per row.
   inOrder(settlement.outcomes).forEach((outcome, i) => {
     const at = i * OUTCOME.size;
     outcomes[at + OUTCOME.offset] = outcome.offset;

@@ -5,14 +5,14 @@ import { type ChunkContent, FULL_BYTES, REACH, STREAM, type Stream } from "./chu
 import { OutcomeEncoder, type OutcomeEntry } from "./outcome-codec.js";
 import type { Strings } from "./strings.js";
 
-/** The chunk that is being written. */
+/** Collects the newest chunk of a stream. */
 export class ChunkWriter implements ChunkContent {
   readonly stream: Stream;
   readonly #strings: Strings;
   readonly #writer = new ByteWriter(FULL_BYTES + 512);
   #outcomes: OutcomeEncoder;
   #attempts: AttemptEncoder;
-  /** Its row, once it was written. */
+  /** The number of its row. Undefined until it is first written. */
   no: number | undefined;
   base = 0;
   min = 0;
@@ -27,7 +27,7 @@ export class ChunkWriter implements ChunkContent {
     this.#attempts = new AttemptEncoder(strings, 0);
   }
 
-  /** Whether an entry for this offset belongs into the chunk; else it must be begun anew. */
+  /** Whether the chunk can take an entry for this offset. If not, call `begin` first. */
   takes(offset: number): boolean {
     return (
       this.#writer.length > 0 && this.#writer.length < FULL_BYTES && Math.abs(offset - this.base) < REACH
@@ -44,7 +44,7 @@ export class ChunkWriter implements ChunkContent {
     else this.#attempts = new AttemptEncoder(this.#strings, offset);
   }
 
-  /** What is added next begins a new chunk. */
+  /** Ends the chunk. Call `begin` before the next entry. */
   end(): void {
     this.#writer.clear();
     this.no = undefined;

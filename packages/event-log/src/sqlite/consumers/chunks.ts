@@ -6,19 +6,19 @@ import { type OutcomeEntry, readOutcomes } from "./outcome-codec.js";
 import type { Strings } from "./strings.js";
 
 /**
- * Outcomes and attempts of one consumer, one after the other, each told by how it differs from the one before: three bytes
- * for a delivered message's outcome, about seven for its attempt. The newest chunk of each is in memory and is written again with each
- * commit that adds to it, until it is full; so the healthy path writes a row for every thousand messages or so.
+ * A chunk has consecutive outcomes or attempts of one consumer, each as its difference from the previous one: three bytes for the outcome
+ * of a delivered message, about seven for its attempt. The newest chunk of each stream is in memory. Each commit that adds to it writes it
+ * again, until it is full. So if deliveries succeed, there is one row for about a thousand messages.
  */
 export const STREAM = { outcomes: 0, attempts: 1 } as const;
 export type Stream = (typeof STREAM)[keyof typeof STREAM];
 
 /** Two chunks and their row headers fill a page. */
 export const FULL_BYTES = 3600;
-/** How far from its base a chunk's messages may be: a look-up has to ask only chunks that end this near. */
+/** Maximum distance of a chunk's messages from its base. It bounds the chunks that a lookup has to read. */
 export const REACH = 65_536;
 
-/** A chunk to be written. `no` is set when it was, and `isChanged` is false then. */
+/** A chunk to write. Writing it sets `no` and resets `isChanged`. */
 export interface ChunkContent {
   no: number | undefined;
   isChanged: boolean;
@@ -37,13 +37,13 @@ export interface ChunkRow {
   readonly min: number;
   readonly max: number;
   readonly data: Uint8Array;
-  /** Of the data, a CRC-32; null in rows of older versions. */
+  /** The CRC-32 of the data. Null in rows of older versions. */
   readonly checksum: number | null;
 }
 
 const COLUMNS = "no, stream, base, min, max, data, checksum";
 
-/** The table of chunks. What reads a row's data throws `DamagedData` where it is not as it was written. */
+/** The table of chunks. Methods that decode a row throw `DamagedData` if its data is not what was written. */
 export class Chunks {
   readonly #insert: StatementSync;
   readonly #update: StatementSync;
@@ -69,7 +69,7 @@ export class Chunks {
       `SELECT ${COLUMNS} FROM chunks
        WHERE consumer = ? AND stream = ? AND max >= ? AND max < ? AND min <= ? ORDER BY no`,
     );
-    // The index alone answers these.
+    // The index covers these queries.
     this.#after = database.prepare("SELECT no FROM chunks WHERE consumer = ? AND stream = 0 AND max > ?");
     this.#nos = database.prepare(
       `SELECT consumer, stream, max, no FROM chunks INDEXED BY chunks_by_offset
@@ -92,7 +92,7 @@ export class Chunks {
     chunk.isChanged = false;
   }
 
-  /** The chunks that may hold something of an offset, oldest first. */
+  /** The chunks that may have entries for an offset, oldest first. */
   covering(consumerNo: number, stream: Stream, offset: number): ChunkRow[] {
     const values = [consumerNo, stream, offset, offset + 2 * REACH, offset];
     return reading(
@@ -101,12 +101,12 @@ export class Chunks {
     );
   }
 
-  /** Puts other data in a chunk's place, of the same offsets. Within a transaction. */
+  /** Replaces a chunk's data by data with the same offsets. Within a transaction. */
   replace(no: number, data: Uint8Array): void {
     this.#replace.run(data, crc32(data), no);
   }
 
-  /** Numbers of the chunks that hold outcomes beyond an offset. */
+  /** Numbers of the chunks that have outcomes after an offset. */
   after(consumerNo: number, offset: number): number[] {
     return reading(
       () => `outcomes of the messages after ${offset}`,
@@ -114,7 +114,7 @@ export class Chunks {
     );
   }
 
-  /** Gives the numbers of all chunks, page by page; none at the end. A chunk that grows meanwhile may be given twice. */
+  /** Returns a function that returns the numbers of all chunks, in pages; an empty page at the end. A chunk that grows meanwhile may come twice. */
   numbers(): (most: number) => number[] {
     let place = [-1, 0, 0, 0];
     return (most) => {
@@ -133,9 +133,9 @@ export class Chunks {
     );
   }
 
-  /** Chunks that hold outcomes of the states in `mask` at or before an offset, by their last message, downwards. */
+  /** Chunks that have outcomes with states in `mask` at or before an offset, descending by their last message. */
   down(consumerNo: number, offset: number, mask: number): IterableIterator<ChunkRow> {
-    // A statement of its own each time: several searches go on side by side.
+    // Each search prepares its own statement, because several searches iterate at the same time.
     return this.#database
       .prepare(
         `SELECT ${COLUMNS} FROM chunks
@@ -144,7 +144,7 @@ export class Chunks {
       .iterate(consumerNo, offset + 2 * REACH, offset, mask) as unknown as IterableIterator<ChunkRow>;
   }
 
-  /** `onText` is told the numbers of the shared texts. */
+  /** Calls `onText` with the number of each shared text. */
   outcomesIn(row: ChunkRow, onText?: (no: number) => void): OutcomeEntry[] {
     return read(row, () => readOutcomes(row.data, row.base, this.#strings, onText));
   }

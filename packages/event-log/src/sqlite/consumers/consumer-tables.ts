@@ -25,13 +25,13 @@ export interface Consumer {
   readonly attempts: ChunkWriter;
 }
 
-/** Before the id of a consumer that was removed and whose rows are still being deleted. No consumer's id begins so. */
+/** Prefix of the id of a removed consumer while its rows are being deleted. No consumer's own id begins with it. */
 export const REMOVED = "\0removed ";
-/** What stands in the place of what was said about a purged message. */
+/** Replaces the error message of a purged attempt. */
 const REMOVED_TEXT = "(removed)";
 /** Rows that are deleted in one step. */
 const DELETED_AT_ONCE = 500;
-/** About what a step writes: the pages of deleted rows are overwritten. */
+/** Approximate bytes that a step writes: the pages of deleted rows are overwritten. */
 const DELETED_BYTES = 1024 * 1024;
 
 /** Cursors, retries, outcomes and attempts. */
@@ -44,7 +44,7 @@ export class ConsumerTables {
   readonly #usage: Usage;
   readonly #consumers = new Map<string, Consumer>();
   readonly #removed: number[] = [];
-  /** Messages purged since the start: what is still under way about them must not bring back what was taken out. */
+  /** Messages purged since the start. Attempts and retries that arrive later must not store their data again. */
   readonly #purged = new Set<number>();
   readonly #insert: StatementSync;
   readonly #moveCursor: StatementSync;
@@ -86,7 +86,7 @@ export class ConsumerTables {
     }
   }
 
-  /** Brings what is in memory back to what the tables have, after changes were undone. */
+  /** Reads the tables again. Call after a rollback. */
   reload(): void {
     this.strings.reload();
     this.#load();
@@ -119,7 +119,7 @@ export class ConsumerTables {
     return consumer;
   }
 
-  /** `ahead`: what `settledAhead` has told of it. Within a transaction. */
+  /** `ahead`: the answer of `settledAhead`. Within a transaction. */
   open(
     { consumerId, startAfter }: ConsumerOperations["openConsumer"]["request"],
     ahead: readonly number[],
@@ -133,7 +133,7 @@ export class ConsumerTables {
     return { cursor: cursor as Offset, settledAhead: ahead as readonly Offset[], retries: retries.count };
   }
 
-  /** Messages beyond a consumer's cursor that have an outcome or a retry. Those of which that cannot be read are left out, and sent once more. */
+  /** Messages after a consumer's cursor that have an outcome or a retry, ascending. Damaged entries are left out; these messages are sent again. */
   settledAhead(consumerId: string): readonly number[] {
     const consumer = this.#consumers.get(consumerId);
     if (consumer === undefined) return [];
@@ -151,18 +151,18 @@ export class ConsumerTables {
     return [...ahead].sort((a, b) => a - b);
   }
 
-  /** What `read` gives, or `without` where the data is damaged. */
-  #tolerant<T>(without: T, read: () => T): T {
+  /** The result of `read`, or `fallback` if the data is damaged. */
+  #tolerant<T>(fallback: T, read: () => T): T {
     try {
       return read();
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.#damaged(error);
-      return without;
+      return fallback;
     }
   }
 
-  /** The source of each outcome's message; undefined where it is no longer stored, or cannot be read. */
+  /** The number of the source of each outcome's message. Undefined if the message is no longer stored or cannot be read. */
   sourcesOf({ outcomes }: SettleRequest): (number | undefined)[] {
     const sources: (number | undefined)[] = [];
     for (let at = 0; at < outcomes.length; at += OUTCOME.size) {
@@ -172,7 +172,7 @@ export class ConsumerTables {
     return sources;
   }
 
-  /** `sources`: what `sourcesOf` has told of it. Within a transaction. */
+  /** `sources`: the answer of `sourcesOf`. Within a transaction. */
   settle(request: SettleRequest, sources: readonly (number | undefined)[]): void {
     const consumer = this.get(request.consumerId);
     if (request.cursor > consumer.cursor) {
@@ -190,7 +190,7 @@ export class ConsumerTables {
     this.#count(request, sources);
   }
 
-  /** Messages this far behind the cursor are settled by rows of their own. */
+  /** Whether a message is so far behind the cursor that its outcome and attempts get their own rows. */
   #isLate(consumer: Consumer, offset: number): boolean {
     return offset < consumer.cursor - REACH;
   }
@@ -241,7 +241,7 @@ export class ConsumerTables {
     }
   }
 
-  /** Where a message stands at a consumer now; undefined where it has not come to it. */
+  /** The current state of a message at a consumer. Undefined if the consumer has not processed it. */
   delivery(consumer: Consumer, offset: number): Delivery | undefined {
     const waiting = consumer.retries.at(offset);
     if (waiting !== undefined) {
@@ -263,7 +263,7 @@ export class ConsumerTables {
     return { consumerId: consumer.id, offset: offset as Offset, ...outcome, rounds };
   }
 
-  /** Whether a message stands so at a consumer, or at any. */
+  /** Whether a message has this final state at any consumer. */
   isSettledAs(offset: number, state: FinalState): boolean {
     return [...this.#consumers.values()].some(
       (consumer) =>
@@ -295,8 +295,8 @@ export class ConsumerTables {
   }
 
   /**
-   * Removes what these messages left behind: retries, and of attempts the contents, since answers may repeat what was sent. What other
-   * messages' attempts say stays as it is. Where an attempt cannot be read nothing is removed. Within a transaction.
+   * Removes the retries of these messages and the contents of their attempts, because responses may repeat what was sent. Attempts of other
+   * messages do not change. Throws if an attempt cannot be read; then the transaction must be rolled back. Within a transaction.
    */
   purge(offsets: readonly number[]): { attempts: number; retries: number } {
     const purged = new Set(offsets);
@@ -317,12 +317,12 @@ export class ConsumerTables {
       }
       for (const chunk of chunks.values()) removed.attempts += this.#purgeChunk(consumer, chunk, purged);
     }
-    // Only now: where something above met damage the messages stay, and what is still under way about them is stored.
+    // Only now: if a read above fails because of damage, the messages stay, and later attempts are stored.
     for (const offset of offsets) this.#purged.add(offset);
     return removed;
   }
 
-  /** Tells how many attempts it has changed. */
+  /** Returns the number of changed attempts. */
   #purgeChunk(consumer: Consumer, chunk: ChunkRow, purged: ReadonlySet<number>): number {
     const stored = this.chunks.attemptsIn(chunk);
     const count = stored.filter(({ attempt }) => purged.has(attempt.offset)).length;
@@ -354,24 +354,24 @@ export class ConsumerTables {
     this.#removed.push(consumer.no);
   }
 
-  /** The offset of the oldest message that a consumer has not done with. */
+  /** The offset of the oldest message that the consumer still needs. */
   oldestNeeded(consumer: Consumer): number {
     return Math.min(consumer.cursor + 1, consumer.retries.oldestOffset ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Chunks that end before an offset are gone: the ones being written are begun anew if they were among them. */
+  /** Call after the chunks that end before an offset were deleted: a newest chunk that was among them is ended. */
   chunksWereDropped(consumer: Consumer, end: number): void {
     for (const chunk of [consumer.outcomes, consumer.attempts]) {
       if (chunk.no !== undefined && chunk.max < end) chunk.end();
     }
   }
 
-  /** Whether rows of removed consumers are left. */
+  /** Whether removed consumers have rows left. */
   get hasWork(): boolean {
     return this.#removed.length > 0;
   }
 
-  /** Deletes some rows of a removed consumer; tells about how many bytes that writes. Within a transaction. */
+  /** Deletes some rows of a removed consumer. Returns the approximate bytes written. Within a transaction. */
   deleteNext(): number {
     const no = this.#removed[0];
     if (no === undefined) return 0;

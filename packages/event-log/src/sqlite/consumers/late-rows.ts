@@ -9,7 +9,7 @@ export interface LateAttempt extends StoredAttempt {
   readonly no: number;
 }
 
-/** Outcomes and attempts that came long after those of the messages around them: rows of their own. */
+/** Outcomes and attempts that came long after those of neighbouring messages. Each has its own row. */
 export class LateRows {
   readonly #strings: Strings;
   readonly #putOutcome: StatementSync;
@@ -66,12 +66,12 @@ export class LateRows {
     this.#putAttempt.run(consumerNo, offset, data);
   }
 
-  /** Puts other data in an attempt's place. Within a transaction. */
+  /** Replaces an attempt's data. Within a transaction. */
   replaceAttempt(no: number, data: Uint8Array): void {
     this.#replaceAttempt.run(data, no);
   }
 
-  /** Oldest first. Throws `DamagedData` where one cannot be read. */
+  /** Oldest first. Throws `DamagedData` if one cannot be read. */
   attemptsOf(consumerNo: number, offset: number): LateAttempt[] {
     const rows = reading(
       () => `late attempts near the message ${offset}`,
@@ -80,7 +80,7 @@ export class LateRows {
     return rows.flatMap((row) => this.#read(row));
   }
 
-  /** Gives the numbers of all attempts, page by page; none at the end. */
+  /** Returns a function that returns the numbers of all attempts, in pages; an empty page at the end. */
   attemptNumbers(): (most: number) => number[] {
     let place = [-1, 0, 0];
     return (most) => {
@@ -92,7 +92,7 @@ export class LateRows {
     };
   }
 
-  /** Throws `DamagedData` where it cannot be read. */
+  /** The attempt in an array, empty if there is none. Throws `DamagedData` if it cannot be read. */
   attemptAt(no: number): LateAttempt[] {
     const row = this.#attemptAt.get(no);
     return row === undefined ? [] : this.#read(row);

@@ -13,7 +13,7 @@ export interface OutcomeEntry {
 const SAME_REASON = 1 << 3;
 const STATE_BITS = 0b111;
 
-/** Writes outcomes one after the other, each told by how it differs from the one before. */
+/** Writes consecutive outcomes, each as its difference from the previous one. */
 export class OutcomeEncoder {
   readonly #strings: Strings;
   #lastOffset: number;
@@ -37,7 +37,7 @@ export class OutcomeEncoder {
   }
 }
 
-/** Throws a `RangeError` where the bytes are no outcomes. `onText` is told the number of each shared text. */
+/** Calls `onText` with the number of each shared text. Throws a `RangeError` if the bytes are not outcomes. */
 export function readOutcomes(
   data: Uint8Array,
   base: number,
@@ -55,7 +55,7 @@ export function readOutcomes(
     atMs += reader.signed();
     if (!(head & SAME_REASON)) reason = strings.read(reader, onText);
     const state = FINAL_STATES[head & STATE_BITS];
-    if (state === undefined) throw new RangeError("there is no such state");
+    if (state === undefined) throw new RangeError("an outcome has an unknown state");
     outcomes.push({ offset, state, reason, atMs });
   }
   return outcomes;

@@ -11,12 +11,12 @@ interface RetryRow {
   readonly rounds: number;
   readonly first_ms: number;
   readonly reason: string;
-  /** `doneUrls`, with `failedUrls` and `urls` where there are such. */
+  /** JSON: see `RetryUrls`. */
   readonly urls: string;
   readonly replay: number;
 }
 
-/** The statements that all consumers' retries share. */
+/** The statements that the queues of all consumers share. */
 export class RetryTable {
   readonly put: StatementSync;
   readonly drop: StatementSync;
@@ -25,7 +25,7 @@ export class RetryTable {
   readonly due: StatementSync;
   readonly count: StatementSync;
 
-  /** Is told of damaged data that was gone around. */
+  /** Called with each error about damaged data that was skipped. */
   readonly damaged: (error: unknown) => void;
 
   constructor(database: DatabaseSync, damaged: (error: unknown) => void) {
@@ -46,30 +46,30 @@ export class RetryTable {
   }
 }
 
-/** A retry, and when it was put. */
+/** A retry, and when it was stored. */
 export interface WaitingRetry {
   readonly retry: Retry;
   readonly putAtMs: number;
 }
 
-/** One consumer's retries. Their number is in memory, so that a consumer without any asks the table nothing. */
+/** The retries of one consumer. Their number is in memory, so a consumer without retries does not query the table. */
 export class RetryQueue {
   readonly #table: RetryTable;
   readonly #consumerNo: number;
   #count = 0;
-  /** False where the table is damaged: there may be more than the count says. */
+  /** False if the table is damaged: there may be more retries than `#count`. */
   #isCounted = true;
-  /** Until when a retry is leased, by offset. Not kept over a restart. */
+  /** When the lease of a retry ends, by offset. Leases do not survive a restart. */
   readonly #leases = new Map<number, number>();
 
-  /** A new consumer's are not counted: that is within its transaction, where nothing can be written once damage was met. */
+  /** Does not count for a new consumer: it has no retries, and a damaged table would end the transaction that creates it. */
   constructor(table: RetryTable, consumerNo: number, { isNew }: { readonly isNew: boolean }) {
     this.#table = table;
     this.#consumerNo = consumerNo;
     if (!isNew) this.recount();
   }
 
-  /** After changes were undone. */
+  /** Reads the number of retries again. Call after a rollback. */
   recount(): void {
     try {
       this.#count = (this.#table.count.get(this.#consumerNo) as { count: number }).count;
@@ -81,8 +81,7 @@ export class RetryQueue {
     }
   }
 
-  /** Whether the table is to be asked. */
-  get #mayHaveAny(): boolean {
+    get #mayHaveAny(): boolean {
     return this.#count > 0 || !this.#isCounted;
   }
 
@@ -108,7 +107,7 @@ export class RetryQueue {
     this.#leases.delete(offset);
   }
 
-  /** Ends the retry of a message; false where there was none. Within a transaction. */
+  /** Deletes the retry of a message. Returns false if there was none. Within a transaction. */
   drop(offset: number): boolean {
     if (!this.#mayHaveAny || this.#table.drop.run(this.#consumerNo, offset).changes === 0) return false;
     this.#count = Math.max(0, this.#count - 1);
@@ -125,7 +124,7 @@ export class RetryQueue {
     return row && { retry: this.#retryOf(row), putAtMs: row.put_ms };
   }
 
-  /** The message that has waited longest in the log. */
+  /** The lowest offset that has a retry. */
   get oldestOffset(): number | undefined {
     if (!this.#mayHaveAny) return undefined;
     return (this.#table.oldest.get(this.#consumerNo) as { oldest: number | null }).oldest ?? undefined;
@@ -140,21 +139,21 @@ export class RetryQueue {
         if (leased.length >= limit) break;
       }
     } catch (error) {
-      // What comes before a damaged row goes out; the next call, which begins with it, says that it is damaged.
+      // The retries before a damaged row are leased. The next call begins with the damaged row, and then it throws.
       if (!isDamage(error) || leased.length === 0) throw error;
     }
     for (const { offset } of leased) this.#leases.set(offset, untilMs);
     return leased;
   }
 
-  /** When the first retry is due that is not leased now. */
+  /** When the first retry is due that is not leased at `nowMs`. */
   nextDueMs(nowMs: number): number | undefined {
     if (!this.#mayHaveAny) return undefined;
     const [first] = this.#unleased(Number.MAX_SAFE_INTEGER, nowMs);
     return first?.due_ms;
   }
 
-  /** Those due until then that are not leased now, the oldest due first. */
+  /** The retries that are due at `dueMs` and not leased at `nowMs`, in the order of their due times. */
   *#unleased(dueMs: number, nowMs: number): Generator<RetryRow> {
     for (const raw of this.#table.due.iterate(this.#consumerNo, dueMs)) {
       const row = raw as unknown as RetryRow;
@@ -174,7 +173,7 @@ export class RetryQueue {
     };
   }
 
-  /** Where it cannot be read which URLs have the message, each gets it, once more maybe. */
+  /** If the URLs are damaged, the message is sent to all URLs, perhaps twice to some. */
   #urlsOf({ urls, offset }: RetryRow): RetryUrls {
     try {
       return readRetryUrls(urls, offset);

@@ -5,9 +5,9 @@ import { DamagedData, isContained, isDamage } from "../database/damage.js";
 import { MetaNumber } from "../database/meta-number.js";
 import { readRetryUrls } from "./retry-urls.js";
 
-/** How often the clock's reading is written while retries wait. */
+/** How often the clock reading is stored while there are retries. */
 const NOTED_EVERY_MS = 60_000;
-/** Beside damaged ones, writes of retries are tried: so many at most, a few seconds' worth. */
+/** Maximum number of trial writes if retries are damaged: a few seconds. */
 const MOST_TRIED = 200_000;
 
 interface Times {
@@ -19,22 +19,22 @@ interface Times {
   readonly urls: string;
 }
 
-/** What `resume` writes. */
+/** The writes of `resume`. */
 export interface Resumption {
   readonly hasRetries: boolean;
   readonly moved: readonly Times[];
 }
 
 /**
- * Brings the times of waiting retries from one process to the next: each counts from the wall time of its own start. Retries that are
- * damaged keep their times, and the others are moved.
+ * Converts the times of waiting retries after a restart. A process reads its monotonic clock from the wall time of its own start, so the
+ * times of the previous process have to be shifted. Damaged retries keep their times.
  */
 export class RetryClock {
   readonly #database: DatabaseSync;
   readonly #damaged: DamageListener;
   readonly #any: StatementSync;
   readonly #move: StatementSync;
-  /** The last known reading of the clock that the times of retries are of. */
+  /** The last stored reading of the clock that the retry times are based on. */
   readonly #last: MetaNumber;
   #notedMs = Number.NEGATIVE_INFINITY;
 
@@ -48,7 +48,7 @@ export class RetryClock {
     this.#last = new MetaNumber(database, "retry_clock_ms");
   }
 
-  /** Whether `note` has something to write. Before its transaction. */
+  /** Whether to call `note`. Call it before the transaction. */
   shallNote(nowMs: number): boolean {
     if (nowMs - this.#notedMs < NOTED_EVERY_MS) return false;
     try {
@@ -60,13 +60,13 @@ export class RetryClock {
     }
   }
 
-  /** Remembers how late it is. Within a transaction. */
+  /** Stores the clock reading. Within a transaction. */
   note(nowMs: number): void {
     this.#last.set(nowMs);
     this.#notedMs = nowMs;
   }
 
-  /** Finds what `resume` is to write. Before its transaction: SQLite writes nothing more in one in which it has met damage. */
+  /** Computes the writes of `resume`. Call it before the transaction: SQLite writes nothing more in a transaction that has met damage. */
   resumption(nowMs: number): Resumption {
     const { rows, isDamaged } = this.#read();
     if (rows.length === 0) return { hasRetries: false, moved: [] };
@@ -106,7 +106,7 @@ export class RetryClock {
     return { ...row, due_ms: dueAtMs, put_ms: row.put_ms + shift.dueMs, first_ms: firstAttemptAtMs, urls };
   }
 
-  /** The retries that can be read; where there is damage, those before the first and behind the last damaged place. */
+  /** The readable retries. With damage: those before the first damaged row and those after the last one. */
   #read(): { readonly rows: readonly Times[]; readonly isDamaged: boolean } {
     const rows = new Map<string, Times>();
     const read = (order: "ASC" | "DESC"): boolean => {
@@ -121,13 +121,13 @@ export class RetryClock {
     };
     const isSound = read("ASC");
     if (!isSound) read("DESC");
-    // Reads the whole index.
+    // The sum reads the whole index.
     const index = this.#database.prepare("SELECT sum(due_ms) FROM retries INDEXED BY retries_by_due");
     const isIndexSound = this.#isSound(() => void index.get());
     return { rows: [...rows.values()], isDamaged: !isSound || !isIndexSound };
   }
 
-  /** False where `read` meets damage. */
+  /** Runs `read`. Returns false if it meets damage. */
   #isSound(read: () => void): boolean {
     try {
       read();
@@ -139,7 +139,7 @@ export class RetryClock {
     }
   }
 
-  /** As many as can be written together: a write beside a damaged page needs the page from time to time. */
+  /** A largest part of the rows that can be written together: a write next to a damaged page may need that page. */
   #writable(rows: readonly Times[]): readonly Times[] {
     let kept: readonly Times[] = [];
     let left = MOST_TRIED;
@@ -157,7 +157,7 @@ export class RetryClock {
     return kept;
   }
 
-  /** Tries it in a transaction that is undone. */
+  /** Tries the writes in a transaction that is rolled back. */
   #canWrite(rows: readonly Times[]): boolean {
     this.#database.exec("BEGIN IMMEDIATE");
     try {
@@ -167,7 +167,7 @@ export class RetryClock {
       if (!isContained(error)) throw error;
       return false;
     } finally {
-      // SQLite may have undone it.
+      // SQLite may have rolled it back already.
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
     }
   }

@@ -1,10 +1,10 @@
 import type { Retry } from "../../ports/consumers.js";
 import { DamagedData } from "../database/damage.js";
 
-/** `doneUrls`, with `failedUrls` and `urls` where there are such. */
+/** The URLs of a retry. `failedUrls` and `urls` are optional. */
 export type RetryUrls = Pick<Retry, "doneUrls" | "failedUrls" | "urls">;
 
-/** What the column `urls` of a retry holds. Throws `DamagedData` where it is not what was written. */
+/** Reads the column `urls` of a retry. Throws `DamagedData` if it is not what was written. */
 export function readRetryUrls(text: string, offset: number): RetryUrls {
   const what = `the URLs of the retry of the message ${offset}`;
   let urls: Partial<RetryUrls> | null;

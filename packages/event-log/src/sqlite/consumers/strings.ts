@@ -1,18 +1,18 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ByteReader, ByteWriter } from "../calls/bytes.js";
 
-/** Texts kept by number, at most; further ones are written out where they occur. Greater numbers mean something else: see `attempt-codec.ts`. */
+/** Maximum number of shared texts. Further texts are written out at each use. Greater numbers have another meaning: see `attempt-codec.ts`. */
 export const MOST_STRINGS = 10_000;
 const LONGEST_STRING = 256;
 export const WRITTEN_OUT = 0;
 
 /**
- * The texts that many messages share, stored once and referred to by number: reasons, URLs, addresses, error codes, sets of request
- * headers. They come from settings and from our own code, never from a message or from what a receiver answered, so a deletion leaves them
- * as they are.
+ * The texts that many messages share: reasons, URLs, addresses, error codes and sets of request headers. They are stored once and referred
+ * to by number. They come from settings and from our own code, never from a message or a response, so the deletion of a user does not
+ * change them.
  *
- * Older versions kept short answers and error messages here too. When a user's attempt that refers to such a text is purged, the text is
- * released: nothing new refers to it, and it is deleted unless another message's attempt does.
+ * Older versions stored short responses and error messages here too. If an attempt that refers to such a text is purged, the text is
+ * released: new data does not refer to it, and it is deleted unless the attempt of another message refers to it.
  */
 export class Strings {
   readonly #put: StatementSync;
@@ -32,7 +32,7 @@ export class Strings {
     this.reload();
   }
 
-  /** Reads the table again, after changes were undone. */
+  /** Reads the table again. Call after a rollback. */
   reload(): void {
     this.#numbers.clear();
     this.#texts.clear();
@@ -47,7 +47,7 @@ export class Strings {
     }
   }
 
-  /** Writes a reference to a text; within a transaction. */
+  /** Writes a reference to a text, or the text itself. Within a transaction. */
   write(text: string, to: ByteWriter): void {
     const no = this.#numbers.get(text) ?? this.#add(text);
     if (no !== undefined) {
@@ -68,7 +68,7 @@ export class Strings {
     return no;
   }
 
-  /** `onText` is told the text's number. */
+  /** Calls `onText` with the number of a shared text. */
   read(from: ByteReader, onText?: (no: number) => void): string {
     const no = from.varint();
     if (no === WRITTEN_OUT) return from.text();
@@ -76,17 +76,17 @@ export class Strings {
     return this.textOf(no);
   }
 
-  /** The text of a number; where the table has lost it, what says so. */
+  /** The text with this number, or "(damaged)" if the table has lost it. */
   textOf(no: number): string {
     return this.#texts.get(no) ?? "(damaged)";
   }
 
-  /** Numbers of released texts: it is yet to be found out whether something refers to them. */
+  /** Numbers of released texts that are not yet checked for references. */
   get released(): ReadonlySet<number> {
     return this.#released;
   }
 
-  /** From now on nothing new refers to the text. Within a transaction. */
+  /** Releases a text: new data does not refer to it. Within a transaction. */
   release(no: number): void {
     const text = this.#texts.get(no);
     if (text === undefined || this.#released.has(no)) return;
@@ -95,13 +95,13 @@ export class Strings {
     this.#released.add(no);
   }
 
-  /** Something refers to a released text: it stays. Within a transaction. */
+  /** Keeps a released text that is still referred to. Within a transaction. */
   keep(no: number): void {
     this.#setReleased.run(0, no);
     this.#released.delete(no);
   }
 
-  /** Nothing refers to a released text: it goes. Within a transaction. */
+  /** Deletes a released text that nothing refers to. Within a transaction. */
   delete(no: number): void {
     this.#delete.run(no);
     this.#released.delete(no);

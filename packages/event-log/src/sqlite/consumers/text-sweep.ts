@@ -4,11 +4,11 @@ import { STREAM } from "./chunks.js";
 import type { LateRows } from "./late-rows.js";
 import type { Strings } from "./strings.js";
 
-/** Rows that are read in one step: a few milliseconds' worth. */
+/** Rows that one step reads: a few milliseconds. */
 const ROWS_AT_ONCE = 200;
 
 interface Kind {
-  /** Gives the numbers of all, page by page. */
+  /** Returns the numbers of all rows, in pages. */
   readonly numbers: (most: number) => number[];
   readonly read: (no: number, used: Set<number>) => void;
 }
@@ -16,13 +16,13 @@ interface Kind {
 interface Sweep {
   readonly released: readonly number[];
   readonly used: Set<number>;
-  /** What is left to be read, one kind after the other. */
+  /** The kinds of rows that are left to read. The first is being read. */
   readonly kinds: Kind[];
-  /** Numbers of the first kind that are read next. */
+  /** The rest of the first kind's current page. */
   waiting: number[];
 }
 
-/** Deletes the released texts that nothing refers to any more: see `Strings`. To know that, every chunk is read, in steps. */
+/** Deletes the released texts of `Strings` that nothing refers to. To find references, it reads all chunks and late attempts, in steps. */
 export class TextSweep {
   readonly #strings: Strings;
   readonly #chunks: Chunks;
@@ -35,10 +35,10 @@ export class TextSweep {
     this.#late = late;
   }
 
-  /** Makes a step; true: there is more to do. Within a transaction. */
+  /** Runs one step. Returns true if there is more to do. Within a transaction. */
   step(): boolean {
     if (this.#strings.released.size === 0) return false;
-    // What is written from now on refers to none of these.
+    // New data does not refer to these texts.
     this.#sweep ??= {
       released: [...this.#strings.released],
       used: new Set(),
@@ -59,7 +59,7 @@ export class TextSweep {
     return true;
   }
 
-  /** False: all were read. */
+  /** Returns false if all rows were read. */
   #readNext(sweep: Sweep): boolean {
     const [kind] = sweep.kinds;
     if (kind === undefined) return false;
@@ -72,7 +72,7 @@ export class TextSweep {
     try {
       kind.read(no, sweep.used);
     } catch (error) {
-      // What cannot be read shows nobody the texts that it refers to.
+      // A damaged row cannot be shown, so its texts are not needed.
       if (!isDamage(error)) throw error;
     }
     return true;

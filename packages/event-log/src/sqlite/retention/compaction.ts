@@ -1,25 +1,24 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-/** Free pages that one step gives back: it writes as many to the write-ahead log where pages have to change places. */
+/** Free pages that one step returns. It writes up to this many pages to the write-ahead log, because pages may have to move. */
 const PAGES_AT_ONCE = 64;
 const MOST_NEW_PAGES = 1_024;
 
 /**
- * What is left to be done until no byte of what was deleted is in the files: free pages go back to the file system step by
- * step, each a commit of its own, then the write-ahead log is emptied, which has old versions of pages.
+ * The stages of a compaction. At the end, no deleted byte is left in the files, including the old pages in the write-ahead log.
  *
- *   pages   free pages are given back
- *   log     the write-ahead log is brought into the database; little is left of it, since it is done from time to time anyway
- *   empty   the write-ahead log is cut to nothing
+ *   pages   free pages are returned to the file system, in steps that each have their own commit
+ *   log     a checkpoint copies the write-ahead log to the database; this is short, because checkpoints run regularly
+ *   empty   the write-ahead log is truncated
  */
 type Stage = "pages" | "log" | "empty";
 
 export interface CompactionParts {
   readonly database: DatabaseSync;
-  /** Runs a step within a transaction; it tells about how many bytes it has written. */
+  /** Runs a step within a transaction. `run` returns the approximate bytes written. */
   commit(run: () => number): void;
   checkpoint(): void;
-  /** Throws a `Refusal` where somebody is reading the write-ahead log. */
+  /** Throws a `Refusal` if another connection is reading the write-ahead log. */
   emptyLogFile(): void;
 }
 
@@ -28,7 +27,7 @@ export class Compaction {
   readonly #freeCount: StatementSync;
   readonly #pageBytes: number;
   #stage: Stage = "pages";
-  /** Pages become free while it is under way: there is an end to how many of those are waited for. */
+  /** A limit of pages to return, because pages become free meanwhile and the stage must end. */
   #pagesLeft: number;
 
   constructor(parts: CompactionParts, pageBytes: number) {
@@ -42,7 +41,7 @@ export class Compaction {
     return (this.#freeCount.get() as { freelist_count: number }).freelist_count;
   }
 
-  /** One step; true when it was the last. */
+  /** Runs one step. Returns true if it was the last. */
   workNext(): boolean {
     switch (this.#stage) {
       case "pages":

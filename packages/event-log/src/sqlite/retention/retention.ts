@@ -5,13 +5,13 @@ import type { Consumer, ConsumerTables } from "../consumers/consumer-tables.js";
 import { pageBytesOf } from "../database/database.js";
 import { SEGMENT_STATE, type SealedSegment, type Segments } from "../index/segments.js";
 
-/** Rows that are deleted in one step: a few milliseconds' worth, as a row has up to 128 KB. */
+/** Log rows that one step deletes: a few milliseconds, because a row has up to 128 KB. */
 const ROWS_AT_ONCE = 16;
 const SMALL_ROWS_AT_ONCE = 500;
-/** Free pages that are given back to the file system in one step. */
+/** Free pages that one step returns to the file system. */
 const PAGES_AT_ONCE = 256;
 
-/** About what a step writes: deleted pages are overwritten. */
+/** Approximate bytes that a step writes: deleted pages are overwritten. */
 const STEP_BYTES = 1024 * 1024;
 
 export interface HeldBack {
@@ -20,9 +20,9 @@ export interface HeldBack {
 }
 
 /**
- * Drops the oldest segments by age and by size, and gives back what is left over. A segment is first marked, which takes its
- * messages out of everybody's sight, then emptied in small steps between commits; a crash in between only means that the steps go on
- * after the next start. Its dedupe marks stay until their window is over.
+ * Drops the oldest segments by age and size, and returns free pages to the file system. A segment is first marked, which hides its messages
+ * from all reads. Then small steps between commits delete its data; after a crash, they continue at the next start. Its dedupe marks stay
+ * until the end of the dedupe window.
  */
 export class Retention {
   readonly #database: DatabaseSync;
@@ -39,13 +39,13 @@ export class Retention {
   readonly #pageBytes: number;
   heldBack: HeldBack | undefined;
   #hasPagesToGive = false;
-  /** Marked, but not committed yet. */
+  /** Marked segments whose commit is not done. */
   #marked: readonly SealedSegment[] = [];
-  /** Dropped segments whose dedupe window is over: their marks are to go. */
+  /** Dropped segments whose dedupe window is over. Their marks are to be deleted. */
   #expired: readonly SealedSegment[] = [];
-  /** What the step under way works on. */
+  /** The work of the current step. */
   #current = "";
-  /** What met damaged data, and is left alone until the next `mark`. */
+  /** Work that met damaged data. It is skipped until the next `mark`. */
   readonly #left = new Set<string>();
 
   constructor(database: DatabaseSync, options: WorkerOptions, segments: Segments, consumers: ConsumerTables) {
@@ -77,13 +77,13 @@ export class Retention {
     return (this.#freeCount.get() as { freelist_count: number }).freelist_count * this.#pageBytes;
   }
 
-  /** What is stored, free pages left out. */
+  /** The size of the database without free pages. */
   #bytesUsed(): number {
     const pages = (this.#pageCount.get() as { page_count: number }).page_count;
     return pages * this.#pageBytes - this.#bytesFree();
   }
 
-  /** Marks what is to go now; it goes once that is `committed`. Within a transaction. */
+  /** Marks the segments to drop. Call `committed` after the commit. Within a transaction. */
   mark(nowMs: number): void {
     const { dedupeWindowMs } = this.#options;
     this.#marked = [];
@@ -93,20 +93,20 @@ export class Retention {
     for (const segment of dropped) this.#setState.run(SEGMENT_STATE.dropping, segment.no);
     this.#marked = dropped;
     const { sealed } = this.#segments;
-    // The newest stays: the next offset is told by it.
+    // The newest segment stays: it defines the next offset.
     this.#expired = sealed
       .slice(0, -1)
       .filter(({ state, maxMs }) => state === SEGMENT_STATE.marks && maxMs + dedupeWindowMs <= nowMs);
     this.#hasPagesToGive = this.#bytesFree() > 2 * this.#options.tuning.segmentBytes;
   }
 
-  /** After the commit of what was marked: nobody sees those messages any more. */
+  /** Call after the commit of `mark`: it hides the messages of the marked segments. */
   committed(): void {
     for (const segment of this.#marked) segment.state = SEGMENT_STATE.dropping;
     this.#marked = [];
   }
 
-  /** The whole segments, from the oldest, that are past an age or too much, and that no consumer needs. */
+  /** The oldest segments that are past the age limit or over the size limit, up to the first one that a consumer needs. */
   #chooseDropped(nowMs: number): SealedSegment[] {
     const { maxAgeMs = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } =
       this.#options.retention;
@@ -147,13 +147,13 @@ export class Retention {
     );
   }
 
-  /** After a step was undone that met damaged data: the others go on without what it worked on. */
+  /** Call after the rollback of a step that met damaged data: the next steps skip its work. */
   leaveCurrent(): void {
     this.#left.add(this.#current);
     if (this.#current === PAGES) this.#hasPagesToGive = false;
   }
 
-  /** One step; tells about how many bytes it has written. Within a transaction. */
+  /** Runs one step. Returns the approximate bytes written. Within a transaction. */
   workNext(): number {
     const segment = this.#dropping;
     const expired = this.#nextExpired;
@@ -186,7 +186,7 @@ export class Retention {
     this.#hasPagesToGive = this.#bytesFree() > 2 * this.#options.tuning.segmentBytes;
   }
 
-  /** Some of what a consumer has of messages before an offset; false: nothing is left, or what is left cannot be read. */
+  /** Deletes some outcomes and attempts before an offset. Returns false if none is left, or if the rest cannot be read. */
   #dropOutcomes(consumer: Consumer, end: number): boolean {
     const older = { consumer: consumer.no, end };
     const drops: readonly (readonly [string, () => Changes])[] = [
