@@ -114,7 +114,7 @@ export class Chunks {
     );
   }
 
-  /** Returns a function that returns the numbers of all chunks, in pages; an empty page at the end. A chunk that grows meanwhile may come twice. */
+  /** Returns a function that returns the next page of all chunk numbers, at the end an empty one. A chunk that grows may come twice. */
   numbers(): (most: number) => number[] {
     let place = [-1, 0, 0, 0];
     return (most) => {

@@ -133,7 +133,7 @@ export class ConsumerTables {
     return { cursor: cursor as Offset, settledAhead: ahead as readonly Offset[], retries: retries.count };
   }
 
-  /** Messages after a consumer's cursor that have an outcome or a retry, ascending. Damaged entries are left out; these messages are sent again. */
+  /** Messages after a consumer's cursor that have an outcome or a retry, ascending. Without damaged entries, which are sent again. */
   settledAhead(consumerId: string): readonly number[] {
     const consumer = this.#consumers.get(consumerId);
     if (consumer === undefined) return [];

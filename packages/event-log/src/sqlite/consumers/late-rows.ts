@@ -80,7 +80,7 @@ export class LateRows {
     return rows.flatMap((row) => this.#read(row));
   }
 
-  /** Returns a function that returns the numbers of all attempts, in pages; an empty page at the end. */
+  /** Returns a function that returns the next page of all attempt numbers, at the end an empty one. */
   attemptNumbers(): (most: number) => number[] {
     let place = [-1, 0, 0];
     return (most) => {

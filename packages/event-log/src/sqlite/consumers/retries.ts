@@ -81,7 +81,7 @@ export class RetryQueue {
     }
   }
 
-    get #mayHaveAny(): boolean {
+  get #mayHaveAny(): boolean {
     return this.#count > 0 || !this.#isCounted;
   }
 

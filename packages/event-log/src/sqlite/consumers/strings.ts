@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ByteReader, ByteWriter } from "../calls/bytes.js";
 
-/** Maximum number of shared texts. Further texts are written out at each use. Greater numbers have another meaning: see `attempt-codec.ts`. */
+/** Maximum number of shared texts. Further texts are written out. Greater numbers have another meaning: see `attempt-codec.ts`. */
 export const MOST_STRINGS = 10_000;
 const LONGEST_STRING = 256;
 export const WRITTEN_OUT = 0;
