@@ -31,8 +31,8 @@ function strings(): Strings {
   return new Strings(database);
 }
 
-describe("numbers and texts in bytes", () => {
-  it("come back as they were written", () => {
+describe("ByteWriter and ByteReader", () => {
+  it("read back what was written", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.maxSafeNat(), fc.maxSafeInteger(), fc.string({ unit: "binary" }))),
@@ -40,7 +40,7 @@ describe("numbers and texts in bytes", () => {
           const writer = new ByteWriter(1);
           for (const [natural, integer, text] of items) {
             writer.varint(natural);
-            // A sign takes one of the 53 bits.
+            // The sign takes one of the 53 bits.
             writer.signed(Math.trunc(integer / 2));
             writer.text(text);
           }
@@ -58,7 +58,7 @@ describe("numbers and texts in bytes", () => {
     );
   });
 
-  it("say so when they end too soon", () => {
+  it("throw when the bytes end too early", () => {
     const writer = new ByteWriter();
     writer.text("four");
     for (let length = 0; length < writer.length; length++) {
@@ -72,7 +72,7 @@ describe("hashes of keys", () => {
     ...hashKey(hashPrefix(seed, prefix), text, { hi: 0, lo: 0, check: 0 }),
   });
 
-  it("differ for texts that look alike, for the same text elsewhere, and by seed", () => {
+  it("differ by text, by prefix and by seed", () => {
     const texts = ["", "\0", "\0\0", "a", "a\0", "aa", "aaa", "b", "\ud800", "\ud801", "ab", "ba"];
     const hashes = [
       ...texts.map((text) => hash(1, "s", text)),
@@ -85,7 +85,7 @@ describe("hashes of keys", () => {
     }
   });
 
-  it("spread ids that differ in little over all of their bits", () => {
+  it("distribute similar ids over all bits", () => {
     const count = 200_000;
     const pairs = new Set<number>();
     const buckets = new Uint32Array(64);
@@ -94,13 +94,13 @@ describe("hashes of keys", () => {
       pairs.add(hi * 2 ** 21 + (lo >>> 11));
       buckets[hi >>> 26] = (buckets[hi >>> 26] ?? 0) + 1;
     }
-    // 53 bits: two of these colliding would be a coincidence of one in 450,000.
+    // 53 bits: the probability of a collision is one in 450,000.
     expect(pairs.size).toBe(count);
     expect(Math.max(...buckets)).toBeLessThan((count / 64) * 1.1);
     expect(Math.min(...buckets)).toBeGreaterThan((count / 64) * 0.9);
   });
 
-  it("tell type and event apart, and ask for either alone", () => {
+  it("match by type, by event and by both", () => {
     const codes = new ClassCodes(3);
     const opened = codes.classOf("track", "Opened");
     const matches = (found: number, type?: string, event?: string) => {
@@ -116,7 +116,7 @@ describe("hashes of keys", () => {
   });
 });
 
-describe("the filters over ids", () => {
+describe("filter banks", () => {
   const prefix = hashPrefix(5, "s");
   const id = (i: number) => hashKey(prefix, `id-${i}`, { hi: 0, lo: 0, check: 0 });
   const filterOver = (from: number, count: number): IdFilter => {
@@ -127,8 +127,8 @@ describe("the filters over ids", () => {
     }
     return IdFilter.from(filter.bytes);
   };
-  /** What is found of each of some ids that are asked together. */
-  const askedTogether = (banks: FilterBanks<string>, numbers: readonly number[]): string[][] => {
+  /** The segments found for each id, in one lookup. */
+  const segmentsFor = (banks: FilterBanks<string>, numbers: readonly number[]): string[][] => {
     const keys = new Uint32Array(numbers.length * KEY.size);
     numbers.forEach((i, index) => {
       const { hi, lo } = id(i);
@@ -139,10 +139,10 @@ describe("the filters over ids", () => {
     banks.lookUp(keys, (index, segment) => found[index]?.push(segment));
     return found;
   };
-  const asked = (banks: FilterBanks<string>, i: number): string[] => askedTogether(banks, [i])[0] ?? [];
+  const asked = (banks: FilterBanks<string>, i: number): string[] => segmentsFor(banks, [i])[0] ?? [];
 
-  it("know all that was added, whatever a segment's size, and hardly anything else", () => {
-    // Banks of 1,024 messages a segment; some segments are far smaller, one was made when segments were larger.
+  it("find every added id for any segment size, with few false positives", () => {
+    // Banks for 1,024 messages a segment. Some segments are far smaller, and one is larger.
     const banks = new FilterBanks<string>(blocksFor(1_024));
     const sizes = [...Array.from({ length: 150 }, (_, i) => [1_024, 1, 37, 512, 1_000][i % 5] ?? 1), 5_000];
     sizes.forEach((size, i) => {
@@ -151,19 +151,19 @@ describe("the filters over ids", () => {
     sizes.forEach((size, i) => {
       for (let k = 0; k < size; k += 1 + (size >> 5)) expect(asked(banks, i * 10_000 + k)).toContain(`s${i}`);
     });
-    const unknown = askedTogether(
+    const unknown = segmentsFor(
       banks,
       Array.from({ length: 20_000 }, (_, i) => 50_000_000 + i),
     );
     expect(unknown.flat().length / 20_000).toBeLessThan(0.15);
-    // Many together answer as each alone.
+    // A lookup of many ids finds the same as a lookup of each.
     const mixed = Array.from({ length: 3_000 }, (_, i) =>
       i % 3 === 0 ? 60_000_000 + i : (i % 150) * 10_000 + (i % 7),
     );
-    expect(askedTogether(banks, mixed)).toEqual(mixed.map((i) => asked(banks, i)));
+    expect(segmentsFor(banks, mixed)).toEqual(mixed.map((i) => asked(banks, i)));
   });
 
-  it("forget a segment that was removed", () => {
+  it("do not find a removed segment", () => {
     const banks = new FilterBanks<string>(blocksFor(64));
     for (let i = 0; i < 130; i++) {
       for (const _ of banks.addInSteps(`s${i}`, filterOver(i * 100, 64)));
@@ -201,7 +201,7 @@ describe("a row of the log", () => {
     return { batches, row: { first: 100, meta: meta.seal(body).slice(), body: new Uint8Array(body) } };
   }
 
-  it("has the batches that were put into it", () => {
+  it("decodes to the batches that were written", () => {
     const { batches, row: made } = row();
     checkRow(made);
     expect(decodeRow(made).map(({ first }) => first)).toEqual([100, 102, 105]);
@@ -212,7 +212,7 @@ describe("a row of the log", () => {
     });
   });
 
-  it("is known to be damaged, whichever bit has changed", () => {
+  it("is damaged if any one bit has changed", () => {
     const { row: made } = row();
     for (const part of [made.meta, made.body]) {
       for (let at = 0; at < part.length; at++) {
@@ -224,7 +224,7 @@ describe("a row of the log", () => {
     checkRow(made);
   });
 
-  it("is as it was again after any one bit of it has changed", () => {
+  it("can be repaired if any one bit has changed", () => {
     const { row: made } = row();
     for (const part of [made.meta, made.body]) {
       for (let bit = 0; bit < 8 * part.length; bit++) {
@@ -237,7 +237,7 @@ describe("a row of the log", () => {
     }
   });
 
-  it("is not made up where more than one bit has changed", () => {
+  it("is not repaired if several bits have changed", () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -266,11 +266,11 @@ function bitsIn(byte: number): number {
   return byte.toString(2).replaceAll("0", "").length;
 }
 
-describe("runs of outcomes and attempts", () => {
+describe("chunks of outcomes and attempts", () => {
   const states: FinalState[] = ["delivered", "failed", "filtered", "skipped", "suppressed"];
   const offsets = fc.integer({ min: 1_000, max: 60_000 });
 
-  it("give back outcomes as they were told", () => {
+  it("read back the outcomes that were written", () => {
     const outcome = fc.record({
       offset: offsets,
       state: fc.constantFrom(...states),
@@ -291,7 +291,7 @@ describe("runs of outcomes and attempts", () => {
     );
   });
 
-  it("give back attempts as they were told, and a usual one takes few bytes", () => {
+  it("read back the attempts that were written, and a usual one takes few bytes", () => {
     const text = fc.string({ unit: "binary", maxLength: 300 });
     const attempt = fc.record(
       {

@@ -17,7 +17,7 @@ async function open(): Promise<{ store: Store; directory: string }> {
   return { store, directory };
 }
 
-/** Appends one message after the other until `work` has ended; tells how many commits were served meanwhile. */
+/** Appends messages until `work` has ended. Returns the number of commits. */
 async function servedDuring(store: Store, work: Promise<unknown>): Promise<number> {
   let isDone = false;
   const ended = work.finally(() => {
@@ -29,25 +29,25 @@ async function servedDuring(store: Store, work: Promise<unknown>): Promise<numbe
   return served;
 }
 
-it("serves commits while it compacts, and gives back what is free", async () => {
+it("serves commits during a compaction, and returns free pages", async () => {
   const { store, directory } = await open();
   const text = "x".repeat(1024 * 1024);
   for (let i = 0; i < 24; i++) await store.config.put("big", `b${i}`, { text });
   for (let i = 0; i < 24; i++) await store.config.delete("big", `b${i}`);
   const served = await servedDuring(store, store.compact());
-  // 24 MiB of free pages are given back in steps of one.
+  // 24 MiB of free pages are returned in steps of one MiB.
   expect(served).toBeGreaterThanOrEqual(5);
   const bytes = readdirSync(directory).reduce((sum, file) => sum + statSync(join(directory, file)).size, 0);
   expect(bytes).toBeLessThan(4 * 1024 * 1024);
 });
 
-it("answers each of several compactions", async () => {
+it("resolves each of several compactions", async () => {
   const { store } = await open();
   await store.log.append(idsBatch(["a"]));
   await Promise.all([store.compact(), store.compact(), store.compact()]);
 });
 
-it("looks through refused messages in steps, however many ids a user has", async () => {
+it("checks refused messages in steps, however many ids a user has", async () => {
   const { store } = await open();
   const excerptOf = (id: string) => JSON.stringify({ userId: id, filler: "x".repeat(3_500) });
   for (let i = 0; i < 4_000; i += 400) {
@@ -59,7 +59,7 @@ it("looks through refused messages in steps, however many ids a user has", async
         excerpt: excerptOf(`user-${i + k}`),
       })),
     );
-    // Those under way are bounded: what comes meanwhile would be left out.
+    // The number of pending ones is limited; others would be discarded.
     while ((await store.rejections.find({}, { limit: 10_000 })).items.length < i + 400);
   }
   const userIds = Array.from({ length: 300 }, (_, i) => `user-${i * 10}`);

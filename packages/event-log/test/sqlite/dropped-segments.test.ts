@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 let database: DatabaseSync;
 afterEach(() => database.close());
 
-test("a segment that is gone leaves nothing in memory, where no message comes to take it out either", () => {
+test("a dropped segment leaves nothing in memory, even if no message arrives", () => {
   const directory = temporaryDirectory();
   database = openDatabase(directory, "NORMAL");
   const options = {
@@ -58,7 +58,7 @@ test("a segment that is gone leaves nothing in memory, where no message comes to
   expect(segments.messages).toBe(0);
   expect(seen.map(({ hasFilter }) => hasFilter)).toEqual([true, true, true]);
   retain(100 * HOUR_MS);
-  // The newest stays: the next offset is told by it.
+  // The newest segment stays: it defines the next offset.
   expect(segments.sealed).toEqual(seen.slice(-1));
   expect(seen.map(({ hasFilter }) => hasFilter)).toEqual([false, false, true]);
 });

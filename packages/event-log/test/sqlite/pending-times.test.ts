@@ -13,7 +13,7 @@ test.each([
   ["back", -3 * HOUR],
   ["forward", 48 * HOUR],
 ])(
-  "pending deliveries are found by the times that are shown, after the clock was set %s",
+  "pending deliveries are found by the displayed times after the clock was set %s",
   async (_case, jumpMs) => {
     const clock = manualClock({ startMs: RECEIVED_AT_MS });
     const store = await openSqliteStore({ directory: temporaryDirectory(), clock });

@@ -13,13 +13,13 @@ const PERSON = "ann-4711";
 const ADDRESS = "2001:db8:4711::99";
 const SECRET = "Annes geheimes Konto";
 
-/** The store's files in which a text occurs. */
+/** The files of the store that contain a text. */
 function filesWith(directory: string, text: string): string[] {
   return readdirSync(directory).filter((file) => readFileSync(join(directory, file)).includes(text));
 }
 
 it.each([
-  ["while they are new", { segmentMessages: 131_072 }],
+  ["while the segment is open", { segmentMessages: 131_072 }],
   ["in sealed segments", { segmentMessages: 16 }],
 ])("leaves no byte of a purged user in the folder, %s", async (_case, tuning) => {
   const directory = temporaryDirectory();
@@ -43,7 +43,7 @@ it.each([
         kind: "track",
       });
     }
-    // With others' messages: one that came before, one that was refused, and the address of who sent them.
+    // A batch with other users' messages: a duplicate, a refused one, and the sender's IP address.
     const others = [message(0), { ...message(500), userId: "other" }, { ...message(600), note: SECRET }];
     await store.log.append({
       ...batchOf(others),
@@ -77,7 +77,7 @@ it.each([
 
     const { messages } = await store.purge({ userId: PERSON });
     expect(messages).toBeGreaterThan(40);
-    // A request that was under way meanwhile is told of afterwards.
+    // A request that was in flight during the purge is settled afterwards.
     const late = all.find((item) => item.message.userId === PERSON)?.offset ?? BEFORE_FIRST;
     await store.consumers.settle("dst_1", {
       cursor: store.log.head(),

@@ -8,7 +8,7 @@ import { zeroPages } from "./zero-pages.js";
 
 const temporaryDirectory = temporaryDirectories();
 
-it("a purge that is refused leaves the message's later retries as they are", async () => {
+it("a refused purge does not change the message's later retries", async () => {
   const directory = temporaryDirectory();
   const store = await openSqliteStore({ directory, clock: systemClock });
   await store.log.append(idsBatch(["a"]));

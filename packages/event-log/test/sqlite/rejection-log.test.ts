@@ -11,7 +11,7 @@ const rejections = (count: number): Rejection[] =>
     excerpt: "",
   }));
 
-test("a flood of refused messages does not queue up before the store: what comes while many are written is forgotten", async () => {
+test("a burst of refused messages does not queue up: those that arrive while many are being written are discarded", async () => {
   const asked: number[] = [];
   const settle: (() => void)[] = [];
   const connection = {
@@ -22,7 +22,7 @@ test("a flood of refused messages does not queue up before the store: what comes
   } as unknown as Connection;
   const log = sqliteRejectionLog(() => connection);
 
-  // Of one request as many as it can have, where nothing is under way.
+  // If nothing is being written, one request may have as many as the limit.
   log.add(rejections(2_500));
   log.add(rejections(1));
   expect(asked).toEqual([2_500]);

@@ -23,7 +23,7 @@ async function open(options: Partial<SqliteStoreOptions> = {}) {
     directory,
     clock,
     ...options,
-    // Nothing here depends on syncs, of which there would be hundreds.
+    // These tests do not depend on syncs, and there would be hundreds.
     tuning: { segmentMessages: 10, segmentBytes: 1 << 20, synchronous: "NORMAL", ...options.tuning },
   });
   opened.push(store);
@@ -35,12 +35,12 @@ async function open(options: Partial<SqliteStoreOptions> = {}) {
     });
     await Promise.all(appended);
   };
-  /** Lets retention be looked after, and all that it began be done: compaction comes after it. */
+  /** Runs retention and waits for its work to end: compaction comes after it. */
   const retainOnce = async () => {
     await clock.advance(10_000);
     await store.compact();
   };
-  /** A full segment is sealed first, then dropped, then what is left of it goes. */
+  /** A full segment is sealed, then dropped, then its dedupe marks are deleted. */
   const retain = async () => {
     for (let i = 0; i < 3; i++) await retainOnce();
   };
@@ -55,7 +55,7 @@ async function idsIn(store: Store): Promise<string[]> {
 describe("retention by age", () => {
   const options = { retention: { maxAgeMs: 400 * HOUR_MS }, dedupeWindowMs: 1_000 * HOUR_MS };
 
-  it("drops whole segments whose newest message is too old, with all that was stored about them", async () => {
+  it("drops whole segments whose newest message is too old, with their outcomes and attempts", async () => {
     const { store, clock, append, retain } = await open(options);
     await append(0, 45);
     await store.consumers.open("dst_1", BEFORE_FIRST);
@@ -68,7 +68,7 @@ describe("retention by age", () => {
     });
     clock.elapse(430 * HOUR_MS);
     await retain();
-    // Older than 400 hours are m0 to m30; the segment that begins with m30 has younger ones too.
+    // m0 to m30 are older than 400 hours. The segment that begins with m30 also has newer messages.
     expect((await idsIn(store))[0]).toBe("m30");
     expect(store.stats().messages).toBe(15);
     expect((await store.log.find({ messageId: "m3" }, { limit: 1 })).items).toEqual([]);
@@ -79,7 +79,7 @@ describe("retention by age", () => {
     expect(await store.consumers.backlog("dst_1")).toEqual({ behind: 0, retries: 0 });
   });
 
-  it("keeps knowing the ids that it dropped for as long as the window is, over a restart too", async () => {
+  it("detects duplicates of dropped messages during the dedupe window, also after a restart", async () => {
     const { store, clock, append, retain, directory } = await open(options);
     await append(0, 45);
     clock.elapse(430 * HOUR_MS);
@@ -91,12 +91,12 @@ describe("retention by age", () => {
     expect(await reopened.store.log.append(again())).toEqual({ duplicates: [0] });
     expect((await idsIn(reopened.store))[0]).toBe("m30");
     clock.elapse(1_000 * HOUR_MS);
-    // Its clock begins where the first one began.
+    // Its clock starts at the same time as the first one.
     reopened.clock.elapse(1_430 * HOUR_MS);
     expect(await reopened.store.log.append(again())).toEqual({ duplicates: [] });
   });
 
-  it("drops everything when nothing is young enough, and goes on with later offsets", async () => {
+  it("drops everything if all messages are too old, and continues with later offsets", async () => {
     const { store, clock, append, retain, directory } = await open({
       ...options,
       dedupeWindowMs: 10 * HOUR_MS,
@@ -126,7 +126,7 @@ describe("retention of refused messages", () => {
   const idsOf = async (store: Store) =>
     (await store.rejections.find({}, { limit: 2_000 })).items.map(({ messageId }) => messageId);
 
-  it("forgets those that are older than messages may be, and none where there is no such age", async () => {
+  it("deletes those past the age limit, and none without an age limit", async () => {
     const old = Array.from({ length: 1_500 }, (_, i) => rejection(`old${i}`, RECEIVED_AT_MS));
     const added = [...old, rejection("young", RECEIVED_AT_MS + 90 * HOUR_MS)];
     for (const [retention, left] of [
@@ -150,7 +150,7 @@ describe("retention of refused messages", () => {
 describe("retention and consumers", () => {
   const options = { retention: { maxAgeMs: 100 * HOUR_MS }, dedupeWindowMs: 1_000 * HOUR_MS };
 
-  it("drops nothing that a consumer has not come past, and says which", async () => {
+  it("keeps what a consumer still needs, and reports the consumer", async () => {
     const { store, clock, append, retain } = await open(options);
     await append(0, 45);
     await store.consumers.open("dst_slow", BEFORE_FIRST);
@@ -177,7 +177,7 @@ describe("retention and consumers", () => {
     expect(store.stats().retentionHeldBack).toBeUndefined();
   });
 
-  it("waits for retries, and no longer for a consumer that was removed", async () => {
+  it("waits for retries, but not for a removed consumer", async () => {
     const { store, clock, append, retain } = await open(options);
     await append(0, 35);
     await store.consumers.open("dst_1", BEFORE_FIRST);
@@ -207,7 +207,7 @@ describe("retention and consumers", () => {
 });
 
 describe("retention by size", () => {
-  it("keeps the newest that fit, and gives the space back", async () => {
+  it("keeps the newest messages that fit, and returns the space", async () => {
     const maxBytes = 1_500_000;
     const { store, append, retain } = await open({
       retention: { maxBytes },

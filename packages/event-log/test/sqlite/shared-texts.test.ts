@@ -38,12 +38,12 @@ function attemptAt(offset: Offset, more: Partial<Attempt> = {}): Attempt {
   return { offset, attempt: 1, atMs: 5, url, latencyMs: 1, status: 200, requestHeaders: HEADERS, ...more };
 }
 
-/** The store's files in which a text occurs. */
+/** The files of the store that contain a text. */
 function filesWith(directory: string, text: string): string[] {
   return readdirSync(directory).filter((file) => readFileSync(join(directory, file)).includes(text));
 }
 
-/** Runs something on the database of a folder that nobody has open. */
+/** Runs `run` on the database of a folder that is not open. */
 function onDatabase<T>(directory: string, run: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(join(directory, DATABASE_FILE));
   try {
@@ -53,7 +53,7 @@ function onDatabase<T>(directory: string, run: (database: DatabaseSync) => T): T
   }
 }
 
-/** Words that stand in texts which all attempts share, or in other users' messages. */
+/** Words of texts that all attempts share, or of other users' messages. */
 const COMMON = [
   ...[
     "User",
@@ -80,9 +80,9 @@ const COMMON = [
 ];
 
 describe("purging a user", () => {
-  it("changes nothing of anybody else's, whatever the user's data has in it, and leaves none of it", async () => {
+  it("removes all of the user's data and does not change other users' data", async () => {
     const note = fc.array(fc.constantFrom(...COMMON), { minLength: 1, maxLength: 4 });
-    // Each of some users has messages with some of these words; what each was answered repeats them.
+    // Several users have messages with some of these words. The responses repeat them.
     const users = fc.array(fc.record({ note, isEchoed: fc.boolean() }), { minLength: 4, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(users, async (drawn) => {
@@ -98,7 +98,7 @@ describe("purging a user", () => {
         }
         for (const consumerId of ["dst_1", "dst_2"]) {
           await store.consumers.open(consumerId, BEFORE_FIRST);
-          // Several chunks: a restart begins new ones, and so does what comes long after.
+          // Several chunks: a restart begins new ones, and so do attempts that come long after.
           for (let i = 0; i < 3 * drawn.length; i++) {
             const user = i % drawn.length;
             const { note, isEchoed } = drawn[user] ?? { note: [], isEchoed: false };
@@ -168,7 +168,7 @@ async function made(directory: string): Promise<Attempt[]> {
   return attempts;
 }
 
-/** An attempt of its chunk's first message, as an older version wrote it: the answer is a number of the table of texts. */
+/** An attempt of a chunk's first message, as an older version wrote it: its response is a number of a shared text. */
 function attemptWithAnswer(urlNo: number, answerNo: number): Uint8Array {
   const data = new ByteWriter();
   data.byte(1 << 5); // Only a response.
@@ -179,7 +179,7 @@ function attemptWithAnswer(urlNo: number, answerNo: number): Uint8Array {
 }
 
 describe("a folder in which an older version", () => {
-  it("overwrote a set of headers that many attempts share works without being repaired", async () => {
+  it("overwrote shared request headers works without a repair", async () => {
     const directory = temporaryDirectory();
     const attempts = await made(directory);
     onDatabase(directory, (database) => {
@@ -192,7 +192,7 @@ describe("a folder in which an older version", () => {
     const { requestHeaders: _, ...without } = attempts[1] as Attempt;
     expect(await store.consumers.attemptsOf("dst_1", 1 as Offset)).toEqual([without]);
     expect(await store.purge({ userId: "ann" })).toEqual({ messages: 2, attempts: 2, retries: 0 });
-    // New attempts have their headers again.
+    // New attempts have headers again.
     const later = attemptAt(1 as Offset, { attempt: 2 });
     await store.consumers.settle("dst_1", {
       cursor: 2 as Offset,
@@ -204,7 +204,7 @@ describe("a folder in which an older version", () => {
     expect(store.health()).toEqual({ kind: "ready" });
   });
 
-  it("kept an answer that a late attempt refers to keeps it, though the run before it is damaged", async () => {
+  it("stored a response that a late attempt refers to keeps it, even if a chunk is damaged", async () => {
     const directory = temporaryDirectory();
     await made(directory);
     const answer = "ann-4711 and bob";
@@ -228,10 +228,10 @@ describe("a folder in which an older version", () => {
     expect(await store.consumers.attemptsOf("dst_1", 1 as Offset)).toMatchObject([{ response: answer }]);
   });
 
-  it("kept what receivers answered among the shared texts loses the purged user's, and no other", async () => {
+  it("stored responses among the shared texts loses only those of the purged user", async () => {
     const directory = temporaryDirectory();
     await made(directory);
-    // Chunks as that version wrote them: the answer is a number of the table of texts.
+    // Chunks as that version wrote them: the response is a number of a shared text.
     const [alone, shared] = ["ann-4711 alone", "ann-4711 and bob"];
     onDatabase(directory, (database) => {
       const url = database.prepare("SELECT no FROM strings WHERE text LIKE 'https:%'").get() as {

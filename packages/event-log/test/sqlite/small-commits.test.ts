@@ -42,11 +42,11 @@ const rowsIn = (directory: string): number => {
   return rows;
 };
 
-describe("what rows waste of their pages", () => {
+describe("the page waste of a row", () => {
   it.each([
     100, 600, 3_000, 8_150, 8_200, 12_000, 16_300, 16_330, 16_360, 24_000, 24_700, 25_200, 32_700, 42_000,
     57_440, 60_000, 130_000,
-  ])("is as SQLite has it, for rows of %d bytes", (bytes) => {
+  ])("matches SQLite for rows of %d bytes", (bytes) => {
     const database = new DatabaseSync(":memory:");
     database.exec(
       "PRAGMA page_size = 16384; CREATE TABLE r (first INTEGER PRIMARY KEY, meta BLOB NOT NULL, body BLOB NOT NULL)",
@@ -66,9 +66,9 @@ describe("what rows waste of their pages", () => {
   });
 });
 
-describe("small commits, one after the other", () => {
+describe("consecutive small commits", () => {
   it.each([1, 4, 5, 8, 10, 14, 20, 21, 27, 42, 45, 70, 95, 100])(
-    "take at most 700 bytes a message of 600: %d a commit",
+    "take at most 700 bytes for a message of 600, with %d messages a commit",
     async (perCommit) => {
       const directory = temporaryDirectory();
       const size = () => statSync(join(directory, "sluice.db")).size;
@@ -82,7 +82,7 @@ describe("small commits, one after the other", () => {
           });
           await store.log.append(batchOf(messages));
         }
-        // Between commits: what stands in the write-ahead log comes into the file.
+        // Between commits, a checkpoint copies the write-ahead log to the database.
         await store.compact();
       };
       await append(perCommit);
@@ -94,7 +94,7 @@ describe("small commits, one after the other", () => {
     },
   );
 
-  it("stand in few rows, are read and found as if each had its own, and go on in the next run", async () => {
+  it("share few rows, are read and found individually, and continue after a restart", async () => {
     const directory = temporaryDirectory();
     const { store } = await open(directory);
     const ids = Array.from({ length: 60 }, (_, i) => `m${i}`);
@@ -113,7 +113,7 @@ describe("small commits, one after the other", () => {
     expect(first && decodeBatch(first).map(({ messageId }) => messageId)).toEqual(["m0"]);
   });
 
-  it("do not bring back what was purged in between", async () => {
+  it("do not restore a message that was purged between them", async () => {
     const directory = temporaryDirectory();
     const { store } = await open(directory);
     await store.log.append(batchOf([{ messageId: "a", userId: "gone", text: "private" }]));

@@ -128,7 +128,7 @@ export class Chunks {
 
   at(no: number): ChunkRow | undefined {
     return reading(
-      () => `outcomes or attempts of run ${no}`,
+      () => `outcomes or attempts of chunk ${no}`,
       () => this.#at.get(no) as unknown as ChunkRow | undefined,
     );
   }

@@ -46,7 +46,7 @@ export class Retention {
   /** The work of the current step. */
   #current = "";
   /** Work that met damaged data. It is skipped until the next `mark`. */
-  readonly #left = new Set<string>();
+  readonly #skipped = new Set<string>();
 
   constructor(database: DatabaseSync, options: WorkerOptions, segments: Segments, consumers: ConsumerTables) {
     this.#database = database;
@@ -88,7 +88,7 @@ export class Retention {
     const { dedupeWindowMs } = this.#options;
     this.#marked = [];
     this.#segments.sealOverdue(nowMs);
-    this.#left.clear();
+    this.#skipped.clear();
     const dropped = this.#chooseDropped(nowMs);
     for (const segment of dropped) this.#setState.run(SEGMENT_STATE.dropping, segment.no);
     this.#marked = dropped;
@@ -138,18 +138,18 @@ export class Retention {
   }
 
   get #nextExpired(): SealedSegment | undefined {
-    return this.#expired.find(({ no }) => !this.#left.has(marksOf(no)));
+    return this.#expired.find(({ no }) => !this.#skipped.has(marksOf(no)));
   }
 
   get #dropping(): SealedSegment | undefined {
     return this.#segments.sealed.find(
-      ({ state, no }) => state === SEGMENT_STATE.dropping && !this.#left.has(rowsOf(no)),
+      ({ state, no }) => state === SEGMENT_STATE.dropping && !this.#skipped.has(rowsOf(no)),
     );
   }
 
   /** Call after the rollback of a step that met damaged data: the next steps skip its work. */
   leaveCurrent(): void {
-    this.#left.add(this.#current);
+    this.#skipped.add(this.#current);
     if (this.#current === PAGES) this.#hasPagesToGive = false;
   }
 
@@ -197,7 +197,7 @@ export class Retention {
     ];
     for (const [what, drop] of drops) {
       this.#current = `${what} of ${consumer.id}`;
-      if (this.#left.has(this.#current) || Number(drop().changes) === 0) continue;
+      if (this.#skipped.has(this.#current) || Number(drop().changes) === 0) continue;
       this.#consumers.chunksWereDropped(consumer, end);
       return true;
     }
