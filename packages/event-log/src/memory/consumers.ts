@@ -1,29 +1,13 @@
 import type { Clock } from "@sluice/resilience";
 import type { Offset } from "../message/offset.js";
-import type {
-  Attempt,
-  Consumers,
-  Delivery,
-  DeliveryQuery,
-  FinalState,
-  Outcome,
-  Retry,
-} from "../ports/consumers.js";
+import type { Consumers, Delivery, DeliveryQuery, FinalState } from "../ports/consumers.js";
 import { StoreError } from "../ports/errors.js";
-import { carriedOver, carryOver } from "../rules/carry-over.js";
-import { inWallTime } from "../rules/in-wall-time.js";
+import type { Page, PageRequest } from "../ports/page.js";
+import { carryOver } from "../rules/carry-over.js";
 import { readCursor, writeCursor } from "../rules/page-cursor.js";
+import { MemoryConsumer } from "./consumer.js";
 import type { MemoryEventLog } from "./event-log.js";
 import type { MemoryUsageCounters } from "./usage-counters.js";
-
-interface Consumer {
-  cursor: Offset;
-  readonly outcomes: Map<Offset, Outcome>;
-  readonly retries: Map<Offset, { readonly retry: Retry; readonly putAtMs: number }>;
-  readonly attempts: Map<Offset, Attempt[]>;
-  /** Until when a retry is leased. */
-  readonly leases: Map<Offset, number>;
-}
 
 export interface MemoryConsumersOptions {
   readonly clock: Clock;
@@ -32,198 +16,140 @@ export interface MemoryConsumersOptions {
 }
 
 export interface MemoryConsumers extends Consumers {
-  /** Removes retries of these messages, and what was said in their attempts. */
+  /** Deletes the retries of these messages and the texts of their attempts. */
   purge(offsets: readonly Offset[]): { attempts: number; retries: number };
-  /** Whether a message stands so at a consumer. */
+  /** Whether a message has this state at any consumer. */
   isSettledAs(offset: Offset, state: FinalState): boolean;
-  /** Forgets what every consumer found out; their cursors go to the head. */
+  /** Deletes outcomes, retries and attempts of every consumer, and moves the cursors to the head. */
   clear(): void;
 }
 
 export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): MemoryConsumers {
-  const consumers = new Map<string, Consumer>();
-  /** The last known reading of the clock that the times of retries are of. */
+  const consumers = new Map<string, MemoryConsumer>();
+  /** The last known reading of the clock that the times of retries refer to. */
   let lastMs = clock.monotonic();
 
-  const consumerOf = (id: string): Consumer => {
+  const get = (id: string): MemoryConsumer => {
     const consumer = consumers.get(id);
     if (consumer === undefined) throw new StoreError("not_found", `consumer ${id}`);
     return consumer;
   };
 
-  const putRetry = (consumer: Consumer, retry: Retry): void => {
-    lastMs = clock.monotonic();
-    consumer.retries.set(retry.offset, { retry, putAtMs: lastMs });
-    consumer.leases.delete(retry.offset);
-  };
-
-  const isLeased = (consumer: Consumer, offset: Offset, nowMs: number): boolean =>
-    (consumer.leases.get(offset) ?? Number.NEGATIVE_INFINITY) > nowMs;
-
-  const deliveryOf = (consumerId: string, consumer: Consumer, offset: Offset): Delivery | undefined => {
-    const waiting = consumer.retries.get(offset);
-    if (waiting !== undefined) {
-      const { retry, putAtMs } = waiting;
-      const pending: Delivery = {
-        consumerId,
-        offset,
-        state: "pending",
-        reason: retry.reason,
-        atMs: putAtMs,
-        rounds: retry.rounds,
-        nextAttemptAtMs: retry.dueAtMs,
-        retry,
-      };
-      return inWallTime(pending, clock);
+  const putRetries: Consumers["requeue"] = async (consumerId, retries) => {
+    const consumer = get(consumerId);
+    for (const retry of retries) {
+      lastMs = clock.monotonic();
+      consumer.putRetry(retry, lastMs);
     }
-    const outcome = consumer.outcomes.get(offset);
-    if (outcome === undefined) return undefined;
-    const rounds = Math.max(0, ...(consumer.attempts.get(offset) ?? []).map((attempt) => attempt.attempt));
-    return { consumerId, offset, state: outcome.state, reason: outcome.reason, atMs: outcome.atMs, rounds };
   };
 
-  return {
+  const retries: Pick<Consumers, "resumeRetries" | "lease" | "nextDueMs" | "requeue"> = {
     async resumeRetries(nowMs) {
       const shift = carryOver(lastMs, nowMs);
       lastMs = nowMs;
-      for (const { leases } of consumers.values()) leases.clear();
-      if (shift === undefined) return;
-      for (const { retries } of consumers.values()) {
-        for (const [offset, { retry, putAtMs }] of retries) {
-          const moved = { ...retry, ...carriedOver(retry, shift) };
-          retries.set(offset, { retry: moved, putAtMs: putAtMs + shift.dueMs });
-        }
-      }
+      for (const consumer of consumers.values()) consumer.resume(shift);
     },
+    async lease(consumerId, nowMs, leaseUntilMs, limit) {
+      const consumer = get(consumerId);
+      lastMs = nowMs;
+      return consumer.lease(nowMs, leaseUntilMs, limit);
+    },
+    nextDueMs: async (consumerId) => get(consumerId).nextDueMs(clock.monotonic()),
+    requeue: putRetries,
+  };
+
+  return {
+    ...retries,
+    ...deliveryQueries(consumers, clock),
 
     async open(consumerId, startAfter) {
-      let consumer = consumers.get(consumerId);
-      if (consumer === undefined) {
-        consumer = newConsumer(startAfter);
-        consumers.set(consumerId, consumer);
-      }
-      const { cursor } = consumer;
-      const ahead = new Set([...consumer.outcomes.keys(), ...consumer.retries.keys()]);
-      return {
-        cursor,
-        settledAhead: [...ahead].filter((offset) => offset > cursor).sort((a, b) => a - b),
-        retries: consumer.retries.size,
-      };
+      const consumer = consumers.get(consumerId) ?? new MemoryConsumer(consumerId, startAfter);
+      consumers.set(consumerId, consumer);
+      const { cursor, settled, retryCount } = consumer;
+      const settledAhead = [...settled].filter((offset) => offset > cursor).sort((a, b) => a - b);
+      return { cursor, settledAhead, retries: retryCount };
     },
 
     async settle(consumerId, settlement) {
-      const consumer = consumerOf(consumerId);
+      const consumer = get(consumerId);
       if (settlement.cursor > consumer.cursor) consumer.cursor = settlement.cursor;
-      for (const attempt of settlement.attempts) {
-        const earlier = consumer.attempts.get(attempt.offset) ?? [];
-        consumer.attempts.set(attempt.offset, [...earlier, attempt]);
-      }
+      for (const attempt of settlement.attempts) consumer.addAttempt(attempt);
       for (const outcome of settlement.outcomes) {
-        consumer.outcomes.set(outcome.offset, outcome);
-        consumer.retries.delete(outcome.offset);
-        consumer.leases.delete(outcome.offset);
+        consumer.putOutcome(outcome);
         const sourceId = log.sourceOf(outcome.offset);
         if (sourceId !== undefined) usage.settled(sourceId, outcome.atMs, outcome.state);
       }
-      for (const retry of settlement.retries) putRetry(consumer, retry);
-    },
-
-    async lease(consumerId, nowMs, leaseUntilMs, limit) {
-      const consumer = consumerOf(consumerId);
-      lastMs = nowMs;
-      const due = [...consumer.retries.values()]
-        .map(({ retry }) => retry)
-        .filter((retry) => retry.dueAtMs <= nowMs && !isLeased(consumer, retry.offset, nowMs))
-        .sort((a, b) => a.dueAtMs - b.dueAtMs || a.offset - b.offset)
-        .slice(0, limit);
-      for (const retry of due) consumer.leases.set(retry.offset, leaseUntilMs);
-      return due;
-    },
-
-    async nextDueMs(consumerId) {
-      const consumer = consumerOf(consumerId);
-      const nowMs = clock.monotonic();
-      let earliest: number | undefined;
-      for (const { retry } of consumer.retries.values()) {
-        if (isLeased(consumer, retry.offset, nowMs)) continue;
-        if (earliest === undefined || retry.dueAtMs < earliest) earliest = retry.dueAtMs;
-      }
-      return earliest;
-    },
-
-    async requeue(consumerId, retries) {
-      const consumer = consumerOf(consumerId);
-      for (const retry of retries) putRetry(consumer, retry);
-    },
-
-    clear() {
-      for (const [id, { cursor }] of consumers) consumers.set(id, newConsumer(later(cursor, log.head())));
-    },
-
-    purge(offsets) {
-      const removed = { attempts: 0, retries: 0 };
-      for (const consumer of consumers.values()) {
-        for (const offset of offsets) {
-          if (consumer.retries.delete(offset)) removed.retries += 1;
-          consumer.leases.delete(offset);
-          const attempts = consumer.attempts.get(offset) ?? [];
-          removed.attempts += attempts.length;
-          const silenced = attempts.map(({ response: _r, requestHeaders: _h, error, ...rest }) => ({
-            ...rest,
-            ...(error === undefined ? {} : { error: { code: error.code, message: "(removed)" } }),
-          }));
-          if (attempts.length > 0) consumer.attempts.set(offset, silenced);
-        }
-      }
-      return removed;
-    },
-
-    isSettledAs(offset, state) {
-      return [...consumers].some(([id, consumer]) => deliveryOf(id, consumer, offset)?.state === state);
-    },
-
-    async outcomesOf(offset) {
-      return [...consumers]
-        .map(([id, consumer]) => deliveryOf(id, consumer, offset))
-        .filter((delivery) => delivery !== undefined)
-        .sort((a, b) => (a.consumerId < b.consumerId ? -1 : 1));
-    },
-
-    async attemptsOf(consumerId, offset) {
-      return consumers.get(consumerId)?.attempts.get(offset) ?? [];
-    },
-
-    async list(query, page) {
-      const place = readCursor(page.cursor);
-      const items = [...consumers]
-        .filter(([id]) => query.consumerId === undefined || query.consumerId === id)
-        .flatMap(([id, consumer]) =>
-          [...new Set([...consumer.outcomes.keys(), ...consumer.retries.keys()])].map((offset) =>
-            deliveryOf(id, consumer, offset),
-          ),
-        )
-        .filter((delivery) => delivery !== undefined)
-        .filter((delivery) => matchesDelivery(delivery, query))
-        .filter(
-          ({ offset, consumerId }) =>
-            offset < place.position || (offset === place.position && consumerId > place.tie),
-        )
-        .sort((a, b) => b.offset - a.offset || (a.consumerId < b.consumerId ? -1 : 1));
-      const given = items.slice(0, page.limit);
-      const last = given.at(-1);
-      if (items.length <= given.length || last === undefined) return { items: given };
-      return { items: given, nextCursor: writeCursor({ position: last.offset, tie: last.consumerId }) };
+      await putRetries(consumerId, settlement.retries);
     },
 
     async backlog(consumerId, after) {
-      const consumer = consumerOf(consumerId);
-      return { behind: log.countAfter(after ?? consumer.cursor), retries: consumer.retries.size };
+      const { cursor, retryCount } = get(consumerId);
+      return { behind: log.countAfter(after ?? cursor), retries: retryCount };
     },
 
     async remove(consumerId) {
       consumers.delete(consumerId);
     },
+
+    clear() {
+      for (const { id, cursor } of consumers.values())
+        consumers.set(id, new MemoryConsumer(id, Math.max(cursor, log.head()) as Offset));
+    },
+
+    purge: (offsets) => purgeAt(consumers.values(), offsets),
+    isSettledAs: (offset, state) =>
+      [...consumers.values()].some((consumer) => consumer.delivery(offset, clock)?.state === state),
   };
+}
+
+function deliveryQueries(
+  consumers: ReadonlyMap<string, MemoryConsumer>,
+  clock: Clock,
+): Pick<Consumers, "outcomesOf" | "attemptsOf" | "list"> {
+  return {
+    outcomesOf: async (offset) =>
+      [...consumers.values()]
+        .flatMap((consumer) => consumer.delivery(offset, clock) ?? [])
+        .sort((a, b) => (a.consumerId < b.consumerId ? -1 : 1)),
+    attemptsOf: async (consumerId, offset) => consumers.get(consumerId)?.attemptsOf(offset) ?? [],
+    async list(query, page) {
+      const wanted = [...consumers.values()].filter(({ id }) => (query.consumerId ?? id) === id);
+      const all = wanted.flatMap((consumer) =>
+        [...consumer.settled].flatMap((offset) => consumer.delivery(offset, clock) ?? []),
+      );
+      return pageOf(
+        all.filter((delivery) => matchesDelivery(delivery, query)),
+        page,
+      );
+    },
+  };
+}
+
+function purgeAt(
+  consumers: Iterable<MemoryConsumer>,
+  offsets: readonly Offset[],
+): { attempts: number; retries: number } {
+  const removed = { attempts: 0, retries: 0 };
+  for (const consumer of consumers) {
+    for (const offset of offsets) {
+      const { attempts, retries } = consumer.purge(offset);
+      removed.attempts += attempts;
+      removed.retries += retries;
+    }
+  }
+  return removed;
+}
+
+/** Newest first, then by consumer. */
+function pageOf(deliveries: readonly Delivery[], { cursor, limit }: PageRequest): Page<Delivery> {
+  const { position, tie } = readCursor(cursor);
+  const rest = deliveries
+    .filter(({ offset, consumerId }) => offset < position || (offset === position && consumerId > tie))
+    .sort((a, b) => b.offset - a.offset || (a.consumerId < b.consumerId ? -1 : 1));
+  const items = rest.slice(0, limit);
+  const last = items.at(-1);
+  if (rest.length <= items.length || last === undefined) return { items };
+  return { items, nextCursor: writeCursor({ position: last.offset, tie: last.consumerId }) };
 }
 
 function matchesDelivery(delivery: Delivery, query: DeliveryQuery): boolean {
@@ -233,12 +159,4 @@ function matchesDelivery(delivery: Delivery, query: DeliveryQuery): boolean {
   if (query.error !== undefined && !reason.includes(query.error)) return false;
   if (query.fromMs !== undefined && atMs < query.fromMs) return false;
   return query.toMs === undefined || atMs < query.toMs;
-}
-
-function newConsumer(cursor: Offset): Consumer {
-  return { cursor, outcomes: new Map(), retries: new Map(), attempts: new Map(), leases: new Map() };
-}
-
-function later(a: Offset, b: Offset): Offset {
-  return a > b ? a : b;
 }

@@ -4,7 +4,7 @@ import { ofUsers } from "../rules/is-of-user.js";
 import { readPosition, writePosition } from "../rules/page-cursor.js";
 
 export interface MemoryRejectionLog extends RejectionLog {
-  /** Removes those of these users' messages. */
+  /** Deletes the refused messages of these users. */
   purge(identities: readonly Identity[], requested: readonly Identity[]): void;
   clear(): void;
 }
