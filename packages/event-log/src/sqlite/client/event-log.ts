@@ -2,7 +2,7 @@ import type { NewBatch, StoredBatch, StoredMessage } from "../../message/batch.j
 import { decodeBatch } from "../../message/decode-batch.js";
 import { lastMessageIndex } from "../../message/last-message.js";
 import { BEFORE_FIRST, type Offset, offsetAt } from "../../message/offset.js";
-import type { AppendResult, EventLog } from "../../ports/event-log.js";
+import type { AppendResult, EventLog, MessageQuery } from "../../ports/event-log.js";
 import { matchesQuery } from "../../rules/matches-query.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
 import { buffersOf, encodeAppend, KeyHasher } from "../calls/append-request.js";
@@ -159,53 +159,55 @@ export class SqliteEventLog implements EventLog {
 
   async find(...[query, page]: Parameters<EventLog["find"]>): ReturnType<EventLog["find"]> {
     const items: StoredMessage[] = [];
-    let before: number | undefined = Math.min(
-      readPosition(page.cursor) ?? Number.POSITIVE_INFINITY,
-      this.#head + 1,
-    );
+    const position = readPosition(page.cursor) ?? Number.POSITIVE_INFINITY;
+    let before: number | undefined = Math.min(position, this.#head + 1);
     let readBytes = 0;
     while (before !== undefined) {
       // Without an index, return a short page instead of reading the whole log at once.
-      if (readBytes >= READ_FOR_A_PAGE_BYTES) {
-        return { items, nextCursor: writePosition(before) };
-      }
+      if (readBytes >= READ_FOR_A_PAGE_BYTES) return { items, nextCursor: writePosition(before) };
       // One more than a page, to know whether there is a next page.
       const limit = page.limit + 1 - items.length;
       const answer: FindAnswer = await this.#connection().ask("findInLog", { query, before, limit });
-      for (const message of this.#messagesDown(answer.rows, answer.offsets)) {
-        if (message.offset >= before || !matchesQuery(message, query)) continue;
+      for (const message of this.#matchesIn(answer, query, before)) {
         const last = items.at(-1);
-        if (items.length === page.limit && last !== undefined) {
+        if (items.length === page.limit && last !== undefined)
           return { items, nextCursor: writePosition(last.offset) };
-        }
         items.push(message);
       }
       // Messages found by their outcome may still not match the rest of the query.
-      if (answer.offsets === undefined || query.outcome !== undefined) {
-        for (const { body } of answer.rows) readBytes += body.byteLength;
-      }
+      if (answer.offsets === undefined || query.outcome !== undefined) readBytes += bodyBytesOf(answer.rows);
       before = answer.before;
     }
     return { items };
   }
 
+  *#matchesIn(answer: FindAnswer, query: MessageQuery, before: number): Generator<StoredMessage> {
+    for (const message of this.#messagesDown(answer))
+      if (message.offset < before && matchesQuery(message, query)) yield message;
+  }
+
   /** The messages of rows, newest first; with `offsets`, only those. Decodes a batch only when the caller gets to it. */
-  *#messagesDown(rows: readonly LogRow[], offsets: readonly number[] | undefined): Generator<StoredMessage> {
+  *#messagesDown({ rows, offsets }: Pick<FindAnswer, "rows" | "offsets">): Generator<StoredMessage> {
     const wanted = offsets && new Set(offsets);
-    for (const row of rows) {
-      for (const batch of this.#batchesOf(row).reverse()) {
-        if (wanted !== undefined && !spans(batch, offsets ?? [])) continue;
-        for (const message of decodeBatch(batch).reverse()) {
-          if (wanted === undefined || wanted.has(message.offset)) yield message;
-        }
-      }
+    for (const batch of this.#batchesDown(rows)) {
+      if (offsets !== undefined && !spans(batch, offsets)) continue;
+      for (const message of decodeBatch(batch).reverse())
+        if (wanted?.has(message.offset) ?? true) yield message;
     }
+  }
+
+  *#batchesDown(rows: readonly LogRow[]): Generator<StoredBatch> {
+    for (const row of rows) yield* this.#batchesOf(row).reverse();
   }
 
   async get(offset: Offset): Promise<StoredMessage | undefined> {
     const [batch] = await this.read((offset - 1) as Offset, { messages: 1, bytes: 1 });
     return batch && decodeBatch(batch).find((message) => message.offset === offset);
   }
+}
+
+function bodyBytesOf(rows: readonly LogRow[]): number {
+  return rows.reduce((sum, { body }) => sum + body.byteLength, 0);
 }
 
 function spans(batch: StoredBatch, offsets: readonly number[]): boolean {

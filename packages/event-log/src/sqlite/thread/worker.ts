@@ -31,7 +31,7 @@ import { OpenStore } from "./open-store.js";
 type State = { readonly kind: "open"; readonly store: OpenStore } | { readonly kind: "failed" };
 
 const options = workerData as WorkerOptions;
-if (parentPort === null) throw new Error("this file is a worker's");
+if (parentPort === null) throw new Error("This file runs only in a worker thread");
 const port = parentPort;
 
 /** A commit of this size takes no more calls, so that the first caller does not wait much longer than the last. */
@@ -108,57 +108,69 @@ function bytesOf({ request }: Call): number {
 
 function answer(calls: readonly Call[], bytes: number): void {
   if (state.kind === "failed") {
-    post({ kind: "failed", reason: "the store is being opened again", ids: calls.map(({ id }) => id) });
+    post({ kind: "failed", reason: "the store is being reopened", ids: calls.map(({ id }) => id) });
     return;
   }
-  let { store } = state;
-  const answers: Answer[] = [];
-  const writes = calls.filter(({ operation }) => WRITES.has(operation));
+  let answers: Answer[];
   try {
-    if (writes.length > 0) {
-      for (const answered of store.commitCalls(writes, bytes * 1.1 + PAGES_A_COMMIT_BYTES)) {
-        answers.push(
-          answerTo(answered.call, () => {
-            if (answered.kind === "refused") throw answered.refusal;
-            return answered.answer;
-          }),
-        );
-      }
-    }
+    answers = commitWrites(state.store, calls, bytes);
   } catch (error) {
-    fail(store, error, calls);
+    fail(state.store, error, calls);
     return;
   }
+  const { store, answers: reads, transfer, failure } = answerReads(state.store, calls);
+  answers.push(...reads);
+  if (answers.length > 0) post({ kind: "answers", answers, stats: store.stats }, transfer);
+  if (failure !== undefined) fail(store, failure.error, failure.unanswered);
+  scheduleWork();
+}
+
+/** Throws if the commit failed. */
+function commitWrites(store: OpenStore, calls: readonly Call[], bytes: number): Answer[] {
+  const writes = calls.filter(({ operation }) => WRITES.has(operation));
+  if (writes.length === 0) return [];
+  return store.commitCalls(writes, bytes * 1.1 + PAGES_A_COMMIT_BYTES).map((answered) =>
+    answerTo(answered.call, () => {
+      if (answered.kind === "refused") throw answered.refusal;
+      return answered.answer;
+    }),
+  );
+}
+
+interface ReadAnswers {
+  /** The store after the calls: `clear` replaces it. */
+  readonly store: OpenStore;
+  readonly answers: readonly Answer[];
+  readonly transfer: ArrayBuffer[];
+  /** The error that ended the use of the database, and the calls that it leaves without an answer. */
+  readonly failure: { readonly error: unknown; readonly unanswered: readonly Call[] } | undefined;
+}
+
+/** Runs the calls that do not write within a commit. */
+function answerReads(opened: OpenStore, calls: readonly Call[]): ReadAnswers {
+  let store = opened;
+  const answers: Answer[] = [];
   const transfer: ArrayBuffer[] = [];
-  const unread: Call[] = [];
-  let failure: unknown;
-  for (const call of calls) {
-    if (WRITES.has(call.operation)) continue;
+  const reads = calls.filter(({ operation }) => !WRITES.has(operation));
+  for (const [index, call] of reads.entries()) {
     try {
-      if (failure !== undefined) unread.push(call);
-      else if (call.operation === "compact") {
+      if (call.operation === "compact") {
         store.beginCompaction();
         compacting.push(call);
       } else if (call.operation === "clear") {
         store = store.cleared();
-        if (compacting.length > 0) store.beginCompaction();
         state = { kind: "open", store };
+        if (compacting.length > 0) store.beginCompaction();
         answers.push({ id: call.id, kind: "done", answer: undefined });
-      } else
-        answers.push(
-          withBuffers(
-            answerTo(call, () => readOnly(store, call)),
-            transfer,
-          ),
-        );
+      } else {
+        const read = answerTo(call, () => readOnly(store, call));
+        answers.push(withBuffers(read, transfer));
+      }
     } catch (error) {
-      failure = error;
-      unread.push(call);
+      return { store, answers, transfer, failure: { error, unanswered: reads.slice(index) } };
     }
   }
-  if (answers.length > 0) post({ kind: "answers", answers, stats: store.stats }, transfer);
-  if (failure !== undefined) fail(store, failure, unread);
-  scheduleWork();
+  return { store, answers, transfer, failure: undefined };
 }
 
 /** Runs a call outside a commit. A failed read changes nothing, so it is refused without closing the database. */
