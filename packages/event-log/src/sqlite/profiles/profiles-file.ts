@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { nextFreeName } from "../database/next-free-name.js";
 
-/** Profiles have a file of their own: their random writes neither slow the log's commits down nor wait for them. */
+/** Profiles have their own file, so that their random writes do not slow down the log's commits, or wait for them. */
 export const PROFILES_FILE = "profiles.db";
 
-/** Gives a damaged file of profiles another name, and tells it: the next opening makes a new one, which is filled from the log. */
+/** Renames a damaged profiles file and returns the new name. The next opening creates a new file, which is filled from the log. */
 export function setProfilesAside(directory: string): string {
   const file = join(directory, PROFILES_FILE);
   const kept = nextFreeName(`${file}.damaged`);
@@ -16,7 +16,7 @@ export function setProfilesAside(directory: string): string {
   return kept;
 }
 
-/** Whether the file is as it was written, as far as that can be told. Reads all of it; throws SQLite's error where that stops it. */
+/** Checks the whole file for damage. Throws SQLite's error if the damage prevents reading. */
 export function areProfilesSound(database: DatabaseSync): boolean {
   const { integrity_check: result } = database.prepare("PRAGMA integrity_check(1)").get() as {
     integrity_check: string;

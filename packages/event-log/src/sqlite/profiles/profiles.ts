@@ -11,7 +11,7 @@ import type {
   ProfileStore,
 } from "../../ports/profiles.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
-import { isDamagedFile, makeOwnerOnly } from "../database/database.js";
+import { describe, isDamagedFile, makeOwnerOnly } from "../database/database.js";
 import { areProfilesSound, PROFILES_FILE, setProfilesAside } from "./profiles-file.js";
 import { shrinkProfile } from "./shrink-profile.js";
 
@@ -45,7 +45,7 @@ const SCHEMA = `
   CREATE TABLE documents (name TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE progress (only INTEGER PRIMARY KEY CHECK (only = 1), cursor INTEGER NOT NULL) STRICT;
 `;
-/** From layout 1, in which the body said when a profile was seen. */
+/** From layout 1, whose bodies held the times when a profile was seen. */
 const SEEN_BESIDE_BODY = `
   ALTER TABLE profiles ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE profiles ADD COLUMN last INTEGER NOT NULL DEFAULT 0;
@@ -53,40 +53,20 @@ const SEEN_BESIDE_BODY = `
     body = json_remove(body, '$.seen');
 `;
 const LAYOUT = 2;
-/** Older versions set no bounds. A longer body is cut before it is read into memory. */
+/** Older versions had no limit. A longer body is cut before it is read into memory. */
 const LARGE_BODY_BYTES = 1_024 * 1_024;
-/** A profile whose body is too long to be read at once. */
+/** A profile whose body is too long to read at once. */
 type LargeRecord = Omit<ProfileRecord, "body"> & { readonly body: null };
 
 /**
- * Profiles in a SQLite file of the data folder. It works on the thread that opens it: see `audiences/engine-thread.ts`.
+ * Profiles in a SQLite file of the data folder. Runs on the thread that opens it: the thread of the audiences engine.
  *
- * Write-ahead log, synced at commits that owe messages to the log and at none else (`synchronous`): what a power cut takes
- * back is counted again from the log. After a failed write the file is opened anew, since SQLite's view of it may be wrong.
+ * Only commits that put messages into the outbox are synced (`synchronous`). Other commits may be lost in a power cut; the engine then
+ * reads those messages from the log again. After a failed write the file is reopened, because SQLite's view of it may be wrong.
  */
 export function openSqliteProfileStore(options: SqliteProfileStoreOptions): SqliteProfileStore {
-  const { directory, onSetAside } = options;
-  let state: State = { kind: "open", file: openSound(options) };
-
-  /** Runs `work` on the open file, and turns its errors into the store's. */
-  const use = async <Result>(work: (file: ProfileFile) => Result): Promise<Result> => {
-    if (state.kind === "closed") throw new StorageUnavailable("the profiles are closed");
-    if (state.kind === "set aside") throw new StorageUnavailable(state.reason);
-    try {
-      if (state.kind === "broken") state = { kind: "open", file: openFile(options) };
-      return work(state.file);
-    } catch (error) {
-      if (state.kind === "open") state.file.abandon();
-      state = { kind: "broken" };
-      if (error instanceof DamagedProfiles || isDamagedFile(error)) {
-        const keptAs = setProfilesAside(directory);
-        state = { kind: "set aside", reason: `${PROFILES_FILE} was damaged and is made again from the log` };
-        onSetAside?.(keptAs, "later");
-      }
-      throw new StorageUnavailable(error instanceof Error ? error.message : String(error), error);
-    }
-  };
-
+  const handle = new FileHandle(options);
+  const use: FileHandle["use"] = (work) => handle.use(work);
   return {
     cursor: () => use((file) => file.cursor()),
     documents: () => use((file) => file.documents()),
@@ -112,22 +92,71 @@ export function openSqliteProfileStore(options: SqliteProfileStoreOptions): Sqli
     commit: (change) => use((file) => file.commit(change)),
     compact: () => use((file) => file.compact()),
     checkWhole: () => use((file) => file.checkWhole()),
-    close: async () => {
-      if (state.kind === "open") state.file.close();
-      state = { kind: "closed" };
-    },
+    close: async () => handle.close(),
   };
 }
 
+/**
+ * - `open`: entered at construction, and from `broken`. Left to `broken` or `set aside` when a call fails, or by `close`.
+ * - `broken`: a call failed and the file was closed. The next call reopens it.
+ * - `set aside`: the file was damaged and has been renamed; see `onSetAside`. Every call fails. Left only by `close`.
+ * - `closed`: final.
+ */
 type State =
   | { readonly kind: "open"; readonly file: ProfileFile }
-  /** A write failed: the next call opens the file anew. */
   | { readonly kind: "broken" }
-  /** The file was damaged and has another name: see `onSetAside`. */
   | { readonly kind: "set aside"; readonly reason: string }
   | { readonly kind: "closed" };
 
-/** Opens the file, or a new one where it is damaged. */
+/** Owns the open file: reopens it after a failure, and sets it aside if it is damaged. */
+class FileHandle {
+  readonly #options: SqliteProfileStoreOptions;
+  #state: State;
+
+  constructor(options: SqliteProfileStoreOptions) {
+    this.#options = options;
+    this.#state = { kind: "open", file: openSound(options) };
+  }
+
+  /** Runs `work` on the open file. Rejects with `StorageUnavailable`. */
+  async use<Result>(work: (file: ProfileFile) => Result): Promise<Result> {
+    if (this.#state.kind === "closed") throw new StorageUnavailable("the profiles are closed");
+    if (this.#state.kind === "set aside") throw new StorageUnavailable(this.#state.reason);
+    try {
+      return work(this.#state.kind === "open" ? this.#state.file : this.#reopen());
+    } catch (error) {
+      this.#failed(error);
+      throw new StorageUnavailable(describe(error), error);
+    }
+  }
+
+  close(): void {
+    if (this.#state.kind === "open") this.#state.file.close();
+    this.#setState({ kind: "closed" });
+  }
+
+  #setState(state: State): void {
+    this.#state = state;
+  }
+
+  #reopen(): ProfileFile {
+    const file = openFile(this.#options);
+    this.#setState({ kind: "open", file });
+    return file;
+  }
+
+  #failed(error: unknown): void {
+    if (this.#state.kind === "open") this.#state.file.abandon();
+    this.#setState({ kind: "broken" });
+    if (!(error instanceof DamagedProfiles) && !isDamagedFile(error)) return;
+    const keptAs = setProfilesAside(this.#options.directory);
+    const reason = `${PROFILES_FILE} was damaged and is rebuilt from the log`;
+    this.#setState({ kind: "set aside", reason });
+    this.#options.onSetAside?.(keptAs, "later");
+  }
+}
+
+/** Opens the file. If it is damaged, sets it aside and opens a new one. */
 function openSound(options: SqliteProfileStoreOptions): ProfileFile {
   try {
     return openFile(options);
@@ -167,7 +196,7 @@ function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): 
         `BEGIN; ${layout === 0 ? SCHEMA : SEEN_BESIDE_BODY} PRAGMA user_version = ${LAYOUT}; COMMIT`,
       );
     const file = new ProfileFile(database);
-    // What every start reads first: damage to it is found now, when a new file can take its place at once.
+    // The first read of every start. If it finds damage now, a new file can take this one's place at once.
     file.cursor();
     return file;
   } catch (error) {
@@ -180,7 +209,7 @@ class DamagedProfiles extends Error {
   override readonly name = "DamagedProfiles";
 }
 
-/** The statements, prepared once. */
+/** The open file, with its prepared statements. */
 class ProfileFile {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -237,7 +266,7 @@ class ProfileFile {
     after: number,
     max: { readonly profiles: number; readonly bytes: number },
   ): { records: ProfileRecord[]; isEnd: boolean } {
-    // One more than asked for: it tells whether there is a next one.
+    // One more than asked for, to know whether there is a next one.
     const rows = this.#all<{ number: number }>(
       "SELECT number FROM profiles WHERE number > ? ORDER BY number LIMIT ?",
       after,
@@ -315,7 +344,7 @@ class ProfileFile {
     }
   }
 
-  /** Deleted bytes are overwritten when they are deleted (`secure_delete`); here the old pages in the write-ahead log go. */
+  /** Removes old pages from the write-ahead log. In the file itself, `secure_delete` already overwrites deleted bytes. */
   compact(): void {
     this.#database.exec("PRAGMA incremental_vacuum");
     const result = this.#get<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -331,7 +360,7 @@ class ProfileFile {
     try {
       this.#database.close();
     } catch {
-      // It is let go of either way; what matters is that nothing more is written through it.
+      // The file is given up either way. Nothing more may be written through it.
     }
   }
 
@@ -468,8 +497,8 @@ class ProfileFile {
 }
 
 /**
- * SQLite's text is UTF-8, in which half a surrogate pair cannot be told from any other: such an id is written as JSON. It begins with a
- * quotation mark then, as none does that is written as it is.
+ * The identity as SQLite text. UTF-8 cannot hold half a surrogate pair, so an id with one is written as JSON. Its leading quotation mark
+ * tells it from all other identities, which begin with their kind.
  */
 function asText(identity: string): string {
   return identity.isWellFormed() ? identity : JSON.stringify(identity);
