@@ -90,5 +90,5 @@ export {
 export type { RetentionOptions } from "./sqlite/calls/retention-options.js";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open-sqlite-store.js";
 export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";
-export type { DamagedStretch } from "./sqlite/repair/repair-rows.js";
+export type { DamagedStretch } from "./sqlite/repair/log/repair-rows.js";
 export { type RepairReport, repairStore } from "./sqlite/repair/repair-store.js";

@@ -16,7 +16,7 @@ import { Strings } from "../../src/sqlite/consumers/strings.js";
 import { SCHEMA_STEPS } from "../../src/sqlite/database/schema.js";
 import { FilterBanks } from "../../src/sqlite/index/filter-bank.js";
 import { blocksFor, IdFilter } from "../../src/sqlite/index/id-filter.js";
-import { mendRow } from "../../src/sqlite/repair/mend-row.js";
+import { mendRow } from "../../src/sqlite/repair/log/mend-row.js";
 import { idsBatch } from "../batches.js";
 
 const databases: DatabaseSync[] = [];

@@ -5,8 +5,8 @@ import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
 import type { Store } from "../../src/ports/store.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
-import { withFile } from "../../src/sqlite/repair/bring-in-log.js";
-import { DatabaseFile } from "../../src/sqlite/repair/database-file.js";
+import { withFile } from "../../src/sqlite/repair/pages/bring-in-log.js";
+import { DatabaseFile } from "../../src/sqlite/repair/pages/database-file.js";
 import { batchOf, RECEIVED_AT_MS } from "../batches.js";
 
 export const MESSAGES = 2000;

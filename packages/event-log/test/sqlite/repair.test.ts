@@ -62,7 +62,7 @@ describe("a database of which 4 KB are damaged", { timeout: 300_000 }, () => {
     damage(file, 3 * 4096, "zeroed");
     const { lost } = await repairStore({ directory });
     expect(lost).toContainEqual(
-      expect.stringMatching(/^the position of dst_1 in the log: it goes on at offset/),
+      expect.stringMatching(/^the position of dst_1 in the log: it continues at offset/),
     );
   });
 

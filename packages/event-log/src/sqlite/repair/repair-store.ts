@@ -15,10 +15,10 @@ import { systemClock } from "@sluice/resilience";
 import { StorageUnavailable, StoreError } from "../../ports/errors.js";
 import { checkNode } from "../database/check-node.js";
 import { nextFreeName } from "../database/next-free-name.js";
-import type { RepairedRows } from "./repair-rows.js";
+import type { RepairedRows } from "./log/repair-rows.js";
 import type { Salvage } from "./salvage.js";
 
-export type { DamagedStretch } from "./repair-rows.js";
+export type { DamagedStretch } from "./log/repair-rows.js";
 
 export interface RepairReport extends RepairedRows {
   /** What else is lost, a sentence each; absent where nothing is. */
@@ -105,8 +105,8 @@ async function repairInPlace(directory: string): Promise<Repaired> {
 
 async function repairTables(database: DatabaseSync, directory: string): Promise<Omit<Repaired, "setAside">> {
   const { checkContents } = await import("./check-contents.js");
-  const { checkLogIndex } = await import("./index-log.js");
-  const { repairRows } = await import("./repair-rows.js");
+  const { checkLogIndex } = await import("./log/index-log.js");
+  const { repairRows } = await import("./log/repair-rows.js");
   database.exec("BEGIN IMMEDIATE");
   const lost = checkContents(database);
   const index = checkLogIndex(database);
@@ -120,8 +120,8 @@ async function repairTables(database: DatabaseSync, directory: string): Promise<
 async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
   const { DATABASE_FILE, openDatabase, syncDirectory } = await import("../database/database.js");
   const { SCHEMA_STEPS } = await import("../database/schema.js");
-  const { bringInLog } = await import("./bring-in-log.js");
-  const { DatabaseFile } = await import("./database-file.js");
+  const { bringInLog } = await import("./pages/bring-in-log.js");
+  const { DatabaseFile } = await import("./pages/database-file.js");
   const { restoreRows } = await import("./restore-rows.js");
   const { salvage } = await import("./salvage.js");
   const file = join(directory, DATABASE_FILE);

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type OutcomeEntry, readOutcomes } from "../consumers/outcome-codec.js";
 import { Strings } from "../consumers/strings.js";
-import type { Value } from "./read-cells.js";
+import type { Value } from "./pages/read-cells.js";
 import type { Salvage } from "./salvage.js";
 
-/** What each table holds, for people. Tables that are missing here are derived, or reported row by row. */
+/** What each table holds, in words for the report. Other tables are derived, or reported row by row. */
 const CONTENTS: Readonly<Record<string, string>> = {
   sources: "names of sources",
   consumers: "destinations' positions in the log",
@@ -15,7 +15,7 @@ const CONTENTS: Readonly<Record<string, string>> = {
   retries: "waiting retries",
   documents: "configuration documents",
   rejections: "refused messages",
-  usage: "counts of messages a day",
+  usage: "message counts per day",
 };
 
 /** Indexes that have an entry for every row of their table. */
@@ -29,62 +29,86 @@ const INDEXES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Puts back what the indexes still tell of lost rows, and names what is lost. Within a transaction. `nowMs` is when restored retries are due.
+ * Restores lost rows as far as the indexes allow, and returns a sentence for each loss. Within a transaction. `nowMs` is when restored
+ * retries are due.
  */
 export function restoreRows(
   database: DatabaseSync,
   { unreadable, orphans }: Salvage,
   nowMs: number,
 ): string[] {
-  const of = (index: string): readonly (readonly Value[])[] => orphans.get(index) ?? [];
-  const lost: string[] = [];
-  for (const [id, no] of of("sqlite_autoindex_sources_1"))
-    database.prepare("INSERT OR IGNORE INTO sources (no, id) VALUES (?, ?)").run(no ?? null, id ?? null);
-  for (const [id, no] of of("sqlite_autoindex_consumers_1")) {
+  const entriesOf = (index: string): Entries => orphans.get(index) ?? [];
+  restoreSources(database, entriesOf("sqlite_autoindex_sources_1"));
+  return [
+    ...restoreConsumers(database, entriesOf("sqlite_autoindex_consumers_1")),
+    ...restoreRetries(database, entriesOf("retries_by_due"), nowMs),
+    ...entriesOf("sqlite_autoindex_documents_1").map(([kind, id]) => `${kind} ${id}`),
+    ...lostHistory(database, entriesOf),
+    ...unreadableTables(unreadable),
+  ];
+}
+
+/** Entries of an index: the values of each in the index's order. */
+type Entries = readonly (readonly Value[])[];
+
+function restoreSources(database: DatabaseSync, entries: Entries): void {
+  const put = database.prepare("INSERT OR IGNORE INTO sources (no, id) VALUES (?, ?)");
+  for (const [id, no] of entries) put.run(no ?? null, id ?? null);
+}
+
+function restoreConsumers(database: DatabaseSync, entries: Entries): string[] {
+  const put = database.prepare("INSERT OR IGNORE INTO consumers (no, id, cursor) VALUES (?, ?, ?)");
+  return entries.map(([id, no]) => {
     const cursor = cursorFromOutcomes(database, Number(no));
-    database
-      .prepare("INSERT OR IGNORE INTO consumers (no, id, cursor) VALUES (?, ?, ?)")
-      .run(no ?? null, id ?? null, cursor ?? -1);
-    lost.push(
-      cursor === undefined
-        ? `the position of ${id} in the log: it begins with the oldest message`
-        : `the position of ${id} in the log: it goes on at offset ${cursor + 1}, where its outcomes end`,
-    );
-  }
-  const idOf = (consumer: Value | undefined): string =>
-    (database.prepare("SELECT id FROM consumers WHERE no = ?").get(consumer ?? null)?.id as
-      | string
-      | undefined) ?? "a removed destination";
-  for (const [consumer, dueMs, offset] of of("retries_by_due")) {
-    database
-      .prepare(
-        `INSERT OR IGNORE INTO retries (consumer, offset, due_ms, put_ms, rounds, first_ms, reason, urls, replay)
-         VALUES (?, ?, ?, ?, 1, ?, 'restored by sluice repair', '{"doneUrls":[],"failedUrls":[]}', 0)`,
-      )
-      .run(consumer ?? null, offset ?? null, dueMs ?? null, nowMs, nowMs);
-    lost.push(
-      `which URLs of ${idOf(consumer)} have the message at offset ${offset}: it is sent to all again`,
-    );
-  }
-  for (const [kind, id] of of("sqlite_autoindex_documents_1")) lost.push(`${kind} ${id}`);
-  for (const [consumer, stream, max, min] of of("chunks_by_offset"))
-    lost.push(
-      `${stream === 0 ? "outcomes" : "attempts"} at ${idOf(consumer)} of the messages at offsets ${min} to ${max}`,
-    );
-  for (const [consumer, offset] of of("late_attempts_by_offset"))
-    lost.push(`attempts at ${idOf(consumer)} of the message at offset ${offset}`);
-  for (const [table, content] of Object.entries(CONTENTS)) {
+    put.run(no ?? null, id ?? null, cursor ?? -1);
+    return cursor === undefined
+      ? `the position of ${id} in the log: it restarts at the oldest message`
+      : `the position of ${id} in the log: it continues at offset ${cursor + 1}, where its outcomes end`;
+  });
+}
+
+function restoreRetries(database: DatabaseSync, entries: Entries, nowMs: number): string[] {
+  const put = database.prepare(
+    `INSERT OR IGNORE INTO retries (consumer, offset, due_ms, put_ms, rounds, first_ms, reason, urls, replay)
+     VALUES (?, ?, ?, ?, 1, ?, 'restored by sluice repair', '{"doneUrls":[],"failedUrls":[]}', 0)`,
+  );
+  return entries.map(([consumer, dueMs, offset]) => {
+    put.run(consumer ?? null, offset ?? null, dueMs ?? null, nowMs, nowMs);
+    return `which URLs of ${idOf(database, consumer)} already have the message at offset ${offset}: it is sent to all of them again`;
+  });
+}
+
+/** Outcomes and attempts that are lost. */
+function lostHistory(database: DatabaseSync, entriesOf: (index: string) => Entries): string[] {
+  const chunks = entriesOf("chunks_by_offset").map(
+    ([consumer, stream, max, min]) =>
+      `${stream === 0 ? "outcomes" : "attempts"} at ${idOf(database, consumer)} of the messages at offsets ${min} to ${max}`,
+  );
+  const late = entriesOf("late_attempts_by_offset").map(
+    ([consumer, offset]) => `attempts at ${idOf(database, consumer)} of the message at offset ${offset}`,
+  );
+  return [...chunks, ...late];
+}
+
+function unreadableTables(unreadable: Salvage["unreadable"]): string[] {
+  return Object.entries(CONTENTS).flatMap(([table, content]) => {
     const index = INDEXES[table];
-    // Where its index is whole, that has told which rows they were.
-    if (unreadable.has(table) && (index === undefined || unreadable.has(index)))
-      lost.push(`${content}: parts of them could not be read (table ${table})`);
-  }
-  return lost;
+    // If the table's index is whole, its entries have named the lost rows already.
+    const isNamed = index !== undefined && !unreadable.has(index);
+    return unreadable.has(table) && !isNamed
+      ? [`${content}: some of them could not be read (table ${table})`]
+      : [];
+  });
+}
+
+function idOf(database: DatabaseSync, consumer: Value | undefined): string {
+  const row = database.prepare("SELECT id FROM consumers WHERE no = ?").get(consumer ?? null);
+  return (row?.id as string | undefined) ?? "a removed destination";
 }
 
 /**
- * Where a consumer goes on whose cursor is lost: before the first message that has neither an outcome nor a retry. Undefined where nothing
- * tells; what has an outcome beyond the cursor is not sent again.
+ * The cursor of a consumer whose cursor is lost: just before the first message that has neither an outcome nor a retry. Undefined if the
+ * consumer has no outcomes. Messages beyond the cursor that have an outcome are not sent again.
  */
 function cursorFromOutcomes(database: DatabaseSync, consumer: number): number | undefined {
   const { first, last } = database

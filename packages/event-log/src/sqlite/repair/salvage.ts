@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { bytesIn } from "./bytes-in.js";
-import type { DatabaseFile } from "./database-file.js";
-import type { Cell, Value } from "./read-cells.js";
-import { findCells, type Tree, treesOf } from "./trees.js";
+import { bytesIn } from "./pages/bytes-in.js";
+import type { DatabaseFile } from "./pages/database-file.js";
+import type { Cell, Value } from "./pages/read-cells.js";
+import { findCells, type Tree, treesOf } from "./pages/trees.js";
 
 /** What of a table could not be read. */
 export interface Salvage {

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { KEY } from "../calls/append-request.js";
-import { decodeRow } from "../calls/log-row.js";
-import { TUNING_DEFAULTS } from "../calls/tuning.js";
-import { OpenSegment } from "../index/open-segment.js";
-import { SEGMENT_STATE } from "../index/segments.js";
-import { Sidecars } from "../index/sidecars.js";
+import { KEY } from "../../calls/append-request.js";
+import { decodeRow } from "../../calls/log-row.js";
+import { TUNING_DEFAULTS } from "../../calls/tuning.js";
+import { OpenSegment } from "../../index/open-segment.js";
+import { SEGMENT_STATE } from "../../index/segments.js";
+import { Sidecars } from "../../index/sidecars.js";
 import { type IndexedRow, logRows, RowIndexer, soundRow } from "./log-rows.js";
 
-/** As long as a segment takes in messages where the dedupe window is the default one. */
+/** How long a segment takes new messages with the default dedupe window. */
 const SEGMENT_MS = 86_400_000 / 8;
 
 interface SegmentRow {
@@ -20,13 +20,13 @@ interface SegmentRow {
 }
 
 export interface LogIndex {
-  /** Whether the index was made again from the messages. */
+  /** The index was rebuilt from the messages. */
   readonly isRebuilt: boolean;
-  /** What is known no more. */
+  /** A sentence for each loss. */
   readonly lost: readonly string[];
 }
 
-/** Compares the log's index (ids, users, types) with the messages, and makes it again where it lacks any. Within a transaction. */
+/** Compares the log's index (ids, users, types) with the messages, and rebuilds it if an entry is missing. Within a transaction. */
 export function checkLogIndex(database: DatabaseSync): LogIndex {
   const lost = [...nameSources(database)];
   const seed = database.prepare("SELECT value FROM meta WHERE name = 'seed'").get()?.value;
@@ -38,11 +38,11 @@ export function checkLogIndex(database: DatabaseSync): LogIndex {
     rebuild(database, sidecars, indexer);
     return { isRebuilt: true, lost };
   }
-  // Without it no id in the index can be found.
+  // Without the seed, no id in the index can be found.
   const drawn = randomBytes(4).readInt32LE();
   database.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('seed', ?)").run(drawn);
   const hadMarks = database.prepare("DELETE FROM segments WHERE state = ?").run(SEGMENT_STATE.marks);
-  if (Number(hadMarks.changes) > 0) lost.push("ids of messages that retention has dropped");
+  if (Number(hadMarks.changes) > 0) lost.push("ids of messages that retention deleted");
   rebuild(database, sidecars, new RowIndexer(drawn, namesOf(database)));
   return { isRebuilt: true, lost };
 }
@@ -52,7 +52,7 @@ function namesOf(database: DatabaseSync): Map<number, string> {
   return new Map(rows.map(({ no, id }) => [no as number, id as string]));
 }
 
-/** Rows tell their source by number: one whose name is lost gets one that shows it. */
+/** Rows name their source by number. A number whose id is lost gets a placeholder id. */
 function* nameSources(database: DatabaseSync): Generator<string> {
   const names = namesOf(database);
   const nameless = new Set<number>();
@@ -64,7 +64,7 @@ function* nameSources(database: DatabaseSync): Generator<string> {
   for (const no of nameless) {
     const id = `src_lost_${no}`;
     database.prepare("INSERT INTO sources (no, id) VALUES (?, ?)").run(no, id);
-    yield `the id of a source: its messages are shown under ${id}`;
+    yield `the id of a source: its messages now appear under ${id}`;
   }
 }
 
@@ -74,7 +74,7 @@ function segmentsOf(database: DatabaseSync): SegmentRow[] {
     .all() as unknown as SegmentRow[];
 }
 
-/** Ids of dropped messages stand nowhere but in the index: what is missing of them cannot be made again. */
+/** Only the index has the ids of deleted messages, so a missing id cannot be restored. */
 function checkMarks(database: DatabaseSync, sidecars: Sidecars): string[] {
   const lost: string[] = [];
   for (const { no, messages, state } of segmentsOf(database)) {
@@ -83,13 +83,13 @@ function checkMarks(database: DatabaseSync, sidecars: Sidecars): string[] {
     if (left >= messages) continue;
     database.prepare("UPDATE segments SET messages = ? WHERE no = ?").run(left, no);
     lost.push(
-      `${messages - left} ids of messages that retention has dropped: sent again, they would be taken`,
+      `${messages - left} ids of messages that retention deleted: if a client sends such a message again, it is accepted`,
     );
   }
   return lost;
 }
 
-/** A stretch of the log that has an index of its own: a sealed segment, or one whose keys are in the tail. */
+/** A stretch of the log with its own index: a sealed segment, or one whose keys are in the tail. */
 interface Stretch {
   readonly no: number;
   readonly first: number;
@@ -100,21 +100,28 @@ interface Stretch {
 function isSound(database: DatabaseSync, sidecars: Sidecars, indexer: RowIndexer): boolean {
   const stretches = [...sealedStretches(database, sidecars), ...tailStretches(database)];
   let end = stretches[0]?.first ?? 0;
-  for (const { first } of logRows(database, 0, end)) if (first < end) return false;
+  if (hasRows(database, 0, end)) return false;
   for (const stretch of stretches) {
     if (stretch.first < end || stretch.end < stretch.first) return false;
-    for (const _ of logRows(database, end, stretch.first)) return false;
-    const segment = new OpenSegment(stretch.no, stretch.first, Math.max(1, stretch.end - stretch.first));
-    segment.end = stretch.end;
-    for (const row of rowsOf(database, indexer, stretch.first, stretch.end)) {
-      if (row.end > stretch.end) return false;
-      add(segment, row);
-    }
-    if (stretch.lacks(segment)) return false;
+    if (hasRows(database, end, stretch.first) || !isIndexed(database, stretch, indexer)) return false;
     end = stretch.end;
   }
-  for (const _ of logRows(database, end)) return false;
-  return true;
+  return !hasRows(database, end);
+}
+
+function hasRows(database: DatabaseSync, from: number, to?: number): boolean {
+  for (const _ of logRows(database, from, to)) return true;
+  return false;
+}
+
+function isIndexed(database: DatabaseSync, { no, first, end, lacks }: Stretch, indexer: RowIndexer): boolean {
+  const segment = new OpenSegment(no, first, Math.max(1, end - first));
+  segment.end = end;
+  for (const row of rowsOf(database, indexer, first, end)) {
+    if (row.end > end) return false;
+    add(segment, row);
+  }
+  return !lacks(segment);
 }
 
 function* rowsOf(
@@ -192,41 +199,45 @@ function tailLacks(rows: readonly TailRow[], segment: OpenSegment): boolean {
   return classes.some((code, position) => code !== 0 && isThere[position] === 0);
 }
 
-/** Makes segments again over all messages, every one sealed: the next begins with the next message. */
+/** Rebuilds the segments over all messages and seals each of them. The next segment begins with the next message. */
 function rebuild(database: DatabaseSync, sidecars: Sidecars, indexer: RowIndexer): void {
   const old = segmentsOf(database);
   const whole = old.filter(({ state, first }) => state !== SEGMENT_STATE.marks && first >= 0);
   const end = endOfEverything(database);
-  const marks = old.filter(({ state }) => state === SEGMENT_STATE.marks);
+  const lastMarks = old.filter(({ state }) => state === SEGMENT_STATE.marks).at(-1);
   database.prepare("DELETE FROM segments WHERE state != ?").run(SEGMENT_STATE.marks);
   database.exec("DELETE FROM sidecars WHERE key / 256 NOT IN (SELECT no FROM segments); DELETE FROM tail");
-  let no = marks.at(-1)?.no ?? 0;
-  let rowsEnd = marks.at(-1)?.end ?? 0;
+  const firstNo = (lastMarks?.no ?? 0) + 1;
+  let no = firstNo;
+  let rowsEnd = lastMarks?.end ?? 0;
   let segment: OpenSegment | undefined;
   const seal = (): void => {
     if (segment === undefined) return;
     for (const _ of sidecars.write(segment));
     put(database, segment);
     segment = undefined;
+    no += 1;
   };
   for (const row of rowsOf(database, indexer)) {
     if (segment !== undefined && needsNew(segment, row)) seal();
-    // Messages that were lost before the oldest one are still to be named.
-    const first =
-      no === (marks.at(-1)?.no ?? 0) ? Math.min(row.first, whole[0]?.first ?? row.first) : row.first;
     if (segment === undefined) {
-      no += 1;
+      // Includes messages that were lost before the oldest one, so that `repairRows` reports them.
+      const first = no === firstNo ? Math.min(row.first, whole[0]?.first ?? row.first) : row.first;
       segment = new OpenSegment(no, first, Math.max(TUNING_DEFAULTS.segmentMessages, row.end - first));
     }
-    add(segment, row);
-    segment.end = row.end;
-    segment.bytes += row.bytes;
-    segment.minMs = Math.min(segment.minMs, row.minMs);
-    segment.maxMs = Math.max(segment.maxMs, row.maxMs);
+    extend(segment, row);
     rowsEnd = row.end;
   }
   seal();
-  if (rowsEnd < end) putEnd(database, no + 1, end);
+  if (rowsEnd < end) putEnd(database, no, end);
+}
+
+function extend(segment: OpenSegment, row: IndexedRow): void {
+  add(segment, row);
+  segment.end = row.end;
+  segment.bytes += row.bytes;
+  segment.minMs = Math.min(segment.minMs, row.minMs);
+  segment.maxMs = Math.max(segment.maxMs, row.maxMs);
 }
 
 function needsNew({ first, bytes, minMs, capacity }: OpenSegment, row: IndexedRow): boolean {
@@ -246,7 +257,7 @@ function put(database: DatabaseSync, { no, first, end, messages, bytes, minMs, m
     .run(no, first, end, messages, bytes, minMs, maxMs, SEGMENT_STATE.whole);
 }
 
-/** An empty segment, by which the next offset is told. */
+/** Stores the next offset, as an empty segment. */
 function putEnd(database: DatabaseSync, no: number, end: number): void {
   database
     .prepare(
@@ -255,7 +266,7 @@ function putEnd(database: DatabaseSync, no: number, end: number): void {
     .run(no, end, end, SEGMENT_STATE.marks);
 }
 
-/** The next offset: beyond all that anything refers to, so that none is given out twice. */
+/** The next offset. It is beyond every offset that any table refers to, so that no offset is assigned twice. */
 function endOfEverything(database: DatabaseSync): number {
   const { end } = database
     .prepare(

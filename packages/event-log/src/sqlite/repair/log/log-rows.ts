@@ -1,10 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { StoredMessage } from "../../message/batch.js";
-import { decodeBatch } from "../../message/decode-batch.js";
-import { KEY, KeyHasher } from "../calls/append-request.js";
-import { hashKey, type KeyHashes } from "../calls/key-hash.js";
-import { checkRow, decodeRow, type LogRow } from "../calls/log-row.js";
-import { endOf } from "../log/log.js";
+import type { StoredMessage } from "../../../message/batch.js";
+import { decodeBatch } from "../../../message/decode-batch.js";
+import { KEY, KeyHasher } from "../../calls/append-request.js";
+import { hashKey, type KeyHashes } from "../../calls/key-hash.js";
+import { checkRow, decodeRow, type LogRow } from "../../calls/log-row.js";
+import { endOf } from "../../log/log.js";
 import { mendRow } from "./mend-row.js";
 
 /** What is in a sound row of the log, as the indexes have it. */

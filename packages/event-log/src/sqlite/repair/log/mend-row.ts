@@ -1,5 +1,5 @@
-import { decodeBatch } from "../../message/decode-batch.js";
-import { CHECKSUM_BYTES, checksumOf, decodeRow, type LogRow, readChecksum } from "../calls/log-row.js";
+import { decodeBatch } from "../../../message/decode-batch.js";
+import { CHECKSUM_BYTES, checksumOf, decodeRow, type LogRow, readChecksum } from "../../calls/log-row.js";
 
 /** CRC-32's, with the lowest power first, as the checksum is made. */
 const POLYNOMIAL = 0xedb88320;

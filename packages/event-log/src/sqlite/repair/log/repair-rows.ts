@@ -1,10 +1,10 @@
 import { appendFileSync, closeSync, fsyncSync, ftruncateSync, openSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { decodeBatch } from "../../message/decode-batch.js";
-import { checkRow, decodeRow, type LogRow, MetaWriter } from "../calls/log-row.js";
-import { TUNING_DEFAULTS } from "../calls/tuning.js";
-import { Segments } from "../index/segments.js";
-import { endOf } from "../log/log.js";
+import { decodeBatch } from "../../../message/decode-batch.js";
+import { checkRow, decodeRow, type LogRow, MetaWriter } from "../../calls/log-row.js";
+import { TUNING_DEFAULTS } from "../../calls/tuning.js";
+import { Segments } from "../../index/segments.js";
+import { endOf } from "../../log/log.js";
 import { mendRow } from "./mend-row.js";
 
 interface Stretch {
@@ -14,34 +14,34 @@ interface Stretch {
   readonly end: number;
 }
 
-/** A stretch of the log whose bytes are not those that were written. */
+/** A stretch of the log whose bytes have changed since they were written. */
 export interface DamagedStretch extends Stretch {
-  /** How many messages were in it, as the indexes tell; where they were made again, how many may have been. */
+  /** How many messages were in it, according to the index. If the index was rebuilt: how many there were at most. */
   readonly messages: number;
-  /** Ids of the messages that were in it, as far as its bytes still tell; one of them may be damaged itself. */
+  /** Ids of its messages, as far as they can still be read. An id may be damaged itself. */
   readonly messageIds: readonly string[];
-  /** Whether `keptIn` has any byte of its requests: false where the row is missing, or holds only zeros. */
+  /** Whether `keptIn` holds bytes of its requests: false if the row is missing or only zeros. */
   readonly isKept: boolean;
 }
 
 export interface RepairedRows {
-  /** Rows of the log that were read. */
+  /** How many rows of the log were read. */
   readonly rows: number;
-  /** Messages in those of them that are sound or were mended. */
+  /** How many messages are in the rows that are sound or were mended. */
   readonly messages: number;
-  /** Rows of which one bit was wrong: it has been put right, and nothing of them is lost. */
+  /** Rows that had one wrong bit. It was corrected, and nothing is lost. */
   readonly mended: readonly Stretch[];
   readonly damaged: readonly DamagedStretch[];
-  /** The file that has the bytes of all these rows as they were found; absent where there were none. */
+  /** The file that holds the original bytes of all mended and damaged rows. Absent if there were none. */
   readonly keptIn?: string;
 }
 
-/** Stands where messages stood that cannot be read: no reader finds a message in it. */
+/** The body of a row that replaces unreadable messages. It contains no message. */
 const NOTHING = new TextEncoder().encode("null");
 
 /**
- * Reads the whole log. A row of which one bit is wrong is mended. What is damaged further, or missing, is taken out, after its bytes were
- * written to `keptIn`; offsets, and the ids known to dedupe, stay.
+ * Reads the whole log and mends rows with one wrong bit. Replaces rows that are damaged further, or missing, by empty ones, after writing
+ * their bytes to `keptIn`. Offsets and the ids known to dedupe stay.
  */
 export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuilt: boolean): RepairedRows {
   const segments = new Segments(database, {
@@ -76,7 +76,7 @@ export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuil
   const report = damaged.map((stretch) => {
     const { first, end } = stretch;
     const forgotten = segments.forget(first, end);
-    // No row reaches from one segment into the next.
+    // A row must not reach into the next segment.
     for (const part of segments.split(first, end))
       putRow(database, emptyRow(database, part.first, part.end, segments.timeOf(part.first)));
     return { ...stretch, messages: isIndexRebuilt ? end - first : forgotten };
@@ -88,16 +88,16 @@ export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuil
 interface Findings {
   readonly rows: number;
   readonly messages: number;
-  /** As they are to be. */
+  /** The rows with the wrong bit corrected. */
   readonly mended: readonly LogRow[];
-  /** What cannot be mended. */
+  /** Stretches that cannot be mended. */
   readonly found: readonly Stretch[];
 }
 
 function readAll(database: DatabaseSync, segments: Segments): Findings {
   const mended: LogRow[] = [];
   const found: Stretch[] = [];
-  /** Where the row begins that is damaged and whose end the next row tells. */
+  /** The first offset of a damaged row. Only the next row shows where it ends. */
   let damagedFrom: number | undefined;
   let rows = 0;
   let messages = 0;
@@ -110,12 +110,8 @@ function readAll(database: DatabaseSync, segments: Segments): Findings {
     rows += 1;
     if (damagedFrom !== undefined) found.push({ first: damagedFrom, end: row.first });
     else if (row.first > end) found.push({ first: end, end: row.first });
-    let rowEnd = endOfSound(row);
-    if (rowEnd === undefined) {
-      const mendedRow = mendRow(row);
-      rowEnd = mendedRow && endOfSound(mendedRow);
-      if (mendedRow !== undefined) mended.push(mendedRow);
-    }
+    const { rowEnd, mendedRow } = checkOrMend(row);
+    if (mendedRow !== undefined) mended.push(mendedRow);
     damagedFrom = rowEnd === undefined ? row.first : undefined;
     if (rowEnd !== undefined && !isEmpty(row)) messages += rowEnd - row.first;
     end = rowEnd ?? end;
@@ -125,12 +121,20 @@ function readAll(database: DatabaseSync, segments: Segments): Findings {
   return { rows, messages, mended, found };
 }
 
-/** Whether an earlier repair put the row in the place of one that was lost. */
+/** `rowEnd` is undefined if the row cannot be mended. */
+function checkOrMend(row: LogRow): { readonly rowEnd?: number | undefined; readonly mendedRow?: LogRow } {
+  const rowEnd = endOfSound(row);
+  if (rowEnd !== undefined) return { rowEnd };
+  const mendedRow = mendRow(row);
+  return mendedRow === undefined ? {} : { rowEnd: endOfSound(mendedRow), mendedRow };
+}
+
+/** Whether an earlier repair replaced a lost row by this one. */
 function isEmpty({ body }: LogRow): boolean {
   return Buffer.compare(body, NOTHING) === 0;
 }
 
-/** The offset after a row's last message; undefined where the row is damaged. */
+/** The offset after a row's last message; undefined if the row is damaged. */
 function endOfSound(row: LogRow): number | undefined {
   try {
     checkRow(row);
@@ -149,7 +153,7 @@ function rowAt(database: DatabaseSync, first: number): LogRow | undefined {
   return statement.get(first) as unknown as LogRow | undefined;
 }
 
-/** Where the requests cannot be parsed any more; what messages carry may be named so too. */
+/** Finds ids in requests that can no longer be parsed. A property of a message may match, too. */
 const MESSAGE_ID = /"messageId"\s*:\s*"([^"\\]{1,99})"/g;
 
 function readableIds(row: LogRow | undefined): string[] {
@@ -164,7 +168,7 @@ function readableIds(row: LogRow | undefined): string[] {
   }
 }
 
-/** A row as it was found; its requests' text is for people to read. */
+/** The original bytes of a row. The text of its requests is for people to read. */
 function bytesOf(row: LogRow | undefined, text?: "with text"): object {
   if (row === undefined) return {};
   const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
@@ -175,7 +179,10 @@ function bytesOf(row: LogRow | undefined, text?: "with text"): object {
   };
 }
 
-/** Appends to a file that only the owner can read, synced. Half a line, of a run that was cut short, is overwritten: that run changed nothing. */
+/**
+ * Appends lines to a file that only the owner can read, and syncs it. Overwrites an incomplete last line: the run that wrote it was
+ * interrupted before it changed the database.
+ */
 function keep(file: string, lines: readonly object[]): void {
   const descriptor = openSync(file, "a+", 0o600);
   try {
@@ -193,10 +200,10 @@ function putRow(database: DatabaseSync, { first, meta, body }: LogRow): void {
     .run(first, meta, body);
 }
 
-/** A row without messages, for the place of a stretch. */
+/** A row without messages that replaces a stretch. */
 function emptyRow(database: DatabaseSync, first: number, end: number, receivedAtMs: number): LogRow {
   const meta = new MetaWriter();
-  // Where no source is left, no number is any.
+  // If no source is left, any number will do.
   const { no } = database.prepare("SELECT coalesce(min(no), 1) AS no FROM sources").get() as { no: number };
   meta.add({
     sourceNo: no,

@@ -8,20 +8,21 @@ export interface Cell {
   readonly values: readonly Value[];
 }
 
-interface Cells {
+export interface Cells {
   readonly cells: readonly Cell[];
-  /** Cells that could not be read. */
+  /** How many cells could not be read. */
   readonly unreadable: number;
+  /** Page numbers. */
   readonly children: readonly number[];
 }
 
-/** More overflow pages than this has no row of ours. */
+/** The store writes no longer rows. */
 const MOST_OVERFLOW_BYTES = 256 * 1024 * 1024;
 
-/** What a page of a tree holds; undefined where it does not even begin as one. */
+/** The cells of a b-tree page; undefined if its header is not that of one. */
 export function readCells(file: DatabaseFile, no: number): Cells | undefined {
   const whole = file.page(no);
-  // The first page has the file's header before its own.
+  // On the first page, the file's header comes first.
   const headerAt = no === 1 ? 100 : 0;
   const header = whole.subarray(headerAt);
   if (!isTreePage(header, file.pageBytes)) return undefined;
@@ -55,7 +56,7 @@ function readCell(file: DatabaseFile, page: Uint8Array, at: number, isTable: boo
   return { rowid, values: readRecord(payload) };
 }
 
-/** See "B-tree Cell Format": what does not fit on the page is in a chain of overflow pages. */
+/** See "B-tree Cell Format": bytes that do not fit on the page are in a chain of overflow pages. */
 function readPayload(
   file: DatabaseFile,
   page: Uint8Array,
@@ -116,7 +117,7 @@ class Reader {
     return byte;
   }
 
-  /** SQLite's: the high bits first, the ninth byte whole. */
+  /** SQLite's variable-length integer: high bits first, all eight bits of the ninth byte. */
   varint(): number {
     let value = 0n;
     for (let i = 0; i < 8; i++) {

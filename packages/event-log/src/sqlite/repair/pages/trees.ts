@@ -1,16 +1,16 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { DatabaseFile } from "./database-file.js";
-import { type Cell, readCells, type Value } from "./read-cells.js";
+import { type Cell, type Cells, readCells, type Value } from "./read-cells.js";
 
-/** A b-tree of the schema: a table, or an index. */
+/** A b-tree of the schema: a table or an index. */
 export interface Tree {
   readonly name: string;
-  /** The table that it is, or is an index of. */
+  /** The table itself, or the table that the index belongs to. */
   readonly table: string;
   readonly isIndex: boolean;
   /** Its first page in the damaged file. */
   readonly root: number;
-  /** Of a record, in its order. `rowid`: stands in the cell's key, and as NULL in the record. */
+  /** The columns of a record, in its order. The value of a rowid column is the cell's key; the record holds NULL for it. */
   readonly columns: readonly Column[];
 }
 
@@ -29,8 +29,8 @@ interface SchemaRow {
 }
 
 /**
- * The trees of a database that was just made with the same schema. Where the damaged file's own schema cannot be read, they have the same
- * root pages: with auto-vacuum, roots stand at the beginning, in the order in which they were made.
+ * The trees of the damaged file. `fresh` is a new database with the same schema. Trees that the damaged file's schema table does not show
+ * have the same root page as in `fresh`: with auto-vacuum, root pages come first in the file, in the order of creation.
  */
 export function treesOf(fresh: DatabaseSync, damaged: DatabaseFile): Tree[] {
   const roots = rootsIn(damaged);
@@ -99,13 +99,13 @@ function rootsIn(file: DatabaseFile): Map<string, number> {
 
 interface Found {
   readonly tree: Tree;
-  /** Absent: something of the tree that cannot be read. */
+  /** Absent if a cell or a page of the tree cannot be read. */
   readonly cell?: Cell;
 }
 
 /**
- * Everything in the file that fits a tree: what is reached from its root, and then pages that nothing readable leads to, told by the pointer
- * map or by what is on them.
+ * All cells in the file that fit a tree: first those reachable from its root, then those on pages that no readable page links to. The
+ * tree of such a page is known from the pointer map, or guessed from its cells.
  */
 export function* findCells(file: DatabaseFile, trees: readonly Tree[]): Generator<Found> {
   const visited = new Uint8Array(file.pageCount + 1);
@@ -113,43 +113,47 @@ export function* findCells(file: DatabaseFile, trees: readonly Tree[]): Generato
   const byRoot = new Map(trees.map((tree) => [tree.root, tree]));
   for (let no = 3; no <= file.pageCount; no++) {
     if (visited[no] === 1 || file.isPointerMap(no) || file.isFree(no)) continue;
-    const page = readCells(file, no);
-    if (page === undefined || page.cells.length === 0) continue;
-    const { cells } = page;
+    const cells = readCells(file, no)?.cells ?? [];
+    if (cells.length === 0) continue;
     const root = file.rootOf(no);
-    const tree =
-      root === undefined
-        ? trees.find((candidate) => cells.every((cell) => fits(candidate, cell)))
-        : byRoot.get(root);
-    if (tree === undefined) continue;
-    for (const cell of cells) if (fits(tree, cell)) yield { tree, cell };
+    const tree = root === undefined ? treeThatFits(cells, trees) : byRoot.get(root);
+    if (tree !== undefined) yield* fittingCells(cells, tree);
   }
+}
+
+function treeThatFits(cells: readonly Cell[], trees: readonly Tree[]): Tree | undefined {
+  return trees.find((tree) => cells.every((cell) => fits(tree, cell)));
+}
+
+function* fittingCells(cells: readonly Cell[], tree: Tree): Generator<Found> {
+  for (const cell of cells) if (fits(tree, cell)) yield { tree, cell };
 }
 
 function* walk(file: DatabaseFile, tree: Tree, visited: Uint8Array): Generator<Found> {
   const left = [tree.root];
   for (let no = left.pop(); no !== undefined; no = left.pop()) {
     if (no < 1 || no > file.pageCount || visited[no] === 1) continue;
-    // A damaged page may lead anywhere.
+    // A damaged page may link to any page.
     const root = no === tree.root ? no : file.rootOf(no);
     if (root !== undefined && root !== tree.root) continue;
     visited[no] = 1;
     const page = readCells(file, no);
-    if (page === undefined) {
-      yield { tree };
-      continue;
-    }
-    left.push(...page.children);
-    for (let i = 0; i < page.unreadable; i++) yield { tree };
-    for (const cell of page.cells) yield fits(tree, cell) ? { tree, cell } : { tree };
+    left.push(...(page?.children ?? []));
+    yield* cellsOn(page, tree);
   }
+}
+
+function* cellsOn(page: Cells | undefined, tree: Tree): Generator<Found> {
+  const unreadable = page?.unreadable ?? 1;
+  for (let i = 0; i < unreadable; i++) yield { tree };
+  for (const cell of page?.cells ?? []) yield fits(tree, cell) ? { tree, cell } : { tree };
 }
 
 function fits({ columns, isIndex }: Tree, { rowid, values }: Cell): boolean {
   const isTable = rowid !== undefined;
   if (isTable && (isIndex || !Number.isSafeInteger(rowid) || rowid < 0)) return false;
   if (!isTable && columns.some(({ isRowid }) => isRowid)) return false;
-  // Rows from before a column was added are shorter.
+  // Rows written before a column was added are shorter.
   if (values.length > columns.length || values.length === 0) return false;
   return values.every((value, i) => {
     const column = columns[i];
