@@ -98,7 +98,7 @@ afterAll(async () => {
 });
 
 it.each<Damage>(["zeroed", "garbled"])(
-  "profiles are made again from the log where their file is damaged: %s",
+  "rebuilds profiles from the log if their file is damaged: %s",
   { timeout: 1_800_000 },
   async (how) => {
     let rebuilt = 0;
@@ -216,7 +216,7 @@ it("repair sets them aside, names them, and finds nothing more", { timeout: 300_
     messages: 0,
     mended: [],
     damaged: [],
-    rebuilt: ["the profiles: the next start makes them again from the log"],
+    rebuilt: ["the profiles: the next start rebuilds them from the log"],
     setAside: [join(directory, "profiles.db.damaged-1")],
   });
   expect(readdirSync(directory).sort()).toEqual(["profiles.db.damaged-1", "sluice.db"]);

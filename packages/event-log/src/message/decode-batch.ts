@@ -4,11 +4,11 @@ import type { BatchContent, StoredBatch, StoredMessage } from "./batch.js";
 import { fillIp } from "./fill-ip.js";
 import { offsetAt } from "./offset.js";
 
-/** A request's JSON, and which part of it are its messages. */
+/** A request's JSON, split into messages and envelope. */
 export interface DecodedRequest {
-  /** The messages; an item that is no object is kept as it is. */
+  /** The messages. An item that is not an object is kept as it is. */
   readonly items: unknown[];
-  /** What stands around them: the envelope, or the single message itself. Undefined where the body is no object. */
+  /** The envelope, or the single message itself. Undefined if the body is not an object. */
   readonly root: { readonly [key: string]: unknown } | undefined;
   readonly isBatch: boolean;
 }
@@ -21,8 +21,8 @@ export function requestOf(parsed: unknown, kind: MessageKind | undefined): Decod
 }
 
 /**
- * Brings a request's messages into the one form that everything after it knows. What was judged at the door and what is
- * sent out later have both been through here.
+ * Brings a request's messages into their normal form. Ingestion does this before it validates them, and decoding does it again for stored
+ * bytes, so that delivery sends what was validated.
  */
 export function coerceMessages(
   { items, root, isBatch }: DecodedRequest,
@@ -54,12 +54,12 @@ export function decodeBatch(batch: StoredBatch): StoredMessage[] {
   const skipped = new Set(batch.skipped);
   const messages: StoredMessage[] = [];
   items.forEach((item, index) => {
-    // What is no object was purged: see `overwrite-messages.ts`.
+    // An item that is not an object was purged: see `overwrite-messages.ts`.
     if (skipped.has(index) || !isPlainObject(item)) return;
     const message: UncheckedMessage = item;
     const made = madeIds.get(index);
     if (made !== undefined) message.messageId = made;
-    // The key is the source's secret: nobody downstream has a use for it.
+    // The write key is a secret of the source, and nothing downstream needs it.
     if (message.writeKey !== undefined) delete message.writeKey;
     messages.push({
       offset: offsetAt(batch.first, index),

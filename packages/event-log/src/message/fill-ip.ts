@@ -7,7 +7,7 @@ export const BROWSER_LIBRARIES: ReadonlySet<string> = new Set([
   "RudderLabs JavaScript SDK",
 ]);
 
-/** Whether the connection's address belongs into a message: its client says so (`context.direct`), or is a browser SDK. */
+/** Whether to fill the connection's address into a message: its client asks for it (`context.direct`), or is a browser SDK. */
 export function wantsIp(message: UncheckedMessage): boolean {
   const { context } = message;
   if (!isPlainObject(context)) return false;

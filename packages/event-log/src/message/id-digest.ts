@@ -2,13 +2,13 @@ import { hash, hkdfSync } from "node:crypto";
 import type { Identity } from "./identity.js";
 
 /**
- * Names ids without showing them: HMAC-SHA-256, lower-case hex. Without the key nobody can find an id by trying many, which
- * with a plain hash is easy: user ids are often numbers or e-mail addresses.
+ * HMAC-SHA-256 of ids, in lower-case hex, to recognize an id without storing it. A plain hash would not be enough: user ids are often
+ * numbers or e-mail addresses, which can be found by trial. That needs the key here.
  */
 export interface IdDigest {
-  /** Of an id with its kind. */
+  /** The digest of an id with its kind. */
   of(identity: Identity): string;
-  /** Of an id that older versions named by its SHA-256, without its kind. */
+  /** The digest of an id that older versions stored as its SHA-256, without its kind. */
   ofSha256(sha256: string): string;
   /** The same for the text of such an id. */
   ofUntyped(id: string): string;
@@ -19,7 +19,7 @@ const KEY_BYTES = 32;
 
 /** `key`: from `idDigestKey`. */
 export function idDigest(key: Uint8Array): IdDigest {
-  // As RFC 2104 says. `createHmac` does the same in ten times the time, and this runs for every message once anybody is suppressed.
+  // See RFC 2104. `createHmac` does the same but takes ten times as long, and this runs for every message once a user is suppressed.
   const inner = Buffer.alloc(BLOCK_BYTES, 0x36);
   const outer = Buffer.alloc(BLOCK_BYTES + KEY_BYTES, 0x5c);
   for (const [index, byte] of key.entries()) {

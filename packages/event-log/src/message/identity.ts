@@ -20,7 +20,7 @@ export function idOf(identity: Identity): string {
   return identity.slice(2);
 }
 
-/** Whose message it is: its `userId`, else its `anonymousId`. Undefined for one that names nobody. */
+/** The user of a message: its `userId`, or else its `anonymousId`. Undefined if it has neither. */
 export function identityOf({ userId, anonymousId }: UncheckedMessage): Identity | undefined {
   if (typeof userId === "string" && userId !== "") return userIdentity(userId);
   return typeof anonymousId === "string" && anonymousId !== "" ? anonymousIdentity(anonymousId) : undefined;

@@ -134,7 +134,7 @@ describe("a folder whose database is empty or missing", { timeout: 120_000 }, ()
     for (const sign of signs.split(", ")) writeFileSync(join(directory, sign), "something");
     const refused = await open(directory).catch((error: Error) => error.message);
     expect(refused).toContain(`${join(directory, state)}, but the folder had one before (it has ${signs})`);
-    expect(refused).toContain("Restore it from a backup; to begin anew instead, move the whole folder away");
+    expect(refused).toContain("Restore it from a backup; to start over instead, move the whole folder away");
     expect(readdirSync(directory).sort()).toEqual(
       [...(isThere ? ["sluice.db"] : []), ...signs.split(", ")].sort(),
     );

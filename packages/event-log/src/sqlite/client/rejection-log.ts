@@ -2,7 +2,7 @@ import type { RejectionLog } from "../../ports/rejections.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
 import type { Connection } from "./connection.js";
 
-/** Refused messages on their way to the disk, at most: they share commits with accepted messages, and cost more. */
+/** How many refused messages may be on their way to the disk. They share commits with accepted messages, and cost more. */
 const MOST_UNDER_WAY = 500;
 
 /** The main thread's side of the refused messages. */

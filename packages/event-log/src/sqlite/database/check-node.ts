@@ -1,7 +1,7 @@
-/** The first Node.js whose SQLite can be used without a flag; `engines` in package.json says the same. */
+/** The first Node.js version whose SQLite needs no flag. Keep `engines` in package.json the same. */
 const NEEDED = { major: 22, minor: 13 } as const;
 
-/** Throws, in words, on a Node.js that is too old: what it says by itself names a module that nobody has asked for. */
+/** Throws a clear error on a Node.js that is too old. Node's own error only names a missing module. */
 export function checkNode(version: string = process.versions.node): void {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const { major: neededMajor, minor: neededMinor } = NEEDED;

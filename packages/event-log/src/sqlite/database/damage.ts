@@ -2,14 +2,14 @@ import { DamagedRow } from "../calls/log-row.js";
 import { Refusal } from "../calls/refusal.js";
 import { describe } from "./database.js";
 
-/** Called with the error of damaged data that a reader skipped. */
+/** Called with the error when a reader skips damaged data. */
 export type DamageListener = (error: unknown) => void;
 
-/** Stored data other than the log's rows that cannot be read as what was written. */
+/** Stored data other than the log's rows that is damaged. */
 export class DamagedData extends Error {
   override readonly name = "DamagedData";
 
-  /** `what` is damaged, in the plural: "attempts of the messages 0 to 99". */
+  /** `what`: the damaged data, in the plural, such as "attempts of the messages 0 to 99". */
   constructor(what: string, cause?: unknown) {
     super(`${what} are damaged${cause === undefined ? "" : ` (${describe(cause)})`}: ${REMEDY}`, { cause });
   }
@@ -19,7 +19,7 @@ const REMEDY = "stop the collector and run `sluice repair`";
 
 const SQLITE_CORRUPT = 11;
 const SQLITE_CONSTRAINT = 19;
-/** Extended codes of `SQLITE_IOERR` that are about reading: the place cannot be read, others can be written. */
+/** Extended codes of `SQLITE_IOERR` for failed reads. Other places can still be read and written. */
 const SQLITE_IOERR_READ = 266;
 const SQLITE_IOERR_SHORT_READ = 522;
 const SQLITE_IOERR_CORRUPTFS = 8458;
@@ -40,7 +40,7 @@ export function isDamage(error: unknown): boolean {
   return code !== undefined && ((code & 0xff) === SQLITE_CORRUPT || UNREADABLE.has(code));
 }
 
-/** Runs what reads stored data. Where SQLite cannot read it `DamagedData` is thrown, which names it (in the plural). */
+/** Runs `read`. Throws `DamagedData` with the name `what` (in the plural) if SQLite cannot read the data. */
 export function reading<T>(what: () => string, read: () => T): T {
   try {
     return read();
@@ -50,16 +50,16 @@ export function reading<T>(what: () => string, read: () => T): T {
 }
 
 /**
- * Whether the work of one caller can be undone after this error and everybody else's go on. After a write or a sync that failed, or without
- * memory, nobody knows what the database has: it must be opened anew.
+ * Whether it is enough to undo one caller's work after this error. After a failed write or sync, or without memory, the state of the
+ * database is unknown: it must be reopened.
  */
 export function isContained(error: unknown): boolean {
   const code = sqliteCodeOf(error);
-  // What a damaged index has twice breaks a constraint.
+  // Duplicate entries in a damaged index violate a constraint.
   return code === undefined || isDamage(error) || (code & 0xff) === SQLITE_CONSTRAINT;
 }
 
-/** What the caller whose work met the error is told. */
+/** The refusal for the caller whose work failed. */
 export function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof DamagedRow || error instanceof DamagedData)

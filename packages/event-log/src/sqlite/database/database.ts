@@ -8,15 +8,15 @@ import { SCHEMA_STEPS } from "./schema.js";
 
 export { DATABASE_FILE } from "./database-name.js";
 
-/** "Slui" in ASCII: says that a database is one of ours. */
+/** "Slui" in ASCII. Marks a database as a collector's. */
 const APPLICATION_ID = 0x536c7569;
 
-/** Why a data folder cannot be opened, in words for the person who started the collector. */
+/** A data folder cannot be opened. The message is for the person who started the collector. */
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
-  /** Another process has it, it is of a newer version or damaged: trying again does not help. */
+  /** Trying again does not help: another process uses the folder, a newer version wrote it, or it is damaged. */
   readonly final: boolean;
-  /** `sluice repair` helps. */
+  /** `sluice repair` can help. */
   readonly isDamage: boolean;
 
   constructor(reason: string, options: { final: boolean; isDamage?: boolean; cause?: unknown }) {
@@ -26,30 +26,30 @@ export class CannotOpen extends Error {
   }
 }
 
-/** The database cannot be read: which file, what that means, and what to do. */
+/** The error for a damaged database: which file, why, and what to do. */
 export function damagedDatabase(directory: string, reason: string, cause?: unknown): CannotOpen {
   return new CannotOpen(
-    `${join(directory, DATABASE_FILE)} is damaged: ${reason}. Nothing was changed. Run \`sluice repair --data-dir ${directory}\`: it keeps every message and setting that can still be read, and names what is lost`,
+    `${join(directory, DATABASE_FILE)} is damaged: ${reason}. Nothing was changed. Run \`sluice repair --data-dir ${directory}\`: it keeps every message and setting that can still be read, and lists what is lost`,
     { final: true, isDamage: true, cause },
   );
 }
 
-/** Pages in the cache: enough for the inner pages of the largest log and a row or two. */
+/** The page cache, in KiB: enough for the inner pages of the largest log and a row or two. */
 const CACHE_KIB = 16_384;
 /**
- * Of folders made from now on; older ones keep theirs (8 KB). A page is four system calls on its way through the write-ahead log: with 16 KB
- * the thread's system time in batches is a quarter less than with 8 KB, and single messages cost the same.
+ * The page size of new folders. Older ones keep theirs (8 KB). Each page costs four system calls on its way through the write-ahead log:
+ * with 16 KB, batches take a quarter less system time than with 8 KB, and single messages cost the same.
  */
 const PAGE_BYTES = 16_384;
 
-/** What the write-ahead log's file is cut back to once it is in the database: a burst's length does not stay. */
+/** The write-ahead log's file is cut back to this size after a checkpoint, so that a burst does not leave a long file. */
 const LOG_FILE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Opens the database of a folder, made if there is none, for this process alone.
+ * Opens the database of a folder for this process alone. Creates it if there is none.
  *
- * The lock is SQLite's own on the file (`locking_mode=EXCLUSIVE`): the operating system releases it when the process ends,
- * however it ends. In this mode there is no shared-memory file either.
+ * The lock is SQLite's own (`locking_mode=EXCLUSIVE`). The operating system releases it however the process ends. In this mode there is no
+ * shared-memory file.
  */
 export function openDatabase(
   directory: string,
@@ -62,7 +62,7 @@ export function openDatabase(
   let database: DatabaseSync | undefined;
   try {
     makeOwnerOnly(file);
-    // Of one that a crash left behind: a new one gets the database's mode.
+    // Left behind by a crash. SQLite creates a new one with the database's mode.
     if (existsSync(`${file}-wal`)) makeOwnerOnly(`${file}-wal`);
     database = new DatabaseSync(file);
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
@@ -77,24 +77,24 @@ export function openDatabase(
   }
 }
 
-/** A store that was emptied must not begin anew in silence: its messages, sources and tokens would be gone. */
+/** Refuses a folder whose database is gone or empty. Starting over silently would hide that messages, sources and tokens are lost. */
 function checkEmptied(directory: string): void {
   const signs = signsOfEmptiedStore(directory);
   if (signs.length === 0) return;
   const file = join(directory, DATABASE_FILE);
   throw new CannotOpen(
-    `${file} is ${existsSync(file) ? "empty" : "missing"}, but the folder had one before (it has ${signs.join(", ")}): its messages, sources and tokens would be lost. Restore it from a backup; to begin anew instead, move the whole folder away`,
+    `${file} is ${existsSync(file) ? "empty" : "missing"}, but the folder had one before (it has ${signs.join(", ")}): its messages, sources and tokens would be lost. Restore it from a backup; to start over instead, move the whole folder away`,
     { final: true },
   );
 }
 
-/** Before SQLite makes it: the write-ahead log, too, gets the mode that the database has. */
+/** Creates the file with mode 600, or changes it to that. Call it before SQLite creates the file: the write-ahead log gets the same mode. */
 export function makeOwnerOnly(file: string): void {
   try {
     closeSync(openSync(file, "wx", 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    // Never opened here: closing it would release the locks that this process has on it.
+    // Does not open the file: closing it would release the locks that this process has on it.
     if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) closeToOthers(file);
   }
 }
@@ -103,12 +103,12 @@ function closeToOthers(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch (error) {
-    // Another user's file: that one decides who reads it.
+    // The file belongs to another user, who decides about its mode.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
   }
 }
 
-/** Throws where a table or an index is not as SQLite wrote it. Reads the whole file. */
+/** Throws if a table or an index is damaged. Reads the whole file. */
 export function checkStructure(database: DatabaseSync, directory: string): void {
   const { integrity_check: result } = database.prepare("PRAGMA integrity_check(1)").get() as {
     integrity_check: string;
@@ -132,14 +132,14 @@ function configure(database: DatabaseSync, synchronous: Synchronous): void {
   `);
 }
 
-/** SQLite itself takes note of a file that is too short only when it comes to the missing pages. */
+/** SQLite itself notices a truncated file only when it reads the missing pages. */
 function checkLength(database: DatabaseSync, file: string): void {
   const { page_count: pages } = database.prepare("PRAGMA page_count").get() as { page_count: number };
   const pageBytes = pageBytesOf(database);
   const walBytes = existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0;
-  // Pages that only the write-ahead log has are not in the file yet.
+  // With a write-ahead log, the newest pages may not be in the file yet.
   if (walBytes === 0 && statSync(file).size < pages * pageBytes) {
-    throw damagedDatabase(dirname(file), "it is shorter than it says");
+    throw damagedDatabase(dirname(file), "the file is shorter than its header says");
   }
 }
 
@@ -151,7 +151,7 @@ function stepsDone(database: DatabaseSync): number {
   return (database.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 }
 
-/** Before anything is changed in it: whether the database is ours, and of a layout that this version knows. */
+/** Throws if the database belongs to another program or to a newer version. Called before anything is changed. */
 function checkOwner(database: DatabaseSync, directory: string, known: number): void {
   const { application_id: owner } = database.prepare("PRAGMA application_id").get() as {
     application_id: number;
@@ -175,7 +175,7 @@ function checkOwner(database: DatabaseSync, directory: string, known: number): v
 
 function migrate(database: DatabaseSync, steps: readonly string[]): void {
   const done = stepsDone(database);
-  // Takes the lock, also where nothing is to be done.
+  // Takes the lock, even if there is nothing to do.
   database.exec("BEGIN IMMEDIATE");
   for (const step of steps.slice(done)) database.exec(step);
   if (done < steps.length) {
@@ -184,9 +184,9 @@ function migrate(database: DatabaseSync, steps: readonly string[]): void {
   database.exec("COMMIT");
 }
 
-/** Makes the folder, its entry synced: SQLite syncs the folder for its own files, but not the folder's place in its parent. */
+/** Creates the folder and syncs its entry. SQLite syncs the folder for its own files, but not the folder's entry in its parent. */
 function makeDirectory(directory: string): void {
-  // What people do is in there: nobody else on the machine needs to see it.
+  // It holds personal data: no other user of the machine needs to see it.
   const made = mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (made === undefined) return;
   for (let path = resolve(directory); ; path = dirname(path)) {
@@ -196,7 +196,7 @@ function makeDirectory(directory: string): void {
 }
 
 export function syncDirectory(path: string): void {
-  // Windows cannot open a folder for syncing, and keeps its entries itself.
+  // Windows cannot open a folder for syncing, and does not need it.
   if (process.platform === "win32") return;
   const descriptor = openSync(path, "r");
   try {
@@ -211,19 +211,19 @@ const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 const DAMAGE: ReadonlySet<number> = new Set([SQLITE_CORRUPT, SQLITE_NOTADB]);
 
-/** SQLite's result code; 0 where the error is not SQLite's. */
+/** SQLite's result code, or 0 for other errors. */
 function codeOf(error: unknown): number {
   return ((error as { errcode?: number }).errcode ?? 0) & 0xff;
 }
 
-/** Whether SQLite, or what opens its file, has thrown it: anything else that reading throws says that the contents are not as written. */
+/** Whether SQLite or the opening of its file failed. Any other error while reading means that the contents are damaged. */
 export function isSqliteError(error: unknown): boolean {
   return (
     error instanceof CannotOpen || codeOf(error) !== 0 || (error as { code?: unknown }).code !== undefined
   );
 }
 
-/** Whether an error says that the database's file is not as it was written. */
+/** Whether an error means that the database's file is damaged. */
 export function isDamagedFile(error: unknown): boolean {
   return error instanceof CannotOpen ? error.isDamage : DAMAGE.has(codeOf(error));
 }

@@ -27,7 +27,7 @@ export class Documents {
     return this.#list.all(kind) as unknown as StoredDocument[];
   }
 
-  /** Every version is looked at before anything is written. */
+  /** Checks every version before it writes anything. */
   put(puts: DocumentOperations["putDocuments"]["request"]["puts"]): { version: number }[] {
     const versions = puts.map(({ kind, id, expected }) => {
       const current = this.get(kind, id)?.version ?? 0;

@@ -2,14 +2,13 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_FILE } from "./database-name.js";
 
-/** An operator may put it into a new folder: alone it says something only where the database is there and empty. */
+/** An operator may put it into a new folder, so alone it is a sign only if the database exists and is empty. */
 const SECRET_KEY = "secret.key";
-/** Files that a collector makes after its database, or beside one that was damaged. */
+/** Files that exist only after a collector has created its database. */
 const SIGNS = ["profiles.db", "dev.json", "admin-token", "listening.json", "damaged-rows.jsonl"];
 
 /**
- * What shows that a folder had messages although its database is missing or empty: the names of files. Empty where the
- * database is there, and in a new folder.
+ * The names of files that show that a folder had a database, if the database is now missing or empty. Empty for a sound or a new folder.
  */
 export function signsOfEmptiedStore(directory: string): string[] {
   const file = join(directory, DATABASE_FILE);
@@ -23,7 +22,7 @@ export function signsOfEmptiedStore(directory: string): string[] {
   return signs.sort();
 }
 
-/** False where it cannot be read: it is another user's. */
+/** False if the folder cannot be read because it belongs to another user. */
 function hasFiles(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0;

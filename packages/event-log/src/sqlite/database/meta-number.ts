@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-/** A number that the store remembers about itself, in the table `meta`. */
+/** A number in the table `meta`. */
 export class MetaNumber {
   readonly #name: string;
   readonly #read: StatementSync;

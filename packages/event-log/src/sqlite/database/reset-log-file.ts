@@ -15,11 +15,10 @@ import { DATABASE_FILE } from "./database-name.js";
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Writes the write-ahead log anew, after a failed sync and before the database is opened again. A kernel that could not
- * write a page back may call it clean and go on showing it: reading it back and syncing once more would say "synced" of what is
- * not on disk. What is written to a new file and synced is. Only the first `validBytes` are taken over: what stands after them was refused.
- * Where closing the database has brought the log in, there is none, and nothing
- * to do.
+ * Rewrites the write-ahead log after a failed sync, before the database is reopened. A kernel that could not write a page back may mark it
+ * clean and keep showing it, so reading it back and syncing again would report success for data that is not on disk. A new, synced file has
+ * no such pages. Copies only the first `validBytes`: later commits were refused. Does nothing if there is no log, because closing the
+ * database has already moved it into the database.
  */
 export function resetLogFile(directory: string, validBytes = Number.POSITIVE_INFINITY): void {
   const file = join(directory, `${DATABASE_FILE}-wal`);

@@ -1,6 +1,6 @@
 /**
- * The database's tables, as the steps that made them. A folder remembers in `user_version` how many steps it has been
- * through; opening takes the rest. A step that was released is never changed, and a new one is appended.
+ * The database's migrations. A folder's `user_version` is the number of steps already applied; opening applies the rest. Never change a
+ * released step. Append a new one.
  */
 export const SCHEMA_STEPS: readonly string[] = [
   `

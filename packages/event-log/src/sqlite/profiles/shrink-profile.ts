@@ -1,13 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import { PROFILE_LIMITS } from "../../ports/profiles.js";
 
-/** No state of an aspect and no computed trait is as large, as they are bounded now: what is larger an older version stored. */
+/** Larger than any aggregate state or computed trait that this version stores. Older versions had no limit. */
 const MOST_STATE_BYTES = 1_024 * 1_024;
 
 /**
- * Cuts a stored profile down to `PROFILE_LIMITS`, in the order in which its ids and traits came, and returns its body. States and
- * computed traits that are larger than `MOST_STATE_BYTES` are taken out, and counted anew from here on. SQLite
- * takes the JSON apart in its own memory: whole, a body of an older version might not fit into the thread's.
+ * Cuts a stored profile down to `PROFILE_LIMITS` and returns its body. Keeps the oldest ids and traits. Removes aggregate states and
+ * computed traits larger than `MOST_STATE_BYTES`; they restart from zero. Works in SQLite's memory, because the whole body of an older
+ * version might not fit into the thread's heap.
  */
 export function shrinkProfile(database: DatabaseSync, number: number): string {
   dropLarge(database, number);
@@ -65,14 +65,14 @@ function dropLarge(database: DatabaseSync, number: number): void {
 }
 
 interface Fitting {
-  /** The JSON of those that are kept. */
+  /** The JSON of the items that are kept. */
   readonly kept: readonly string[];
   readonly bytes: number;
-  /** How many are left out. */
+  /** How many items are left out. */
   readonly left: number;
 }
 
-/** The items of an array of a body up to the first that does not fit. */
+/** The items of an array of a body, up to the first that does not fit. */
 function fitting(
   database: DatabaseSync,
   number: number,
@@ -80,7 +80,7 @@ function fitting(
   most: number,
   mostBytes: number,
 ): Fitting {
-  // A trait is an array, name and value, which is JSON already.
+  // A trait is an array of name and value, so its text is JSON already.
   const json = field === "ids" ? "json_quote(value)" : "value";
   const rows = database
     .prepare(

@@ -6,12 +6,12 @@ import { REMOVED } from "../consumers/consumer-tables.js";
 import { readOutcomes } from "../consumers/outcome-codec.js";
 import { Strings } from "../consumers/strings.js";
 
-/** Stands for a text that is lost: no text is decoded further where it is empty. */
+/** Replaces a lost text. Empty texts are never decoded. */
 const LOST_TEXT = "";
-/** Of retries: nobody knows any more which URLs have the message. */
+/** For a retry if it is not known which URLs have the message. */
 const NO_URLS = JSON.stringify({ doneUrls: [], failedUrls: [] });
 
-/** Texts, with a note of which are referred to. */
+/** Texts that record which of them are referred to. */
 class ReferredStrings extends Strings {
   readonly numbers = new Set<number>();
 
@@ -22,8 +22,7 @@ class ReferredStrings extends Strings {
 }
 
 /**
- * Takes out what the tables hold that no reader could decode, so that none stops at it, and names it. What is sound stays as it is.
- * Within a transaction.
+ * Deletes rows that cannot be decoded, so that no reader fails on them. Returns a sentence for each loss. Within a transaction.
  */
 export function checkContents(database: DatabaseSync): string[] {
   return [...checkChunks(database), ...checkJson(database), ...checkOwners(database)];
@@ -46,7 +45,7 @@ function checkChunks(database: DatabaseSync): string[] {
   );
   const drop: [table: string, no: number][] = [];
   for (const { no, stream, base, min, max, data, checksum, id } of chunks.iterate()) {
-    // Chunks of older versions have none.
+    // Chunks of older versions have no checksum.
     const isAsWritten = checksum === null || checksum === crc32(data as Uint8Array);
     if (isAsWritten && isReadable(data, base, stream, min as number, max as number)) continue;
     drop.push(["chunks", no as number]);
@@ -62,11 +61,11 @@ function checkChunks(database: DatabaseSync): string[] {
     lost.push(`attempts at ${id ?? "a removed destination"} of the message at offset ${offset}`);
   }
   for (const [table, no] of drop) database.prepare(`DELETE FROM ${table} WHERE no = ?`).run(no);
-  // A number that is given out again would change what old outcomes say.
+  // A number that is assigned again would change the text of old outcomes.
   const put = database.prepare("INSERT OR IGNORE INTO strings (no, text) VALUES (?, ?)");
   const missing = [...strings.numbers].filter((no) => put.run(no, LOST_TEXT).changes > 0);
   if (missing.length > 0)
-    lost.push(`${missing.length} texts of outcomes and attempts (reasons, URLs, answers)`);
+    lost.push(`${missing.length} texts of outcomes and attempts (reasons, URLs, responses)`);
   return lost;
 }
 
@@ -81,11 +80,11 @@ function checkJson(database: DatabaseSync): string[] {
   if (Number(rejections.changes) > 0) lost.push(`${rejections.changes} refused messages`);
   const retries = database.prepare("UPDATE retries SET urls = ? WHERE NOT json_valid(urls)").run(NO_URLS);
   if (Number(retries.changes) > 0)
-    lost.push(`which URLs already have ${retries.changes} waiting messages: they are sent to all again`);
+    lost.push(`which URLs already have ${retries.changes} waiting messages: they are sent to all URLs again`);
   return lost;
 }
 
-/** Rows of consumers that are unknown would belong to the next one that gets their number. */
+/** Rows of unknown consumers would otherwise belong to the next consumer that gets their number. */
 function checkOwners(database: DatabaseSync): string[] {
   const owners = database
     .prepare(
@@ -98,6 +97,6 @@ function checkOwners(database: DatabaseSync): string[] {
   for (const { consumer } of owners) put.run(consumer, `${REMOVED}${consumer}`);
   return owners.map(
     ({ consumer }) =>
-      `a destination's name and position (number ${consumer}): its outcomes and waiting retries are deleted, and it begins anew`,
+      `a destination's name and position (number ${consumer}): its outcomes and waiting retries are deleted, and it starts over`,
   );
 }

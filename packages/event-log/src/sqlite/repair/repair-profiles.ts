@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { isDamagedFile } from "../database/database.js";
 import { areProfilesSound, PROFILES_FILE, setProfilesAside } from "../profiles/profiles-file.js";
 
-/** Sets the file of profiles aside where it is damaged, and tells its new name: they are derived from the log. */
+/** Renames a damaged profiles file and returns the new name. Profiles are derived from the log, so the next start rebuilds them. */
 export function repairProfiles(directory: string): string | undefined {
   const file = join(directory, PROFILES_FILE);
   if (!existsSync(file) || isSound(file)) return undefined;

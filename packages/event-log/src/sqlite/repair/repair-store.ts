@@ -21,26 +21,26 @@ import type { Salvage } from "./salvage.js";
 export type { DamagedStretch } from "./log/repair-rows.js";
 
 export interface RepairReport extends RepairedRows {
-  /** What else is lost, a sentence each; absent where nothing is. */
+  /** A sentence for each other loss. Absent if nothing else is lost. */
   readonly lost?: readonly string[];
-  /** What is derived from the messages and was made again, or will be at the next start; absent where nothing had to be. */
+  /** Derived data that was rebuilt, or will be at the next start. Absent if there was none. */
   readonly rebuilt?: readonly string[];
-  /** The damaged files as they were found, under their new names; absent where none was replaced. */
+  /** The new names of damaged files that were replaced. Absent if there were none. */
   readonly setAside?: readonly string[];
 }
 
-/** JSON lines; a stretch that is missing altogether has no bytes, and a row that was mended no text: it stands in the log. */
+/** JSON lines. A missing stretch has no bytes, and a mended row has no text because it is in the log. */
 const KEPT_FILE = "damaged-rows.jsonl";
-/** The folder in which a new database is put together. What a killed run left there is of no use. */
+/** The folder in which a new database is built. Leftovers of a killed run are deleted. */
 const DRAFT_FOLDER = "repair.draft";
 
 /**
- * Checks every file and table of a stopped collector's folder, puts right what can be, and takes out what cannot so that the rest can be used.
+ * Checks every file and table of a stopped collector's folder. Repairs what it can, and removes the rest so that the folder can be opened.
  *
- * Where the database's structure is damaged, every row that can be read goes into a new one, which takes its place at once when it is
- * whole; the damaged file is kept beside it. What is derived (indexes, profiles) is made again. Rows of the log of which one bit is wrong are
- * mended; others are taken out after their bytes were written to a file. Can be run again at any time, also after it was killed.
- * Rejects with `StorageUnavailable` where a collector has the folder, or a newer version wrote it.
+ * If the database's structure is damaged, every readable row is copied into a new database, which replaces the damaged file in one step.
+ * The damaged file is kept under another name. Derived data (indexes, profiles) is rebuilt. Rows of the log with one wrong bit are mended;
+ * other damaged rows are removed after their bytes were written to a file. You can run it again at any time, even after it was killed.
+ * Rejects with `StorageUnavailable` if a collector uses the folder, or a newer version wrote it.
  */
 export async function repairStore({
   directory,
@@ -51,14 +51,14 @@ export async function repairStore({
   readonly nowMs?: number;
 }): Promise<RepairReport> {
   checkNode();
-  // Not before they are needed: Node.js 22 warns of its SQLite where it is loaded.
+  // Loaded late because Node.js 22 prints a warning when its SQLite is loaded.
   const { CannotOpen, DATABASE_FILE, isDamagedFile } = await import("../database/database.js");
   const { repairProfiles } = await import("./repair-profiles.js");
   const file = join(directory, DATABASE_FILE);
   if (!existsSync(file)) throw new StoreError("not_found", `there is no data folder at ${directory}`);
   if (statSync(file).size === 0 && !existsSync(`${file}-wal`)) {
     throw new StorageUnavailable(
-      `${file} is empty: there is nothing in it to repair. Restore it from a backup, or move the whole folder away to begin anew`,
+      `${file} is empty: there is nothing in it to repair. Restore it from a backup, or move the whole folder away to start over`,
     );
   }
   rmSync(join(directory, DRAFT_FOLDER), { recursive: true, force: true });
@@ -74,7 +74,7 @@ export async function repairStore({
   const setAside = [...store.setAside, ...(profiles === undefined ? [] : [profiles])];
   const rebuilt = [
     ...store.rebuilt,
-    ...(profiles === undefined ? [] : ["the profiles: the next start makes them again from the log"]),
+    ...(profiles === undefined ? [] : ["the profiles: the next start rebuilds them from the log"]),
   ];
   return {
     ...store.rows,
@@ -91,7 +91,7 @@ interface Repaired {
   readonly setAside: readonly string[];
 }
 
-/** Throws a `CannotOpen` or SQLite's error where the database's structure is damaged. */
+/** Throws a `CannotOpen` or SQLite's error if the database's structure is damaged. */
 async function repairInPlace(directory: string): Promise<Repaired> {
   const { openDatabase, checkStructure } = await import("../database/database.js");
   const database = openDatabase(directory, "FULL");
@@ -116,7 +116,7 @@ async function repairTables(database: DatabaseSync, directory: string): Promise<
   return { rows, lost: [...lost, ...index.lost], rebuilt };
 }
 
-/** Puts a new database together from what can be read of the damaged one, and exchanges the two. */
+/** Builds a new database from the readable rows of the damaged one, and replaces the damaged file by it. */
 async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
   const { DATABASE_FILE, openDatabase, syncDirectory } = await import("../database/database.js");
   const { SCHEMA_STEPS } = await import("../database/schema.js");
@@ -127,7 +127,7 @@ async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
   const file = join(directory, DATABASE_FILE);
   const draft = join(directory, DRAFT_FOLDER);
   const damaged = openSync(file, "r+");
-  // Held where SQLite can still open the file: no collector begins to write to it meanwhile.
+  // If SQLite can still open the file, this lock keeps a collector from writing to it meanwhile.
   const lock = tryOpen(() => openDatabase(directory, "FULL"));
   try {
     lock?.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -143,7 +143,7 @@ async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
     } finally {
       older.close();
     }
-    // Brings the rows to the newest layout, which is what everything below reads.
+    // Migrates the rows to the newest layout, which the code below reads.
     const database = openDatabase(draft, "NORMAL");
     let lost: string[];
     let repaired: Omit<Repaired, "setAside">;

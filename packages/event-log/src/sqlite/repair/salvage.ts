@@ -4,20 +4,20 @@ import type { DatabaseFile } from "./pages/database-file.js";
 import type { Cell, Value } from "./pages/read-cells.js";
 import { findCells, type Tree, treesOf } from "./pages/trees.js";
 
-/** What of a table could not be read. */
+/** The parts of a damaged file that could not be read. */
 export interface Salvage {
   /** How many rows or whole pages could not be read, by table or index. */
   readonly unreadable: ReadonlyMap<string, number>;
-  /** Entries of indexes whose row is missing, by index: the values in the index's order, the row's number last where it has one. */
+  /** Index entries whose row is missing, by index: the values in the index's order, with the rowid last if there is one. */
   readonly orphans: ReadonlyMap<string, readonly (readonly Value[])[]>;
 }
 
-/** Between commits. */
+/** Bytes per commit. */
 const COMMIT_BYTES = 16 * 1024 * 1024;
 
 /**
- * Copies every row that can be read from a damaged file into a database that was just made with the same schema. Derived indexes of
- * SQLite's own are made anew by that; what the damaged ones tell of rows that are lost is given back.
+ * Copies every readable row of a damaged file into a new database with the same schema. SQLite rebuilds its indexes along the way. Returns
+ * which rows were lost, as far as the damaged indexes show it.
  */
 export function salvage(file: DatabaseFile, to: DatabaseSync): Salvage {
   const trees = treesOf(to, file);
@@ -41,7 +41,7 @@ export function salvage(file: DatabaseFile, to: DatabaseSync): Salvage {
   return { unreadable, orphans: orphansIn(file, to, trees) };
 }
 
-/** Writes rows of one table as they come; of two with the same key the first stays. */
+/** Writes the rows of one table. If two have the same key, the first one stays. */
 class Writer {
   readonly #database: DatabaseSync;
   readonly #tree: Tree;
@@ -87,7 +87,7 @@ function orphansIn(
   return orphans;
 }
 
-/** Whether the row of an index's entry is there. */
+/** Returns a function that checks whether the row of an index entry exists. */
 function lookUp(database: DatabaseSync, tree: Tree): (values: readonly Value[]) => boolean {
   const last = tree.columns.at(-1);
   if (last?.name === "rowid") {

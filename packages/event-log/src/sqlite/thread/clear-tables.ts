@@ -16,8 +16,8 @@ const CLEARED = [
 ] as const;
 
 /**
- * Empties the log and everything that is about its messages, in one transaction. An empty segment stays behind: the next
- * offset is told by it, so that nothing that remembers an offset meets it again.
+ * Deletes the log and all data about its messages, in one transaction. Stores the next offset as an empty segment, so that no offset is
+ * assigned twice.
  */
 export function clearTables(
   database: DatabaseSync,

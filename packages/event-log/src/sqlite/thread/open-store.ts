@@ -31,11 +31,11 @@ import { MessageSearch } from "../search/message-search.js";
 import { clearTables } from "./clear-tables.js";
 import { type HandledName, type Handlers, handlers, type Preparers, preparers } from "./handlers.js";
 
-/** Of SQLite's write-ahead log file. */
+/** Sizes in SQLite's write-ahead log file. */
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
-/** One opening of the database, with all that is kept in memory of it. After a failure it is thrown away whole. */
+/** One opening of the database, with everything cached from it. After a failure all of it is discarded. */
 export class OpenStore {
   readonly database: DatabaseSync;
   readonly #file: string;
@@ -46,11 +46,11 @@ export class OpenStore {
   readonly #consumers: ConsumerTables;
   readonly #usage: Usage;
   readonly #retention: Retention;
-  /** The last trusted time that is known. */
+  /** The last known trusted time. */
   readonly #trustedMs: MetaNumber;
   readonly #handlers: Handlers;
   readonly #preparers: Preparers;
-  /** About how much the write-ahead log has grown since it was last brought into the database. */
+  /** About how much the write-ahead log has grown since the last checkpoint. */
   #walBytes = 0;
   #databaseBytes = 0;
   readonly #totalChanges: StatementSync;
@@ -59,10 +59,10 @@ export class OpenStore {
   #compaction: Compaction | undefined;
   readonly #damaged: DamageListener;
   readonly #background: readonly BackgroundWork[];
-  /** Work that met damaged data: it is tried again when the store is next looked after. */
+  /** Work that met damaged data. The next `rest` lets it try again. */
   readonly #resting = new Set<BackgroundWork>();
 
-  /** `damaged` is told of damaged data that was met and gone around. */
+  /** `damaged` is called for damaged data that was skipped. */
   constructor(options: WorkerOptions, damaged: DamageListener) {
     this.#options = options;
     this.#damaged = damaged;
@@ -105,7 +105,7 @@ export class OpenStore {
     }
   }
 
-  /** Empties the log, and gives what takes this opening's place: all that it keeps in memory is of the past. */
+  /** Empties the log and returns the opening that replaces this one, whose caches are stale. */
   cleared(): OpenStore {
     clearTables(this.database, { segment: this.#segments.open.no, offset: this.#segments.end });
     this.database.close();
@@ -131,10 +131,7 @@ export class OpenStore {
     };
   }
 
-  /**
-   * Runs what is to be committed together, which tells about how many bytes it has written. Throws where the commit failed: nothing
-   * of it is kept then.
-   */
+  /** Commits the work of `run`, which returns about how many bytes it wrote. Throws if the commit failed; then nothing is kept. */
   commit(run: () => number): void {
     this.database.exec("BEGIN IMMEDIATE");
     const bytes = run();
@@ -144,9 +141,9 @@ export class OpenStore {
   }
 
   /**
-   * Answers calls that write, in one commit of about so many bytes. A call that meets damaged data is refused and the others go on: SQLite
-   * writes nothing more in a transaction in which it has found damage, so it begins again without that call. What was appended cannot be
-   * undone in memory: appends come last, and a failure of one ends the commit for all, as every failure of the disk does.
+   * Runs calls that write, in one commit of about `bytes`. A call that meets damaged data is refused, and the commit starts over without
+   * it, because SQLite writes nothing more in a transaction in which it found damage. Appends cannot be undone in memory: they run last,
+   * and a failed append fails the commit for all calls, as every failure of the disk does.
    */
   commitCalls(calls: readonly Call[], bytes: number): Answered[] {
     const inOrder = calls.map((call) => ({ call, prepared: this.#prepare(call) })).sort(byTurn);
@@ -174,7 +171,7 @@ export class OpenStore {
     }
   }
 
-  /** Runs calls within a transaction, up to one that meets damaged data. Throws what the whole commit fails with. */
+  /** Runs calls within a transaction and stops at one that meets damaged data. Throws if the whole commit has to fail. */
   #run(calls: readonly PreparedCall[], answers: Answered[]): DamageMet | undefined {
     for (const { call, prepared } of calls) {
       try {
@@ -189,14 +186,14 @@ export class OpenStore {
     return undefined;
   }
 
-  /** What a call reads and can do without, before the transaction in which damage would be in the way of its writes. */
+  /** Reads the optional data of a call before the transaction, where damage would prevent its writes. */
   #prepare({ operation, request }: Call): unknown {
     const prepare = (this.#preparers as Partial<Record<string, (request: unknown) => unknown>>)[operation];
     return prepare?.(request);
   }
 
   call({ operation, request }: Call, prepared?: unknown): unknown {
-    // The types of a name's request and answer are joined in `Operations`; by name alone the compiler cannot tell.
+    // `Operations` ties request and answer to the name, but the compiler cannot follow that here.
     const handle = this.#handlers[operation as HandledName] as (
       request: unknown,
       prepared: unknown,
@@ -205,8 +202,8 @@ export class OpenStore {
   }
 
   /**
-   * Called from time to time: a store to which nothing was written since the last time empties its write-ahead log. What is left of one
-   * takes space on disk, and time at the next start. Else it remembers how late it is. Within a transaction.
+   * Called from time to time, within a transaction. If nothing was written since the last call, empties the write-ahead log, which would
+   * take space on disk and time at the next start. Otherwise stores the trusted time.
    */
   #rest(nowMs: number): void {
     this.#resting.clear();
@@ -235,8 +232,8 @@ export class OpenStore {
   }
 
   /**
-   * One step of what may wait, a few milliseconds long: it is called between commits until `hasWork` is false. Throws a `Refusal`
-   * where a compaction ends without success.
+   * Runs one step of background work, a few milliseconds long. Call it between commits until `hasWork` is false. Throws a `Refusal` if a
+   * compaction fails.
    */
   work(): void {
     const next = this.#nextWork;
@@ -249,7 +246,7 @@ export class OpenStore {
     }
   }
 
-  /** A step that meets damaged data ends the compaction, not the store. */
+  /** Damaged data ends the compaction, but not the use of the database. */
   #compactNext(compaction: Compaction): void {
     this.#compaction = undefined;
     try {
@@ -273,7 +270,7 @@ export class OpenStore {
     }
   }
 
-  /** Brings the write-ahead log into the database, both synced. */
+  /** Copies the write-ahead log into the database and syncs both. */
   checkpoint(): void {
     this.database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     this.#walBytes = 0;
@@ -284,7 +281,7 @@ export class OpenStore {
     return this.#compaction !== undefined;
   }
 
-  /** Begins, or begins anew, the steps after which no byte of what was deleted is left in the files. */
+  /** Starts or restarts a compaction. At its end the files hold no byte of deleted data. */
   beginCompaction(): void {
     this.#compaction = new Compaction(
       {
@@ -300,7 +297,7 @@ export class OpenStore {
     );
   }
 
-  /** False where somebody is reading it. */
+  /** Returns false if a reader still uses the log. */
   #emptyLogFile(): boolean {
     const { busy } = this.database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
     this.#walBytes = 0;
@@ -309,8 +306,8 @@ export class OpenStore {
   }
 
   /**
-   * The length of the write-ahead log up to its last good commit, as this opening knows it: a commit whose sync failed
-   * leaves whole frames behind it that must not come back. Undefined where SQLite does not say.
+   * The length of the write-ahead log up to the last good commit. A commit whose sync failed leaves complete frames after it, which must
+   * not become valid. Undefined if SQLite does not report it.
    */
   validLogBytes(): number | undefined {
     try {
@@ -325,12 +322,12 @@ export class OpenStore {
   close(): void {
     this.database.close();
     if (existsSync(`${this.#file}-wal`)) {
-      throw new CannotOpen("the write-ahead log could not be brought into the database", { final: false });
+      throw new CannotOpen("the write-ahead log could not be copied into the database", { final: false });
     }
   }
 }
 
-/** What came of a call that writes. */
+/** The result of a call that writes. */
 export type Answered =
   | { readonly kind: "done"; readonly call: Call; readonly answer: unknown }
   | { readonly kind: "refused"; readonly call: Call; readonly refusal: Refusal };
@@ -345,23 +342,23 @@ interface DamageMet {
   readonly error: unknown;
 }
 
-/** What can be run again comes first; what is appended cannot. What is marked stays marked only where nothing is undone after it. */
+/** Calls that can be run again come first, then `retain`, whose marks a later rollback would undo, then appends. */
 function byTurn(a: PreparedCall, b: PreparedCall): number {
   const turnOf = ({ call: { operation } }: PreparedCall): number =>
     operation === "append" ? 2 : operation === "retain" ? 1 : 0;
   return turnOf(a) - turnOf(b);
 }
 
-/** Work in steps that may wait, each a transaction. */
+/** Background work. Each step is a transaction. */
 interface BackgroundWork {
   isWaiting(): boolean;
-  /** Tells about how many bytes it has written. */
+  /** Returns about how many bytes it wrote. */
   step(): number;
-  /** The last step met damaged data, and was undone: whether there is other work to go on with. */
+  /** Called after a step met damaged data and was undone. `goes on`: there is other work to do. */
   onUndone(): "goes on" | "rests";
 }
 
-/** By urgency. */
+/** The most urgent work first. */
 function backgroundWork(
   segments: Segments,
   retention: Retention,
@@ -392,7 +389,7 @@ function backgroundWork(
   ];
 }
 
-/** The store's own seed for the hashes of its keys, drawn when the folder was made. */
+/** The seed for the hashes of keys, chosen at random when the folder is created. */
 function seedOf(database: DatabaseSync): number {
   const row = database.prepare("SELECT value FROM meta WHERE name = 'seed'").get() as
     | { value: number }

@@ -7,19 +7,19 @@ import { checkRow, decodeRow, type LogRow } from "../../calls/log-row.js";
 import { endOf } from "../../log/log.js";
 import { mendRow } from "./mend-row.js";
 
-/** What is in a sound row of the log, as the indexes have it. */
+/** The contents of a sound row, in the form that the index stores. */
 export interface IndexedRow {
   readonly first: number;
   readonly end: number;
   readonly bytes: number;
   readonly minMs: number;
   readonly maxMs: number;
-  /** `KEY.size` words a message; `KEY.index` is 0. */
+  /** `KEY.size` words for each message; `KEY.index` is 0. */
   readonly keys: Uint32Array;
   readonly offsets: readonly number[];
 }
 
-/** The row, or what it was before one bit of it changed; undefined where it cannot be read. */
+/** The row, mended if one bit of it is wrong; undefined if it cannot be read. */
 export function soundRow(row: LogRow): LogRow | undefined {
   try {
     checkRow(row);
@@ -30,7 +30,7 @@ export function soundRow(row: LogRow): LogRow | undefined {
   }
 }
 
-/** Makes the keys of messages again, as `encodeAppend` made them when they came in. */
+/** Computes the keys of messages as `encodeAppend` did when they arrived. */
 export class RowIndexer {
   readonly #hasher: KeyHasher;
   readonly #names: ReadonlyMap<number, string>;
@@ -65,12 +65,12 @@ export class RowIndexer {
     keys[at + KEY.idHi] = hashes.hi;
     keys[at + KEY.idLo] = hashes.lo;
     keys[at + KEY.idCheck] = hashes.check;
-    // Delete messages are not found under the user: a purge must not take them out before they are delivered.
+    // Delete messages are not indexed under the user: a purge must not remove them before they are delivered.
     const user = message.type === "delete" ? "" : ((message.userId || message.anonymousId) ?? "");
     hashKey(this.#hasher.users, String(user), hashes);
     keys[at + KEY.userHi] = hashes.hi;
     keys[at + KEY.userLo] = hashes.lo;
-    // What is kept of a suppressed user has none.
+    // Messages of a suppressed user are stored without their event.
     const event = message.type === "track" && message.event !== undefined ? String(message.event) : undefined;
     keys[at + KEY.class] = this.#hasher.classes.classOf(String(message.type), event);
   }

@@ -1,13 +1,13 @@
 import { decodeBatch } from "../../../message/decode-batch.js";
 import { CHECKSUM_BYTES, checksumOf, decodeRow, type LogRow, readChecksum } from "../../calls/log-row.js";
 
-/** CRC-32's, with the lowest power first, as the checksum is made. */
+/** CRC-32's polynomial, lowest power first, as the checksum uses it. */
 const POLYNOMIAL = 0xedb88320;
 
 /**
- * The row as it was written, where one bit of it is wrong; undefined where more is. Each single bit changes a CRC in a way of its own,
- * so that the difference names the bit. Wider damage has some bit's difference by chance, once in four thousand rows of full length: then
- * the row's requests are hardly JSON any more, which is asked too.
+ * The row as it was written if one bit of it is wrong; undefined if there is more damage. Each bit changes the CRC in its own way, so the
+ * difference of the checksums names the bit. Wider damage produces some bit's difference by chance, once in four thousand rows of full
+ * length. So the mended requests are parsed, too: after such damage they are hardly ever JSON.
  */
 export function mendRow(row: LogRow): LogRow | undefined {
   if (row.meta.length < CHECKSUM_BYTES) return undefined;
@@ -22,9 +22,9 @@ export function mendRow(row: LogRow): LogRow | undefined {
   return isReadable(mended) ? mended : undefined;
 }
 
-/** Which of so many bits changes a CRC by this much. */
+/** The bit, of `bits` in all, that changes a CRC by `difference`. */
 function bitOf(difference: number, bits: number): number | undefined {
-  // Of the last bit; that of each one before it is one step further.
+  // The difference of the last bit. Each earlier bit is one step further.
   let change = POLYNOMIAL | 0;
   for (let bit = bits - 1; bit >= 0; bit--) {
     if (change === difference) return bit;

@@ -7,8 +7,8 @@ const FRAME_HEADER_BYTES = 24;
 const MAGIC = 0x377f0682;
 
 /**
- * Brings the committed pages of a write-ahead log into a database that SQLite cannot open, and removes the log. `descriptor`
- * is the database's, open for writing. Can be repeated after a crash: the log goes last.
+ * Copies the committed pages of a write-ahead log into a database that SQLite cannot open, and deletes the log. `descriptor` is the
+ * database's, open for writing. Can be repeated after a crash, because the log is deleted last.
  */
 export function bringInLog(database: string, descriptor: number): void {
   const file = `${database}-wal`;

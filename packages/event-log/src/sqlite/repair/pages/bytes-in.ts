@@ -1,6 +1,6 @@
 import type { Value } from "./read-cells.js";
 
-/** About how much these values take. */
+/** The approximate size of these values. */
 export function bytesIn(values: readonly Value[]): number {
   return values.reduce<number>(
     (sum, value) => sum + (typeof value === "string" || value instanceof Uint8Array ? value.length : 8),

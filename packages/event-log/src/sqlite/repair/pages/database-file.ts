@@ -1,18 +1,18 @@
 import { fstatSync, readSync } from "node:fs";
 
 const MAGIC = "SQLite format 3\0";
-/** Page sizes that folders were made with. */
+/** Page sizes that this and older versions use. */
 const PAGE_SIZES = [16_384, 8192, 4096];
 const PTRMAP_ENTRY_BYTES = 5;
 const PTRMAP = { root: 1, free: 2, btree: 5 } as const;
 /** First byte of a b-tree page. */
 export const PAGE = { indexInterior: 2, tableInterior: 5, indexLeaf: 10, tableLeaf: 13 } as const;
-/** A tree is never this deep: a longer climb is a circle. */
+/** No tree is this deep. A longer path to the root is a loop. */
 const MOST_LEVELS = 20;
 
 /**
- * The pages of a SQLite file, read without SQLite: it refuses a file as a whole where one inner page is damaged. See
- * https://sqlite.org/fileformat2.html. The file is one with auto-vacuum, as all of ours are.
+ * The pages of a SQLite file, read without SQLite, which refuses the whole file if one inner page is damaged. See
+ * https://sqlite.org/fileformat2.html. The file must use auto-vacuum, as all of the store's do.
  */
 export class DatabaseFile {
   readonly pageBytes: number;
@@ -27,14 +27,14 @@ export class DatabaseFile {
     this.pageCount = Math.ceil(size / this.pageBytes);
   }
 
-  /** From 1. What the file does not have is zero. */
+  /** `no` counts from 1. Bytes beyond the end of the file are zero. */
   page(no: number): Uint8Array {
     const page = new Uint8Array(this.pageBytes);
     readSync(this.#descriptor, page, 0, page.length, (no - 1) * this.pageBytes);
     return page;
   }
 
-  /** The schema version that `openDatabase` has written, or 0 where the header is lost. */
+  /** The schema version that `openDatabase` wrote, or 0 if the header is lost. */
   get layout(): number {
     const page = this.page(1);
     return hasMagic(page) ? new DataView(page.buffer).getUint32(60) : 0;
@@ -44,7 +44,7 @@ export class DatabaseFile {
     return no >= 2 && (no - 2) % this.#pagesAMap === 0;
   }
 
-  /** Pages whose place a pointer map page tells, and itself. */
+  /** How many pages one pointer map page describes, including itself. */
   get #pagesAMap(): number {
     return Math.floor(this.pageBytes / PTRMAP_ENTRY_BYTES) + 1;
   }
@@ -61,7 +61,7 @@ export class DatabaseFile {
     return no > 2 && !this.isPointerMap(no) && this.#entry(no).type === PTRMAP.free;
   }
 
-  /** The root of the tree that a b-tree page is in, as the pointer map tells; undefined where it does not. */
+  /** The root of a b-tree page's tree, according to the pointer map; undefined if the map does not show it. */
   rootOf(no: number): number | undefined {
     let page = no;
     for (let level = 0; level < MOST_LEVELS && page > 2 && page <= this.pageCount; level++) {
@@ -82,17 +82,20 @@ function hasMagic(page: Uint8Array): boolean {
 function pageBytesIn(descriptor: number, size: number): number {
   const head = new Uint8Array(100);
   readSync(descriptor, head, 0, head.length, 0);
-  const told = new DataView(head.buffer).getUint16(16);
-  if (hasMagic(head) && told >= 512 && (told & (told - 1)) === 0) return told;
+  const stated = new DataView(head.buffer).getUint16(16);
+  if (hasMagic(head) && stated >= 512 && (stated & (stated - 1)) === 0) return stated;
   return PAGE_SIZES.reduce((best, candidate) =>
     plausibility(descriptor, size, candidate) > plausibility(descriptor, size, best) ? candidate : best,
   );
 }
 
-/** Pages are looked at up to this number, to tell their size. */
+/** How many pages to examine for the page size. */
 const SAMPLED_PAGES = 1000;
 
-/** Higher where more pages begin as b-tree pages do, and where more of all do: half the size has many, of which half do. */
+/**
+ * How plausible a page size is: higher the more pages start like b-tree pages, in number and as a share. The share matters because with
+ * half the real size, half of the pages still do.
+ */
 function plausibility(descriptor: number, size: number, pageBytes: number): number {
   const pages = Math.min(SAMPLED_PAGES, Math.floor(size / pageBytes));
   let likely = 0;
@@ -104,7 +107,7 @@ function plausibility(descriptor: number, size: number, pageBytes: number): numb
   return pages === 0 ? 0 : (likely * likely * pageBytes) / pages;
 }
 
-/** Whether a page begins as a b-tree page. */
+/** Whether a page starts with a valid b-tree header. */
 export function isTreePage(page: Uint8Array, pageBytes: number): boolean {
   const view = new DataView(page.buffer, page.byteOffset);
   if (!Object.values<number>(PAGE).includes(page[0] ?? 0)) return false;
