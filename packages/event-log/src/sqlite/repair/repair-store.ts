@@ -18,8 +18,6 @@ import { nextFreeName } from "../database/next-free-name.js";
 import type { RepairedRows } from "./log/repair-rows.js";
 import type { Salvage } from "./salvage.js";
 
-export type { DamagedStretch } from "./log/repair-rows.js";
-
 export interface RepairReport extends RepairedRows {
   /** A sentence for each other loss. Absent if nothing else is lost. */
   readonly lost?: readonly string[];
