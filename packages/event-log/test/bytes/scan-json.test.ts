@@ -25,7 +25,7 @@ test.each<[name: string, text: string, items: readonly string[]]>([
   expect(spans).toEqual(items);
 });
 
-test("tells deep items from what is deep around them", () => {
+test("tells deep items from deep envelopes", () => {
   expect(scan('{"batch":[[[1]],[[[1]]],1,{"a":{"b":{}}}]}', 2)).toMatchObject({
     deepItems: [1, 3],
     isDeepOutside: false,
@@ -33,7 +33,7 @@ test("tells deep items from what is deep around them", () => {
   expect(scan('{"a":[[1]],"batch":[]}', 2)).toMatchObject({ deepItems: [], isDeepOutside: true });
 });
 
-test("puts null in the place of items", () => {
+test("overwrites items with null", () => {
   const body = Buffer.from('{"batch":[ [1] ,2, {"a":3}],"x":1}');
   const found = scanJson(body, 9);
   expect(Buffer.from(withoutItems(body, found, [0, 2])).toString()).toBe('{"batch":[ null ,2, null],"x":1}');

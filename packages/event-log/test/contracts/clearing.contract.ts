@@ -11,7 +11,7 @@ export function clearingContract(name: string, open: OpenStore): void {
   const openStore = storeFixture(open);
 
   describe(`a store that is cleared: ${name}`, () => {
-    it("has no message, knows no id, and goes on with later offsets", async () => {
+    it("has no messages, knows no ids, and continues with later offsets", async () => {
       const { store } = await openStore();
       await store.log.append(idsBatch(["a", "b"]));
       const head = store.log.head();
@@ -29,7 +29,7 @@ export function clearingContract(name: string, open: OpenStore): void {
       expect(await store.log.read(head, EVERYTHING)).toHaveLength(1);
     });
 
-    it("has no outcome, no retry and no count; its consumers are at the head, its documents stay", async () => {
+    it("has no outcomes, retries or counts; its consumers are at the head, and documents stay", async () => {
       const { store, clock } = await openStore();
       await store.config.put("source", "s1", { name: "Shop" });
       const batch = idsBatch(["a", "b"]);

@@ -6,7 +6,7 @@ export function configStoreContract(name: string, open: OpenStore): void {
   const openStore = storeFixture(open);
 
   describe(`documents: ${name}`, () => {
-    it("gives back what was put, with a version that grows", async () => {
+    it("returns a document with a growing version", async () => {
       const { config } = (await openStore()).store;
       expect(await config.get("source", "s1")).toBeUndefined();
       expect(await config.put("source", "s1", { name: "Läden", n: null })).toEqual({
@@ -70,7 +70,7 @@ export function configStoreContract(name: string, open: OpenStore): void {
       ]);
     });
 
-    it("deletes, and begins anew at version 1", async () => {
+    it("deletes, and restarts at version 1", async () => {
       const { config } = (await openStore()).store;
       await config.put("source", "s1", {});
       expect(await config.delete("source", "s1")).toBe(true);
@@ -79,7 +79,7 @@ export function configStoreContract(name: string, open: OpenStore): void {
       expect(await config.put("source", "s1", {}, 0)).toMatchObject({ version: 1 });
     });
 
-    it("tells its watchers of every change, until they end it", async () => {
+    it("notifies watchers of every change until they unsubscribe", async () => {
       const { config } = (await openStore()).store;
       const changes: ConfigChange[] = [];
       const end = config.watch((change) => void changes.push(change));
@@ -95,7 +95,7 @@ export function configStoreContract(name: string, open: OpenStore): void {
       ]);
     });
 
-    it("resolves a change when its watchers follow it, whatever other changes wait for", async () => {
+    it("resolves a change when its watchers have applied it, without waiting for other changes", async () => {
       const { config } = (await openStore()).store;
       const happened: string[] = [];
       let follow: () => void = () => {};
@@ -117,7 +117,7 @@ export function configStoreContract(name: string, open: OpenStore): void {
       end();
     });
 
-    it("keeps a change that a watcher fails to follow", async () => {
+    it("keeps a change that a watcher fails to apply", async () => {
       const { config } = (await openStore()).store;
       const ends = [
         config.watch(() => {

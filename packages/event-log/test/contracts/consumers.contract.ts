@@ -50,7 +50,7 @@ export function consumersContract(name: string, open: OpenStore): void {
   }
 
   describe(`consumers: ${name}`, () => {
-    it("begins where it is told, and only the first time", async () => {
+    it("starts at the given offset, but only the first time", async () => {
       const { consumers } = (await openStore()).store;
       expect(await consumers.open("dst_1", at(5))).toEqual({ cursor: 5, settledAhead: [], retries: 0 });
       expect(await consumers.open("dst_1", at(9))).toMatchObject({ cursor: 5 });
@@ -94,14 +94,14 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect((await consumers.list({}, { limit: 1 })).items).toMatchObject([shown]);
     });
 
-    it("moves its cursor on, never back", async () => {
+    it("moves its cursor forward, never back", async () => {
       const { consumers } = await withMessages();
       await consumers.settle("dst_1", settlement(4));
       await consumers.settle("dst_1", settlement(2));
       expect(await consumers.open("dst_1", BEFORE_FIRST)).toMatchObject({ cursor: 4 });
     });
 
-    it("tells what was settled beyond the cursor", async () => {
+    it("reports offsets settled beyond the cursor", async () => {
       const { consumers } = await withMessages();
       await consumers.settle("dst_1", settlement(1, { outcomes: [outcome(0), outcome(1), outcome(5)] }));
       await consumers.settle("dst_1", settlement(1, { outcomes: [outcome(3)], retries: [retry(7)] }));
@@ -112,7 +112,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       });
     });
 
-    it("refuses a settlement of a consumer that was never opened or was removed", async () => {
+    it("refuses a settlement of an unknown or removed consumer", async () => {
       const { consumers } = await withMessages();
       await consumers.remove("dst_1");
       for (const id of ["dst_1", "dst_9"]) {
@@ -120,7 +120,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       }
     });
 
-    it("forgets a removed consumer with all it stored", async () => {
+    it("deletes a removed consumer with all its data", async () => {
       const { consumers } = await withMessages();
       await consumers.settle(
         "dst_1",
@@ -150,7 +150,7 @@ export function consumersContract(name: string, open: OpenStore): void {
   });
 
   describe(`outcomes: ${name}`, () => {
-    it("gives a message's outcome at each consumer", async () => {
+    it("returns a message's outcome at each consumer", async () => {
       const { consumers } = await withMessages();
       await consumers.open("dst_2", BEFORE_FIRST);
       await consumers.settle(
@@ -206,7 +206,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect((await consumers.backlog("dst_1")).retries).toBe(0);
     });
 
-    it("keeps many outcomes in few settlements apart", async () => {
+    it("distinguishes many outcomes in few settlements", async () => {
       const { store } = await openStore();
       const { consumers } = store;
       const count = 5_000;
@@ -235,7 +235,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(failed.items.map(({ offset }) => offset)).toEqual(expectedFailed.reverse());
     });
 
-    it("counts what was accepted, filtered and delivered, by source and day", async () => {
+    it("counts accepted, filtered and delivered messages by source and day", async () => {
       const { store, consumers } = await withMessages();
       await store.log.append(
         idsBatch(["y", "z"], { sourceId: "src_2", receivedAtMs: RECEIVED_AT_MS + 86_400_000 }),
@@ -265,7 +265,7 @@ export function consumersContract(name: string, open: OpenStore): void {
   });
 
   describe(`attempts: ${name}`, () => {
-    it("gives back every field, oldest first", async () => {
+    it("returns every field, oldest first", async () => {
       const { consumers } = await withMessages();
       const first = attempt(2, 1, {
         address: "203.0.113.9",
@@ -283,7 +283,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(await consumers.attemptsOf("dst_9", at(1))).toEqual([]);
     });
 
-    it("keeps the URLs of one round in the order in which they were told", async () => {
+    it("keeps the URLs of one round in order", async () => {
       const { consumers } = await withMessages();
       const round = ["https://a.example/", "https://b.example/"].map((url) => attempt(4, 1, { url }));
       await consumers.settle("dst_1", settlement(4, { attempts: round }));
@@ -292,7 +292,7 @@ export function consumersContract(name: string, open: OpenStore): void {
   });
 
   describe(`retries: ${name}`, () => {
-    it("leases what is due, the oldest due first, with every field", async () => {
+    it("leases due retries, the oldest due first, with every field", async () => {
       const { consumers } = await withMessages();
       const early = retry(5, {
         dueAtMs: RECEIVED_AT_MS - 5,
@@ -309,7 +309,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(due).toEqual([early, retry(4, { dueAtMs: RECEIVED_AT_MS })]);
     });
 
-    it("gives out at most as many as asked for", async () => {
+    it("returns at most the requested number", async () => {
       const { consumers } = await withMessages();
       await consumers.settle("dst_1", settlement(6, { retries: [retry(1), retry(2), retry(3)] }));
       const lease = () => consumers.lease("dst_1", RECEIVED_AT_MS + 5_000, RECEIVED_AT_MS + 35_000, 2);
@@ -318,7 +318,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(await lease()).toEqual([]);
     });
 
-    it("hands a leased one out again when the lease is over, or when it was put again", async () => {
+    it("leases a retry again after its lease ends, or after it is put again", async () => {
       const { consumers } = await withMessages();
       await consumers.settle("dst_1", settlement(1, { retries: [retry(1, { dueAtMs: RECEIVED_AT_MS })] }));
       const lease = (nowMs: number) => consumers.lease("dst_1", nowMs, nowMs + 30_000, 10);
@@ -332,7 +332,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(await lease(RECEIVED_AT_MS + 30_001)).toMatchObject([{ rounds: 2 }]);
     });
 
-    it("tells when the next one is due that is not leased", async () => {
+    it("reports when the next unleased retry is due", async () => {
       const { consumers, clock } = await withMessages();
       expect(await consumers.nextDueMs("dst_1")).toBeUndefined();
       await consumers.settle(
@@ -400,7 +400,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(shown((await consumers.list(query, { limit: 100 })).items)).toEqual(expected);
     });
 
-    it("shows a message where it stands now, not where it stood", async () => {
+    it("shows the current state of a message only", async () => {
       const consumers = await withDeliveries();
       await consumers.requeue("dst_1", [retry(1, { replay: true })]);
       await consumers.settle("dst_1", settlement(5, { outcomes: [outcome(4)] }));
@@ -410,7 +410,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       ).toEqual(["4 dst_1", "0 dst_1"]);
     });
 
-    it("pages without gap or repetition", async () => {
+    it("pages without gaps or repetitions", async () => {
       const consumers = await withDeliveries();
       const paged: string[] = [];
       let cursor: string | undefined;
@@ -422,7 +422,7 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(paged).toEqual(["5 dst_1", "4 dst_1", "4 dst_2", "3 dst_1", "1 dst_1"]);
     });
 
-    it("gives them all where there are many consumers", async () => {
+    it("lists all of them with many consumers", async () => {
       const { consumers } = await withMessages();
       const ids = Array.from({ length: 450 }, (_, i) => `dst_${String(i).padStart(3, "0")}`);
       await Promise.all(ids.map((id) => consumers.open(id, BEFORE_FIRST)));

@@ -30,7 +30,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect(await log.find({}, { limit: 10 })).toEqual({ items: [] });
     });
 
-    it("gives back what was appended, in order, in the bytes in which it came", async () => {
+    it("returns appended batches in order, byte for byte", async () => {
       const { log } = (await openStore()).store;
       const first = { ...idsBatch(["a", "b"]), ip: "192.0.2.1" };
       const second = { ...idsBatch(["c"], { sourceId: "src_2" }), onlyDestinations: ["dst_1"] };
@@ -45,7 +45,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect(log.head()).toBe(2);
     });
 
-    it("keeps the kind of a single call's path and the ids that were made", async () => {
+    it("keeps the kind from the path of a single call, and generated ids", async () => {
       const { log } = (await openStore()).store;
       await log.append({
         sourceId: "src_1",
@@ -63,7 +63,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect((await log.find({ messageId: "made-1" }, { limit: 1 })).items[0]?.message.userId).toBe("u1");
     });
 
-    it("reads on from any offset, within a batch too", async () => {
+    it("reads from any offset, even within a batch", async () => {
       const { log } = (await openStore()).store;
       await log.append(idsBatch(["a", "b", "c"]));
       await log.append(idsBatch(["d"]));
@@ -112,14 +112,14 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect(await idsAfter(log, BEFORE_FIRST)).toEqual(["a"]);
     });
 
-    it("keeps the order in which batches were handed over without waiting", async () => {
+    it("keeps the order of batches appended without waiting", async () => {
       const { log } = (await openStore()).store;
       const ids = Array.from({ length: 200 }, (_, i) => `m${i}`);
       await Promise.all(ids.map((id) => log.append(idsBatch([id]))));
       expect(await idsAfter(log, BEFORE_FIRST)).toEqual(ids);
     });
 
-    it("tells its listeners of what was added, until they end it", async () => {
+    it("notifies listeners of appends until they unsubscribe", async () => {
       const { log } = (await openStore()).store;
       let told = 0;
       const end = log.onAppend(() => {
@@ -147,7 +147,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
   });
 
   describe(`dedupe: ${name}`, () => {
-    it("names and skips what came before, within a batch, in the same commit and later", async () => {
+    it("reports and skips duplicates, within a batch, in the same commit and later", async () => {
       const { log } = (await openStore()).store;
       expect(await log.append(idsBatch(["a", "b", "a"]))).toEqual({ duplicates: [2] });
       const [one, two] = await Promise.all([
@@ -159,7 +159,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect(await idsAfter(log, BEFORE_FIRST)).toEqual(["a", "b", "c", "d"]);
     });
 
-    it("does not store a batch in which nothing is new", async () => {
+    it("does not store a batch of duplicates", async () => {
       const { log } = (await openStore()).store;
       await log.append(idsBatch(["a", "b"]));
       const head = log.head();
@@ -168,7 +168,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect(await log.read(head, ALL)).toEqual([]);
     });
 
-    it("knows messages by source: the same id at two sources is two messages", async () => {
+    it("treats the same id at two sources as two messages", async () => {
       const { log } = (await openStore()).store;
       await log.append(idsBatch(["a"], { sourceId: "src_1" }));
       expect(await log.append(idsBatch(["a"], { sourceId: "src_2" }))).toEqual({ duplicates: [] });
@@ -176,7 +176,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect(await found(log, { messageId: "a", sourceId: "src_2" })).toEqual(["a"]);
     });
 
-    it("is not misled by ids that look alike", async () => {
+    it("is not misled by similar ids", async () => {
       const { log } = (await openStore()).store;
       const ids = ["a", "A", "a ", "", "\0", "a\0", "ä", "a\u0308", "\ud800", "__proto__", "0", "00"];
       expect(await log.append(idsBatch(ids))).toEqual({ duplicates: [] });
@@ -263,7 +263,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect(paged).toEqual(whole);
     });
 
-    it("refuses a cursor that it did not give out", async () => {
+    it("refuses a cursor that it did not issue", async () => {
       const log = await filled();
       await expect(log.find({}, { limit: 1, cursor: "nonsense" })).rejects.toMatchObject({
         code: "invalid_request",

@@ -22,7 +22,7 @@ export function profileStoreContract(
     });
     afterEach(() => opened.dispose());
 
-    test("begins with nothing, before the first message", async () => {
+    test("starts empty, before the first message", async () => {
       expect(await store.cursor()).toBe(BEFORE_FIRST);
       expect(await store.count()).toBe(0);
       expect(await store.documents()).toEqual(new Map());
@@ -30,7 +30,7 @@ export function profileStoreContract(
       expect(await store.pending(10)).toEqual([]);
     });
 
-    test("keeps all that a commit says, over a restart", async () => {
+    test("keeps everything in a commit across a restart", async () => {
       await store.commit({
         cursor: 41 as Offset,
         profiles: [
@@ -67,7 +67,7 @@ export function profileStoreContract(
       expect(await store.count()).toBe(2);
     });
 
-    test("replaces and removes what a later commit names, and nothing else", async () => {
+    test("replaces and removes only the entries in a later commit", async () => {
       await store.commit({
         cursor: 1 as Offset,
         profiles: [1, 2, 3].map((number) => ({
@@ -120,7 +120,7 @@ export function profileStoreContract(
       expect(await store.due(1_000, 10)).toEqual([3]);
     });
 
-    test("widens the span in which profiles were seen, and leaves them as they are otherwise", async () => {
+    test("extends the times when profiles were seen, and changes nothing else", async () => {
       await store.commit({
         profiles: [1, 2, 3].map((number) => ({ number, ...SEEN, body: `{"n":${number}}`, dueMs: 5 })),
       });
@@ -140,7 +140,7 @@ export function profileStoreContract(
       expect(await store.due(5, 9)).toEqual([1, 2]);
     });
 
-    test("hands out what is due, earliest first, until a commit says otherwise", async () => {
+    test("returns due profiles, earliest first, until a commit changes them", async () => {
       await store.commit({
         profiles: [
           { number: 1, ...SEEN, body: "{}", dueMs: 30 },
@@ -158,7 +158,7 @@ export function profileStoreContract(
       expect(await store.nextDueMs()).toBe(20);
     });
 
-    test("takes a commit that is only there to be synced", async () => {
+    test("accepts a commit without changes, to sync earlier ones", async () => {
       await store.commit({ isSynced: true });
       expect(await store.cursor()).toBe(BEFORE_FIRST);
       await store.commit({ cursor: 7 as Offset });
@@ -194,7 +194,7 @@ export function profileStoreContract(
       expect((await store.members("other", { limit: 3 })).items).toEqual([]);
     });
 
-    test("tells ids apart that UTF-8 cannot", async () => {
+    test("distinguishes ids that are equal in UTF-8", async () => {
       const ids = ["u:\ud800", "u:\ud801", "u:\ufffd", 'u:"\\ud800"'];
       await store.commit({ identities: ids.map((identity, number) => [identity, number]) });
       store = await opened.reopen();
@@ -203,14 +203,14 @@ export function profileStoreContract(
       expect([...(await store.resolve(ids)).keys()]).toEqual(ids.slice(1));
     });
 
-    test("refuses a cursor that it did not give out, and goes on", async () => {
+    test("refuses a cursor that it did not issue, and continues", async () => {
       await expect(store.members("aud", { limit: 1, cursor: "nonsense" })).rejects.toMatchObject({
         code: "invalid_request",
       });
       expect((await store.members("aud", { limit: 1 })).items).toEqual([]);
     });
 
-    test("forgets a definition's members and what is held of it", async () => {
+    test("removes a definition's members and held profiles", async () => {
       await store.commit({
         members: [
           ["one", 1, 0],
@@ -228,7 +228,7 @@ export function profileStoreContract(
       expect(await store.held("two", 9)).toEqual([1]);
     });
 
-    test("owes messages in order until they are paid or withdrawn", async () => {
+    test("keeps pending messages in order until they are published or withdrawn", async () => {
       const message = (seq: number, profile: number) => ({
         seq,
         profile,

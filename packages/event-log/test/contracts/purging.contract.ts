@@ -36,7 +36,7 @@ export function purgingContract(name: string, open: OpenStore): void {
   const openStore = storeFixture(open);
 
   describe(`purging: ${name}`, () => {
-    it("takes a user's messages out and leaves all others where they are", async () => {
+    it("removes a user's messages and leaves all others in place", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "ann"), track("b", "bob"), track("c", "ann")]));
       await store.log.append(batchOf([track("d", "ann")]));
@@ -62,7 +62,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(await store.purge({ userId: "ann" })).toEqual({ messages: 0, attempts: 0, retries: 0 });
     });
 
-    it("goes as far as the log did at the call, whatever comes in meanwhile", async () => {
+    it("stops at the head as of the call, whatever arrives meanwhile", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "ann"), track("b", "ann")]));
       const purging = store.purge({ userId: "ann" });
@@ -74,7 +74,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(await store.purge({ userId: "ann" })).toMatchObject({ messages: 1 });
     });
 
-    it("ends between two commits when it is told to, and takes out the rest when it is called again", async () => {
+    it("stops between two commits when aborted, and removes the rest when called again", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf(Array.from({ length: 250 }, (_, i) => track(`m${i}`, "ann"))));
       const already = AbortSignal.abort(new Error("closing"));
@@ -89,7 +89,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(await left()).toBe(0);
     });
 
-    it("takes one message out by its id and source", async () => {
+    it("removes one message by its id and source", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "ann"), track("b", "ann")]));
       await store.log.append(batchOf([track("a", "ann")], { sourceId: "src_2" }));
@@ -99,14 +99,14 @@ export function purgingContract(name: string, open: OpenStore): void {
       ).toEqual(["src_1", "src_1"]);
     });
 
-    it("knows the ids still: a client that sends a message again has sent a duplicate", async () => {
+    it("still knows the ids: a message sent again is a duplicate", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "ann")]));
       await store.purge({ userId: "ann" });
       expect(await store.log.append(batchOf([track("a", "ann")]))).toEqual({ duplicates: [0] });
     });
 
-    it("overwrites refused items and duplicates that came with them, and a single message whole", async () => {
+    it("overwrites refused items and duplicates of the same request, and a whole single message", async () => {
       const { store } = await openStore();
       const [first, second] = [track("a", "ann"), track("bad", "ann")];
       await store.log.append(batchOf([first, second], { skipped: [1], keys: batchOf([first]).keys }));
@@ -118,7 +118,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(Buffer.concat(bodies).includes("ann")).toBe(false);
     });
 
-    it("keeps nothing of refused items and duplicates, in whoever's request they came", async () => {
+    it("keeps nothing of refused items and duplicates, in any user's request", async () => {
       const { store } = await openStore();
       const ann = track("a", "ann");
       await store.log.append(batchOf([ann]));
@@ -131,7 +131,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(after.flatMap(decodeBatch).map(({ message }) => message)).toMatchObject([track("b", "bob")]);
     });
 
-    it("removes the sender's address from a request that others' messages came with", async () => {
+    it("removes the sender's address from a request with messages of several users", async () => {
       const { store } = await openStore();
       await store.log.append(
         batchOf([track("a", "ann"), track("b", "bob"), track("c", "bob")], {
@@ -147,7 +147,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(after.flatMap(decodeBatch).map(({ messageId }) => messageId)).toEqual(["b", "d"]);
     });
 
-    it("removes retries and what was said in attempts, of those messages alone", async () => {
+    it("removes the retries and attempt texts of those messages only", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "ann"), track("b", "bob")]));
       const [ann, bob] = (await store.log.read(BEFORE_FIRST, EVERYTHING)).flatMap(decodeBatch);
@@ -197,7 +197,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       ]);
     });
 
-    it("leaves what others' attempts say, also where it is the same or has the user's words in it", async () => {
+    it("leaves the texts of other users' attempts, even if they are equal or contain the user's words", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "json"), track("b", "bob"), track("c", "json")]));
       const messages = (await store.log.read(BEFORE_FIRST, EVERYTHING)).flatMap(decodeBatch);
@@ -240,7 +240,7 @@ export function purgingContract(name: string, open: OpenStore): void {
         expect(await store.consumers.outcomesOf(offset)).toMatchObject([{ reason: "no json" }]);
     });
 
-    it("goes on as before after it was compacted", async () => {
+    it("works as before after a compaction", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "ann"), track("b", "bob")]));
       await store.purge({ userId: "ann" });
@@ -252,7 +252,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       ]);
     });
 
-    it("tells a user id from an anonymous id of the same text, and leaves messages of other users alone", async () => {
+    it("tells a user id from an anonymous id of the same text, and leaves other users' messages alone", async () => {
       const { store } = await openStore();
       const anonymous = { type: "track", messageId: "b", anonymousId: "ann", event: "Paid" };
       const other = { type: "track", messageId: "c", userId: "bob", anonymousId: "ann", event: "Paid" };
@@ -302,7 +302,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(await left()).toEqual([3]);
     });
 
-    it("forgets the user's refused messages", async () => {
+    it("removes the user's refused messages", async () => {
       const { store } = await openStore();
       const rejection = (userId: string) => ({
         sourceId: "src_1",

@@ -18,7 +18,7 @@ export function rejectionLogContract(name: string, open: OpenStore): void {
   const openStore = storeFixture(open);
 
   describe(`refused messages: ${name}`, () => {
-    it("are found again, newest first, with all that was told", async () => {
+    it("are found, newest first, with every field", async () => {
       const { rejections } = (await openStore()).store;
       rejections.add([rejection("a"), rejection(undefined)]);
       rejections.add([rejection("b", { sourceId: "src_2", receivedAtMs: RECEIVED_AT_MS + 5 })]);
@@ -35,14 +35,14 @@ export function rejectionLogContract(name: string, open: OpenStore): void {
       expect(await ids({ toMs: RECEIVED_AT_MS + 1 })).toEqual([undefined, "a"]);
     });
 
-    it("are kept up to their bound, the newest", async () => {
+    it("are kept up to the limit, the newest first", async () => {
       const { rejections } = (await openStore({ rejectionsKept: 5 })).store;
       for (let i = 0; i < 20; i++) rejections.add([rejection(`m${i}`)]);
       const { items } = await rejections.find({}, { limit: 100 });
       expect(items.map(({ messageId }) => messageId)).toEqual(["m19", "m18", "m17", "m16", "m15"]);
     });
 
-    it("are paged without gap or repetition", async () => {
+    it("are paged without gaps or repetitions", async () => {
       const { rejections } = (await openStore()).store;
       rejections.add(["a", "b", "c"].map((id) => rejection(id)));
       const paged: unknown[] = [];

@@ -23,7 +23,7 @@ export function storeContract(name: string, open: OpenStore): void {
   const openStore = storeFixture(open);
 
   describe(`the store: ${name}`, () => {
-    it("is ready when it was opened, and counts what it holds", async () => {
+    it("is ready after opening, and counts its messages", async () => {
       const { store } = await openStore();
       expect(store.health()).toEqual({ kind: "ready" });
       await store.log.append(idsBatch(["a", "bad", "b"], { skipped: [1] }));
@@ -31,7 +31,7 @@ export function storeContract(name: string, open: OpenStore): void {
       expect(store.stats().bytes).toBeGreaterThan(0);
     });
 
-    it("finds messages by how they stand at a destination, with what else is asked for", async () => {
+    it("finds messages by their state at a destination, combined with other conditions", async () => {
       const { store } = await openStore();
       const ids = Array.from({ length: 40 }, (_, i) => `m${i}`);
       for (const [i, messageId] of ids.entries()) {
@@ -84,7 +84,7 @@ export function storeContract(name: string, open: OpenStore): void {
       expect(await found({ outcome: "failed", text: "M3" })).toEqual(["m33", "m3"]);
     });
 
-    it("finishes what was asked for when it closes, and rejects what comes after", async () => {
+    it("finishes pending calls when it closes, and rejects later ones", async () => {
       const { store } = await openStore();
       // More than one commit takes.
       const text = "x".repeat(200_000);

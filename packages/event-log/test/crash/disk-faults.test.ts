@@ -37,7 +37,7 @@ describe.skipIf(!hasStrace())("a disk that fails (needs strace)", () => {
     },
   );
 
-  it("shares a slow sync among all that arrive meanwhile", { timeout: 120_000 }, async () => {
+  it("shares a slow sync among all appends that arrive meanwhile", { timeout: 120_000 }, async () => {
     const directory = temporaryDirectory();
     const ledger = new Ledger();
     const trace = join(temporaryDirectory(), "syncs");
@@ -56,8 +56,8 @@ function mayMount(): boolean {
   return process.platform === "linux" && process.getuid?.() === 0;
 }
 
-describe.skipIf(!mayMount())("a disk that is full (needs root, to mount a small one)", () => {
-  it("is said to be so, and refuses everything at once until it was found sound again", async () => {
+describe.skipIf(!mayMount())("a full disk (needs root, to mount a small one)", () => {
+  it("is reported, and everything is refused at once until the disk works again", async () => {
     const mountPoint = temporaryDirectory();
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m", "none", mountPoint]);
     const store = await openSqliteStore({ directory: join(mountPoint, "data"), clock: systemClock });
@@ -90,7 +90,9 @@ describe.skipIf(!mayMount())("a disk that is full (needs root, to mount a small 
     }
   });
 
-  it("refuses what has no room, and goes on when there is", { timeout: 120_000 }, async () => {
+  it("refuses appends while there is no room, and continues when there is", {
+    timeout: 120_000,
+  }, async () => {
     const mountPoint = temporaryDirectory();
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m", "none", mountPoint]);
     try {

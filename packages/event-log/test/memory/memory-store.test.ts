@@ -7,7 +7,7 @@ import { storeContract } from "../contracts/store.contract.js";
 
 storeContract("memory", async (clock, options) => openMemoryStore({ clock, ...options }));
 
-it("rejects writes while it is broken, and keeps nothing of them", async () => {
+it("rejects writes while it is broken, and keeps nothing", async () => {
   const store = openMemoryStore({ clock: manualClock() });
   store.breakDown("EIO");
   await expect(store.log.append(idsBatch(["a"]))).rejects.toMatchObject({ code: "storage_unavailable" });

@@ -13,7 +13,7 @@ const heapBytesNow = (): number => {
   return process.memoryUsage().heapUsed;
 };
 
-test("names of events that are remembered do not keep the requests in which they came", () => {
+test("remembered event names do not retain the requests they came in", () => {
   const hasher = new KeyHasher(1);
   const sources = new SourceNames();
   sources.reset([]);
@@ -41,7 +41,7 @@ test("names of events that are remembered do not keep the requests in which they
   expect(hasher.classes.classOf("track", "A name of its own 1")).toBeGreaterThan(0);
 });
 
-test("names of events as long as a message may be are not remembered", () => {
+test("very long event names are not remembered", () => {
   const { classes } = new KeyHasher(1);
   const heapBytes = heapBytesNow();
   for (let i = 0; i < 2_000; i++) classes.classOf("track", `${i}`.padEnd(30_000));

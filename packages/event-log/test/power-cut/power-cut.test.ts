@@ -62,7 +62,7 @@ async function cutPower(tuning: Partial<StoreTuning>, round: number): Promise<Fi
   return await withMounted(afterwards, (mountPoint) => examine(join(mountPoint, "data"), ledger));
 }
 
-describe.skipIf(!mayMount())("a power cut (needs root, for a disk of its own)", () => {
+describe.skipIf(!mayMount())("a power cut (needs root, to mount a disk)", () => {
   it(`loses nothing that was acknowledged, over ${CUTS} cuts`, { timeout: 40_000 * CUTS }, async () => {
     for (let round = 0; round < CUTS; round++) {
       // As it is shipped: what the child is told else are sizes.
@@ -74,7 +74,7 @@ describe.skipIf(!mayMount())("a power cut (needs root, for a disk of its own)", 
     }
   });
 
-  it("would be noticed by this test if syncs were left out", { timeout: 60_000 }, async () => {
+  it("is detected by this test if syncs are left out", { timeout: 60_000 }, async () => {
     // A checkpoint syncs, whatever the setting: without one there is nothing that could hide what is missing.
     const { lost } = await cutPower({ synchronous: "NORMAL", checkpointBytes: 1 << 30 }, 0);
     expect(lost.length).toBeGreaterThan(0);

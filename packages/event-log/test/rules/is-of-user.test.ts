@@ -27,7 +27,7 @@ test.each<[string, string[], Fields, boolean]>([
   expect(ofUsers(userIds.map(userIdentity))({ excerpt: "", ...fields })).toBe(expected);
 });
 
-test("a text is searched only for the ids that were asked for", () => {
+test("a text is searched only for the requested ids", () => {
   const isOfThem = ofUsers(["u:mallory", "a:track"], ["u:mallory"]);
   expect(isOfThem({ excerpt: '{"type":"track","event":7}' })).toBe(false);
   expect(isOfThem({ excerpt: '{"by":"mallory"}' })).toBe(true);

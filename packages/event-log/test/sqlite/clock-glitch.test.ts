@@ -40,7 +40,7 @@ async function idsIn(store: Store): Promise<string[]> {
 const appendOld = (store: Store, clock: ManualClock) =>
   store.log.append(idsBatch(OLD, { receivedAtMs: clock.now() }));
 
-it("forgets no id and drops no message in a glitch of the wall clock, over restarts too", async () => {
+it("forgets no id and drops no message if the wall clock jumps, even across restarts", async () => {
   const directory = temporaryDirectory();
   let { store, clock } = await open(directory, RECEIVED_AT_MS);
   for (const id of OLD) await store.log.append(idsBatch([id], { receivedAtMs: clock.now() }));
@@ -63,7 +63,7 @@ it("forgets no id and drops no message in a glitch of the wall clock, over resta
   await store.close();
 });
 
-it("remembers ids for the whole window though the clock is set back", async () => {
+it("remembers ids for the whole window if the clock is set back", async () => {
   const { store, clock } = await open(temporaryDirectory(), RECEIVED_AT_MS);
   clock.jump(-12 * HOUR);
   await store.log.append(idsBatch(OLD.slice(0, 10), { receivedAtMs: clock.now() }));
@@ -75,7 +75,7 @@ it("remembers ids for the whole window though the clock is set back", async () =
   await store.close();
 });
 
-it("lets go what is old by a clock that was set forward an hour ago", async () => {
+it("expires data by a clock that was set forward an hour ago", async () => {
   const { store, clock } = await open(temporaryDirectory(), RECEIVED_AT_MS);
   for (const id of OLD) await store.log.append(idsBatch([id], { receivedAtMs: clock.now() }));
   await retain(store, clock);

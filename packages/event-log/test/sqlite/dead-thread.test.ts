@@ -88,7 +88,7 @@ it.each(DEATHS)(
   },
 );
 
-it("a store whose thread is dead can be closed", async () => {
+it("a store whose thread has died can be closed", async () => {
   const { store, thread } = await open();
   await thread().terminate();
   expect(store.health().kind).toBe("unavailable");

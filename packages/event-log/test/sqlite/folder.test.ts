@@ -112,7 +112,7 @@ describe("a data folder", () => {
     expect(await after.usage.days("src_2")).toEqual(usage);
   });
 
-  it("leaves one file behind when it is closed", async () => {
+  it("consists of one file after closing", async () => {
     const directory = temporaryDirectory();
     const store = await open(directory);
     await store.log.append(idsBatch(["a"]));
@@ -120,7 +120,7 @@ describe("a data folder", () => {
     expect(readdirSync(directory)).toEqual(["sluice.db"]);
   });
 
-  it("goes on where it was killed between sealing a segment and deleting what it was sealed from", async () => {
+  it("recovers if it was killed between sealing a segment and deleting its tail", async () => {
     const directory = temporaryDirectory();
     const tuning = { segmentMessages: 4 };
     const before = await open(directory, { tuning });
@@ -151,7 +151,7 @@ describe("a data folder", () => {
     afterwards.close();
   });
 
-  it("keeps the size of its pages where an older version made it with another", async () => {
+  it("keeps the page size with which an older version created it", async () => {
     const directory = temporaryDirectory();
     const older = new DatabaseSync(join(directory, "sluice.db"));
     older.exec("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; CREATE TABLE t (x); DROP TABLE t");
@@ -181,7 +181,7 @@ describe("a data folder", () => {
     expect(await idsIn(store)).toEqual(["a", "b"]);
   });
 
-  it("forgets a message's id when the dedupe window is over and a new segment was begun", async () => {
+  it("forgets a message's id after the dedupe window, when a new segment has started", async () => {
     const directory = temporaryDirectory();
     const clock = manualClock();
     const store = await open(directory, { clock, dedupeWindowMs: 60_000, tuning: { segmentMessages: 2 } });
@@ -199,7 +199,7 @@ describe("a data folder", () => {
 });
 
 describe("a folder that must not be opened", () => {
-  it("is refused while this process has it, and free again when it is closed", async () => {
+  it("is refused while this process uses it, and free again after closing", async () => {
     const directory = temporaryDirectory();
     const store = await open(directory);
     await expect(open(directory)).rejects.toThrow(/in use by another process/);
@@ -208,7 +208,7 @@ describe("a folder that must not be opened", () => {
     expect(await idsIn(await open(directory))).toEqual(["a"]);
   });
 
-  it("is refused while another process has it, and free as soon as that was killed", async () => {
+  it("is refused while another process uses it, and free as soon as that is killed", async () => {
     const directory = temporaryDirectory();
     const ledger = new Ledger();
     const child = startChild({ directory, run: "lock" }, ledger);
@@ -235,7 +235,7 @@ describe("a folder that must not be opened", () => {
     await expect(open(directory)).rejects.toThrow(/written by a newer version: its layout is 999/);
   });
 
-  it("is refused when its database is another program's, or no database", async () => {
+  it("is refused if its database belongs to another program, or is not a database", async () => {
     const others = temporaryDirectory();
     const database = new DatabaseSync(join(others, "sluice.db"));
     database.exec("CREATE TABLE t (x); PRAGMA user_version = 1");
@@ -249,7 +249,7 @@ describe("a folder that must not be opened", () => {
     await expect(open(file)).rejects.toMatchObject({ code: "storage_unavailable" });
   });
 
-  it("is refused when its database was cut short", async () => {
+  it("is refused if its database is truncated", async () => {
     const directory = temporaryDirectory();
     const store = await open(directory);
     for (let i = 0; i < 50; i++) await store.log.append(idsBatch([`m${i}`], { sourceId: "s".repeat(500) }));
@@ -260,7 +260,7 @@ describe("a folder that must not be opened", () => {
   });
 });
 
-describe("a row that was damaged on disk", () => {
+describe("a damaged row", () => {
   async function withDamagedRow(offset: number, tuning: object): Promise<string> {
     const directory = temporaryDirectory();
     const store = await open(directory, { tuning: { rowBytes: 1, ...tuning } });
@@ -276,12 +276,12 @@ describe("a row that was damaged on disk", () => {
     return directory;
   }
 
-  it("keeps the folder from being opened where it is among the newest", async () => {
+  it("prevents opening if it is among the newest", async () => {
     const directory = await withDamagedRow(3, {});
     await expect(open(directory)).rejects.toThrow(/row at offset 3 is damaged/);
   });
 
-  it("is told to whoever reads it where it is older, and nobody else notices", async () => {
+  it("fails only its own reads if it is older", async () => {
     const tuning = { segmentMessages: 4 };
     const directory = await withDamagedRow(2, tuning);
     const store = await open(directory, { tuning });
@@ -293,7 +293,7 @@ describe("a row that was damaged on disk", () => {
   });
 });
 
-describe("a log that is repaired", () => {
+describe("repairing the log", () => {
   /** The log's rows of twelve messages, one each, after something was done to them. */
   async function after(damage: (database: DatabaseSync) => void, tuning: object): Promise<string> {
     const directory = temporaryDirectory();
@@ -331,7 +331,7 @@ describe("a log that is repaired", () => {
     ["the newest row missing", remove, 11, {}],
     ["a damaged row in a sealed segment", garble, 6, { segmentMessages: 4 }],
     ["a missing row in a sealed segment", remove, 5, { segmentMessages: 4 }],
-  ])("opens with all messages but those that were lost: %s", async (_case, damage, first, tuning) => {
+  ])("keeps all messages except the lost ones: %s", async (_case, damage, first, tuning) => {
     const directory = await after(damage(first), tuning);
     const report = await repairStore({ directory });
     const messageIds = damage === garble ? [`m${first}`] : [];
@@ -378,7 +378,7 @@ describe("a log that is repaired", () => {
     expect((await store.log.append(idsBatch(["m0", `m${first}`, "new"]))).duplicates).toEqual([0, 1]);
   });
 
-  it("names the messages that the bytes still tell of, in a row of several batches", async () => {
+  it("lists the message ids that can still be read, in a row of several batches", async () => {
     const directory = temporaryDirectory();
     const store = await open(directory);
     await Promise.all([
@@ -398,7 +398,7 @@ describe("a log that is repaired", () => {
     });
   });
 
-  it("copes with half a line that a run left behind which was killed", async () => {
+  it("overwrites an incomplete line that a killed run left behind", async () => {
     const directory = await after(garble(3), {});
     const line = JSON.stringify({ first: 0, end: 1, text: "of an earlier repair" });
     writeFileSync(join(directory, "damaged-rows.jsonl"), `${line}\n${line.slice(0, 20)}`);
@@ -408,7 +408,7 @@ describe("a log that is repaired", () => {
     expect((await repairStore({ directory })).damaged).toEqual([]);
   });
 
-  it("changes nothing where all is well, and is refused where there is nothing or a collector runs", async () => {
+  it("changes nothing in a sound folder, and is refused without a database or while a collector runs", async () => {
     const directory = await after(() => {}, { segmentMessages: 4 });
     expect(await repairStore({ directory })).toEqual({ rows: 12, messages: 12, mended: [], damaged: [] });
     expect(readdirSync(directory)).toEqual(["sluice.db"]);
@@ -420,7 +420,7 @@ describe("a log that is repaired", () => {
   });
 });
 
-describe("a write-ahead log that was cut short", () => {
+describe("a truncated write-ahead log", () => {
   /** A folder as a crash leaves it: the write-ahead log was never brought in. */
   async function crashed(): Promise<{ directory: string; ledger: Ledger }> {
     const directory = temporaryDirectory();
@@ -435,7 +435,7 @@ describe("a write-ahead log that was cut short", () => {
     return { directory, ledger };
   }
 
-  it("gives every commit before the cut, and takes messages again", { timeout: 60_000 }, async () => {
+  it("keeps every commit before the cut, and accepts messages again", { timeout: 60_000 }, async () => {
     const { directory, ledger } = await crashed();
     const whole = statSync(join(directory, "sluice.db-wal")).size;
     let fewest = Number.POSITIVE_INFINITY;

@@ -9,7 +9,7 @@ import { temporaryDirectories } from "../temporary-directory.js";
 const temporaryDirectory = temporaryDirectories();
 
 describe("a folder of an older version", () => {
-  it("takes the steps it has not been through, once, and keeps what it has", () => {
+  it("applies each missing step once and keeps its data", () => {
     const directory = temporaryDirectory();
     const older = openDatabase(directory, "FULL", SCHEMA_STEPS);
     older.exec("INSERT INTO sources (no, id) VALUES (1, 'src_1')");
@@ -27,7 +27,7 @@ describe("a folder of an older version", () => {
     expect(() => openDatabase(directory, "FULL", SCHEMA_STEPS)).toThrow(/written by a newer version/);
   });
 
-  it("stays as it was when a step fails", () => {
+  it("stays unchanged if a step fails", () => {
     const directory = temporaryDirectory();
     openDatabase(directory, "FULL", SCHEMA_STEPS).close();
     const broken = [...SCHEMA_STEPS, "CREATE TABLE made (x); INSERT INTO missing VALUES (1)"];

@@ -27,7 +27,7 @@ beforeAll(async () => {
   await makeFolder(made);
 }, 600_000);
 
-describe("a database of which 4 KB are damaged", { timeout: 300_000 }, () => {
+describe("a database with 4 KB of damage", { timeout: 300_000 }, () => {
   it.each<Damage>(["zeroed", "garbled"])(
     "is repaired wherever that is, with everything that is elsewhere: %s",
     { timeout: 1_800_000 },
@@ -46,7 +46,7 @@ describe("a database of which 4 KB are damaged", { timeout: 300_000 }, () => {
     },
   );
 
-  it("is repaired where an older version wrote it: its schema and the positions of destinations are lost", async () => {
+  it("is repaired if an older version wrote it, without its schema and the positions of destinations", async () => {
     const directory = copy();
     const file = join(directory, "sluice.db");
     const database = new DatabaseSync(file);
@@ -66,7 +66,7 @@ describe("a database of which 4 KB are damaged", { timeout: 300_000 }, () => {
     );
   });
 
-  it("keeps the damaged file beside it, for its owner alone", async () => {
+  it("keeps the damaged file, readable only by its owner", async () => {
     const directory = copy();
     damage(join(directory, "sluice.db"), 0, "zeroed");
     const { setAside, rebuilt } = await repairStore({ directory });
@@ -79,7 +79,7 @@ describe("a database of which 4 KB are damaged", { timeout: 300_000 }, () => {
     expect((await repairStore({ directory })).setAside).toEqual([join(directory, "sluice.db.damaged-2")]);
   });
 
-  it("is repaired after a repair that was killed, wherever that was", async () => {
+  it("is repaired after an earlier repair was killed at any point", async () => {
     const directory = copy();
     const file = join(directory, "sluice.db");
     damage(file, 0, "zeroed");
@@ -128,7 +128,7 @@ describe("a folder whose database is empty or missing", { timeout: 120_000 }, ()
     ["empty, beside profiles", "sluice.db is empty", "profiles.db", true],
     ["missing, beside a write-ahead log", "sluice.db is missing", "sluice.db-wal", false],
     ["missing, beside a damaged database", "sluice.db is missing", "sluice.db.damaged-1", false],
-  ])("is not begun anew: %s", async (_case, state, signs, isThere) => {
+  ])("is not silently replaced by a new one: %s", async (_case, state, signs, isThere) => {
     const directory = temporaryDirectory();
     if (isThere) writeFileSync(join(directory, "sluice.db"), "");
     for (const sign of signs.split(", ")) writeFileSync(join(directory, sign), "something");
@@ -140,7 +140,7 @@ describe("a folder whose database is empty or missing", { timeout: 120_000 }, ()
     );
   });
 
-  it("is begun where only a secret key was put into it", async () => {
+  it("is created if the folder holds only a secret key", async () => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, "secret.key"), "something");
     await (await open(directory)).close();
@@ -149,7 +149,7 @@ describe("a folder whose database is empty or missing", { timeout: 120_000 }, ()
     await expect(open(directory)).rejects.toThrow("(it has secret.key)");
   });
 
-  it("is begun anew where nothing shows that there was another", async () => {
+  it("is created if no other file shows that there was one", async () => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, "sluice.db"), "");
     mkdirSync(join(directory, "exports"));
