@@ -11,13 +11,13 @@ export interface TestMessage {
 export interface BatchOptions {
   readonly sourceId?: string;
   readonly receivedAtMs?: number;
-  /** Places of items that are refused. */
+  /** Indexes of refused items. */
   readonly skipped?: readonly number[];
 }
 
 export const RECEIVED_AT_MS = Date.UTC(2026, 10, 21, 9, 30);
 
-/** A batch as the ingest stage makes it: track messages of one user, unless they say otherwise. */
+/** A batch as ingestion creates it. Items are track messages of one user by default. */
 export function batchOf(messages: readonly TestMessage[], options: BatchOptions = {}): NewBatch {
   const { sourceId = "src_1", receivedAtMs = RECEIVED_AT_MS, skipped = [] } = options;
   const items = messages.map((message) => ({ type: "track", event: "Ordered", userId: "u1", ...message }));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 
-/** Makes folders that are gone when the file's tests are over. */
+/** Creates folders that are removed after the file's tests. */
 export function temporaryDirectories(): () => string {
   const made: string[] = [];
   afterAll(() => {

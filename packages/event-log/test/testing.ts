@@ -1,4 +1,4 @@
-/** For tests of other packages: fixtures that they share with this package, and internals that they look at. */
+/** Fixtures and internals for the tests of other packages. */
 export { parseKeepingDigits } from "../src/bytes/parse-json.js";
 export { memoryConfigStore } from "../src/memory/config-store.js";
 export { purgedIdentities } from "../src/rules/purged-messages.js";

@@ -6,7 +6,7 @@ import { type OpenStore, storeFixture } from "./store-fixture.js";
 
 const EVERYTHING = { messages: 100, bytes: 1_000_000 };
 
-/** What `clear` forgets, and what it keeps. */
+/** The contract of `clear`. */
 export function clearingContract(name: string, open: OpenStore): void {
   const openStore = storeFixture(open);
 

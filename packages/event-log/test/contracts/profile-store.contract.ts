@@ -4,7 +4,7 @@ import type { ProfileStore } from "../../src/ports/profiles.js";
 
 const SEEN = { firstSeenMs: 10, lastSeenMs: 20 };
 
-/** What every profile store keeps. `reopen` closes it and opens it again on the same data. */
+/** The contract of every profile store. `reopen` closes it and opens it again on the same data. */
 export function profileStoreContract(
   name: string,
   open: () => Promise<{
@@ -116,7 +116,7 @@ export function profileStoreContract(
       ]);
       expect(await store.held("aud", 9)).toEqual([2]);
       expect(await store.documents()).toEqual(new Map([["b", "3"]]));
-      // Without a time a profile is not due any more.
+      // Without a time, a profile is no longer due.
       expect(await store.due(1_000, 10)).toEqual([3]);
     });
 

@@ -31,7 +31,7 @@ function batchOf(messages: readonly ReturnType<typeof track>[], more: Partial<Ne
   };
 }
 
-/** Taking users out of a store. */
+/** The contract of purging. */
 export function purgingContract(name: string, open: OpenStore): void {
   const openStore = storeFixture(open);
 
@@ -184,7 +184,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       expect(left).toMatchObject({ attempt: 1, status: 500, url: "https://example.com/" });
       expect(await store.consumers.attemptsOf("dst", bob.offset)).toEqual([attempt(bob.offset, "no")]);
       expect(await store.consumers.backlog("dst")).toMatchObject({ retries: 1 });
-      // What comes after is stored as before.
+      // Later attempts are stored as before.
       await store.consumers.settle("dst", {
         cursor: bob.offset,
         outcomes: [{ offset: bob.offset, state: "delivered", reason: "", atMs: RECEIVED_AT_MS }],

@@ -12,11 +12,11 @@ import type { ChildOptions } from "./store-child.js";
 const LOADER = new URL("../../../../scripts/source-loader.mjs", import.meta.url).href;
 const CHILD = fileURLToPath(new URL("./store-child.ts", import.meta.url));
 
-/** What processes were told by the store, over all their crashes. */
+/** The store's answers to all processes, across their crashes. */
 export class Ledger {
   readonly acknowledged = new Set<string>();
   readonly refused = new Set<string>();
-  /** How far a consumer was told that it is settled. */
+  /** The last offset whose settlement was acknowledged. */
   settledUpTo = -1;
 
   note(line: string): void {
@@ -28,17 +28,17 @@ export class Ledger {
 }
 
 export interface Child {
-  /** Signals the process itself, not what it runs under. It must have said that it is open. */
+  /** Signals the process itself, not the command it runs under. The process must have reported that it is open. */
   kill(signal: NodeJS.Signals): void;
   readonly ledger: Ledger;
   readonly lines: readonly string[];
-  /** Resolves when a line for which `isIt` holds was said; rejects when the process ends before. */
+  /** Resolves when the process has written a line for which `isIt` holds. Rejects if the process ends first. */
   said(isIt: (line: string) => boolean): Promise<void>;
-  /** Resolves when the process has ended and all that it said was noted. */
+  /** Resolves when the process has ended and all of its output is recorded. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
 
-/** Starts a process that uses the store; `under` are a command and arguments that run it, such as strace. */
+/** Starts a process that uses the store. `under`: a command with arguments that runs it, such as strace. */
 export function startChild(options: ChildOptions, ledger: Ledger, under: readonly string[] = []): Child {
   const [command = "", ...args] = [
     ...under,
@@ -90,11 +90,11 @@ export interface Findings {
   readonly lost: readonly string[];
   /** Stored more than once. */
   readonly twice: readonly string[];
-  /** Refused, and stored all the same. */
+  /** Refused, but stored. */
   readonly keptThoughRefused: readonly string[];
 }
 
-/** Opens a store that was left by a crash, and compares it with what was told. */
+/** Opens a store after a crash and compares it with the ledger. */
 export async function examine(directory: string, ledger: Ledger): Promise<Findings> {
   const store = await openSqliteStore({ directory, clock: systemClock });
   try {
@@ -117,10 +117,10 @@ export async function examine(directory: string, ledger: Ledger): Promise<Findin
     const lost = [...ledger.acknowledged].filter((id) => !stored.has(id));
     const keptThoughRefused = [...ledger.refused].filter((id) => stored.has(id));
 
-    // Where messages are gone, nothing else can be as it should.
+    // If messages are gone, the other checks cannot succeed.
     if (lost.length > 0) return { stored: stored.size, lost, twice, keptThoughRefused };
 
-    // The indexes agree with the log: what is stored is known when it comes again, and is found.
+    // The indexes agree with the log: a stored message is found, and is a duplicate when it is sent again.
     const all = [...stored];
     for (const ids of [all.slice(0, 300), all.slice(-300)]) {
       if (ids.length === 0) continue;
@@ -146,5 +146,5 @@ export async function examine(directory: string, ledger: Ledger): Promise<Findin
   }
 }
 
-/** What `examine` finds where all is well. */
+/** The result of `examine` for a sound store. */
 export const SOUND = { lost: [], twice: [], keptThoughRefused: [] };

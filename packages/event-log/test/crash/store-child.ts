@@ -1,6 +1,6 @@
 /**
- * A process that is made to crash: appends messages and settles them as fast as it can, and says on its standard output
- * what it was told. Each line is written at once, so that what was acknowledged before the crash is known:
+ * A process that a test crashes. It appends messages and settles them as fast as it can, and reports the store's answers on standard
+ * output. It writes each line at once, so that the test knows what was acknowledged before the crash:
  *
  *   opened PID        a ID…             acknowledged
  *   failed REASON     r ID…             refused: the store was unavailable

@@ -10,7 +10,7 @@ export function hasStrace(): boolean {
   }
 }
 
-/** What SQLite syncs files with; which of the two depends on how it was built. */
+/** The calls with which SQLite syncs files. Which one it uses depends on its build. */
 export const SYNCS = "fsync,fdatasync";
 
 /** Runs a process so that its system calls `calls` are tampered with: see "Tampering" in strace's manual. */

@@ -39,7 +39,7 @@ async function withMounted<T>(image: string, run: (mountPoint: string) => Promis
   }
 }
 
-/** Cuts the power of a store that is at work, and tells what the next start finds. */
+/** Cuts the power of a busy store and returns the contents after the next start. */
 async function cutPower(tuning: Partial<StoreTuning>, round: number): Promise<Findings> {
   const folder = temporaryDirectory();
   const disk = join(folder, "disk");
@@ -65,7 +65,7 @@ async function cutPower(tuning: Partial<StoreTuning>, round: number): Promise<Fi
 describe.skipIf(!mayMount())("a power cut (needs root, to mount a disk)", () => {
   it(`loses nothing that was acknowledged, over ${CUTS} cuts`, { timeout: 40_000 * CUTS }, async () => {
     for (let round = 0; round < CUTS; round++) {
-      // As it is shipped: what the child is told else are sizes.
+      // The default durability. The other options are sizes.
       expect(await cutPower({}, round)).toMatchObject({
         lost: [],
         twice: [],
@@ -75,7 +75,7 @@ describe.skipIf(!mayMount())("a power cut (needs root, to mount a disk)", () => 
   });
 
   it("is detected by this test if syncs are left out", { timeout: 60_000 }, async () => {
-    // A checkpoint syncs, whatever the setting: without one there is nothing that could hide what is missing.
+    // A checkpoint always syncs and would hide missing syncs, so there is none.
     const { lost } = await cutPower({ synchronous: "NORMAL", checkpointBytes: 1 << 30 }, 0);
     expect(lost.length).toBeGreaterThan(0);
   });

@@ -24,7 +24,7 @@ async function open(directory: string, startMs: number) {
   return { store, clock };
 }
 
-/** Lets retention be looked after, until all that it began is done. */
+/** Runs retention until it has nothing left to do. */
 async function retain(store: Store, clock: ManualClock): Promise<void> {
   for (let i = 0; i < 3; i++) {
     await clock.advance(10_000);

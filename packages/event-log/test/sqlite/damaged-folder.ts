@@ -12,20 +12,20 @@ import { batchOf, RECEIVED_AT_MS } from "../batches.js";
 export const MESSAGES = 2000;
 const BATCH = 10;
 export const DOCUMENTS = 60;
-/** Of the pages that are damaged: a quarter of the database's. */
+/** The size of the damage: a quarter of a database page. */
 export const DAMAGED_BYTES = 4096;
 
 export const idOf = (offset: number): string => `message-${offset}`;
 export const userOf = (offset: number): string => `user-${offset % 50}`;
 export const documentIdOf = (no: number): string => `doc_${no}`;
-/** The cursor of `dst_1`: of what is before it, every 20th message waits to be sent again. */
+/** The cursor of `dst_1`: every 20th message before it waits for a retry. */
 export const CURSOR = MESSAGES - 101;
 export const isRetry = (offset: number): boolean => offset % 20 === 7;
 
-/** A clock within the dedupe window of the folder's messages: a rebuilt index knows only when they were received. */
+/** A clock within the dedupe window of the folder's messages, because a rebuilt index knows only when they were received. */
 export const damagedFolderClock = (): ManualClock => manualClock({ startMs: RECEIVED_AT_MS });
 
-/** Makes a folder with something in every table, its messages in sealed segments and in the newest one. */
+/** Creates a folder with rows in every table, and messages in sealed segments and in the newest one. */
 export async function makeFolder(directory: string): Promise<void> {
   const tuning = { segmentMessages: 512, rowBytes: 2048 };
   const store = await openSqliteStore({ directory, clock: damagedFolderClock(), tuning });
@@ -116,12 +116,12 @@ export interface Place {
   readonly at: number;
 }
 
-/** Tables and indexes that have more pages than their first one, of which one is damaged too. */
+/** Tables and indexes with more than one page. One of the further pages is damaged, too. */
 const LARGE = ["log_rows", "sidecars", "chunks", "documents"];
 
 /**
  * Places in a database: its header, its pointer map, the first page of each table and index, and one within the large ones. `stride` takes
- * others instead: every so manieth 4 KB of the file.
+ * others instead: every `stride`-th 4 KB of the file.
  */
 export function placesIn(file: string, stride?: number): Place[] {
   if (stride !== undefined) {

@@ -14,7 +14,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((store) => store.close()));
 });
 
-/** A store, and its thread as it is now. */
+/** A store and its current thread. */
 async function open(): Promise<{ store: Store; clock: ManualClock; thread: () => Worker }> {
   let thread: Worker | undefined;
   const note = (worker: Worker): void => {
@@ -61,7 +61,7 @@ it.each(DEATHS)(
       const dying = thread();
       const exited = new Promise((resolve) => dying.once("exit", resolve));
       end(dying);
-      // Asked for while the thread is on its way out: they are answered or refused, and never wait for ever.
+      // Calls made while the thread exits are answered or refused. They never hang.
       const late = Array.from({ length: 20 }, (_, i) => `late-${death}-${i}`);
       const answers = await Promise.allSettled(late.map((id) => store.log.append(idsBatch([id]))));
       for (const answer of answers) {

@@ -294,7 +294,7 @@ describe("a damaged row", () => {
 });
 
 describe("repairing the log", () => {
-  /** The log's rows of twelve messages, one each, after something was done to them. */
+  /** The log's rows of twelve messages, one each, after a change. */
   async function after(damage: (database: DatabaseSync) => void, tuning: object): Promise<string> {
     const directory = temporaryDirectory();
     const store = await open(directory, { tuning: { rowBytes: 1, ...tuning } });
@@ -369,7 +369,7 @@ describe("repairing the log", () => {
     const directory = await after(flipBit(first), tuning);
     const { mended, damaged } = await repairStore({ directory });
     expect([mended, damaged]).toEqual([[{ first, end: first + 1 }], []]);
-    // As it was found: without text, so that nobody sends it again.
+    // The original bytes, without text: the message is still in the log.
     expect(keptLines(directory)).toEqual([
       { first, end: first + 1, isMended: true, meta: expect.any(String), body: expect.any(String) },
     ]);
@@ -421,7 +421,7 @@ describe("repairing the log", () => {
 });
 
 describe("a truncated write-ahead log", () => {
-  /** A folder as a crash leaves it: the write-ahead log was never brought in. */
+  /** A folder as a crash leaves it: its write-ahead log was never checkpointed. */
   async function crashed(): Promise<{ directory: string; ledger: Ledger }> {
     const directory = temporaryDirectory();
     const ledger = new Ledger();

@@ -34,7 +34,7 @@ describe("a database with 4 KB of damage", { timeout: 300_000 }, () => {
     async (how) => {
       const all = placesIn(join(made, "sluice.db"), stride === undefined ? undefined : Number(stride));
       expect(all.length).toBeGreaterThanOrEqual(16);
-      // By default each place is damaged one of the two ways.
+      // By default each place is damaged in one of the two ways.
       const places = stride === undefined ? all.filter((_, i) => (i % 2 === 0) === (how === "zeroed")) : all;
       for (const { name, at } of places) {
         const directory = copy();
@@ -58,7 +58,7 @@ describe("a database with 4 KB of damage", { timeout: 300_000 }, () => {
     database.close();
     const consumers = placesIn(file).find(({ name }) => name.startsWith("consumers,"));
     damage(file, consumers?.at ?? 0, "zeroed");
-    // The end of the first page, where the schema stands; its beginning tells the version.
+    // The end of the first page, which holds the schema. Its beginning holds the version.
     damage(file, 3 * 4096, "zeroed");
     const { lost } = await repairStore({ directory });
     expect(lost).toContainEqual(

@@ -21,7 +21,7 @@ import {
 /** As many messages as one page of the database, and the rows that reach into it, can have. */
 const MOST_LOST = 140;
 
-/** Starts on a damaged folder, repairs it, and compares everything that is in it with what `makeFolder` has put there. */
+/** Starts on a damaged folder, repairs it, and compares its contents with those that `makeFolder` wrote. */
 export async function verifyRepair(directory: string): Promise<RepairReport> {
   tryToStart(directory);
   const report = await repairStore({ directory, nowMs: RECEIVED_AT_MS });
@@ -41,7 +41,7 @@ export async function verifyRepair(directory: string): Promise<RepairReport> {
   return report;
 }
 
-/** A start works, or says which file is damaged and which command to run. */
+/** A start succeeds, or names the damaged file and the command to run. */
 function tryToStart(directory: string): void {
   try {
     new OpenStore(
@@ -105,7 +105,7 @@ async function compareTables(store: Store, { lost = [] }: RepairReport): Promise
   );
   const state = await store.consumers.open("dst_1", BEFORE_FIRST);
   if (lost.some((text) => text.startsWith("the position of dst_1"))) {
-    // At the first message without an outcome: nothing is sent twice for it, and nothing left out.
+    // At the first message without an outcome: no message is sent twice or left out.
     expect(state.cursor).toBeLessThanOrEqual(CURSOR);
   } else expect([state.cursor, state.settledAhead]).toEqual([CURSOR, []]);
   if (!lost.some((text) => text.startsWith("waiting retries"))) expect(state.retries).toBe(retries.length);
