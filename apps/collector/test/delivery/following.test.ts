@@ -194,3 +194,32 @@ test("closing completes a waiting change, and a destination that is deleted whil
   await delivery.close(0);
   await second;
 });
+
+test("a change of sources takes effect at the end of the log when its settings are checked", async () => {
+  const clock = manualClock();
+  const store = openMemoryStore({ clock });
+  const scripted = scriptedDestination().type;
+  const slowToCheck: DestinationType = {
+    ...scripted,
+    async parseSettings(input, previous) {
+      if (previous !== undefined) await store.log.append(batchOf([{ messageId: "during the check" }]));
+      return scripted.parseSettings(input, previous);
+    },
+  };
+  const deps = { store, catalog: catalogOf([slowToCheck]), clock };
+  await store.config.put("source", "src_1", {
+    name: "Shop",
+    kind: "server",
+    writeKeys: [],
+    blockedEvents: [],
+  });
+  const made = await createDestination(deps, { type: "scripted", sourceIds: ["src_1"] });
+  if (made.kind !== "changed") throw new Error(made.kind);
+
+  const changed = await changeDestination(deps, made.destination.id, { settings: {}, sourceIds: [] });
+
+  if (changed.kind !== "changed") throw new Error(changed.kind);
+  expect(changed.destination.value.connections).toEqual([
+    { sourceId: "src_1", since: BEFORE_FIRST, upTo: store.log.head() },
+  ]);
+});

@@ -146,10 +146,12 @@ async function applyChange(
   before: DestinationDocument,
   change: DestinationChange,
 ): Promise<DestinationDocument | { readonly issues: readonly SettingsIssue[] }> {
-  const head = store.log.head();
   const { name = before.name } = change;
+  const settings = await applySettings(catalog, before, change.settings);
+  // Read after the settings, whose check may resolve host names: messages that arrive meanwhile follow the old connections.
+  const head = store.log.head();
   const parts: readonly Applied[] = [
-    await applySettings(catalog, before, change.settings),
+    settings,
     applyFilters(change.filters),
     await applySources(store, before, change.sourceIds, head),
     applyEnabled(before, change.enabled, head),
