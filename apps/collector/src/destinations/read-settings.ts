@@ -80,7 +80,9 @@ function schemaReader<Stored extends object>(
 ): SettingReader<Stored> {
   return (given, refuse) => {
     const kept = previous?.[name as keyof Stored];
-    const value = given === undefined ? (kept ?? setting.default) : (given ?? setting.default);
+    // Not checked again: a stored value that an older version accepted must not block the change of another setting.
+    if (given === undefined && kept !== undefined) return { [name]: kept } as Partial<Stored>;
+    const value = given ?? setting.default;
     if (value === undefined) return {};
     if (isValid(setting, value)) return { [name]: value } as Partial<Stored>;
     refuse(name, "invalid_value", `${name} must be ${rule ?? ruleOf(setting)}`);

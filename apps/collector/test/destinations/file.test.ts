@@ -68,6 +68,16 @@ describe("a file destination", () => {
     expect(await type.parseSettings({ fileName: "x.1.jsonl" }, undefined)).toMatchObject({ ok: true });
   });
 
+  it("keeps a stored name that is refused by now, unless it is set again", async () => {
+    const type = fileType({ clock: systemClock, folder });
+    const stored = { fileName: "x.jsonl.1", maxBytes: 100_000, maxFiles: 10 };
+    expect(await type.parseSettings({ maxFiles: 3 }, stored)).toEqual({
+      ok: true,
+      settings: { ...stored, maxFiles: 3 },
+    });
+    expect(await type.parseSettings({ fileName: "x.jsonl.1" }, stored)).toMatchObject({ ok: false });
+  });
+
   it("shares its file with other destinations of the same name, and a rotation loses no line", async () => {
     const type = fileType({ clock: systemClock, folder });
     const settings = { fileName: "out.jsonl", maxBytes: 2_000, maxFiles: 100 };
