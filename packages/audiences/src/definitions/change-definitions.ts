@@ -6,7 +6,7 @@ import type {
 } from "@sluice/control-api";
 import type { Store, Versioned } from "@sluice/event-log";
 import { audienceKey, formatTime } from "@sluice/protocol";
-import { type Clock, type KeyedSerialQueue, keyedSerialQueue } from "@sluice/resilience";
+import { type Clock, keyedSerialQueue } from "@sluice/resilience";
 import { AUDIENCES } from "./audience-kind.js";
 import { COMPUTED_TRAITS } from "./computed-trait-kind.js";
 import { type DefinitionIssue, destinationIssues, nameIssues } from "./definition-issues.js";
@@ -78,16 +78,10 @@ export function removeComputedTrait(store: Pick<Store, "config">, id: string): P
 }
 
 /**
- * Creations under one key run one after another, so that the second of two finds the key taken. Callers pass the store with each call, so
- * the queues are found by the store; they live as long as it does.
+ * Creations under one key run one after another, so that the second of two finds the key taken. There is one queue for all stores: a
+ * request with an idempotency key has a `config` object of its own, so the queue cannot be found by it.
  */
-const creationQueues = new WeakMap<Store["config"], KeyedSerialQueue>();
-
-function queueOf(config: Store["config"]): KeyedSerialQueue {
-  const queue = creationQueues.get(config) ?? keyedSerialQueue();
-  creationQueues.set(config, queue);
-  return queue;
-}
+const creations = keyedSerialQueue();
 
 async function create<Document extends ManagedFields, Input extends ManagedFields, Patch>(
   kind: ManagedKind<Document, Input, Patch>,
@@ -95,7 +89,7 @@ async function create<Document extends ManagedFields, Input extends ManagedField
   input: Input,
 ): Promise<DefinitionChange<Document>> {
   const key = audienceKey(input.name);
-  return queueOf(store.config)(key, async () => {
+  return creations(key, async () => {
     const issues = await issuesOf(kind, store, id, input, input.destinationIds);
     if (issues.length > 0) return { kind: "invalid", issues };
     const by = await ownerOf(store, key);

@@ -37,6 +37,15 @@ test("of two definitions that are created under one name at once, only the first
   expect(other).toMatchObject({ kind: "changed" });
 });
 
+test("also of two requests that see the store through objects of their own, only the first creates the name", async () => {
+  const ownConfig = (id: string) => ({ ...parts(id), store: { config: { ...store.config } } });
+  const answers = await Promise.all(
+    ["one", "two"].map((id) => createAudience(ownConfig(id), { name: "Pros", ...PARTS })),
+  );
+  expect(answers.map(({ kind }) => kind)).toEqual(["changed", "key_taken"]);
+  expect(await store.config.list("audience")).toHaveLength(1);
+});
+
 test("a name whose creation failed can be used by the next creation at once", async () => {
   const [failed, created] = await Promise.all([
     createAudience(parts("one"), { name: "Pros", condition: {} as never, destinationIds: [] }),
