@@ -1,5 +1,10 @@
-import type { AttemptView, OutcomeView, RejectedMessageView, StoredMessageView } from "@sluice/control-api";
-import type { MessageView } from "@sluice/control-api";
+import type {
+  AttemptView,
+  MessageView,
+  OutcomeView,
+  RejectedMessageView,
+  StoredMessageView,
+} from "@sluice/control-api";
 import { parseTime } from "@sluice/protocol";
 
 /** One entry of a message's timeline. */
