@@ -56,7 +56,7 @@ async function compare(audiences: Audiences): Promise<void> {
       break;
     }
   }
-  while ((await audiences.figures("pros").catch(() => undefined))?.size !== USERS / 2);
+  while ((await audiences.stats("pros").catch(() => undefined))?.size !== USERS / 2);
 }
 
 /** By default the first page of each table and index, which starts read, and some of the others. */

@@ -113,7 +113,7 @@ describe("what is owed to the log", () => {
     await makePros();
     const started = await start();
     await identify("ann", "pro");
-    expect(await started.figures("pros")).toMatchObject({ size: 1 });
+    expect(await started.stats("pros")).toMatchObject({ size: 1 });
     await clock.advance(0);
     expect(await told()).toEqual(["ann:true"]);
     const { items } = await store.log.find({ sourceId: AUDIENCE_SOURCE_ID }, { limit: 1 });
@@ -268,7 +268,7 @@ test("its own messages are counted by no audience", async () => {
   await store.config.put(AUDIENCE, "echo", echo.document);
   const started = await start();
   await identify("ann", "pro");
-  expect(await started.figures("echo")).toMatchObject({ size: 0 });
+  expect(await started.stats("echo")).toMatchObject({ size: 0 });
   expect(await started.profile("ann")).toMatchObject({ traits: { plan: "pro" } });
 });
 
@@ -311,7 +311,7 @@ describe("while ingestion is busy", () => {
     expect(await behind()).toBe(1_005);
     await clock.advance(1);
     expect(await behind()).toBe(0);
-    expect(await started.figures("pros")).toMatchObject({ size: 995, status: { behind: 0 } });
+    expect(await started.stats("pros")).toMatchObject({ size: 995, status: { behind: 0 } });
   });
 
   test("the log is told how far it need not keep messages only after that is on disk", async () => {
@@ -351,7 +351,7 @@ describe("while ingestion is busy", () => {
     await appendMany(5, "free");
     await clock.advance(0);
     expect(await behind()).toBe(0);
-    expect(await started.figures("pros")).toMatchObject({ size: 995 });
+    expect(await started.stats("pros")).toMatchObject({ size: 995 });
   });
 
   test("whoever asks for a user is answered with what was just sent", async () => {

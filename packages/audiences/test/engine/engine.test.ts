@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 async function figuresOf(id: string) {
   const found = (await world.engine.stats(world.nowMs)).find((one) => one.id === id);
-  if (found === undefined) throw new Error(`no figures of ${id}`);
+  if (found === undefined) throw new Error(`no stats of ${id}`);
   return found;
 }
 

@@ -101,7 +101,7 @@ test("tells of every message what parsing it all tells", () => {
   fc.assert(
     fc.property(envelope, fc.boolean(), (body, hasMark) => {
       const batch = batchOf(`${hasMark ? "\uFEFF" : ""}${body}`, { skipped: [1] });
-      // What the door would not have taken is not in the log.
+      // Ingestion refuses such messages, so they are not in the log.
       fc.pre(Array.isArray(JSON.parse(body).batch));
       expect(known(readMessages(batch, isParsed))).toEqual(known(decodeBatch(batch)));
     }),

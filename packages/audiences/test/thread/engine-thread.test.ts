@@ -132,6 +132,6 @@ test("a thread that dies is started again and goes on where it was; messages are
   const all = await store.log.find({ sourceId: "src" }, { limit: 1 });
   expect(all.items[0]?.message.userId).toBe("user-299");
   while ((await audiences.profile("user-299").catch(() => undefined)) === undefined);
-  expect(await audiences.figures("pros")).toMatchObject({ size: 302 });
+  expect(await audiences.stats("pros")).toMatchObject({ size: 302 });
   expect(deaths()).toBe(3);
 });

@@ -140,7 +140,7 @@ test(
     await toldOf("mallory");
 
     expect(await audiences.profile("mallory")).toMatchObject({ traits: { plan: "pro" } });
-    expect(await audiences.figures("pros")).toMatchObject({ size: 41 });
+    expect(await audiences.stats("pros")).toMatchObject({ size: 41 });
     expect(await audiences.engine()).toMatchObject({
       behind: 0,
       setAside: [{ messageId: "m21", sourceId: "src", messages: 1 }],

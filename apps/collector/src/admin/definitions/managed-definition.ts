@@ -61,11 +61,11 @@ export function managedDefinition<
   Why extends object,
 >(
   kind: DefinitionKind<Document, View, Input, Patch, Draft, Preview, Entry, Why>,
-  audiences: Pick<Audiences, "figures" | "requireInForce">,
+  audiences: Pick<Audiences, "stats" | "requireInForce">,
 ) {
   const documents = documentResource<Document>(kind.kind, kind.noun);
   const show = async (document: Versioned<Document>): Promise<View> => {
-    const evaluated = await audiences.figures(document.id);
+    const evaluated = await audiences.stats(document.id);
     return kind.view(document, evaluated ?? notStarted(document.value.createdAt));
   };
   const showInForce = (change: DefinitionChange<Document>): Promise<View> => {

@@ -41,7 +41,7 @@ export interface AudiencesOptions {
 /** Questions about users and definitions. Each waits first until the engine has counted what was acknowledged before the call. */
 export interface AudienceQuestions {
   /** The number of members and how far the sync is; undefined while the engine does not work by the definition. */
-  figures(id: string): Promise<{ readonly size: number; readonly status: SyncView } | undefined>;
+  stats(id: string): Promise<{ readonly size: number; readonly status: SyncView } | undefined>;
   members(audienceId: string, page: PageRequest): Promise<Page<MemberView> | undefined>;
   why(audienceId: string, userId: string): Promise<WhyView | undefined>;
   /** Explains a user's value of a computed trait. */

@@ -25,7 +25,7 @@ export function audienceQuestions(parts: QuestionParts): AudienceQuestions {
   const urgent = (): Promise<void> => readers.wait({ isUrgent: true });
   const patient = (): Promise<void> => readers.wait({ isUrgent: false });
   return {
-    async figures(id) {
+    async stats(id) {
       await patient();
       const found = (await engine.stats(progress.knownUpToMs)).find((one) => one.id === id);
       return found === undefined
