@@ -5,7 +5,9 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 
 if (!existsSync("packages/cli/dist/main.js"))
-  process.stderr.write("Building Sluice. This takes up to a minute, the first time only …\n");
+  process.stderr.write(
+    "Building Sluice. This takes a minute or two, longer on a slow machine, the first time only …\n",
+  );
 const build = spawnSync("turbo", ["run", "build", "--output-logs=errors-only", "--log-prefix=none"], {
   encoding: "utf8",
   shell: process.platform === "win32",
