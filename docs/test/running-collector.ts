@@ -32,7 +32,7 @@ export async function runCollector(): Promise<RunningCollector> {
       SLUICE_ADMIN_TOKEN: ready.adminToken,
       SLUICE_WRITE_KEY: ready.writeKey,
       SLUICE_SOURCE_ID: ready.sourceId,
-      SLUICE_SHARED_SECRET: "a secret of your own",
+      SHARED_SECRET: "a secret of your own",
     },
     async close() {
       await stopProcess(child, "SIGTERM");
