@@ -231,7 +231,7 @@ describeInBrowser("changes by users", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Revoke token" }).click();
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     await other.page.goto(`${dashboard.url}/sources`);
-    await other.page.getByText("The token is no longer valid. Sign in again.").waitFor();
+    await other.page.getByText("The token is not valid. Sign in again.").waitFor();
     await other.context.close();
   });
 

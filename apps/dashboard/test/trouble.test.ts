@@ -56,7 +56,7 @@ describeInBrowser("while a page is open", () => {
     await page.getByText("Live", { exact: true }).waitFor();
     await dashboard.api("DELETE", `/tokens/${id}`);
     await page.getByRole("link", { name: "Audiences" }).click();
-    await page.getByText("The token is no longer valid. Sign in again.").waitFor();
+    await page.getByText("The token is not valid. Sign in again.").waitFor();
     expect(new URL(page.url()).pathname).toBe("/audiences");
     await page.getByLabel("Admin token").fill(dashboard.adminToken);
     await page.getByRole("button", { name: "Sign in" }).click();

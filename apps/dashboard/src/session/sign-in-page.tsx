@@ -14,7 +14,7 @@ export function SignInPage({
   onSignIn: (token: string) => void;
 }) {
   const [token, setToken] = useState("");
-  const [error, setError] = useState(wasRefused ? "The token is no longer valid. Sign in again." : "");
+  const [error, setError] = useState(wasRefused ? "The token is not valid. Sign in again." : "");
   const [busy, setBusy] = useState(false);
   const submit = async (event: FormEvent) => {
     event.preventDefault();

@@ -11,7 +11,7 @@ export interface ErrorWords {
 
 /** Titles that are clearer here than the API's message. */
 const TITLES: Readonly<Record<string, string>> = {
-  unauthorized: "This token is no longer valid",
+  unauthorized: "This token is not valid",
   forbidden: "This token is read-only",
   not_found: "Not found",
   precondition_failed: "This was changed after you opened it",
