@@ -37,7 +37,10 @@ export function devCommand(io: Io): Command {
     .option("--host <address>", "the address to listen on", "127.0.0.1")
     .option("--data-dir <folder>", "the folder for all data", DEV_DATA_DIR)
     .option("--region <region>", `the region to run as: ${REGIONS.join(", ")} (SLUICE_REGION)`)
-    .option("--verbose", "log everything to stderr, not only warnings and errors")
+    .option(
+      "--verbose",
+      "also log information to stderr, not only warnings and errors; requests are not logged",
+    )
     .action((options: DevOptions) => dev(options, io));
   return examples(command, [
     ["Collector and dashboard with a first source; data is stored in ./.sluice", "sluice dev"],
