@@ -1,5 +1,11 @@
 import { Type } from "@sinclair/typebox";
-import type { Comparison, ComparisonValue, Condition, Times } from "@sluice/protocol";
+import {
+  COMPARISONS,
+  type Comparison,
+  type ComparisonValue,
+  type Condition,
+  type Times,
+} from "@sluice/protocol";
 import { DefinitionName, DestinationIds, MemberView, SyncView, WhyQuery } from "./definitions.js";
 import type { EndpointTable } from "./endpoint.js";
 import { ListQuery, listOf } from "./list.js";
@@ -8,8 +14,7 @@ import { closed, described, type Shape } from "./shape.js";
 /** The protocol's own validator checks it, because its errors name the node that is wrong. */
 const ConditionTree = Type.Unsafe<Condition>(
   Type.Unknown({
-    description:
-      'The condition tree: `{kind: "and" | "or", conditions}`, `{kind: "not", condition}`, `{kind: "trait", trait, is, value?}`, `{kind: "event", event, times: {atLeast | atMost | exactly: n}, withinMs?, where?: [{property, is, value?}]}`, `{kind: "audience", audienceId}`; `is`: equals, not_equals, exists, contains, less, greater, in',
+    description: `The condition tree: \`{kind: "and" | "or", conditions}\`, \`{kind: "not", condition}\`, \`{kind: "trait", trait, is, value?}\`, \`{kind: "event", event, times: {atLeast | atMost | exactly: n}, withinMs?, where?: [{property, is, value?}]}\`, \`{kind: "audience", audienceId}\`; \`is\`: ${COMPARISONS.join(", ")}`,
   }),
 );
 

@@ -10,7 +10,7 @@ export const CONDITION_ISSUES = {
   conditions_required: "`conditions` must be a list of at least one condition",
   condition_required: "`condition` must be a condition",
   name_required: "It must be a text of 1 to 1,000 characters",
-  comparison_unknown: "`is` must be one of equals, not_equals, exists, contains, less, greater, in",
+  comparison_unknown: `\`is\` must be one of ${COMPARISONS.join(", ")}`,
   value_required: "This comparison needs a `value`: a text, a number, true or false",
   value_not_scalar: "`value` must be a text of at most 1,000 characters, a number, true or false",
   value_not_list: "`in` needs a list of 1 to 1,000 texts, numbers, true or false",
