@@ -136,7 +136,7 @@ describe("tail", () => {
 
   it("names the wrong part of a filter", async () => {
     const { err } = await at.sluice(["tail", "colour:red"], 2);
-    expect(err).toContain("is no field");
+    expect(err).toContain("is not a field");
   });
 
   it("ends without an error at Ctrl-C", async () => {
