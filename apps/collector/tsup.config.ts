@@ -7,7 +7,6 @@ const bundled = [
   "@sluice/event-log",
   "@sluice/protocol",
   "@sluice/resilience",
-  "@sluice/webhooks",
 ];
 
 export default defineConfig({
