@@ -80,6 +80,17 @@ export { formatTime, parseTime, resolveTime } from "./messages/timestamps.js";
 export { remarks, validate } from "./messages/validate.js";
 export { type PayloadShape, webhookPayload } from "./messages/webhook-payload.js";
 export {
+  isPlanned,
+  planIssues,
+  planViolations,
+  requestBudget,
+  type StepBudget,
+} from "./plans/check-message.js";
+export { typeOf as jsonTypeOf, type Violation } from "./plans/check-value.js";
+export { NAMED_KINDS, PLAN_LIMITS, type Plan, type PlanIssue, UNNAMED_KINDS } from "./plans/plan.js";
+export { type PlanReading, readPlan } from "./plans/read-plan.js";
+export { BOUNDS, type Definitions, type JsonType, type Schema } from "./plans/schema.js";
+export {
   DEFAULT_REGION,
   isRegion,
   LOCAL_COLLECTOR_URL,
@@ -88,3 +99,11 @@ export {
   regionOfWriteKey,
   writeKeyPrefix,
 } from "./regions.js";
+export {
+  FIRST_RETRY_WITHIN_MS,
+  RETRY_WINDOW,
+  type RetrySchedule,
+  retrySchedule,
+  retryTiming,
+} from "./retry-schedule.js";
+export { readTraceContext, type TraceContext } from "./trace-context.js";

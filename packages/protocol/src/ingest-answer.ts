@@ -38,5 +38,7 @@ export interface ErrorBody {
   success: false;
   code: IngestErrorCode | (string & {});
   message: string;
+  /** As in the header `X-Request-Id` of the response, and in the collector's log. */
+  requestId?: string;
   [detail: string]: unknown;
 }

@@ -34,6 +34,10 @@ const CASES: readonly (readonly [
   ["not less when equal", 2, "less", 2, false],
   ["a number as text", "19.50", "less", 20, true],
   ["a negative one with an exponent", "-1e3", "less", 0, true],
+  ["a number with a point at its end", "19.", "less", 20, true],
+  ["a number with a point at its beginning", ".5", "less", 1, true],
+  // Minutes, if the digits could be split in more than one way.
+  ["digits without end that are no number", `${"1".repeat(500_000)}x`, "greater", 0, false],
   ["a word is not comparable", "many", "greater", 0, false],
   ["an empty text is no zero", "", "less", 1, false],
   ["times", "2026-01-02", "greater", "2026-01-01T23:59:59.999Z", true],

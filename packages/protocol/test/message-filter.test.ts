@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type FilterSubject, formatFilter, matchesFilter, parseFilter } from "../src/index.js";
+import {
+  asksMessage,
+  asksOutcomes,
+  type FilterSubject,
+  formatFilter,
+  matchesFilter,
+  messageTerms,
+  outcomeTerms,
+  parseFilter,
+} from "../src/index.js";
 
 const signedUp: FilterSubject = {
   messageId: "m-1",
@@ -47,9 +56,77 @@ describe("a filter", () => {
     ["a state none has", "outcome:filtered", false],
     ["a state and a destination of one outcome", "destination:a outcome:delivered", true],
     ["a state and a destination of two outcomes", "destination:a outcome:failed", false],
+    ["a prefix of what is not there", "group:x*", false],
+    ["two paths of the same letters are two fields", "properties.plan:pro properties.pl.an:x", false],
+    ["a state none has, and not a destination", "outcome:filtered -destination:c", false],
     ["no such outcome", "-outcome:failed", false],
+    ["a text that is there and one that is not", "pricing nowhere", false],
+    ["not a text", "-pricing", false],
+    ["an object, as JSON", 'properties.nested:"{\\"deep\\":true}"', true],
+    ["a prefix of a path", "properties.plan:pr*", true],
+    ["a prefix that is no prefix", "event:ign*", false],
+    ["the start of a value, without an asterisk", "event:Sign", false],
+    ["two paths: both", "properties.plan:pro properties.seats:6", false],
+    ["a path twice: either", "properties.plan:free properties.plan:pro", true],
+    ["one of two unwanted", "-type:identify -user:42", false],
+    ["the message's id", "id:m-1", true],
+    ["another id", "id:m-2", false],
+    ["the source", "source:src_1", true],
+    ["another source", "source:src_2", false],
+    ["a field that the message does not have", "group:g", false],
+    ["a destination that has an outcome", "destination:b", true],
+    ["a destination that has none", "destination:c", false],
+    ["a prefix of a destination", "destination:a*", true],
+    ["two states: either", "outcome:failed outcome:filtered", true],
+    ["no outcome at this destination", "-destination:a", false],
+    ["no outcome at another destination", "-destination:c", true],
+    ["failed, but not here", "outcome:failed -destination:a", false],
+    ["failed, and no outcome there", "outcome:failed -destination:c", true],
+    ["no outcome that is both", "-destination:a -outcome:failed", true],
+    ["an outcome that is both", "-destination:b -outcome:failed", false],
+    ["an outcome and a message term that does not hold", "outcome:failed type:page", false],
+    ["a message term and an outcome that none has", "type:track outcome:filtered", false],
   ])("%s", (_name, text, expected) => {
     expect(matches(text)).toBe(expected);
+  });
+
+  it.each([
+    ["name:Home", true],
+    ["name:Docs", false],
+    ["anonymous:a1", true],
+    ["anonymous:a2", false],
+    ["group:g1", true],
+    ["group:g2", false],
+    ["user:u1", false],
+    ["event:Home", false],
+  ])("%s on a page view: %s", (text, expected) => {
+    const message = { type: "page", name: "Home", anonymousId: "a1", groupId: "g1" };
+    expect(matches(text, { ...signedUp, message })).toBe(expected);
+  });
+
+  it.each([
+    ["outcome:failed", false],
+    ["destination:a", false],
+    ["-outcome:failed", true],
+    ["type:track", true],
+  ])("%s on a message without outcomes: %s", (text, expected) => {
+    const { outcomes: _, ...fresh } = signedUp;
+    expect(matches(text, fresh)).toBe(expected);
+  });
+
+  it.each([
+    ["", "", ""],
+    ["type:track", "type:track", ""],
+    ["outcome:failed", "", "outcome:failed"],
+    ["destination:a", "", "destination:a"],
+    ["outcome:failed text properties.outcome:1", "text properties.outcome:1", "outcome:failed"],
+  ])("%j asks %j of the message and %j of its outcomes", (text, ofMessage, ofOutcomes) => {
+    const parsed = parseFilter(text);
+    if (!parsed.ok) throw new Error(parsed.issue.message);
+    expect(formatFilter(messageTerms(parsed.filter))).toBe(ofMessage);
+    expect(formatFilter(outcomeTerms(parsed.filter))).toBe(ofOutcomes);
+    expect(asksMessage(parsed.filter)).toBe(ofMessage !== "");
+    expect(asksOutcomes(parsed.filter)).toBe(ofOutcomes !== "");
   });
 
   it.each([

@@ -15,7 +15,10 @@ export interface Clock {
   monotonic(): number;
   /** Resolves after `ms`. Rejects with `signal.reason` as soon as `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `callback` once after `ms`, unless it is cancelled before. */
+  /**
+   * Calls `callback` once after `ms`, unless it is cancelled before. What has arrived until then is read first, so that an answer which
+   * is there counts even if the process stood still beyond its deadline.
+   */
   after(ms: number, callback: () => void): CancelTimer;
   /** Uniform in [0, 1). */
   random(): number;
@@ -38,6 +41,21 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 interface Timer {
   unref?: () => void;
+}
+
+/**
+ * Calls back when the event loop has read its sockets. It runs timers before it reads, so a process that stood still (no CPU time, SIGSTOP,
+ * a suspended machine) would find that a deadline is over before it finds the answer that arrived in time.
+ */
+function afterReading(callback: () => void): CancelTimer {
+  // Browsers and some edge runtimes do not say when they have read.
+  if (typeof setImmediate !== "function") {
+    callback();
+    return () => {};
+  }
+  // It holds the process for this turn only.
+  const immediate = setImmediate(callback);
+  return () => clearImmediate(immediate);
 }
 
 /** Makes `Clock.sleep` from `Clock.after`. */
@@ -67,20 +85,21 @@ export function sleepWith(
 function machineClock(holdsProcess: boolean): Clock {
   const after = (ms: number, callback: () => void): CancelTimer => {
     const dueMs = performance.now() + ms;
-    let timer: ReturnType<typeof setTimeout>;
+    let cancel: CancelTimer;
     const arm = (delayMs: number): void => {
-      timer = setTimeout(
+      const timer = setTimeout(
         () => {
-          if (delayMs <= LONGEST_TIMEOUT_MS) callback();
-          else arm(dueMs - performance.now());
+          if (delayMs > LONGEST_TIMEOUT_MS) arm(dueMs - performance.now());
+          else cancel = afterReading(callback);
         },
         Math.max(0, Math.min(delayMs, LONGEST_TIMEOUT_MS)),
       );
+      cancel = () => clearTimeout(timer);
       // In browsers and edge runtimes the timer is a number, which keeps nothing alive.
       if (!holdsProcess) (timer as Timer).unref?.();
     };
     arm(ms);
-    return () => clearTimeout(timer);
+    return () => cancel();
   };
 
   return {

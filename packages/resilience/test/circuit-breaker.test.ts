@@ -46,6 +46,24 @@ describe("circuit breaker", () => {
     expect(afterSuccess({ kind: "probing", probes: 4 })).toEqual(CLOSED_BREAKER);
   });
 
+  it("returns a closed breaker without failures itself after a success, so that nothing is stored", () => {
+    const closed: CircuitBreaker = { kind: "closed", failures: 0 };
+    expect(afterSuccess(closed)).toBe(closed);
+  });
+
+  it("closes when a call that was in progress succeeds", () => {
+    expect(afterSuccess(failTimes(3))).toEqual(CLOSED_BREAKER);
+  });
+
+  it("changes nothing when it admits a call while closed", () => {
+    const closed = failTimes(2);
+    expect(admit(closed, 0)).toEqual({ admitted: true, next: closed });
+  });
+
+  it("stays open until the probe's time", () => {
+    expect(admit(failTimes(3), 999)).toEqual({ admitted: false, retryAtMs: 1_000 });
+  });
+
   it("ignores failures of calls that were in progress when it opened", () => {
     const open = failTimes(3);
     expect(afterFailure(open, options, 900, 0.5)).toEqual(open);

@@ -1,8 +1,14 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { backgroundClock, systemClock } from "../src/index.js";
 import { manualClock } from "../src/testing.js";
+import { answeringThread } from "./answering-thread.js";
+
+/** Longer than a busy machine takes to send a request, because the deadline must not pass before this thread stands still. */
+const TIMEOUT_MS = 400;
 
 describe.each([
   ["systemClock", systemClock],
@@ -33,6 +39,43 @@ describe.each([
     });
     await systemClock.sleep(5);
     cancel();
+    expect(called).toBe(false);
+  });
+});
+
+describe("a process that stood still beyond a deadline", () => {
+  const clock = systemClock;
+
+  it("reads what has arrived before it calls back", async () => {
+    const peer = await answeringThread();
+    const socket = connect({ port: peer.port, host: "127.0.0.1" });
+    const seen: string[] = [];
+    socket.once("data", () => seen.push("answer"));
+    await once(socket, "connect");
+    socket.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
+    const startedMs = clock.monotonic();
+    const deadline = new Promise<void>((resolve) => {
+      clock.after(TIMEOUT_MS, () => {
+        seen.push("deadline");
+        resolve();
+      });
+    });
+    await peer.standStill(clock.monotonic, startedMs + TIMEOUT_MS + 20);
+    await deadline;
+    expect(seen).toEqual(["answer", "deadline"]);
+    socket.destroy();
+    await peer.close();
+  });
+
+  it("does not call a callback that another one of the same moment cancels", async () => {
+    let called = false;
+    clock.after(1, () => cancel());
+    const cancel = clock.after(1, () => {
+      called = true;
+    });
+    const sinceMs = clock.monotonic();
+    while (clock.monotonic() - sinceMs < 5);
+    await systemClock.sleep(5);
     expect(called).toBe(false);
   });
 });
@@ -95,4 +138,8 @@ describe("manualClock", () => {
     await expect(sleep).rejects.toThrow("closing");
     expect(clock.pending).toBe(0);
   });
+});
+
+it("a delay that is not a number fires at once, instead of never", async () => {
+  await new Promise<void>((resolve) => systemClock.after(Number.NaN, resolve));
 });

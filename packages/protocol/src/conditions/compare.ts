@@ -48,7 +48,8 @@ export function asNumber(value: unknown): number | undefined {
   return typeof text === "string" && NUMERIC.test(text) ? Number(text) : undefined;
 }
 
-const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+/** No two parts can take the same digits: a long text that is no number would otherwise take quadratic time. */
+const NUMERIC = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;

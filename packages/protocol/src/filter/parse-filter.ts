@@ -10,6 +10,7 @@ const OUTCOMES: ReadonlySet<string> = new Set([
   "filtered",
   "skipped",
   "suppressed",
+  "discarded",
   "rejected",
 ]);
 
