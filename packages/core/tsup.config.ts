@@ -7,11 +7,9 @@ import { libraryBuild } from "../../tsup.base.ts";
 const bundled = ["@sluice/protocol", "@sluice/resilience"];
 
 export default defineConfig(
-  // The code is shipped readable; maps would double what is installed.
   libraryBuild({
     entry: ["src/index.ts"],
     noExternal: bundled,
     dts: { resolve: bundled, compilerOptions: { paths: {} } },
-    sourcemap: false,
   }),
 );

@@ -1,14 +1,32 @@
 import { LIMITS, type MessageKind } from "@sluice/protocol";
-import { accept, givenId, type RefusalReason } from "./message/accept.js";
+import { contained } from "./errors/contained.js";
+import { accept, givenId } from "./message/accept.js";
 import type { Batch } from "./message/batch.js";
+import { hooksOf, type RunHooks } from "./message/before-send.js";
+import { type CallContext, type ContextStorage, merged, nestedContext } from "./message/call-context.js";
 import { callTime } from "./message/call-time.js";
 import type { MessageDefaults } from "./message/normalize.js";
 import type { ResolvedOptions } from "./options/resolve-options.js";
 import type { Platform } from "./platform.js";
 import { Batcher } from "./queue/batcher.js";
-import { requestLine, warnOfWrongKey } from "./reporting/operator-lines.js";
+import { fullQueueText, type QueueBound, type QueueLimits } from "./queue/queue-limits.js";
+import { RequestFlush, waitUntilOf } from "./queue/request-flush.js";
+import {
+  lossLine,
+  requestLine,
+  warnOfFailedAttempts,
+  warnOfUnsent,
+  warnOfWrongKey,
+} from "./reporting/operator-lines.js";
 import { Reporter } from "./reporting/reporter.js";
-import type { AnalyticsEvents, FlushResult, Receipt, Stats } from "./reporting/reports.js";
+import type {
+  AnalyticsEvents,
+  FlushResult,
+  Receipt,
+  Refusal,
+  Stats,
+  WithheldReason,
+} from "./reporting/reports.js";
 import { type DeadlineCode, DeadlineReached } from "./sending/deadline.js";
 import { httpSender } from "./sending/http-sender.js";
 import type { FinalOutcome } from "./sending/outcome.js";
@@ -23,13 +41,26 @@ import type { Transport } from "./transport/transport.js";
 
 /** The engine of a runtime's client. None of its calls throws or rejects. */
 export interface Engine {
-  /** Queues a message. `input` may be anything. */
-  take(kind: MessageKind, input: unknown): Receipt;
-  flush(): Promise<FlushResult>;
+  /**
+   * Resolves while the queue has room for a message of any size, at once or when there is room again. Resolves when the client is closed or
+   * disabled.
+   */
+  ready(): Promise<void>;
+  /** Queues a message. `input` and `callOptions` (see `CallOptions`) may be anything. */
+  take(kind: MessageKind, input: unknown, callOptions?: unknown): Receipt;
+  /** Sends everything that is held. Resolves when all of it has ended, or after `timeoutMs`. */
+  flush(timeoutMs?: number): Promise<FlushResult>;
   /** Returns the same promise for every call. The deadline of the first call is used. */
   close(timeoutMs: number): Promise<FlushResult>;
   /** Flushes everything that is held, and gives up what is left after `timeoutMs`. The client stays open. */
   flushWithin(timeoutMs: number): Promise<FlushResult>;
+  /**
+   * Withholds every call from now on, or accepts calls again. Queued messages are sent, unless `discardQueued` is true: then they are given
+   * up, in memory and in the spool.
+   */
+  setEnabled(isEnabled: boolean, discardQueued?: boolean): void;
+  /** Runs `work`. Calls within it, also after an `await`, get the ids and the context. */
+  withContext<Result>(context: CallContext, work: () => Result): Result;
   stats(): Stats;
   on<Name extends keyof AnalyticsEvents>(
     name: Name,
@@ -45,12 +76,13 @@ export interface Engine {
 }
 
 /** Builds the pipeline and connects its parts. */
-export function createEngine(options: ResolvedOptions, platform: Platform, spool?: Spool): Engine {
+export function createEngine(options: ResolvedOptions, given: Platform, spool?: Spool): Engine {
+  const platform: Platform = options.quiet ? { ...given, warn: () => {} } : given;
   const { clock } = platform;
   const transport = options.stub
     ? stubTransport
-    : (options.transport ?? platform.defaultTransport(options.maxInFlight));
-  const reporter = new Reporter(options.onError, platform.defer);
+    : (options.transport ?? platform.defaultTransport(options.maxInFlight, platform.warn));
+  const reporter = new Reporter(options.onError, platform);
   const pauses = new Pauses(clock);
   const direct = directSender(options, platform, transport, reporter, pauses);
   const spooling =
@@ -61,21 +93,37 @@ export function createEngine(options: ResolvedOptions, platform: Platform, spool
       onSent: (report) => reporter.outcome(report),
       onDamaged: (kept) => reporter.damaged(kept),
     });
+  const limits = { messages: options.maxQueueMessages, bytes: options.maxQueueBytes };
   const batcher = new Batcher({
     policy: options.flushPolicy,
     batch: { messages: options.batchMessages, bytes: LIMITS.batchBytes },
-    maxMessages: options.maxQueueMessages,
-    maxBytes: options.maxQueueBytes,
+    limits,
     maxInFlight: options.maxInFlight,
     sender: spooling ?? direct,
     clock,
     defer: platform.defer,
+    hold: platform.hold,
     onOutcome: (report) => reporter.outcome(report),
     countsSpooled: spool !== undefined,
+    isInRequest: platform.isInRequest,
+    onUnsent: warnOfUnsent(platform.warn),
   });
-  const defaults = { context: options.context, integrations: options.integrations };
-  spooling?.start();
-  return new PipelineEngine({ platform, defaults, reporter, batcher, pauses, transport, spool, spooling });
+  const { library } = platform;
+  const defaults = { library, context: options.context, integrations: options.integrations };
+  if (!options.disable) spooling?.start();
+  return new PipelineEngine({
+    options,
+    platform,
+    defaults,
+    runHooks: hooksOf(options.beforeSend),
+    reporter,
+    limits,
+    batcher,
+    pauses,
+    transport,
+    spool,
+    spooling,
+  });
 }
 
 /** Sends without a spool: splitting ▷ retrying ▷ HTTP. */
@@ -87,7 +135,8 @@ function directSender(
   pauses: Pauses,
 ): ReturnType<typeof splittingSender> {
   const { clock } = platform;
-  const warnOnce = warnOfWrongKey(platform.warn);
+  const warnOfKey = warnOfWrongKey(platform.warn);
+  const warnOfFailures = warnOfFailedAttempts(options.batchUrl, platform.warn);
   const http = httpSender({
     url: options.batchUrl,
     writeKey: options.writeKey,
@@ -98,7 +147,8 @@ function directSender(
     gzip: options.gzip && !options.stub ? platform.gzip : undefined,
     instrument: options.instrument,
     onRequest: (report) => {
-      warnOnce(report);
+      warnOfKey(report);
+      warnOfFailures(report);
       platform.debug?.(requestLine(options.batchUrl, report));
       reporter.request(report);
     },
@@ -108,9 +158,12 @@ function directSender(
 }
 
 interface EngineParts {
+  readonly options: ResolvedOptions;
   readonly platform: Platform;
   readonly defaults: MessageDefaults;
+  readonly runHooks: RunHooks | undefined;
   readonly reporter: Reporter;
+  readonly limits: QueueLimits;
   readonly batcher: Batcher;
   readonly pauses: Pauses;
   readonly transport: Transport;
@@ -134,10 +187,26 @@ class PipelineEngine implements Engine {
   readonly #parts: EngineParts;
   /** The time of a call, ISO 8601. */
   readonly #callTime: () => string;
+  /** Made once, because a loop may have thousands of calls refused. */
+  readonly #fullTexts: Readonly<Record<QueueBound, string>>;
+  readonly #requestFlush: RequestFlush;
   #state: State = { kind: "open" };
+  #isEnabled: boolean;
+  /** Whether calls were withheld at any time: then `stats()` counts them. */
+  #wasDisabled: boolean;
+  /** Made by the first `withContext`, so that clients without one pay nothing. */
+  #contexts: ContextStorage | undefined;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    const { limits } = parts;
+    this.#fullTexts = {
+      maxQueueSize: fullQueueText("maxQueueSize", limits),
+      maxQueueBytes: fullQueueText("maxQueueBytes", limits),
+    };
+    this.#requestFlush = new RequestFlush((timeoutMs) => this.flush(timeoutMs), parts.platform.warn);
+    this.#isEnabled = !parts.options.disable;
+    this.#wasDisabled = parts.options.disable;
     this.#callTime = callTime(parts.platform.clock);
   }
 
@@ -145,28 +214,34 @@ class PipelineEngine implements Engine {
     return this.#parts.batcher.held;
   }
 
-  readonly take = (kind: MessageKind, input: unknown): Receipt => {
-    const { platform, defaults, batcher } = this.#parts;
-    if (this.#state.kind !== "open")
-      return this.#refuse("closed", "The client is closed", givenId(input) ?? platform.newMessageId());
-    if (batcher.isFull) {
-      batcher.makeRoom();
-      return this.#refuse("queue_full", "The queue is full", givenId(input) ?? platform.newMessageId());
-    }
+  readonly take = (kind: MessageKind, input: unknown, callOptions?: unknown): Receipt => {
+    const { platform, batcher, runHooks } = this.#parts;
+    const away = this.#turnAway(input);
+    if (away) return away;
+    const bound = batcher.admit();
+    if (bound !== undefined) return this.#refuseUnread(input, this.#queueFull(bound, callOptions));
     const stamp = { messageId: platform.newMessageId(), calledAt: this.#callTime() };
-    const message = accept(kind, input, stamp, defaults);
+    const message = accept(kind, input, stamp, this.#defaults(), runHooks);
     const { messageId } = message;
-    if (message.kind === "refused")
-      return this.#refuse(message.reason, message.text, messageId, message.json);
-    if (!batcher.offer(messageId, message.json, message.bytes))
-      return this.#refuse("queue_full", "The queue is full", messageId, message.json);
+    if (message.kind === "dropped") return this.#withhold("dropped", messageId);
+    if (message.kind === "refused") return this.#refuse(message, messageId, message.json);
+    // A `beforeSend` function, or a getter of the argument, may have closed or disabled the client.
+    const awayNow = this.#turnAway(message);
+    if (awayNow) return awayNow;
+    const exceeded = batcher.offer(messageId, message.json, message.bytes);
+    if (exceeded !== undefined)
+      return this.#refuse(this.#queueFull(exceeded, callOptions), messageId, message.json);
     platform.debug?.(`${kind} ${messageId} queued, ${batcher.held} held`);
+    this.#keepRequest(callOptions);
     return { accepted: true, messageId };
   };
 
-  readonly flush = (): Promise<FlushResult> => {
+  readonly ready = (): Promise<void> =>
+    this.#state.kind === "open" && this.#isEnabled ? this.#parts.batcher.ready() : Promise.resolve();
+
+  readonly flush = (timeoutMs?: number): Promise<FlushResult> => {
     const { batcher } = this.#parts;
-    const flushed = batcher.flush();
+    const flushed = batcher.flush(isDuration(timeoutMs) ? timeoutMs : undefined);
     return batcher.held > 0 ? this.#holdProcess(flushed) : flushed;
   };
 
@@ -180,12 +255,44 @@ class PipelineEngine implements Engine {
     return result;
   };
 
+  readonly setEnabled = (isEnabled: boolean, discardQueued = false): void => {
+    const { batcher, spooling, platform } = this.#parts;
+    platform.debug?.(isEnabled ? "enabled" : "disabled");
+    this.#isEnabled = isEnabled;
+    this.#wasDisabled ||= !isEnabled;
+    if (this.#state.kind === "ended") return;
+    if (isEnabled) {
+      if (this.#state.kind === "open") spooling?.start();
+      return;
+    }
+    if (discardQueued) {
+      batcher.abandonAll("discarded");
+      spooling?.discard();
+    }
+    // Calls are withheld, so they need no room.
+    batcher.wakeAll();
+  };
+
+  readonly withContext = <Result>(context: CallContext, work: () => Result): Result => {
+    // Without a function there is nothing to run.
+    if (typeof work !== "function") return undefined as Result;
+    this.#contexts ??= this.#parts.platform.newContextStorage(this.#parts.platform.warn);
+    return this.#contexts.run(nestedContext(this.#contexts.get(), context), work);
+  };
+
   readonly stats = (): Stats => {
-    const { reporter, batcher, spool } = this.#parts;
+    const { reporter, batcher, spool, runHooks } = this.#parts;
+    const { dropped, disabled } = reporter.withheld;
+    const hasEnded = this.#state.kind === "ended";
     return {
       ...reporter.counts,
-      queued: this.#state.kind === "ended" ? 0 : batcher.held,
+      queued: hasEnded ? 0 : batcher.load.messages,
+      queuedBytes: hasEnded ? 0 : batcher.load.bytes,
+      peakQueued: batcher.peak.messages,
+      peakQueuedBytes: batcher.peak.bytes,
       ...(spool && { spooled: spool.messages }),
+      ...(runHooks && { dropped }),
+      ...(this.#wasDisabled && { disabled }),
     };
   };
 
@@ -196,30 +303,82 @@ class PipelineEngine implements Engine {
     if (this.#state.kind === "ended") return;
     this.#setState({ ...this.#state, kind: "ended" });
     for (const batch of batcher.snapshot()) {
-      const kept = keep?.(batch);
+      const isDiscarded = batcher.isDiscarded(batch);
+      const kept = isDiscarded ? undefined : (contained(keep, batch) as Kept | undefined);
       if (kept === "kept") continue;
       const outcome: FinalOutcome = kept
         ? { kind: "spool_failed", reason: kept.reason }
-        : { kind: "abandoned", deadline: "exit_deadline" };
+        : { kind: "abandoned", deadline: isDiscarded ? "discarded" : "exit_deadline" };
       reporter.outcome({ batch, outcome });
     }
+    this.#warnOfLosses();
   };
 
   #setState(state: State): void {
     this.#state = state;
+    if (state.kind !== "open") this.#parts.batcher.wakeAll();
   }
 
-  #refuse(reason: RefusalReason, text: string, messageId: string, json?: string): Receipt {
+  /** The answer to every call of a client that is closed or disabled. */
+  #turnAway(input: unknown): Receipt | undefined {
+    if (this.#state.kind !== "open")
+      return this.#refuseUnread(input, { reason: "closed", text: "The client is closed" });
+    if (this.#isEnabled) return undefined;
+    return this.#withhold("disabled", givenId(input) ?? this.#parts.platform.newMessageId());
+  }
+
+  /** Flushes in this turn, and keeps the incoming request alive meanwhile, if the call or the client has a `waitUntil`. */
+  #keepRequest(callOptions: unknown): void {
+    const waitUntil = waitUntilOf(callOptions) ?? this.#parts.options.waitUntil;
+    if (waitUntil) this.#requestFlush.keep(waitUntil);
+  }
+
+  /** The defaults of a call's message: those of the client, or of the `withContext` around it. */
+  #defaults(): MessageDefaults {
+    const { defaults } = this.#parts;
+    const ids = this.#contexts?.get();
+    return ids ? { ...defaults, context: merged(defaults.context, ids.context), ids } : defaults;
+  }
+
+  #withhold(reason: WithheldReason, messageId: string): Receipt {
     const { platform, reporter } = this.#parts;
-    platform.debug?.(`refused ${messageId}: ${reason}`);
-    reporter.refusal(reason, text, { messageId, json });
+    platform.debug?.(`${reason} ${messageId}`);
+    reporter.withhold(reason);
     return { accepted: false, messageId, reason };
+  }
+
+  /** Prints what was lost, once, if nobody was told. */
+  #warnOfLosses(): void {
+    const { options, platform, reporter } = this.#parts;
+    const unheard = reporter.takeUnheard();
+    if (unheard) platform.warn(lossLine(options.batchUrl, unheard));
+  }
+
+  #queueFull(bound: QueueBound, callOptions: unknown): Refusal {
+    // Where only a flush sends, nothing else would make room.
+    this.#keepRequest(callOptions);
+    return { reason: "queue_full", bound, text: this.#fullTexts[bound] };
+  }
+
+  /** Refuses a call whose message is not read, except for its id. */
+  #refuseUnread(input: unknown, refusal: Refusal): Receipt {
+    return this.#refuse(refusal, givenId(input) ?? this.#parts.platform.newMessageId());
+  }
+
+  #refuse(refusal: Refusal, messageId: string, json?: string): Receipt {
+    const { platform, reporter } = this.#parts;
+    const { reason } = refusal;
+    platform.debug?.(`refused ${messageId}: ${reason}`);
+    reporter.refusal(refusal, { messageId, json });
+    return reason === "queue_full"
+      ? { accepted: false, messageId, reason, bound: refusal.bound }
+      : { accepted: false, messageId, reason };
   }
 
   /** Flushes, and ends backoffs early so that failed batches get another attempt before the deadline. */
   #flushUntil(timeoutMs: number, deadline: DeadlineCode): Promise<FlushResult> {
     const { platform, batcher, pauses } = this.#parts;
-    const cancel = platform.clock.after(timeoutMs, () => batcher.abandonAll(deadline));
+    const cancel = platform.clock.after(limitOf(timeoutMs), () => batcher.abandonAll(deadline));
     const flushed = batcher.flush();
     pauses.cutShort();
     return this.#holdProcess(flushed.finally(cancel));
@@ -228,12 +387,13 @@ class PipelineEngine implements Engine {
   async #closeWithin(timeoutMs: number): Promise<FlushResult> {
     const { platform, transport, spooling } = this.#parts;
     const deadline = new AbortController();
-    const cancel = platform.clock.after(timeoutMs, () =>
+    const cancel = platform.clock.after(limitOf(timeoutMs), () =>
       deadline.abort(new DeadlineReached("close_deadline")),
     );
     const result = await this.#flushUntil(timeoutMs, "close_deadline");
     if (spooling) await this.#holdProcess(spooling.finish(deadline.signal));
     cancel();
+    this.#warnOfLosses();
     await closeTransport(transport, platform.clock);
     return result;
   }
@@ -247,4 +407,13 @@ class PipelineEngine implements Engine {
       release();
     }
   }
+}
+
+function isDuration(ms: unknown): ms is number {
+  return typeof ms === "number" && ms >= 0;
+}
+
+/** A deadline that is no duration is none. */
+function limitOf(timeoutMs: number): number {
+  return isDuration(timeoutMs) ? timeoutMs : Number.POSITIVE_INFINITY;
 }

@@ -5,7 +5,12 @@ export { contained } from "./errors/contained.js";
 export { reasonOf } from "./errors/reason-of.js";
 export type { RefusalReason } from "./message/accept.js";
 export type { Batch, HeldMessage, LostMessage } from "./message/batch.js";
+export type { BeforeSend, OutgoingMessage } from "./message/before-send.js";
+export type { CallContext, ContextStorage } from "./message/call-context.js";
+export type { ContextCalls } from "./message/context-calls.js";
+export type { Fields } from "./message/fields.js";
 export { fromSnakeCase } from "./message/snake-case.js";
+export { type TraceApi, traceContext } from "./message/trace-context.js";
 export type {
   AliasCall,
   CallFields,
@@ -18,12 +23,14 @@ export type {
   TrackingPlan,
   View,
 } from "./message/tracking-plan.js";
-export { viewArguments } from "./message/view-arguments.js";
+export { viewArguments, viewOptions } from "./message/view-arguments.js";
 export { type AnalyticsOptions, DEFAULTS } from "./options/options.js";
 export { goDefaults, rubyDefaults } from "./options/presets.js";
-export { flag, integer } from "./options/read-option.js";
+export { flag, integer, readOptions } from "./options/read-option.js";
 export { type ResolvedOptions, resolveOptions } from "./options/resolve-options.js";
 export type { Platform } from "./platform.js";
+export type { QueueBound } from "./queue/queue-limits.js";
+export type { CallOptions, WaitUntil } from "./queue/request-flush.js";
 export type {
   AnalyticsEvents,
   ErrorDetail,
@@ -32,6 +39,7 @@ export type {
   Receipt,
   RefusedMessage,
   Stats,
+  WithheldReason,
 } from "./reporting/reports.js";
 export type { RequestReport } from "./sending/http-sender.js";
 export type { Instrument, InstrumentedEnd, InstrumentedRequest } from "./sending/instrument.js";

@@ -263,7 +263,15 @@ describe("with a broken transport", () => {
     transport.requests[0]?.answer(200);
     await runDue();
     expect(await flushed).toEqual({ delivered: 0, failed: 1, refused: 0 });
-    expect(engine.stats()).toEqual({ delivered: 0, failed: 1, refused: 0, queued: 0 });
+    expect(engine.stats()).toEqual({
+      delivered: 0,
+      failed: 1,
+      refused: 0,
+      queued: 0,
+      queuedBytes: 0,
+      peakQueued: 1,
+      peakQueuedBytes: expect.any(Number),
+    });
   });
 });
 

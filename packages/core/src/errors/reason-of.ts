@@ -3,7 +3,7 @@ export function reasonOf(error: unknown): string {
   try {
     if (!(error instanceof Error)) return String(error);
     const cause: unknown = error.cause;
-    const text = error.message || error.name;
+    const text = String(error.message || error.name);
     const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
     const named = code === undefined || text.includes(code) ? text : `${code}: ${text}`;
     return cause instanceof Error ? `${named}: ${reasonOf(cause)}` : named;

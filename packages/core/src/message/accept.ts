@@ -1,10 +1,14 @@
-import { type IssueCode, issue, LIMITS, type MessageKind, validate } from "@sluice/protocol";
+import { type IssueCode, issue, type JsonObject, LIMITS, type MessageKind, validate } from "@sluice/protocol";
+import type { RunHooks } from "./before-send.js";
+import { withIdsOf } from "./call-context.js";
 import { type MessageDefaults, normalize, type Stamp } from "./normalize.js";
 import { serialize } from "./serialize.js";
 
 /** Why a call's message was not accepted: a code of the validator or one of the SDK's own. */
 export type RefusalReason =
   | IssueCode
+  /** A `beforeSend` function threw, or returned neither a message nor `null`. */
+  | "before_send_failed"
   /** The message has a cycle, or a getter or `toJSON` that throws. */
   | "not_serializable"
   /** The queue holds `maxQueueSize` messages or `maxQueueBytes` bytes. */
@@ -15,16 +19,26 @@ export type RefusalReason =
 /** A call's message, ready to be queued, or the reason why it is refused. */
 export type Accepted =
   | { readonly kind: "ready"; readonly messageId: string; readonly json: string; readonly bytes: number }
+  /** A `beforeSend` function returned null. */
+  | { readonly kind: "dropped"; readonly messageId: string }
   | {
       readonly kind: "refused";
       readonly messageId: string;
-      readonly reason: RefusalReason;
+      readonly reason: Exclude<RefusalReason, "queue_full">;
       readonly text: string;
       readonly json?: string;
     };
 
+const NO_DEFAULTS: MessageDefaults = {};
+
 /** Normalizes, checks and serializes a caller's argument. Never throws, whatever the argument is. */
-export function accept(kind: MessageKind, input: unknown, stamp: Stamp, defaults: MessageDefaults): Accepted {
+export function accept(
+  kind: MessageKind,
+  input: unknown,
+  stamp: Stamp,
+  defaults: MessageDefaults,
+  runHooks?: RunHooks | undefined,
+): Accepted {
   let { messageId } = stamp;
   try {
     if (typeof input !== "object" || input === null || Array.isArray(input)) {
@@ -35,17 +49,22 @@ export function accept(kind: MessageKind, input: unknown, stamp: Stamp, defaults
         text: issue("not_an_object", "").message,
       };
     }
-    const message = normalize(kind, input, stamp, defaults);
+    const call = defaults.ids ? withIdsOf(defaults.ids, input) : input;
+    const message = normalize(kind, call, stamp, defaults);
     if (typeof message.messageId === "string") messageId = message.messageId;
     const [first] = validate(message);
     if (first) return { kind: "refused", messageId, reason: first.code, text: first.message };
-    const json = serialize(message);
-    const bytes = byteLength(json);
-    if (bytes > LIMITS.messageBytes) {
-      const { code, message: text } = issue("message_too_large", "");
-      return { kind: "refused", messageId, reason: code, text: `${text}; this one has ${bytes}`, json };
-    }
-    return { kind: "ready", messageId, json, bytes };
+    if (!runHooks) return measured(message, messageId);
+
+    const hooked = runHooks(serialize(message));
+    if (hooked.kind === "dropped") return { kind: "dropped", messageId };
+    // Without its JSON: the function may have been about to remove what must not be shown.
+    if (hooked.kind === "failed")
+      return { kind: "refused", messageId, reason: "before_send_failed", text: hooked.text };
+    const changed = normalize(kind, hooked.message, { ...stamp, messageId }, NO_DEFAULTS);
+    const [fault] = validate(changed);
+    if (!fault) return measured(changed, messageId);
+    return { kind: "refused", messageId, reason: fault.code, text: `${fault.message}, after beforeSend` };
   } catch {
     return {
       kind: "refused",
@@ -54,6 +73,15 @@ export function accept(kind: MessageKind, input: unknown, stamp: Stamp, defaults
       text: "The message cannot be made into JSON",
     };
   }
+}
+
+/** Serializes a valid message. */
+function measured(message: JsonObject, messageId: string): Accepted {
+  const json = serialize(message);
+  const bytes = byteLength(json);
+  if (bytes <= LIMITS.messageBytes) return { kind: "ready", messageId, json, bytes };
+  const { code, message: text } = issue("message_too_large", "");
+  return { kind: "refused", messageId, reason: code, text: `${text}; this one has ${bytes}`, json };
 }
 
 /** The caller's own message id, for messages that are refused without being read. */

@@ -23,7 +23,8 @@ type Camel<Field> = Field extends "user_id"
 
 /**
  * Renames a call's fields from the Ruby library's names to ours. Only the message's own fields are renamed: traits, properties and
- * context are data and stay as they are. If a field is given under both names, the camelCase one is used.
+ * context are data and stay as they are. If a field is given under both names, the camelCase one is used. Never throws: it returns an
+ * argument that cannot be read as it is, and the call refuses it.
  *
  * @example
  * analytics.track(fromSnakeCase({ user_id: "u1", event: "Signed Up", message_id: "m1" }));
@@ -31,11 +32,22 @@ type Camel<Field> = Field extends "user_id"
 export function fromSnakeCase<Fields extends JsonObject>(
   fields: Fields,
 ): { [Field in keyof Fields as Camel<Field>]: Fields[Field] } {
+  let renamed: object = fields;
+  try {
+    if (typeof fields === "object" && fields !== null && !Array.isArray(fields))
+      renamed = renameFields(fields);
+  } catch {
+    // A getter or a proxy of the caller threw.
+  }
+  return renamed as { [Field in keyof Fields as Camel<Field>]: Fields[Field] };
+}
+
+function renameFields(fields: JsonObject): JsonObject {
   const camel: JsonObject = {};
   for (const [field, value] of Object.entries(fields)) {
     const name = Object.hasOwn(CAMEL, field) ? CAMEL[field] : undefined;
     if (name === undefined) camel[field] = value;
     else if (fields[name] === undefined) camel[name] = value;
   }
-  return camel as { [Field in keyof Fields as Camel<Field>]: Fields[Field] };
+  return camel;
 }

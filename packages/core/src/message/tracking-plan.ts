@@ -1,4 +1,6 @@
-import type { Integrations, JsonObject } from "@sluice/protocol";
+import type { Integrations } from "@sluice/protocol";
+import type { CallOptions } from "../queue/request-flush.js";
+import type { Fields } from "./fields.js";
 
 /**
  * A tracking plan: the events of an application and their properties. With `Analytics<Plan>` TypeScript checks every call against
@@ -10,6 +12,7 @@ import type { Integrations, JsonObject } from "@sluice/protocol";
  *   track: { "Order Completed": { total: number }; "Signed Out": {} };
  *   page: { Home: {}; Docs: { section: string } };
  *   group: { name: string };
+ *   alias: { previousId: `anon_${string}` };
  * }
  * const analytics = new Analytics<Plan>({ writeKey });
  * analytics.track({ userId: "u1", event: "Order Completed", properties: { total: 12 } });
@@ -25,15 +28,18 @@ export interface TrackingPlan {
   screen?: object;
   /** Traits of a group. */
   group?: object;
+  /** The two ids of an alias, such as `{ previousId: `anon_${string}` }`. An id that the plan does not name stays unchecked. */
+  alias?: object;
 }
 
 /** A number is sent as a string of its digits. */
 type Id = string | number;
 
-/** The user of a message. One of the two ids is required. */
-export type Identity =
-  | { userId: Id; anonymousId?: Id | undefined }
-  | { anonymousId: Id; userId?: Id | undefined };
+/**
+ * The user of a message. One of the two ids is required. Whether there is a `userId` tells the two members apart, so that TypeScript
+ * reports what is missing elsewhere in a call and not the other member's id.
+ */
+export type Identity = { userId: Id; anonymousId?: Id | undefined } | { anonymousId: Id; userId?: undefined };
 
 /** Fields of every call. */
 export interface CallFields {
@@ -45,7 +51,7 @@ export interface CallFields {
    */
   timestamp?: Date | string | number | undefined;
   /** The circumstances of the event, such as device, page and IP address. Merged over the client's `context`, key by key. */
-  context?: JsonObject | undefined;
+  context?: Fields | undefined;
   /** Destination name → whether the message goes there. `All: false` turns off all that are not named. */
   integrations?: Integrations | undefined;
 }
@@ -69,18 +75,19 @@ type Names<Plan, Kind extends string> = [Planned<Plan, Kind>] extends [never]
   : keyof Planned<Plan, Kind> & string;
 
 type ShapeOf<Plan, Kind extends string, Name> = [Planned<Plan, Kind>] extends [never]
-  ? JsonObject
+  ? Fields
   : Name extends keyof Planned<Plan, Kind>
     ? Planned<Plan, Kind>[Name]
     : never;
 
+/** The plan's traits are all optional, because a call may send only what changed. */
 type Traits<Plan, Kind extends string> = [Planned<Plan, Kind>] extends [never]
-  ? JsonObject
-  : Planned<Plan, Kind>;
+  ? Fields
+  : Partial<Planned<Plan, Kind>>;
 
 /** One shape without a plan. With a plan, one shape for each of its names, so that the name decides the properties. */
 type EachName<Plan, Kind extends string, NameField extends string> = [Planned<Plan, Kind>] extends [never]
-  ? { [field in NameField]: string } & { properties?: JsonObject | undefined }
+  ? { [field in NameField]: string } & { properties?: Fields | undefined }
   : {
       [Name in Names<Plan, Kind>]: { [field in NameField]: Name } & Holding<
         "properties",
@@ -88,14 +95,14 @@ type EachName<Plan, Kind extends string, NameField extends string> = [Planned<Pl
       >;
     }[Names<Plan, Kind>];
 
-/** The argument of `identify`. The plan's traits are all optional, because a call may send only what changed. */
-export type IdentifyCall<Plan> = CallFields & Identity & Holding<"traits", Partial<Traits<Plan, "identify">>>;
+/** The argument of `identify`. */
+export type IdentifyCall<Plan> = CallFields & Identity & Holding<"traits", Traits<Plan, "identify">>;
 
 /** The argument of `track`. With a plan, the event's name decides its properties. */
 export type TrackCall<Plan> = CallFields & Identity & EachName<Plan, "track", "event">;
 
 /** Without a plan, a page or screen needs no name, unless it has a category. */
-type FreeView = { properties?: JsonObject | undefined; traits?: JsonObject | undefined } & (
+type FreeView = { properties?: Fields | undefined; traits?: Fields | undefined } & (
   | { name: string; category?: string | undefined }
   | { name?: undefined; category?: undefined }
 );
@@ -113,10 +120,18 @@ export type ScreenCall<Plan> = ViewCall<Plan, "screen">;
 
 /** The argument of `group`. */
 export type GroupCall<Plan> = CallFields &
-  Identity & { groupId: Id } & Holding<"traits", Partial<Traits<Plan, "group">>>;
+  Identity & { groupId: Id } & Holding<"traits", Traits<Plan, "group">>;
 
 /** The argument of `alias`: two ids of the same user. */
-export type AliasCall = CallFields & { userId: Id; previousId: Id };
+export type AliasCall<Plan = unknown> = CallFields &
+  ([Planned<Plan, "alias">] extends [never]
+    ? AliasIds
+    : Omit<AliasIds, keyof Planned<Plan, "alias">> & Planned<Plan, "alias">);
+
+interface AliasIds {
+  userId: Id;
+  previousId: Id;
+}
 
 /** `fields` in `page("Docs", "Home", fields)`. */
 export type ViewFields<Plan, Kind extends "page" | "screen", Name> = CallFields &
@@ -128,11 +143,16 @@ export type ViewName<Plan, Kind extends "page" | "screen"> = Names<Plan, Kind>;
 
 /** The forms of `page` and `screen`: an object, a name, or a category and a name. */
 export interface View<Plan, Kind extends "page" | "screen", Answer> {
-  (call: ViewCall<Plan, Kind>): Answer;
-  <Name extends ViewName<Plan, Kind>>(name: Name, fields: ViewFields<Plan, Kind, Name>): Answer;
+  (call: ViewCall<Plan, Kind>, options?: CallOptions): Answer;
+  <Name extends ViewName<Plan, Kind>>(
+    name: Name,
+    fields: ViewFields<Plan, Kind, Name>,
+    options?: CallOptions,
+  ): Answer;
   <Name extends ViewName<Plan, Kind>>(
     category: string,
     name: Name,
     fields: ViewFields<Plan, Kind, Name>,
+    options?: CallOptions,
   ): Answer;
 }

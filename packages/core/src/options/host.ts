@@ -10,14 +10,16 @@ const REGION_VARIABLES: Readonly<Record<Region, string>> = {
 export interface HostSources {
   /** The name that the caller used, for errors. */
   readonly option: "host" | "endpoint";
-  /** A base URL or the name of a region. Default: the region `oregon`. */
+  /** A base URL or the name of a region. Default: the environment variable `SLUICE_URL`, or else the region `oregon`. */
   readonly host?: unknown;
   readonly regions?: unknown;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** The base URL of the collector, without `/v1` and without a slash at the end. */
-export function resolveHost({ option, host = DEFAULT_REGION, regions, environment }: HostSources): string {
+export function resolveHost(sources: HostSources): string {
+  const { regions, environment } = sources;
+  const { option, host = DEFAULT_REGION } = orFromEnvironment(sources);
   if (typeof host !== "string" || host === "") {
     throw new ConfigError(option, "must be a base URL or the name of a region", host);
   }
@@ -33,6 +35,16 @@ export function resolveHost({ option, host = DEFAULT_REGION, regions, environmen
     `names a region without a URL: set \`regions.${host}\` or ${REGION_VARIABLES[host]}`,
     host,
   );
+}
+
+/** `SLUICE_URL` is used if the options name neither a host nor a URL of the default region. */
+function orFromEnvironment({ option, host, regions, environment }: HostSources): {
+  readonly option: string;
+  readonly host?: unknown;
+} {
+  const hasRegion = regions !== undefined && regionUrl(regions, DEFAULT_REGION) !== undefined;
+  if (host !== undefined || hasRegion || !environment.SLUICE_URL) return { option, host };
+  return { option: "SLUICE_URL", host: environment.SLUICE_URL };
 }
 
 function regionUrl(regions: unknown, region: Region): unknown {

@@ -1,12 +1,15 @@
 import type { JsonObject } from "@sluice/protocol";
+import type { BeforeSend } from "../message/before-send.js";
+import type { Fields } from "../message/fields.js";
+import type { WaitUntil } from "../queue/request-flush.js";
 import type { OnError } from "../reporting/reports.js";
 import type { Instrument } from "../sending/instrument.js";
 import type { Transport } from "../transport/transport.js";
 
-/** The options of a client. Only `writeKey` is required. */
+/** The options of a client. Only `writeKey` is required, here or in the environment. */
 export interface AnalyticsOptions {
-  /** The source's write key. You can pass an environment variable: if it is not set, the constructor throws a `ConfigError`. */
-  writeKey: string | undefined;
+  /** The source's write key. Default: the environment variable `SLUICE_WRITE_KEY`. Without either, the constructor throws a `ConfigError`. */
+  writeKey?: string | undefined;
   /** Messages queued before a flush. 1 sends each message at once, in its own request. Default: 20. */
   flushAt?: number | undefined;
   /** An alias of `flushAt`: its name in the Go library. */
@@ -22,7 +25,7 @@ export interface AnalyticsOptions {
   flushPolicy?: "batched" | "eager" | undefined;
   /** The most messages in a request. A request is also limited to 500 KB. Default: 100. */
   batchSize?: number | undefined;
-  /** The most messages held in memory, those in flight included. Further ones are refused. Default: 10_000. */
+  /** The most messages held in memory, those in flight included. Further ones are refused; `ready()` waits for room. Default: 10_000. */
   maxQueueSize?: number | undefined;
   /** The most bytes of JSON held in memory, those in flight included. Further ones are refused. Default: 33_554_432 (32 MB). */
   maxQueueBytes?: number | undefined;
@@ -33,10 +36,23 @@ export interface AnalyticsOptions {
    * onError: (status, message, { code, messages }) => log.warn({ status, code, lost: messages.length }, message)
    */
   onError?: OnError | undefined;
+  /**
+   * Changes each message before it is queued, or drops it by returning `null`. Several run in order. It must be synchronous. If it throws,
+   * the message is refused. Default: none.
+   *
+   * @example
+   * beforeSend: (message) => (message.event === "Heartbeat" ? null : message)
+   */
+  beforeSend?: BeforeSend | readonly BeforeSend[] | undefined;
+  /** `true`: every call is withheld, and counted as `disabled`, until `setEnabled(true)`. Default: `false`. */
+  disable?: boolean | undefined;
+  /** `true`: the SDK prints no warnings on stderr. Default: `false`. */
+  quiet?: boolean | undefined;
   /** `true`: nothing is sent, and everything counts as delivered. Default: `false`. */
   stub?: boolean | undefined;
   /**
-   * The collector's base URL, with or without `/v1`, or the name of a region. Default: `"oregon"`.
+   * The collector's base URL, with or without `/v1`, or the name of a region. Default: the environment variable
+   * `SLUICE_URL`, or else `"oregon"`.
    *
    * @example
    * host: "https://events.example.com"
@@ -62,7 +78,7 @@ export interface AnalyticsOptions {
    * @example
    * context: { app: { name: "shop", version: "1.4.0" } }
    */
-  context?: JsonObject | undefined;
+  context?: Fields | undefined;
   /**
    * Merged under each message's own `integrations`, key by key.
    *
@@ -72,6 +88,14 @@ export interface AnalyticsOptions {
   integrations?: JsonObject | undefined;
   /** How requests are made. Default: `undiciTransport()` on Node.js. */
   transport?: Transport | undefined;
+  /**
+   * For serverless functions: messages are sent at once, and this function keeps the request alive until they are. Default: none.
+   *
+   * @example
+   * import { waitUntil } from "cloudflare:workers"; // or from "@vercel/functions"
+   * const analytics = new Analytics({ writeKey, waitUntil });
+   */
+  waitUntil?: WaitUntil | undefined;
   /** Called before and after each request, for spans and trace headers. */
   instrument?: Instrument | undefined;
 }
@@ -84,6 +108,8 @@ export const DEFAULTS = {
   batchSize: 100,
   maxQueueSize: 10_000,
   maxQueueBytes: 33_554_432,
+  disable: false,
+  quiet: false,
   stub: false,
   maxInFlight: 1,
   requestTimeoutMs: 10_000,

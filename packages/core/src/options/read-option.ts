@@ -1,5 +1,25 @@
 import type { JsonObject } from "@sluice/protocol";
 import { ConfigError } from "../errors/config-error.js";
+import { reasonOf } from "../errors/reason-of.js";
+
+/** Calls `read`, which reads options. What a getter or a proxy of the caller throws becomes a `ConfigError`. */
+export function readOptions<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw isConfigError(error)
+      ? error
+      : new ConfigError("options", "must be readable without an error", reasonOf(error));
+  }
+}
+
+function isConfigError(error: unknown): boolean {
+  try {
+    return error instanceof ConfigError;
+  } catch {
+    return false;
+  }
+}
 
 /** Options as the caller gave them, of unknown types. */
 export type Given = { readonly [name: string]: unknown };
@@ -32,6 +52,19 @@ export function callback(given: Given, option: string): unknown {
     throw new ConfigError(option, "must be a function", value);
   }
   return value ?? undefined;
+}
+
+/** Reads an option that is a function, or a list of functions, that must be synchronous. */
+export function callbacks(given: Given, option: string): readonly unknown[] {
+  const value = given[option] ?? [];
+  const list: readonly unknown[] = Array.isArray(value) ? [...value] : [value];
+  for (const one of list) {
+    if (typeof one !== "function")
+      throw new ConfigError(option, "must be a function or an array of functions", one);
+    if (one.constructor?.name === "AsyncFunction")
+      throw new ConfigError(option, "must be synchronous", "an async function");
+  }
+  return list;
 }
 
 export function jsonObject(given: Given, option: string): JsonObject | undefined {

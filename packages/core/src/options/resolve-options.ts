@@ -1,12 +1,23 @@
 import { type JsonObject, LIMITS } from "@sluice/protocol";
 import { ConfigError } from "../errors/config-error.js";
+import type { BeforeSend } from "../message/before-send.js";
 import type { FlushPolicy } from "../queue/flush-policy.js";
+import type { WaitUntil } from "../queue/request-flush.js";
 import type { OnError } from "../reporting/reports.js";
 import type { Instrument } from "../sending/instrument.js";
 import type { Transport } from "../transport/transport.js";
 import { resolveHost } from "./host.js";
 import { type AnalyticsOptions, DEFAULTS } from "./options.js";
-import { callback, flag, type Given, integer, jsonObject, oneOf } from "./read-option.js";
+import {
+  callback,
+  callbacks,
+  flag,
+  type Given,
+  integer,
+  jsonObject,
+  oneOf,
+  readOptions,
+} from "./read-option.js";
 
 /** Options as the engine reads them: checked and complete, in milliseconds and bytes. */
 export interface ResolvedOptions {
@@ -23,26 +34,34 @@ export interface ResolvedOptions {
   readonly maxTotalRetryMs: number;
   readonly gzip: boolean;
   readonly stub: boolean;
+  readonly beforeSend: readonly BeforeSend[];
+  readonly disable: boolean;
+  readonly quiet: boolean;
   readonly context: JsonObject | undefined;
   readonly integrations: JsonObject | undefined;
   readonly transport: Transport | undefined;
   readonly onError: OnError | undefined;
+  readonly waitUntil: WaitUntil | undefined;
   readonly instrument: Instrument | undefined;
 }
 
-/** Checks the options and fills in the defaults. Throws `ConfigError`. */
+/** Checks the options and fills in the defaults. Throws only `ConfigError`. */
 export function resolveOptions(
   options: AnalyticsOptions,
   environment: Readonly<Record<string, string | undefined>> = {},
 ): ResolvedOptions {
+  return readOptions(() => checkedOptions(options, environment));
+}
+
+function checkedOptions(
+  options: AnalyticsOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+): ResolvedOptions {
   if (typeof options !== "object" || options === null) {
-    throw new ConfigError("options", "must be an object with a `writeKey`", options);
+    throw new ConfigError("options", "must be an object, such as { writeKey }", options);
   }
   const given = options as unknown as Given;
-  const writeKey = given.writeKey;
-  if (typeof writeKey !== "string" || writeKey.trim() === "") {
-    throw new ConfigError("writeKey", "must be a non-empty string", writeKey);
-  }
+  const writeKey = resolveWriteKey(given.writeKey, environment);
   const flushAt = integer(given, oneOf(given, "flushAt", "size"), DEFAULTS.flushAt, 1);
   const hostOption = oneOf(given, "host", "endpoint");
   const host = resolveHost({
@@ -80,10 +99,25 @@ export function resolveOptions(
     maxTotalRetryMs: integer(given, "maxTotalRetryMs", DEFAULTS.maxTotalRetryMs, 0),
     gzip: flag(given, "gzip", DEFAULTS.gzip),
     stub: flag(given, "stub", DEFAULTS.stub),
+    beforeSend: callbacks(given, "beforeSend") as readonly BeforeSend[],
+    disable: flag(given, "disable", DEFAULTS.disable),
+    quiet: flag(given, "quiet", DEFAULTS.quiet),
     context: jsonObject(given, "context"),
     integrations: jsonObject(given, "integrations"),
     transport: transport as Transport | undefined,
     onError: callback(given, "onError") as OnError | undefined,
+    waitUntil: callback(given, "waitUntil") as WaitUntil | undefined,
     instrument: callback(given, "instrument") as Instrument | undefined,
   };
+}
+
+function resolveWriteKey(given: unknown, environment: Readonly<Record<string, string | undefined>>): string {
+  const fromEnvironment = environment.SLUICE_WRITE_KEY;
+  const isGiven = given !== undefined || !fromEnvironment;
+  const writeKey = isGiven ? given : fromEnvironment;
+  if (typeof writeKey === "string" && writeKey.trim() !== "") return writeKey;
+  const rule = isGiven
+    ? "must be a non-empty string: pass it, or set SLUICE_WRITE_KEY in the environment"
+    : "must be a write key";
+  throw new ConfigError(isGiven ? "writeKey" : "SLUICE_WRITE_KEY", rule, writeKey);
 }

@@ -2,30 +2,36 @@ import type { CancelTimer, Clock } from "@sluice/resilience";
 import { reasonOf } from "../errors/reason-of.js";
 import type { Batch, HeldMessage } from "../message/batch.js";
 import type { FlushResult } from "../reporting/reports.js";
-import { type DeadlineCode, DeadlineReached } from "../sending/deadline.js";
+import { abandonedBy, type DeadlineCode, DeadlineReached } from "../sending/deadline.js";
 import { type FinalOutcome, reportsOf, type SendReport, type Split } from "../sending/outcome.js";
 import type { Sender } from "../sending/sender.js";
 import { type BatchLimits, cutBatch } from "./cut-batch.js";
 import { decideFlush, type FlushPolicy } from "./flush-policy.js";
 import { FlushWatch } from "./flush-watch.js";
+import { InFlight, STRANDED_AFTER_MS } from "./in-flight.js";
 import { MessageQueue } from "./message-queue.js";
+import { exceededBound, type QueueBound, type QueueLimits, type QueueLoad, roomFor } from "./queue-limits.js";
+import { RoomWaiters } from "./room-waiters.js";
 
 export interface BatcherOptions {
   readonly policy: FlushPolicy;
   readonly batch: BatchLimits;
-  /** The most messages held, those in flight included. */
-  readonly maxMessages: number;
-  /** The most bytes held, those in flight included. */
-  readonly maxBytes: number;
+  readonly limits: QueueLimits;
   readonly maxInFlight: number;
   readonly sender: Sender<FinalOutcome | Split>;
   readonly clock: Clock;
   /** Runs a task in a later turn of the event loop, so that nothing is sent within the caller's turn. */
   readonly defer: (task: () => void) => void;
+  /** Keeps the process alive until the returned function is called. */
+  readonly hold: () => () => void;
   /** Called for each batch, or part of one, when it has ended. */
   readonly onOutcome: (report: SendReport) => void;
   /** Whether the results of `flush()` count spooled messages. */
   readonly countsSpooled: boolean;
+  /** As in `Platform`. Present: only a flush sends, and it sends within its own request. */
+  readonly isInRequest?: (() => boolean) | undefined;
+  /** Called if messages wait for longer than `flushAfterMs` because nobody flushes. */
+  readonly onUnsent?: (() => void) | undefined;
 }
 
 /**
@@ -51,64 +57,111 @@ const FLUSHING: State = { kind: "flushing" };
  * Holds messages until they have been sent. One number says what is to be sent: every message up to the sequence `#dueUpTo` is due. A
  * full batch, the timer, `flush()` and the deadline only raise it. `#pump` is the one place that takes messages from the queue: it takes
  * whole batches while something is due and another request may be made.
+ *
+ * With `isInRequest` there are no timers and no pump, because both would end with the request that started them. Each flush drains the
+ * queue itself, so that what it sends lives as long as the request that waits for it.
  */
 export class Batcher {
   readonly #options: BatcherOptions;
   readonly #queue = new MessageQueue();
-  readonly #inFlight = new Set<Batch>();
+  readonly #inFlight = new InFlight();
+  /** Batches whose request ended before they did. The next drain sends them first. */
+  readonly #stranded: Batch[] = [];
   readonly #watches = new Set<FlushWatch>();
+  readonly #waiters: RoomWaiters;
   #state: State = IDLE;
-  /** Messages in the queue and in flight. */
-  #heldMessages = 0;
-  #heldBytes = 0;
+  /** What is in the queue and in flight. */
+  readonly #load = { messages: 0, bytes: 0 };
+  readonly #peak = { messages: 0, bytes: 0 };
   #lastSequence = 0;
   #dueUpTo = 0;
   #lastFlushMs: number;
+  /** With `isInRequest`: since when messages wait for a flush. */
+  #unsentSinceMs: number | undefined;
   /** Ends the attempts and waits of the batches that are sent from now on. */
   #abandon = new AbortController();
-  /** Set when a deadline passed: messages up to this sequence get a signal that has aborted, and so are not sent. */
-  #abandoned: { readonly upTo: number; readonly signal: AbortSignal } | undefined;
+  /**
+   * What was given up and is still held, oldest first: messages up to a sequence get a signal that has aborted, and so are not sent. The
+   * first entry counts, so that a deadline does not keep what was discarded before it.
+   */
+  #abandoned: readonly { readonly upTo: number; readonly signal: AbortSignal }[] = [];
 
   constructor(options: BatcherOptions) {
     this.#options = options;
     this.#lastFlushMs = options.clock.monotonic();
+    const { limits, defer, hold } = options;
+    this.#waiters = new RoomWaiters({ room: () => roomFor(limits, this.#load), defer, hold });
   }
 
   /** Messages held, in flight included. */
   get held(): number {
-    return this.#heldMessages;
+    return this.#load.messages;
   }
 
-  /** Whether there is no room for another message of any size. */
-  get isFull(): boolean {
-    return this.#heldMessages >= this.#options.maxMessages || this.#heldBytes >= this.#options.maxBytes;
+  /** What is held, in flight included. */
+  get load(): QueueLoad {
+    return this.#load;
   }
 
-  /** Queues a message. Returns false if there is no room for it. */
-  offer(messageId: string, json: string, bytes: number): boolean {
-    if (this.#heldMessages >= this.#options.maxMessages || this.#heldBytes + bytes > this.#options.maxBytes) {
-      this.makeRoom();
-      return false;
-    }
+  /** The most that was held at once. */
+  get peak(): QueueLoad {
+    return this.#peak;
+  }
+
+  /** A call begins. Returns the bound that leaves no room for a message of any size, and then sends what is queued. */
+  admit(): QueueBound | undefined {
+    this.#waiters.used();
+    return this.#boundFor(1);
+  }
+
+  /** Queues a message. Returns the bound that leaves no room for it. */
+  offer(messageId: string, json: string, bytes: number): QueueBound | undefined {
+    const bound = this.#boundFor(bytes);
+    if (bound !== undefined) return bound;
     this.#lastSequence += 1;
     this.#queue.push({ sequence: this.#lastSequence, messageId, json, bytes });
-    this.#heldMessages += 1;
-    this.#heldBytes += bytes;
-    this.#schedule();
-    return true;
+    this.#count(bytes);
+    if (this.#waiters.isEmpty) this.#schedule();
+    else this.#makeRoom();
+    return undefined;
   }
 
-  /** Sends everything that is queued, whatever the policy says. */
-  makeRoom(): void {
-    if (this.#dueUpTo < this.#lastSequence) this.#makeAllDue();
+  /** Resolves when a message of any size fits. While somebody waits, everything that is queued is due. */
+  ready(): Promise<void> {
+    if (this.#options.isInRequest) return this.#readyInRequest();
+    const ready = this.#waiters.ready();
+    if (!this.#waiters.isEmpty) this.#makeRoom();
+    return ready;
   }
 
-  /** Sends everything that is held now. Resolves when all of it has ended, whether delivered or not. */
-  flush(): Promise<FlushResult> {
-    const watch = new FlushWatch(this.#lastSequence, this.#heldMessages, this.#options.countsSpooled);
-    if (!watch.isDone) {
-      this.#watches.add(watch);
-      this.#makeAllDue();
+  /** Resolves all pending `ready()`, because no call needs room any more. */
+  wakeAll(): void {
+    this.#waiters.wakeAll();
+  }
+
+  /**
+   * Sends everything that is held now. Resolves when all of it has ended, whether delivered or not, or after `timeoutMs`. Where no request
+   * can be made now, it resolves at once.
+   */
+  flush(timeoutMs?: number): Promise<FlushResult> {
+    const { countsSpooled, isInRequest, clock } = this.#options;
+    const canSend = isInRequest === undefined || isInRequest();
+    const counts = { spooled: countsSpooled, queued: timeoutMs !== undefined || !canSend };
+    const watch = new FlushWatch(this.#lastSequence, this.#load.messages, counts);
+    if (watch.isDone) return watch.done;
+    if (!canSend) {
+      watch.expire();
+      return watch.done;
+    }
+    this.#watches.add(watch);
+    if (isInRequest) this.#resendStranded(watch);
+    this.#makeAllDue();
+    if (timeoutMs !== undefined) {
+      const cancel = clock.after(timeoutMs, () => {
+        this.#watches.delete(watch);
+        watch.expire();
+      });
+      void watch.done.then(cancel);
     }
     return watch.done;
   }
@@ -120,16 +173,21 @@ export class Batcher {
   abandonAll(deadline: DeadlineCode): void {
     const abandon = this.#abandon;
     this.#abandon = new AbortController();
-    this.#abandoned = { upTo: this.#lastSequence, signal: abandon.signal };
+    const oldest = this.#oldestSequence();
+    const held = this.#abandoned.filter(({ upTo }) => upTo >= oldest);
+    this.#abandoned = [...held, { upTo: this.#lastSequence, signal: abandon.signal }];
+    // The request that sends a batch may have ended: then it would never be told that it is given up.
+    if (this.#options.isInRequest)
+      this.#stranded.push(...this.#inFlight.takeStranded(Number.POSITIVE_INFINITY));
     this.#makeAllDue();
     abandon.abort(new DeadlineReached(deadline));
   }
 
   /** Everything that is held, oldest first, in batches. For writing it to disk when the process ends at once. */
   snapshot(): readonly Batch[] {
-    const batches = [...this.#inFlight].sort((a, b) => firstSequence(a) - firstSequence(b));
+    const batches = [...this.#stranded, ...this.#inFlight.oldestFirst()];
     for (let from = 0; from < this.#queue.length; ) {
-      const count = cutBatch((offset) => this.#queue.peek(from + offset), this.#options.batch);
+      const count = this.#cutBatch(from);
       const batch: HeldMessage[] = [];
       for (let i = from; i < from + count; i++) {
         const message = this.#queue.peek(i);
@@ -141,6 +199,26 @@ export class Batcher {
     return batches;
   }
 
+  /** Whether a batch of `snapshot()` was discarded and waits only for its report. */
+  isDiscarded(batch: Batch): boolean {
+    const signal = batch[0] && this.#signalFor(batch[0]);
+    return signal?.aborted === true && abandonedBy(signal).deadline === "discarded";
+  }
+
+  /** A flush of the waiting request makes room: another request may end before it does. */
+  async #readyInRequest(): Promise<void> {
+    if (roomFor(this.#options.limits, this.#load) <= 0) await this.flush();
+  }
+
+  #count(bytes: number): void {
+    const load = this.#load;
+    const peak = this.#peak;
+    load.messages += 1;
+    load.bytes += bytes;
+    if (load.messages > peak.messages) peak.messages = load.messages;
+    if (load.bytes > peak.bytes) peak.bytes = load.bytes;
+  }
+
   #setState(state: State): void {
     if (this.#state.kind === "waiting") this.#state.cancelTimer();
     this.#state = state;
@@ -150,7 +228,11 @@ export class Batcher {
   #schedule(): void {
     const notDue = this.#lastSequence - this.#dueUpTo;
     if (notDue === 0) return;
-    const { policy, clock } = this.#options;
+    const { policy, clock, isInRequest } = this.#options;
+    if (isInRequest) {
+      this.#noticeUnsent(isInRequest);
+      return;
+    }
     const decision = decideFlush(policy, notDue, this.#lastFlushMs);
     if (decision.kind === "flush") this.#makeAllDue();
     else if (this.#state.kind === "idle") {
@@ -159,9 +241,34 @@ export class Batcher {
     }
   }
 
+  /** Messages wait for a flush. Time stands still outside of a request, so a message that came there waits from the next one on. */
+  #noticeUnsent(isInRequest: () => boolean): void {
+    const { policy, clock, onUnsent } = this.#options;
+    if (this.#unsentSinceMs === undefined) {
+      if (isInRequest()) this.#unsentSinceMs = clock.monotonic();
+    } else if (clock.monotonic() - this.#unsentSinceMs > policy.flushAfterMs) onUnsent?.();
+  }
+
+  /** The bound that a message of `bytes` would exceed. Then everything that is queued is sent, whatever the policy says. */
+  #boundFor(bytes: number): QueueBound | undefined {
+    const bound = exceededBound(this.#options.limits, this.#load, bytes);
+    if (bound !== undefined) this.#makeRoom();
+    return bound;
+  }
+
+  #makeRoom(): void {
+    if (this.#options.isInRequest) return;
+    if (this.#dueUpTo < this.#lastSequence) this.#makeAllDue();
+  }
+
   #makeAllDue(): void {
     this.#dueUpTo = this.#lastSequence;
     this.#lastFlushMs = this.#options.clock.monotonic();
+    if (this.#options.isInRequest) {
+      this.#unsentSinceMs = undefined;
+      this.#drain();
+      return;
+    }
     if (this.#state.kind === "flushing") return;
     if (this.#queue.length === 0) {
       this.#setState(IDLE);
@@ -176,6 +283,7 @@ export class Batcher {
   }
 
   #pump(): void {
+    if (this.#options.isInRequest) return;
     while (this.#inFlight.size < this.#options.maxInFlight) {
       const oldest = this.#queue.peek();
       if (!oldest || oldest.sequence > this.#dueUpTo) return;
@@ -183,13 +291,54 @@ export class Batcher {
     }
   }
 
-  #signalFor(oldest: HeldMessage): AbortSignal {
-    const abandoned = this.#abandoned;
-    return abandoned && oldest.sequence <= abandoned.upTo ? abandoned.signal : this.#abandon.signal;
+  /** Sends everything that is due, whatever other requests have in flight. */
+  #drain(): void {
+    const upTo = this.#dueUpTo;
+    const sendNext = async (): Promise<void> => {
+      for (;;) {
+        const oldest = this.#stranded[0]?.[0] ?? this.#queue.peek();
+        if (!oldest || oldest.sequence > upTo) return;
+        await this.#send(this.#stranded.shift() ?? this.#takeBatch(), this.#signalFor(oldest));
+      }
+    };
+    for (let lane = 0; lane < this.#options.maxInFlight; lane++) void sendNext();
+  }
+
+  /** Sends stranded batches again, now and for as long as `watch` waits. */
+  #resendStranded(watch: FlushWatch): void {
+    const { clock } = this.#options;
+    this.#stranded.push(...this.#inFlight.takeStranded(clock.monotonic()));
+    const cancel = clock.after(STRANDED_AFTER_MS, () => {
+      this.#resendStranded(watch);
+      this.#drain();
+    });
+    void watch.done.then(cancel);
+  }
+
+  #signalFor({ sequence }: HeldMessage): AbortSignal {
+    return this.#abandoned.find(({ upTo }) => sequence <= upTo)?.signal ?? this.#abandon.signal;
+  }
+
+  /** The sequence of the oldest message that is held. */
+  #oldestSequence(): number {
+    const oldest = [...this.#stranded, ...this.#inFlight.oldestFirst()].map(([first]) => first);
+    return Math.min(
+      ...[...oldest, this.#queue.peek()].map((message) => message?.sequence ?? Number.POSITIVE_INFINITY),
+    );
+  }
+
+  /** How many messages from the place `from` of the queue make a batch. It has one signal, so it ends where abandoned messages end. */
+  #cutBatch(from: number): number {
+    const first = this.#queue.peek(from)?.sequence ?? 0;
+    const last = this.#abandoned.find(({ upTo }) => first <= upTo)?.upTo ?? Number.POSITIVE_INFINITY;
+    return cutBatch((offset) => {
+      const message = this.#queue.peek(from + offset);
+      return message && message.sequence <= last ? message : undefined;
+    }, this.#options.batch);
   }
 
   #takeBatch(): Batch {
-    const batch = this.#queue.take(cutBatch((offset) => this.#queue.peek(offset), this.#options.batch));
+    const batch = this.#queue.take(this.#cutBatch(0));
     // A batch may contain messages that were not due: they do not count towards the next flush.
     this.#dueUpTo = Math.max(this.#dueUpTo, batch.at(-1)?.sequence ?? 0);
     if (this.#state.kind === "waiting" && this.#dueUpTo === this.#lastSequence) this.#setState(IDLE);
@@ -197,11 +346,12 @@ export class Batcher {
   }
 
   async #send(batch: Batch, signal: AbortSignal): Promise<void> {
-    this.#inFlight.add(batch);
+    this.#inFlight.add(batch, this.#options.clock.monotonic());
     const reports = await this.#reportsOf(batch, signal);
-    this.#inFlight.delete(batch);
+    if (!this.#inFlight.remove(batch)) return;
     for (const report of reports) this.#release(report);
     this.#pump();
+    this.#waiters.wake();
   }
 
   /** Gives a batch up if its sender throws against its contract, so that the queue goes on. */
@@ -214,16 +364,12 @@ export class Batcher {
   }
 
   #release(report: SendReport): void {
-    this.#heldMessages -= report.batch.length;
-    for (const { bytes } of report.batch) this.#heldBytes -= bytes;
+    this.#load.messages -= report.batch.length;
+    for (const { bytes } of report.batch) this.#load.bytes -= bytes;
     this.#options.onOutcome(report);
     for (const watch of this.#watches) {
       watch.count(report);
       if (watch.isDone) this.#watches.delete(watch);
     }
   }
-}
-
-function firstSequence(batch: Batch): number {
-  return batch[0]?.sequence ?? 0;
 }

@@ -2,6 +2,12 @@ import type { FlushResult } from "../reporting/reports.js";
 import { refusedAmong } from "../reporting/verdicts.js";
 import type { SendReport } from "../sending/outcome.js";
 
+/** Which optional counts a result has. */
+export interface FlushCounts {
+  readonly spooled: boolean;
+  readonly queued: boolean;
+}
+
 /** One call of `flush()`: counts how the messages end that were held at the call. */
 export class FlushWatch {
   readonly done: Promise<FlushResult>;
@@ -12,13 +18,13 @@ export class FlushWatch {
   #failed = 0;
   #refused = 0;
   #spooled = 0;
-  readonly #countsSpooled: boolean;
+  readonly #counts: FlushCounts;
 
   /** Watches the `held` messages whose sequence is at most `upTo`. */
-  constructor(upTo: number, held: number, countsSpooled: boolean) {
+  constructor(upTo: number, held: number, counts: FlushCounts) {
     this.#upTo = upTo;
     this.#remaining = held;
-    this.#countsSpooled = countsSpooled;
+    this.#counts = counts;
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -58,13 +64,22 @@ export class FlushWatch {
     this.#resolveIfDone();
   }
 
+  /** Resolves now: messages that have not ended are counted as queued. */
+  expire(): void {
+    this.#resolve(this.#result());
+  }
+
   #resolveIfDone(): void {
-    if (!this.isDone) return;
-    this.#resolve({
+    if (this.isDone) this.#resolve(this.#result());
+  }
+
+  #result(): FlushResult {
+    return {
       delivered: this.#delivered,
       failed: this.#failed,
       refused: this.#refused,
-      ...(this.#countsSpooled && { spooled: this.#spooled }),
-    });
+      ...(this.#counts.spooled && { spooled: this.#spooled }),
+      ...(this.#counts.queued && { queued: this.#remaining }),
+    };
   }
 }

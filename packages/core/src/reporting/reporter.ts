@@ -1,12 +1,15 @@
 import { contained } from "../errors/contained.js";
-import type { RefusalReason } from "../message/accept.js";
 import type { Batch, LostMessage } from "../message/batch.js";
+import type { Platform } from "../platform.js";
 import type { DeadlineCode } from "../sending/deadline.js";
 import type { RequestReport } from "../sending/http-sender.js";
 import type { FinalOutcome, SendReport } from "../sending/outcome.js";
 import type { SpooledBatch } from "../sending/spool.js";
-import type { AnalyticsEvents, ErrorDetail, OnError } from "./reports.js";
+import { refusalWarning } from "./operator-lines.js";
+import type { AnalyticsEvents, ErrorDetail, OnError, Refusal, WithheldReason } from "./reports.js";
 import { refusedOf } from "./verdicts.js";
+
+const UNAUTHORIZED = 401;
 
 type Listener = (event: never) => unknown;
 
@@ -16,21 +19,44 @@ type Listener = (event: never) => unknown;
  */
 export class Reporter {
   readonly #onError: OnError | undefined;
-  readonly #defer: (task: () => void) => void;
+  readonly #platform: Pick<Platform, "defer" | "warn">;
   readonly #listeners = new Map<keyof AnalyticsEvents, Set<Listener>>();
   /** Whether a handler runs now. */
   #isReporting = false;
+  #hasWarned = false;
   #delivered = 0;
   #failed = 0;
   #refused = 0;
+  #dropped = 0;
+  #disabled = 0;
+  /** Losses that neither `onError` nor a listener was told. */
+  #unheard: { readonly messages: number; readonly reason: string } | undefined;
 
-  constructor(onError: OnError | undefined, defer: (task: () => void) => void) {
+  constructor(onError: OnError | undefined, platform: Pick<Platform, "defer" | "warn">) {
     this.#onError = onError;
-    this.#defer = defer;
+    this.#platform = platform;
   }
 
   get counts(): { delivered: number; failed: number; refused: number } {
     return { delivered: this.#delivered, failed: this.#failed, refused: this.#refused };
+  }
+
+  /** Calls that were withheld on purpose. */
+  get withheld(): { readonly dropped: number; readonly disabled: number } {
+    return { dropped: this.#dropped, disabled: this.#disabled };
+  }
+
+  /** The losses that nobody was told of, with the reason of the last one. Returns each loss once. */
+  takeUnheard(): { readonly messages: number; readonly reason: string } | undefined {
+    const unheard = this.#unheard;
+    this.#unheard = undefined;
+    return unheard;
+  }
+
+  /** Counts a call that was withheld. */
+  withhold(reason: WithheldReason): void {
+    if (reason === "dropped") this.#dropped += 1;
+    else this.#disabled += 1;
   }
 
   /** Adds a listener and returns an unsubscribe function. */
@@ -52,9 +78,13 @@ export class Reporter {
   }
 
   /** Reports a call whose message was not accepted. */
-  refusal(reason: RefusalReason, text: string, message: LostMessage): void {
+  refusal(refusal: Refusal, message: LostMessage): void {
     this.#refused += 1;
-    this.#report("refused", -1, text, { code: reason, messages: [message] });
+    const messages = [message];
+    if (refusal.reason === "queue_full") {
+      const { reason: code, bound } = refusal;
+      this.#report("refused", -1, refusal.text, { code, bound, messages });
+    } else this.#report("refused", -1, refusal.text, { code: refusal.reason, messages });
   }
 
   /** Reports the end of a batch. */
@@ -125,15 +155,29 @@ export class Reporter {
   }
 
   #report(event: "failed" | "refused", status: number, message: string, detail: ErrorDetail): void {
-    if (!this.#onError && !this.#hasListener(event)) return;
+    if (!this.#onError && !this.#hasListener(event)) {
+      if (event === "refused") this.#warnOnce(message, detail);
+      // The warning about the refused write key has said it, and what the application discards is no surprise.
+      else if (status !== UNAUTHORIZED && detail.code !== "discarded") {
+        const messages = (this.#unheard?.messages ?? 0) + detail.messages.length;
+        this.#unheard = { messages, reason: message };
+      }
+      return;
+    }
     if (this.#isReporting) {
-      this.#defer(() => this.#report(event, status, message, detail));
+      this.#platform.defer(() => this.#report(event, status, message, detail));
       return;
     }
     this.#isReporting = true;
     contained(this.#onError, status, message, detail);
     if (this.#hasListener(event)) this.#emit(event, { status, message, detail });
     this.#isReporting = false;
+  }
+
+  #warnOnce(message: string, { code }: ErrorDetail): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    contained(this.#platform.warn, refusalWarning(code, message));
   }
 
   #hasListener(name: keyof AnalyticsEvents): boolean {
@@ -148,6 +192,7 @@ export class Reporter {
 const DEADLINE_TEXTS: Readonly<Record<DeadlineCode, string>> = {
   close_deadline: "Not delivered before the deadline of close()",
   exit_deadline: "Not delivered before the process had to end",
+  discarded: "Discarded by setEnabled(false, { discardQueued: true })",
 };
 
 function lost(batch: Batch): readonly LostMessage[] {

@@ -1,11 +1,39 @@
 import type { RefusalReason } from "../message/accept.js";
 import type { LostMessage } from "../message/batch.js";
+import type { QueueBound } from "../queue/queue-limits.js";
 import type { RequestReport } from "../sending/http-sender.js";
 
-/** The result of a call: whether its message was accepted, and its id. */
+/** The reasons for a refusal, except for a full queue. */
+type OtherReason = Exclude<RefusalReason, "queue_full">;
+
+/** Why a call's message was not accepted. `bound` is the option that bounds the queue, and `text` is one line. */
+export type Refusal =
+  | { readonly reason: "queue_full"; readonly bound: QueueBound; readonly text: string }
+  | { readonly reason: OtherReason; readonly text: string };
+
+/** The result of a call: whether its message was accepted, and its id. `bound` is the option that bounds the queue. */
 export type Receipt =
   | { readonly accepted: true; readonly messageId: string }
-  | { readonly accepted: false; readonly messageId: string; readonly reason: RefusalReason };
+  | {
+      readonly accepted: false;
+      readonly messageId: string;
+      readonly reason: "queue_full";
+      readonly bound: QueueBound;
+    }
+  | {
+      readonly accepted: false;
+      readonly messageId: string;
+      readonly reason: OtherReason | WithheldReason;
+      readonly bound?: undefined;
+    };
+
+/**
+ * Why a message was not queued although nothing is wrong with it. It is neither refused nor delivered, and `onError` is not called.
+ *
+ * - `"dropped"`: a `beforeSend` function returned null.
+ * - `"disabled"`: the client is disabled by the option `disable` or by `setEnabled(false)`.
+ */
+export type WithheldReason = "dropped" | "disabled";
 
 /** A message that the collector refused, with the reason. */
 export interface RefusedMessage extends LostMessage {
@@ -18,7 +46,13 @@ export interface RefusedMessage extends LostMessage {
 /** The third argument of `onError`: which messages were lost, and why. */
 export type ErrorDetail =
   /** The call's message was not accepted. Status -1. */
-  | { readonly code: RefusalReason; readonly messages: readonly LostMessage[] }
+  | { readonly code: OtherReason; readonly messages: readonly LostMessage[] }
+  /** The queue was full. `bound` is the option that bounds it. Status -1. */
+  | {
+      readonly code: "queue_full";
+      readonly bound: QueueBound;
+      readonly messages: readonly LostMessage[];
+    }
   /** The server refused the whole request, and a retry would not help. The server's status. */
   | { readonly code: "request_rejected"; readonly messages: readonly LostMessage[] }
   /** All attempts failed. The status of the last answer, or -1. */
@@ -31,6 +65,8 @@ export type ErrorDetail =
   | { readonly code: "messages_refused"; readonly messages: readonly RefusedMessage[] }
   /** The deadline of `close()` or of the ending process passed. Status -1. */
   | { readonly code: "close_deadline" | "exit_deadline"; readonly messages: readonly LostMessage[] }
+  /** You called `setEnabled(false, { discardQueued: true })`. Status -1. */
+  | { readonly code: "discarded"; readonly messages: readonly LostMessage[] }
   /** The spool was full or could not be written. Status -1. */
   | { readonly code: "spool_failed"; readonly messages: readonly LostMessage[] }
   /** A spool file was truncated or overwritten. `messageId` is `""` if it cannot be read. Status -1. */
@@ -49,9 +85,11 @@ export interface FlushResult {
   readonly refused: number;
   /** Kept on disk, to be sent later. Present if a spool is configured. */
   readonly spooled?: number;
+  /** Not ended when the time was over: still queued or in flight. Present if `flush()` had a `timeoutMs`. */
+  readonly queued?: number;
 }
 
-/** Counters since the client was created. Every call is counted in exactly one of them. */
+/** Counters since the client was created. Every call is in exactly one of delivered, failed, refused, queued and spooled. */
 export interface Stats {
   readonly delivered: number;
   readonly failed: number;
@@ -59,8 +97,18 @@ export interface Stats {
   readonly refused: number;
   /** In memory now: queued or in flight. */
   readonly queued: number;
+  /** Bytes of JSON in memory now. */
+  readonly queuedBytes: number;
+  /** The most messages that were in memory at once. Compare it with `maxQueueSize`. */
+  readonly peakQueued: number;
+  /** The most bytes of JSON that were in memory at once. Compare it with `maxQueueBytes`. */
+  readonly peakQueuedBytes: number;
   /** On disk now, including messages of earlier processes. Present if a spool is configured. */
   readonly spooled?: number;
+  /** Dropped by `beforeSend`. Present if it is configured. */
+  readonly dropped?: number;
+  /** Calls while the client was disabled. Present if it was ever disabled. */
+  readonly disabled?: number;
 }
 
 /** The events of `on(name, listener)`. */

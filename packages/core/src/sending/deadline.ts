@@ -1,7 +1,7 @@
 import type { Abandoned } from "./outcome.js";
 
-/** Which deadline passed: that of `close()`, or that of a process that ends. */
-export type DeadlineCode = "close_deadline" | "exit_deadline";
+/** Why sending ended early: the deadline of `close()`, that of a process that ends, or because the application discarded the messages. */
+export type DeadlineCode = "close_deadline" | "exit_deadline" | "discarded";
 
 /** The reason of the signal that ends all sending. */
 export class DeadlineReached extends Error {

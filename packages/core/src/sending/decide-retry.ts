@@ -13,6 +13,12 @@ export interface RetryPolicy {
  */
 const BACKOFF = { initialMs: 100, maxMs: 10_000, jitter: 0.2 } as const;
 
+/**
+ * A shorter wait that the server asks for is obeyed at the first retry only. Otherwise a server that always answers `Retry-After: 0` would
+ * make the client send without pauses, and without an end.
+ */
+const SHORTEST_UNCOUNTED_MS = 1_000;
+
 export interface RetrySituation {
   /** Retries so far, without those that the server asked for. */
   readonly countedRetries: number;
@@ -25,16 +31,17 @@ export interface RetrySituation {
 
 export type RetryDecision =
   | { readonly kind: "give_up" }
-  /** `asked`: the server chose the wait, so the retry is not counted. */
+  /** `asked`: the server chose the wait, and the retry is not counted. */
   | { readonly kind: "retry"; readonly delayMs: number; readonly asked: boolean };
 
 /** Decides whether and when a batch is sent again after a retryable outcome. */
 export function decideRetry(policy: RetryPolicy, situation: RetrySituation): RetryDecision {
   const { countedRetries, elapsedMs, retryAfterMs, random } = situation;
-  // "0 seconds" and a date in the past are ignored: following them would make an endless loop without pauses.
-  const asked = retryAfterMs !== undefined && retryAfterMs > 0;
+  const asked = retryAfterMs !== undefined && retryAfterMs >= SHORTEST_UNCOUNTED_MS;
   if (!asked && countedRetries >= policy.maxRetries) return { kind: "give_up" };
-  const delayMs = asked ? retryAfterMs : backoffDelayMs(countedRetries + 1, BACKOFF, random);
+  const backoffMs = backoffDelayMs(countedRetries + 1, BACKOFF, random);
+  const isObeyed = asked || countedRetries === 0;
+  const delayMs = isObeyed ? (retryAfterMs ?? backoffMs) : Math.max(retryAfterMs ?? 0, backoffMs);
   if (elapsedMs + delayMs > policy.maxTotalMs) return { kind: "give_up" };
   return { kind: "retry", delayMs, asked };
 }

@@ -25,4 +25,6 @@ export interface Spool {
   append(batch: Batch): Promise<Kept>;
   /** The oldest batch, or undefined if the spool is empty. Files that cannot be read are removed. */
   oldest(): Promise<SpooledBatch | undefined>;
+  /** Lets other processes send what is on disk. `oldest` is not called any more; `append` may be. */
+  release(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { backoffDelayMs, type CancelTimer, type Clock } from "@sluice/resilience";
 import type { Batch } from "../message/batch.js";
-import { abandonedBy } from "./deadline.js";
+import { abandonedBy, DeadlineReached } from "./deadline.js";
 import { type FinalOutcome, reportsOf, type SendReport, type Split } from "./outcome.js";
 import type { Sender } from "./sender.js";
 import type { Spool, SpooledBatch } from "./spool.js";
@@ -21,7 +21,7 @@ export interface SpoolingOptions {
  *   Left when the spool is empty, to idle; when a batch could not be sent, to waiting; at the end of `finish()`, to finished.
  * Waiting: the last try failed, and a timer starts the next one.
  *   Left when the timer fires or `finish()` is called, to emptying.
- * Finished: entered at the end of `finish()`, never left. Batches are still kept, but no longer sent: the next process does that.
+ * Finished: entered at the end of `finish()`, never left. Batches are still kept, but no longer sent: another process does that.
  */
 type State =
   | { readonly kind: "idle" }
@@ -42,6 +42,10 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
   readonly #opened: Promise<void>;
   /** Ends what is being sent from the spool. */
   readonly #stop = new AbortController();
+  /** Ends the present send from the spool. */
+  #sending = new AbortController();
+  /** Whether what is in the spool is removed instead of sent, until it is empty. */
+  #isDiscarding = false;
   #state: State = { kind: "idle" };
 
   constructor(inner: Sender<FinalOutcome | Split>, options: SpoolingOptions) {
@@ -50,14 +54,27 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
     this.#opened = options.spool.open();
   }
 
-  /** Sends the batches that earlier processes left. */
+  /** Sends the batches that earlier processes left. Does nothing if it has started. */
   start(): void {
-    this.#startEmptying();
+    if (this.#state.kind === "idle") this.#startEmptying();
+  }
+
+  /** Removes everything that is in the spool, and reports it as discarded. */
+  discard(): void {
+    if (this.#state.kind === "finished") return;
+    this.#isDiscarding = true;
+    const { signal } = this.#sending;
+    if (this.#state.kind !== "emptying") this.#startEmptying();
+    else if (!signal.aborted) this.#sending.abort(new DeadlineReached("discarded"));
+    this.#sending = new AbortController();
   }
 
   async send(batch: Batch, signal: AbortSignal): Promise<FinalOutcome | Split> {
     await this.#opened;
-    if (this.#options.spool.messages > 0) return this.#keep(batch);
+    const isDiscarded = signal.aborted && !isUndelivered(abandonedBy(signal));
+    // Behind messages that are being discarded it would be discarded, too.
+    const isBehind = this.#options.spool.messages > 0 && !this.#isDiscarding;
+    if (isBehind && !isDiscarded) return this.#keep(batch);
     const outcome = signal.aborted ? abandonedBy(signal) : await this.#inner.send(batch, signal);
     if (outcome.kind !== "split") return this.#keepUndelivered(batch, outcome);
     const parts: SendReport[] = [];
@@ -68,7 +85,10 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
 
   /** Resolves when the spool is empty, a batch of it fails, or `signal` aborts. Sends nothing from then on. */
   async finish(signal: AbortSignal): Promise<void> {
-    const onAbort = (): void => this.#stop.abort(signal.reason);
+    const onAbort = (): void => {
+      this.#stop.abort(signal.reason);
+      this.#sending.abort(signal.reason);
+    };
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
     await this.#opened;
@@ -78,6 +98,7 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
     this.#setState({ kind: "finished" });
     this.#stop.abort();
     signal.removeEventListener("abort", onAbort);
+    await this.#options.spool.release();
   }
 
   #setState(state: State): void {
@@ -111,7 +132,10 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
     for (;;) {
       const kept = await spool.oldest();
       // Checked again, because a batch may have been kept since `oldest` looked.
-      if (!kept && spool.messages === 0) return true;
+      if (!kept && spool.messages === 0) {
+        this.#isDiscarding = false;
+        return true;
+      }
       if (this.#stop.signal.aborted) return false;
       if (kept && !(await this.#sendOne(kept))) return false;
     }
@@ -121,14 +145,18 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
   async #sendOne(kept: SpooledBatch): Promise<boolean> {
     const { onSent, onDamaged } = this.#options;
     const { batch } = kept;
-    const reports =
-      batch.length > 0 ? reportsOf(batch, await this.#inner.send(batch, this.#stop.signal)) : [];
+    const reports = batch.length > 0 ? reportsOf(batch, await this.#sendOrDiscard(batch)) : [];
     // Parts that were delivered are sent again with the rest: the collector recognizes their ids.
     if (reports.some(({ outcome }) => isUndelivered(outcome))) return false;
     await kept.remove();
     for (const report of reports) onSent(report);
     if (kept.damaged.length > 0) onDamaged(kept);
     return true;
+  }
+
+  async #sendOrDiscard(batch: Batch): Promise<FinalOutcome | Split> {
+    if (this.#isDiscarding) return { kind: "abandoned", deadline: "discarded" };
+    return this.#inner.send(batch, this.#sending.signal);
   }
 
   async #keepUndelivered(batch: Batch, outcome: FinalOutcome): Promise<FinalOutcome> {
@@ -144,6 +172,7 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
 }
 
 /** Whether the batch may still be delivered later. */
-function isUndelivered({ kind }: FinalOutcome): boolean {
-  return kind === "exhausted" || kind === "abandoned";
+function isUndelivered(outcome: FinalOutcome): boolean {
+  if (outcome.kind === "abandoned") return outcome.deadline !== "discarded";
+  return outcome.kind === "exhausted";
 }

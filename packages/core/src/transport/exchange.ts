@@ -30,7 +30,10 @@ export async function exchange(
     signal.addEventListener("abort", onAbort, { once: true });
     const fail = (error: unknown): void => end({ kind: "failed", reason: reasonOf(error) });
     try {
-      transport.send(request, abort.signal).then((outcome) => end(checked(outcome)), fail);
+      transport
+        .send(request, abort.signal)
+        .then((outcome) => end(checked(outcome)))
+        .then(undefined, fail);
     } catch (error) {
       fail(error);
     }

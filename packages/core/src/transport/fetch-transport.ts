@@ -13,8 +13,9 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
  */
 export function fetchTransport(fetch: Fetch = (url, init) => globalThis.fetch(url, init)): Transport {
   return {
-    async send({ url, method, headers, body }, signal) {
+    async send(request, signal) {
       try {
+        const { url, method, headers, body } = request;
         const response = await fetch(url, {
           method,
           headers: { ...headers },

@@ -37,5 +37,6 @@ export function memorySpool(left: readonly Batch[] = []): MemorySpool {
         },
       };
     },
+    release: async () => {},
   };
 }

@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import {
   type AnalyticsOptions,
+  type CallContext,
   createEngine,
   type Engine,
   type ErrorDetail,
@@ -32,7 +34,13 @@ export function testEngine(
     script,
     spool,
     clock = manualClock(),
-  }: { script?: Parameters<typeof scriptedTransport>[0]; spool?: Spool; clock?: ManualClock } = {},
+    isInRequest,
+  }: {
+    script?: Parameters<typeof scriptedTransport>[0];
+    spool?: Spool;
+    clock?: ManualClock;
+    isInRequest?: () => boolean;
+  } = {},
 ): TestEngine {
   const transport = scriptedTransport(script);
   const errors: { status: number; message: string; detail: ErrorDetail }[] = [];
@@ -55,9 +63,14 @@ export function testEngine(
       throw new Error("This runtime has no gzip");
     },
     defaultTransport: () => transport,
+    newContextStorage: () => {
+      const storage = new AsyncLocalStorage<CallContext>();
+      return { get: () => storage.getStore(), run: (context, work) => storage.run(context, work) };
+    },
     warn: (line) => {
       warnings.push(line);
     },
+    isInRequest,
     userAgent: "test/1",
   };
   const resolved = resolveOptions({

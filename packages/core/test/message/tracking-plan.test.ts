@@ -1,6 +1,7 @@
 import { describe, expectTypeOf, it } from "vitest";
 import type {
   AliasCall,
+  ContextCalls,
   GroupCall,
   IdentifyCall,
   PageCall,
@@ -15,6 +16,7 @@ interface Plan {
   page: { Home: { referrer?: string }; Docs: { section: string } };
   screen: { Start: { tab: number } };
   group: { name: string };
+  alias: { previousId: `anon_${string}` };
 }
 // biome-ignore lint/complexity/noBannedTypes: an empty object type means no plan.
 type None = {};
@@ -34,6 +36,77 @@ describe("without a plan", () => {
     expectTypeOf({ userId: "u" }).not.toExtend<GroupCall<None>>();
     expectTypeOf({ userId: "u" }).not.toExtend<AliasCall>();
     expectTypeOf({ userId: "u", previousId: "p" }).toExtend<AliasCall>();
+    expectTypeOf<{ userId?: string; anonymousId: string; event: string }>().toExtend<TrackCall<None>>();
+    expectTypeOf<{ userId: string | undefined; anonymousId: string; event: string }>().toExtend<
+      TrackCall<None>
+    >();
+  });
+});
+
+describe("the types of properties, traits and context", () => {
+  interface Order {
+    total: number;
+    coupon?: string;
+    paidAt: Date | undefined;
+  }
+  /** Its names are those of members of functions and arrays. */
+  interface Call {
+    name: string;
+    length: number;
+    call: boolean;
+  }
+  class Basket {
+    readonly items: string[] = [];
+    #total = 0;
+    get total(): number {
+      return this.#total;
+    }
+  }
+  const order: Order = { total: 1, paidAt: undefined };
+
+  it("take interfaces, classes, and optional and undefined members", () => {
+    const calls = (
+      track: (call: TrackCall<None>) => void,
+      identify: (call: IdentifyCall<None>) => void,
+      page: View<None, "page", void>,
+      call: Call,
+    ) => {
+      track({ userId: "u", event: "E", properties: order, context: order });
+      track({ userId: "u", event: "E", properties: new Basket(), context: call });
+      track({ userId: "u", event: "E", properties: {}, context: { app: { name: "shop" }, ip: undefined } });
+      identify({ userId: "u", traits: order });
+      page({ userId: "u", properties: order, traits: new Basket() });
+      page("Home", { userId: "u", properties: call });
+    };
+    expectTypeOf(calls).toBeFunction();
+  });
+
+  it("take a value of a type parameter", () => {
+    const send = <T extends object>(track: (call: TrackCall<None>) => void, properties: T) =>
+      track({ userId: "u", event: "E", properties });
+    expectTypeOf(send).toBeFunction();
+  });
+
+  it("take no value that is not an object of fields", () => {
+    const calls = (track: (call: TrackCall<None>) => void) => {
+      // @ts-expect-error A function
+      track({ userId: "u", event: "E", properties: () => order });
+      // @ts-expect-error A class
+      track({ userId: "u", event: "E", properties: Basket });
+      // @ts-expect-error A symbol
+      track({ userId: "u", event: "E", properties: Symbol("order") });
+      // @ts-expect-error An array
+      track({ userId: "u", event: "E", properties: [order] });
+      // @ts-expect-error A date
+      track({ userId: "u", event: "E", context: new Date() });
+      // @ts-expect-error A map
+      track({ userId: "u", event: "E", properties: new Map([["total", 1]]) });
+      // @ts-expect-error A promise
+      track({ userId: "u", event: "E", properties: Promise.resolve(order) });
+      // @ts-expect-error null
+      track({ userId: "u", event: "E", properties: null });
+    };
+    expectTypeOf(calls).toBeFunction();
   });
 });
 
@@ -70,6 +143,22 @@ describe("with a plan", () => {
     >();
   });
 
+  it("types the ids of an alias", () => {
+    expectTypeOf({ userId: 5, previousId: "anon_1" as const }).toExtend<AliasCall<Plan>>();
+    expectTypeOf({ userId: "u", previousId: "device_1" as const }).not.toExtend<AliasCall<Plan>>();
+    expectTypeOf({ previousId: "anon_1" as const }).not.toExtend<AliasCall<Plan>>();
+    expectTypeOf({ userId: "u", previousId: "p" }).toExtend<AliasCall<None>>();
+  });
+
+  it("takes an interface where its fields fit the plan", () => {
+    interface Completed {
+      total: number;
+    }
+    expectTypeOf<{ userId: string; event: "Order Completed"; properties: Completed }>().toExtend<
+      TrackCall<Plan>
+    >();
+  });
+
   it("a misspelt field is an error, with a plan and without", () => {
     const calls = (planned: (call: TrackCall<Plan>) => void, free: (call: TrackCall<None>) => void) => {
       planned({ userId: "u", event: "Order Completed", properties: { total: 1 }, context: { ip: "0" } });
@@ -100,5 +189,23 @@ describe("with a plan", () => {
       screen("a", 5, { userId: "u" });
     };
     expectTypeOf(calls).toBeFunction();
+  });
+});
+
+describe("calls within withContext", () => {
+  interface Plan {
+    track: { "Order Completed": { total: number } };
+  }
+  const calls = new Proxy({} as ContextCalls<Plan, void>, { get: () => () => {} });
+
+  it("need no id, and follow the plan", () => {
+    calls.track({ event: "Order Completed", properties: { total: 1 } });
+    calls.identify({ traits: { plan: "pro" } });
+    calls.page({ name: "Home", userId: "own" });
+    calls.group({ groupId: "g" });
+    // @ts-expect-error The plan knows no such event.
+    calls.track({ event: "Order Complete", properties: { total: 1 } });
+    // @ts-expect-error The total is a number.
+    calls.track({ event: "Order Completed", properties: { total: "1" } });
   });
 });

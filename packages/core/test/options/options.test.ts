@@ -80,6 +80,11 @@ describe("options", () => {
     ["maxRetries -1", { maxRetries: -1 }, "maxRetries"],
     ["maxTotalRetryMs Infinity", { maxTotalRetryMs: Number.POSITIVE_INFINITY }, "maxTotalRetryMs"],
     ["gzip as text", { gzip: "yes" }, "gzip"],
+    ["disable as text", { disable: "true" }, "disable"],
+    ["quiet as a number", { quiet: 1 }, "quiet"],
+    ["beforeSend as text", { beforeSend: "redact" }, "beforeSend"],
+    ["a list with something that is no function", { beforeSend: [() => null, null] }, "beforeSend"],
+    ["an async beforeSend", { beforeSend: async () => null }, "beforeSend"],
     ["stub as a number", { stub: 1 }, "stub"],
     ["onError as text", { onError: "log" }, "onError"],
     ["context as a list", { context: [] }, "context"],
@@ -104,6 +109,13 @@ describe("options", () => {
     expect(thrown).toBeInstanceOf(ConfigError);
     expect(thrown).toMatchObject({ name: "ConfigError", option });
     expect(String(thrown)).toContain(`\`${option}\``);
+  });
+
+  it("takes one beforeSend or several", () => {
+    const hook = () => null;
+    expect(resolved({ beforeSend: hook }).beforeSend).toEqual([hook]);
+    expect(resolved({ beforeSend: [hook, hook] }).beforeSend).toEqual([hook, hook]);
+    expect(resolved({}).beforeSend).toEqual([]);
   });
 
   it("does not show the password of a URL", () => {
@@ -143,6 +155,74 @@ describe("host", () => {
     const regions = { dublin: "https://option.example" };
     expect(resolved({ host: "dublin", regions }, environment).batchUrl).toBe(
       "https://option.example/v1/batch",
+    );
+  });
+});
+
+describe("the environment", () => {
+  const environment = { SLUICE_WRITE_KEY: "from-env", SLUICE_URL: "https://env.example/v1" };
+  const inEnvironment = (options: object, variables: Record<string, string> = environment) =>
+    resolveOptions(options as AnalyticsOptions, variables);
+
+  it("has the write key and the URL, if the options have none", () => {
+    expect(inEnvironment({})).toMatchObject({
+      writeKey: "from-env",
+      batchUrl: "https://env.example/v1/batch",
+    });
+    expect(inEnvironment({ writeKey: undefined }).writeKey).toBe("from-env");
+  });
+
+  it("is beaten by the options", () => {
+    expect(inEnvironment({ writeKey: "k", host: "https://a.example" })).toMatchObject({
+      writeKey: "k",
+      batchUrl: "https://a.example/v1/batch",
+    });
+    expect(inEnvironment({ endpoint: "https://a.example" }).batchUrl).toBe("https://a.example/v1/batch");
+    expect(inEnvironment({ regions: { oregon: "https://us.example" } }).batchUrl).toBe(
+      "https://us.example/v1/batch",
+    );
+  });
+
+  it("SLUICE_URL beats SLUICE_OREGON_URL, which is for those who name the region", () => {
+    const both = { ...environment, SLUICE_OREGON_URL: "https://us.example" };
+    expect(inEnvironment({}, both).batchUrl).toBe("https://env.example/v1/batch");
+    expect(inEnvironment({ host: "oregon" }, both).batchUrl).toBe("https://us.example/v1/batch");
+  });
+
+  it("counts an empty variable as not set", () => {
+    expect(inEnvironment({ writeKey: "k" }, { SLUICE_URL: "" }).batchUrl).toBe(
+      "http://127.0.0.1:8787/v1/batch",
+    );
+  });
+
+  it.each<[name: string, options: object, variables: Record<string, string>, message: string]>([
+    [
+      "no key at all",
+      {},
+      {},
+      "Option `writeKey` must be a non-empty string: pass it, or set SLUICE_WRITE_KEY in the environment, got undefined",
+    ],
+    [
+      "an empty key, even if the environment has one",
+      { writeKey: "" },
+      environment,
+      'Option `writeKey` must be a non-empty string: pass it, or set SLUICE_WRITE_KEY in the environment, got ""',
+    ],
+    [
+      "a blank variable",
+      {},
+      { SLUICE_WRITE_KEY: " " },
+      'Environment variable `SLUICE_WRITE_KEY` must be a write key, got " "',
+    ],
+    [
+      "a URL without its scheme",
+      { writeKey: "k" },
+      { SLUICE_URL: "localhost:8787" },
+      'Environment variable `SLUICE_URL` must be an http or https URL without user, query and fragment, or the name of a region, got "localhost:8787"',
+    ],
+  ])("%s is an error that names the variable", (_name, options, variables, message) => {
+    expect(() => inEnvironment(options, variables)).toThrow(
+      expect.objectContaining({ name: "ConfigError", message }),
     );
   });
 });

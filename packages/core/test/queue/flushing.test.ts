@@ -158,7 +158,15 @@ describe("the limits of the queue", () => {
     track(2);
     await runDue();
     track(3);
-    expect(engine.stats()).toEqual({ delivered: 0, failed: 0, refused: 1, queued: 4 });
+    expect(engine.stats()).toEqual({
+      delivered: 0,
+      failed: 0,
+      refused: 1,
+      queued: 4,
+      queuedBytes: expect.any(Number),
+      peakQueued: 4,
+      peakQueuedBytes: expect.any(Number),
+    });
     expect(errors).toMatchObject([
       { status: -1, detail: { code: "queue_full", messages: [{ messageId: "m5" }] } },
     ]);
@@ -174,6 +182,7 @@ describe("the limits of the queue", () => {
       accepted: false,
       messageId: "mine",
       reason: "queue_full",
+      bound: "maxQueueSize",
     });
   });
 
@@ -181,7 +190,11 @@ describe("the limits of the queue", () => {
     const { engine, transport, runDue } = testEngine({ maxQueueBytes: 40_000 }, { script: [200] });
     const big = { userId: "u", event: "E", properties: { text: "x".repeat(30_000) } };
     expect(engine.take("track", big)).toMatchObject({ accepted: true });
-    expect(engine.take("track", big)).toMatchObject({ accepted: false, reason: "queue_full" });
+    expect(engine.take("track", big)).toMatchObject({
+      accepted: false,
+      reason: "queue_full",
+      bound: "maxQueueBytes",
+    });
     expect(engine.take("track", { userId: "u", event: "small" })).toMatchObject({ accepted: true });
     await runDue();
     expect(transport.requests).toHaveLength(1);
@@ -247,7 +260,15 @@ describe("flush()", () => {
     track(2);
     transport.requests[0]?.answer(200);
     expect(await flushed).toEqual({ delivered: 3, failed: 0, refused: 0 });
-    expect(engine.stats()).toEqual({ delivered: 3, failed: 0, refused: 0, queued: 2 });
+    expect(engine.stats()).toEqual({
+      delivered: 3,
+      failed: 0,
+      refused: 0,
+      queued: 2,
+      queuedBytes: expect.any(Number),
+      peakQueued: 5,
+      peakQueuedBytes: expect.any(Number),
+    });
   });
 
   it("gives each of two overlapping calls its own result", async () => {

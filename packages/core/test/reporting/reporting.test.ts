@@ -32,7 +32,15 @@ describe("receipts", () => {
     expect(errors).toMatchObject([
       { status: -1, detail: { code: reason, messages: [{ messageId: receipt.messageId }] } },
     ]);
-    expect(engine.stats()).toEqual({ delivered: 0, failed: 0, refused: 1, queued: 0 });
+    expect(engine.stats()).toEqual({
+      delivered: 0,
+      failed: 0,
+      refused: 1,
+      queued: 0,
+      queuedBytes: 0,
+      peakQueued: 0,
+      peakQueuedBytes: 0,
+    });
   });
 
   it("contain the id that the message is sent with", async () => {

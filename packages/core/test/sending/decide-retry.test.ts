@@ -28,11 +28,42 @@ describe("decideRetry", () => {
       { countedRetries: 10, retryAfterMs: 5_000 },
       { kind: "retry", delayMs: 5_000, asked: true },
     ],
-    ["but ignores a wait of 0", { countedRetries: 10, retryAfterMs: 0 }, { kind: "give_up" }],
+    [
+      "retries at once if the server asks for it",
+      { retryAfterMs: 0 },
+      { kind: "retry", delayMs: 0, asked: false },
+    ],
+    [
+      "but from the second retry on waits as long as without it",
+      { countedRetries: 1, retryAfterMs: 0, random: 0 },
+      { kind: "retry", delayMs: 160, asked: false },
+    ],
+    ["and counts those retries", { countedRetries: 10, retryAfterMs: 0 }, { kind: "give_up" }],
+    ["less than a second counts too", { countedRetries: 10, retryAfterMs: 999 }, { kind: "give_up" }],
+    [
+      "less than a second is a minimum from the second retry on",
+      { countedRetries: 1, retryAfterMs: 500 },
+      { kind: "retry", delayMs: 500, asked: false },
+    ],
     [
       "and gives up after the total time",
       { elapsedMs: 43_199_999, retryAfterMs: 5_000 },
       { kind: "give_up" },
+    ],
+    [
+      "but retries at the last moment of it",
+      { elapsedMs: 43_195_000, retryAfterMs: 5_000 },
+      { kind: "retry", delayMs: 5_000, asked: true },
+    ],
+    [
+      "a whole second that the server asks for is not counted",
+      { countedRetries: 10, retryAfterMs: 1_000 },
+      { kind: "retry", delayMs: 1_000, asked: true },
+    ],
+    [
+      "less than a second is obeyed at the first retry",
+      { retryAfterMs: 50 },
+      { kind: "retry", delayMs: 50, asked: false },
     ],
   ])("%s", (_name, situation, decision) => {
     expect(at(situation)).toEqual(decision);
@@ -40,7 +71,7 @@ describe("decideRetry", () => {
 
   it.each([0, 0.5, 0.999])("outlasts an outage of 30 s, with random at %s", (random) => {
     let totalMs = 0;
-    for (let countedRetries = 0; ; countedRetries++) {
+    for (let countedRetries = 0; countedRetries < 100; countedRetries++) {
       const decision = at({ countedRetries, random });
       if (decision.kind === "give_up") break;
       totalMs += decision.delayMs;

@@ -87,17 +87,23 @@ describe("a batch that fails", () => {
     expect(errors).toMatchObject([{ status: 429, detail: { code: "retries_exhausted" } }]);
   });
 
-  it("does not loop without pauses if the server asks for a wait of 0", async () => {
-    const { engine, track, transport, clock } = testEngine(
-      { maxRetries: 3 },
-      { script: [{ status: 503, retryAfter: "0" }] },
-    );
-    track(1);
-    const flushed = engine.flush();
-    await clock.advance(60_000);
-    expect(await flushed).toMatchObject({ failed: 1 });
-    expect(transport.requests).toHaveLength(4);
-  });
+  it.each(["0", "Thu, 01 Jan 1970 00:00:00 GMT", "0.001"])(
+    "obeys Retry-After: %s once, and then does not loop without pauses",
+    async (retryAfter) => {
+      const { engine, track, transport, clock } = testEngine(
+        { maxRetries: 3 },
+        { script: [{ status: 503, retryAfter }] },
+      );
+      track(1);
+      const flushed = engine.flush();
+      await clock.advance(1);
+      expect(transport.requests).toHaveLength(2);
+      await clock.advance(60_000);
+      expect(await flushed).toMatchObject({ failed: 1 });
+      expect(transport.requests).toHaveLength(4);
+      expect(clock.slept.slice(1)).toEqual([180, 360]);
+    },
+  );
 
   it("is retried after a timeout", async () => {
     const { engine, track, transport, clock, runDue } = testEngine({ requestTimeoutMs: 10_000 });
@@ -114,7 +120,15 @@ describe("a batch that fails", () => {
     // A late answer to the first attempt is ignored.
     transport.requests[0]?.answer(500);
     await runDue();
-    expect(engine.stats()).toEqual({ delivered: 1, failed: 0, refused: 0, queued: 0 });
+    expect(engine.stats()).toEqual({
+      delivered: 1,
+      failed: 0,
+      refused: 0,
+      queued: 0,
+      queuedBytes: 0,
+      peakQueued: 1,
+      peakQueuedBytes: expect.any(Number),
+    });
   });
 });
 
@@ -217,7 +231,15 @@ describe("verdicts", () => {
     const { engine, track, errors } = testEngine({}, { script: [{ status: 200, body }] });
     track(3);
     expect(await engine.flush()).toEqual({ delivered: 2, failed: 0, refused: 1 });
-    expect(engine.stats()).toEqual({ delivered: 2, failed: 0, refused: 1, queued: 0 });
+    expect(engine.stats()).toEqual({
+      delivered: 2,
+      failed: 0,
+      refused: 1,
+      queued: 0,
+      queuedBytes: 0,
+      peakQueued: 3,
+      peakQueuedBytes: expect.any(Number),
+    });
     expect(errors).toMatchObject([
       {
         status: 200,

@@ -18,7 +18,16 @@ describe("with a spool", () => {
     const flushed = engine.flush();
     await clock.advance(100);
     expect(await flushed).toEqual({ delivered: 0, failed: 0, refused: 0, spooled: 2 });
-    expect(engine.stats()).toEqual({ delivered: 0, failed: 0, refused: 0, queued: 0, spooled: 2 });
+    expect(engine.stats()).toEqual({
+      delivered: 0,
+      failed: 0,
+      refused: 0,
+      queued: 0,
+      spooled: 2,
+      queuedBytes: 0,
+      peakQueued: 2,
+      peakQueuedBytes: expect.any(Number),
+    });
     expect(errors).toEqual([]);
     expect(spool.batches.flat().map(({ messageId }) => messageId)).toEqual(ids(2));
   });
@@ -51,7 +60,16 @@ describe("with a spool", () => {
       ids(2),
     ]);
     expect(await flushed).toMatchObject({ spooled: 2 });
-    expect(engine.stats()).toEqual({ delivered: 5, failed: 0, refused: 0, queued: 0, spooled: 0 });
+    expect(engine.stats()).toEqual({
+      delivered: 5,
+      failed: 0,
+      refused: 0,
+      queued: 0,
+      spooled: 0,
+      queuedBytes: 0,
+      peakQueued: 2,
+      peakQueuedBytes: expect.any(Number),
+    });
   });
 
   it("tries again with growing delays until the server is back", async () => {
