@@ -2,5 +2,14 @@ import { defineConfig } from "tsup";
 // @boundaries-ignore what all builds have in common stands at the root
 import { libraryBuild } from "../../tsup.base.ts";
 
-// The code is shipped readable; maps would double what is installed.
-export default defineConfig(libraryBuild({ entry: ["src/index.ts"], sourcemap: false }));
+export default defineConfig(
+  libraryBuild({
+    // `edge` has the types of `index`.
+    entry: { index: "src/index.ts", edge: "src/edge.ts", compat: "src/compat/index.ts" },
+    dts: { entry: { index: "src/index.ts", compat: "src/compat/index.ts" } },
+    // The clients of `compat` use the package as an application does, so that a process has one copy of it.
+    external: ["@sluice/node"],
+    // Each file stands alone: a bundler reads one of the two, never both.
+    splitting: false,
+  }),
+);

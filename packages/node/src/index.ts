@@ -1,8 +1,12 @@
 export {
   type AliasCall,
   type AnalyticsEvents,
+  type BeforeSend,
+  type CallContext,
   type CallFields,
+  type CallOptions,
   ConfigError,
+  type ContextCalls,
   type ErrorDetail,
   type Fetch,
   type FlushResult,
@@ -17,7 +21,9 @@ export {
   type InstrumentedRequest,
   type LostMessage,
   type OnError,
+  type OutgoingMessage,
   type PageCall,
+  type QueueBound,
   type Receipt,
   type RefusalReason,
   type RefusedMessage,
@@ -25,12 +31,16 @@ export {
   rubyDefaults,
   type ScreenCall,
   type Stats,
+  type TraceApi,
   type TrackCall,
   type TrackingPlan,
   type Transport,
   type TransportOutcome,
   type TransportRequest,
+  traceContext,
+  type WaitUntil,
+  type WithheldReason,
 } from "@sluice/core";
-export { Analytics } from "./analytics.js";
+export { Analytics } from "./node-analytics.js";
 export type { NodeAnalyticsOptions as AnalyticsOptions, SpoolOptions } from "./options.js";
 export { type UndiciTransportOptions, undiciTransport } from "./undici-transport.js";

@@ -1,13 +1,14 @@
 import { backgroundClock, fetchTransport, type Platform } from "@sluice/core";
 import { version } from "../package.json";
+import { contextStorageSource } from "./context-storage.js";
 import { debugIsOn } from "./debug-env.js";
 import { uuidSource } from "./message-id.js";
-import { undiciTransport } from "./undici-transport.js";
+import { undiciTransportWith } from "./undici-transport.js";
 
 /** The longest delay of `setInterval`. The timer only keeps the process alive. */
 const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
 
-/** The platform of Node.js, Bun, Deno and edge runtimes. It uses features of Node.js only if they exist. */
+/** The platform of Node.js, Bun and Deno. */
 export function nodePlatform(environment: Readonly<Record<string, string | undefined>>): Platform {
   const defer = typeof setImmediate === "function" ? setImmediate : (task: () => void) => setTimeout(task, 0);
   return {
@@ -22,10 +23,12 @@ export function nodePlatform(environment: Readonly<Record<string, string | undef
     newMessageId: uuidSource(),
     gzip,
     // undici is made for Node.js. On other runtimes their own fetch works better.
-    defaultTransport: (maxInFlight) =>
-      isNode() ? undiciTransport({ connections: maxInFlight }) : fetchTransport(),
+    defaultTransport: (maxInFlight, warn) =>
+      isNode() ? undiciTransportWith({ connections: maxInFlight }, warn) : fetchTransport(),
+    newContextStorage: contextStorageSource(),
     warn: (line) => console.error(line),
     debug: debugIsOn(environment.DEBUG) ? (line) => console.error(`  analytics ${line}`) : undefined,
+    library: { name: "@sluice/node", version },
     userAgent: `sluice-node/${version}`,
   };
 }
@@ -40,19 +43,4 @@ async function gzip(text: string): Promise<Uint8Array> {
 function isNode(): boolean {
   if (typeof process === "undefined" || "Deno" in globalThis) return false;
   return process.versions?.node !== undefined && process.versions.bun === undefined;
-}
-
-const VARIABLES = ["DEBUG", "SLUICE_OREGON_URL", "SLUICE_DUBLIN_URL"];
-
-/** The environment variables that the SDK reads, if the runtime has them and allows it: Deno needs a permission. */
-export function environmentVariables(): Readonly<Record<string, string | undefined>> {
-  const found: Record<string, string | undefined> = {};
-  for (const name of VARIABLES) {
-    try {
-      found[name] = process.env[name];
-    } catch {
-      // The runtime has no environment variables, or does not allow reading them.
-    }
-  }
-  return found;
 }

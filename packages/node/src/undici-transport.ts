@@ -1,4 +1,14 @@
-import { ANSWER_BYTES, reasonOf, type Transport, type TransportOutcome } from "@sluice/core";
+import {
+  ANSWER_BYTES,
+  ConfigError,
+  fetchTransport,
+  integer,
+  readOptions,
+  reasonOf,
+  type Transport,
+  type TransportOutcome,
+} from "@sluice/core";
+
 import type { Dispatcher, Pool } from "undici";
 
 /** Options of {@link undiciTransport}. */
@@ -12,39 +22,45 @@ export interface UndiciTransportOptions {
 }
 
 /**
- * Sends over undici with keep-alive connections. The default on Node.js. undici is loaded at the first request, not at import.
+ * Sends over undici with keep-alive connections. The default on Node.js. undici is loaded at the first request, not at import. If it
+ * cannot be loaded, as in some bundles, the transport says so once on stderr and sends with `fetch`.
  *
+ * @throws ConfigError naming option, rule and value.
  * @example
  * const analytics = new Analytics({ writeKey, transport: undiciTransport({ dispatcher: new ProxyAgent(url) }) });
  */
 export function undiciTransport(options: UndiciTransportOptions = {}): Transport {
-  const { connections = 1, keepAliveMs = 30_000, dispatcher } = options;
-  /** One pool per origin. A client has one origin. */
-  const pools = new Map<string, Promise<Pool>>();
+  return undiciTransportWith(options, (line) => console.error(line));
+}
 
-  const poolOf = (origin: string): Promise<Pool> => {
-    const open = async (): Promise<Pool> => {
-      // Loads only the pool: all of undici (fetch, WebSocket, caches) takes twice the time and 14 MB more. undici's types do not
-      // have this path, but the version is pinned.
-      const { default: Pool } = (await import("undici/lib/dispatcher/pool.js" as string)) as PoolModule;
-      // The SDK sets the deadline, so undici's own timeouts are off.
-      return new Pool(origin, {
-        connections,
-        keepAliveTimeout: keepAliveMs,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
-    };
-    const pool = pools.get(origin) ?? open();
-    pools.set(origin, pool);
-    return pool;
+/** As `undiciTransport`. `warn` prints a line for the operator. */
+export function undiciTransportWith(
+  options: UndiciTransportOptions,
+  warn: (line: string) => void,
+): Transport {
+  const { connections, keepAliveMs, dispatcher } = readOptions(() => resolveTransportOptions(options));
+  const openPool = async (origin: string): Promise<Pool> => {
+    // Loads only the pool: all of undici (fetch, WebSocket, caches) takes twice the time and 14 MB more. undici's types do not
+    // have this path, but the version is pinned.
+    const { default: Pool } = (await import("undici/lib/dispatcher/pool.js" as string)) as PoolModule;
+    // The SDK sets the deadline, so undici's own timeouts are off.
+    return new Pool(origin, {
+      connections,
+      keepAliveTimeout: keepAliveMs,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
   };
+  const pools = new Pools(openPool, warn);
+  const fallback = fetchTransport();
 
   return {
-    async send({ url, method, headers, body }, signal) {
+    async send(request, signal) {
       try {
+        const { url, method, headers, body } = request;
         const { origin, pathname } = new URL(url);
-        const target = dispatcher ?? (await poolOf(origin));
+        const target = dispatcher ?? (await pools.of(origin));
+        if (target === undefined) return await fallback.send(request, signal);
         return await exchange(
           target,
           { origin, path: pathname, method, headers, body: bytesOf(body) },
@@ -54,10 +70,57 @@ export function undiciTransport(options: UndiciTransportOptions = {}): Transport
         return { kind: "failed", reason: reasonOf(error) };
       }
     },
-    async close() {
-      for (const pool of pools.values()) await (await pool).destroy();
-      pools.clear();
-    },
+    close: () => pools.close(),
+  };
+}
+
+/** One pool per origin. A client has one origin. */
+class Pools {
+  readonly #open: (origin: string) => Promise<Pool>;
+  readonly #warn: (line: string) => void;
+  /** Undefined: undici cannot be loaded. */
+  readonly #pools = new Map<string, Promise<Pool | undefined>>();
+
+  constructor(open: (origin: string) => Promise<Pool>, warn: (line: string) => void) {
+    this.#open = open;
+    this.#warn = warn;
+  }
+
+  /** The pool of an origin, or undefined if undici cannot be loaded. */
+  of(origin: string): Promise<Pool | undefined> {
+    const pool = this.#pools.get(origin) ?? this.#openOrWarn(origin);
+    this.#pools.set(origin, pool);
+    return pool;
+  }
+
+  async close(): Promise<void> {
+    for (const pool of this.#pools.values()) await (await pool)?.destroy();
+    this.#pools.clear();
+  }
+
+  async #openOrWarn(origin: string): Promise<Pool | undefined> {
+    try {
+      return await this.#open(origin);
+    } catch (error) {
+      this.#warn(
+        `[sluice] undici cannot be loaded: ${reasonOf(error)}. The client sends with fetch instead, and loses nothing. To avoid this line, set \`transport: fetchTransport()\`.`,
+      );
+      return undefined;
+    }
+  }
+}
+
+function resolveTransportOptions(options: UndiciTransportOptions) {
+  if (typeof options !== "object" || options === null)
+    throw new ConfigError("undiciTransport", "takes an object of options", options);
+  const { connections, keepAliveMs, dispatcher } = options;
+  if (dispatcher !== undefined && typeof dispatcher?.dispatch !== "function")
+    throw new ConfigError("undiciTransport.dispatcher", "must have a method `dispatch`", dispatcher);
+  const given = { "undiciTransport.connections": connections, "undiciTransport.keepAliveMs": keepAliveMs };
+  return {
+    connections: integer(given, "undiciTransport.connections", 1, 1),
+    keepAliveMs: integer(given, "undiciTransport.keepAliveMs", 30_000, 1),
+    dispatcher,
   };
 }
 

@@ -3,6 +3,7 @@ import { mswHandlers } from "@sluice/testing/msw";
 import { mockAgent } from "@sluice/testing/undici";
 import { setupServer } from "msw/node";
 import { describe, expect, it } from "vitest";
+import { version } from "../package.json";
 import * as sdk from "../src/index.js";
 import { Analytics, ConfigError, fetchTransport, undiciTransport } from "../src/index.js";
 
@@ -41,7 +42,7 @@ describe("the client", () => {
     expect(one.messages).toEqual([]);
     await Promise.all([first.close(), second.close()]);
     expect(one.messages).toMatchObject([{ event: "A", context: { app: 1 } }]);
-    expect(two.messages[0]).not.toHaveProperty("context");
+    expect(Object.keys(two.messages[0]?.context as object)).toEqual(["library"]);
   });
 
   it("sends context and integrations of a message as they were given", async () => {
@@ -52,6 +53,27 @@ describe("the client", () => {
     analytics.track({ userId: "u", event: "E", context, integrations });
     await analytics.close();
     expect(collector.messages).toMatchObject([{ context, integrations }]);
+  });
+
+  it("names itself in context.library, unless the caller does", async () => {
+    const collector = fakeCollector();
+    const transport = memoryTransport(collector);
+    const analytics = new Analytics({ writeKey: "k", transport, context: { app: "shop" } });
+    const own = { name: "ours", version: "7" };
+    analytics.track({ userId: "u", event: "E" });
+    analytics.track({ userId: "u", event: "E", context: { ip: "203.0.113.7" } });
+    analytics.track({ userId: "u", event: "E", context: { library: own } });
+    await analytics.close();
+    const named = new Analytics({ writeKey: "k", transport, context: { library: own } });
+    named.track({ userId: "u", event: "E" });
+    await named.close();
+    const library = { name: "@sluice/node", version };
+    expect(collector.messages.map(({ context }) => context)).toEqual([
+      { library, app: "shop" },
+      { library, app: "shop", ip: "203.0.113.7" },
+      { library: own, app: "shop" },
+      { library: own },
+    ]);
   });
 
   it("throws only from the constructor, and only ConfigError", () => {
@@ -85,6 +107,7 @@ describe("the client", () => {
       "fromSnakeCase",
       "goDefaults",
       "rubyDefaults",
+      "traceContext",
       "undiciTransport",
     ]);
   });

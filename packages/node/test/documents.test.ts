@@ -42,23 +42,46 @@ describe("docs/reference/options.md", () => {
   });
 });
 
-describe("docs/reference/sdk-porting.md", () => {
-  const named = rows(page("sdk-porting.md"))
+/** The first cells of the header rows. */
+const CLIENTS = ["Go", "Ruby", "Segment", "Segment (default)", "RudderStack", "RudderStack (default)"];
+const HEADERS: ReadonlySet<unknown> = new Set([...CLIENTS, "PostHog", "PostHog (default)"]);
+
+describe.each([
+  "reference/sdk-porting.md",
+  "guide/from-segment.md",
+  "guide/from-rudderstack.md",
+  "guide/from-posthog.md",
+])("docs/%s", (name) => {
+  const all = rows(readFileSync(`${root}/docs/${name}`, "utf8")).filter(([first]) => !HEADERS.has(first));
+  const named = all
     .map((cells) => /^`([^`]+\.test\.ts)`: (.+)$/.exec(cells.at(-1) ?? ""))
     .filter((match) => match !== null)
-    .map(([, file, name]) => [String(file), String(name)] as const);
+    .map(([, file, test]) => [String(file), String(test)] as const);
 
   it("names a test in every row", () => {
-    const rowCount = rows(page("sdk-porting.md")).filter(
-      ([first]) => first !== "Go" && first !== "Ruby",
-    ).length;
-    expect(named).toHaveLength(rowCount);
-    expect(rowCount).toBeGreaterThan(30);
+    expect(named).toHaveLength(all.length);
+    expect(all.length).toBeGreaterThan(15);
   });
 
-  it.each(named)("%s has the test: %s", (file, name) => {
+  it.each(named)("%s has the test: %s", (file, test) => {
     const path = `${root}/packages/${file}`;
     expect(existsSync(path)).toBe(true);
-    expect(readFileSync(path, "utf8")).toContain(`"${name}"`);
+    const source = readFileSync(path, "utf8");
+    expect(source.includes(`"${test}"`) || source.includes(`'${test}'`)).toBe(true);
+  });
+});
+
+describe("the porting pages", () => {
+  it.each([
+    ["segment", "segment.ts"],
+    ["rudderstack", "rudderstack.ts"],
+    ["posthog", "posthog.ts"],
+  ])("from-%s.md names every option that the client of @sluice/node/compat translates", (name, file) => {
+    const source = readFileSync(`${root}/packages/node/src/compat/${file}`, "utf8");
+    const [, table = ""] = /Record<string, Translation>> = \{([\s\S]*?)\n\};/.exec(source) ?? [];
+    const options = [...table.matchAll(/^ {2}(\w+):/gm)].map(([, option]) => String(option));
+    const text = readFileSync(`${root}/docs/guide/from-${name}.md`, "utf8");
+    expect(options.length).toBeGreaterThan(5);
+    expect(options.filter((option) => !text.includes(`\`${option}`))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LoopbackCollector, loopbackCollector } from "@sluice/testing";
@@ -7,8 +7,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Analytics, type AnalyticsOptions } from "../src/index.js";
 
 import { type BuiltIns, builtIns } from "../src/spool/built-ins.js";
+import { Holder } from "../src/spool/holder.js";
 import { SpoolDirectory } from "../src/spool/spool-directory.js";
-import { runProgram } from "./programs/run-program.js";
+import { type RunningProgram, runProgram } from "./programs/run-program.js";
 
 let directory: string;
 let collector: LoopbackCollector;
@@ -52,7 +53,16 @@ describe("a client with a spool", () => {
     expect(events()).toEqual(["A", "B", "C", "D", "E", "F"]);
     expect(collector.messages.slice(0, 5).map(({ messageId }) => messageId)).toEqual(ids);
     await after.close();
-    expect(after.stats()).toEqual({ delivered: 6, failed: 0, refused: 0, queued: 0, spooled: 0 });
+    expect(after.stats()).toEqual({
+      delivered: 6,
+      failed: 0,
+      refused: 0,
+      queued: 0,
+      spooled: 0,
+      queuedBytes: 0,
+      peakQueued: 1,
+      peakQueuedBytes: expect.any(Number),
+    });
   });
 
   it("never mixes the messages of two write keys", async () => {
@@ -80,7 +90,7 @@ describe("a client with a spool", () => {
     collector.faults.always("hang");
     const ended = await runProgram(source, { url: collector.url }).ended;
     expect(ended.code).toBe(code);
-    expect(JSON.parse(ended.stdout)).toEqual({
+    expect(JSON.parse(ended.stdout)).toMatchObject({
       delivered: 0,
       failed: 0,
       refused: 0,
@@ -229,17 +239,98 @@ describe("the directory", () => {
     expect(await readdir(await folder())).toEqual(["notes.txt"]);
   });
 
-  it("gives a batch to one of two processes, and releases it if that process has ended", async () => {
+  const idsOf = async (spool: SpoolDirectory): Promise<string[]> => {
+    const kept = await spool.oldest();
+    return (kept?.batch ?? []).map(({ messageId }) => messageId);
+  };
+  const filesLike = async (end: string): Promise<string[]> =>
+    (await readdir(await folder())).filter((file) => file.endsWith(end));
+
+  it("gives a batch to one of two clients, and to the other one when the first is closed", async () => {
+    const first = await openSpool();
+    await first.append(batch("a"));
+    expect(await idsOf(first)).toEqual(["a"]);
+    const second = await openSpool();
+    expect([await idsOf(second), second.messages]).toEqual([[], 0]);
+    await first.release();
+    expect(await filesLike(".sock")).toEqual([]);
+    expect(await idsOf(await openSpool())).toEqual(["a"]);
+  });
+
+  it("releases what a process of an earlier version has taken", async () => {
     await (await openSpool()).append(batch("a"));
     const path = await folder();
-    await rm(join(path, "000000000001.jsonl"));
-    // A file of a process that ended while it was sending: no process has this id.
-    await writeFile(join(path, "000000000001.jsonl.4194305.taken"), '{"messageId":"a"}\n');
-    // A file of a running process: our parent.
-    await writeFile(join(path, `000000000002.jsonl.${process.ppid}.taken`), '{"messageId":"b"}\n');
+    await rename(join(path, "000000000001.jsonl"), join(path, `000000000001.jsonl.${process.ppid}.taken`));
+    expect(await idsOf(await openSpool())).toEqual(["a"]);
+  });
+
+  it.each<[name: string, machine: string, ageMs: number, isReleased: boolean]>([
+    ["another machine has just touched", "aaaaaa-bbbbbb", 0, false],
+    ["another machine has not touched for ten minutes", "aaaaaa-bbbbbb", 601_000, true],
+    ["another machine touched, if the clock is ten minutes behind", "aaaaaa-bbbbbb", -601_000, true],
+    ["this machine took before it rebooted", "HOST-bbbbbb", 0, true],
+    ["a process without a socket has just touched", "HOST-BOOT", 0, false],
+    ["a process without a socket has not touched for ten minutes", "HOST-BOOT", 601_000, true],
+  ])("decides about a file that %s", async (_name, machine, ageMs, isReleased) => {
+    await (await openSpool()).append(batch("a"));
+    const path = await folder();
+    const { host, boot } = new Holder(path, await builtIns()).name;
+    const holder = machine.replace("HOST", host).replace("BOOT", boot);
+    const taken = join(path, `000000000001.jsonl.${holder}-0123456789ab.taken`);
+    await rename(join(path, "000000000001.jsonl"), taken);
+    const touched = new Date(Date.now() - ageMs);
+    await utimes(taken, touched, touched);
+    expect((await openSpool()).messages).toBe(isReleased ? 1 : 0);
+  });
+
+  it("removes only its own file, also if another one has the same number", async () => {
+    const [first, second] = [await openSpool(), await openSpool()];
+    await first.append(batch("a"));
+    const sent = await first.oldest();
+    for (const file of await filesLike(".taken")) await rm(join(await folder(), file));
+    await second.append(batch("b"));
+    expect((await second.oldest())?.file).toBe(sent?.file);
+    await sent?.remove();
+    await second.release();
+    expect(await idsOf(await openSpool())).toEqual(["b"]);
+  });
+
+  it("removes the socket of a process that was killed, and keeps that of a running one", async () => {
     const spool = await openSpool();
-    expect(spool.messages).toBe(1);
-    expect((await spool.oldest())?.batch.map(({ messageId }) => messageId)).toEqual(["a"]);
+    await spool.append(batch("a"));
+    await spool.oldest();
+    const [running = ""] = await filesLike(".sock");
+    const path = JSON.stringify(join(await folder(), running.replace(/-.*/, "-0123456789ab.sock")));
+    const source = `require("net").createServer().listen(${path}, () => process.kill(process.pid, "SIGKILL"))`;
+    spawnSync(process.execPath, ["-e", source]);
+    expect(await filesLike(".sock")).toHaveLength(2);
+    await openSpool();
+    expect(await filesLike(".sock")).toEqual([running]);
+  });
+
+  it("knows holders in a folder with a long path", async () => {
+    directory = join(directory, "x".repeat(120));
+    await (await openSpool()).append(batch("a"));
+    const first = await openSpool();
+    expect(await idsOf(first)).toEqual(["a"]);
+    expect(await idsOf(await openSpool())).toEqual([]);
+    await first.release();
+    expect(await idsOf(await openSpool())).toEqual(["a"]);
+  });
+
+  it("takes batches where no socket can be made", async () => {
+    const { net, ...others } = await builtIns();
+    const createServer = () => ({ unref() {}, on() {}, listen: () => raise(new Error("EPERM")) });
+    const options = { directory, maxBytes: 1_000_000, writeKey: "k", batchUrl: "http://c/v1/batch" };
+    const spool = new SpoolDirectory(options, {
+      ...others,
+      net: { ...net, createServer } as unknown as typeof net,
+    });
+    await spool.append(batch("a"));
+    expect(await idsOf(spool)).toEqual(["a"]);
+    expect((await openSpool()).messages).toBe(0);
+    await spool.release();
+    expect((await openSpool()).messages).toBe(1);
   });
 
   /** A spool with some calls of `fs` replaced. */
@@ -343,6 +434,53 @@ describe("the directory", () => {
     expect(new Set(contents).size).toBe(20);
   });
 });
+
+describe("two processes that share a spool, each with the process id 1, as in two containers", () => {
+  const running: RunningProgram[] = [];
+  afterEach(() => {
+    for (const program of running.splice(0)) program.kill("SIGKILL");
+  });
+
+  /** Makes a call, closes, and prints how many messages are left in its spool. */
+  function start(name: string): RunningProgram {
+    const program = runProgram(
+      `Object.defineProperty(process, "pid", { value: 1 });
+      const analytics = new Analytics({ writeKey: "k", host: url, maxRetries: 0, spool: { directory: ${JSON.stringify(directory)} } });
+      analytics.track({ userId: "u", event: "${name}" });
+      await analytics.close();
+      console.log("spooled", analytics.stats().spooled);`,
+      { url: collector.url },
+    );
+    running.push(program);
+    return program;
+  }
+
+  it("does not send what the other one is sending, until that one is killed", async () => {
+    collector.faults.always({ status: 503 });
+    const left = client();
+    left.track({ userId: "u", event: "left" });
+    await left.close();
+
+    const begun = collector.requests.length;
+    collector.faults.clear();
+    collector.faults.always("hang");
+    const first = start("first");
+    await expect.poll(() => collector.requests.length, { timeout: 20_000 }).toBe(begun + 1);
+
+    collector.faults.clear();
+    await start("second").printed("spooled 0");
+    // What the first one has not begun to send waits for anybody.
+    expect(events()).toEqual(["first", "second"]);
+    first.kill("SIGKILL");
+    await first.ended;
+    await start("third").printed("spooled 0");
+    expect(events()).toEqual(["first", "second", "left", "third"]);
+  });
+});
+
+function raise(error: Error): never {
+  throw error;
+}
 
 function mayMount(): boolean {
   return process.platform === "linux" && process.getuid?.() === 0;

@@ -23,5 +23,6 @@ export function lazySpool(options: SpoolDirectoryOptions): SyncSpool {
     append: async (batch: Batch) => directory?.append(batch) ?? cannotKeep(),
     appendNow: (batch: Batch) => directory?.appendNow(batch) ?? cannotKeep(),
     oldest: async () => directory?.oldest(),
+    release: async () => directory?.release(),
   };
 }

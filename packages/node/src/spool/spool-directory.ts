@@ -1,12 +1,15 @@
 import { type Batch, type Kept, reasonOf, type Spool, type SpooledBatch } from "@sluice/core";
 import type { BuiltIns } from "./built-ins.js";
+import { Holder, holderState, socketState } from "./holder.js";
 import { readMessages } from "./read-messages.js";
 import {
+  bootOfSocket,
   draftFile,
+  type HolderName,
   isDraft,
   isWaiting,
   numberOf,
-  releasableName,
+  takenBy,
   takenFile,
   waitingFile,
 } from "./spool-files.js";
@@ -30,16 +33,23 @@ export interface SyncSpool extends Spool {
 const OLD_DRAFT_MS = 60 * 60 * 1_000;
 
 /**
+ * A holder touches its file at every try to send it, so one that has not been touched for this long was left. It decides only where nothing
+ * else does. A jump of the clock can release a file early: then its messages are sent twice, with the same ids.
+ */
+const LEFT_AFTER_MS = 10 * 60 * 1_000;
+
+/**
  * Keeps batches in a directory. The spool has a folder, named by a hash of write key and URL, with one file per batch and one line per
  * message.
  *
  * A file gets its name when it is complete and synced, and the folder is synced after that, so that a power cut loses neither. A process
- * takes a file by renaming it. Files that were taken by a process that has ended wait again.
+ * takes a file by renaming it, to a name that no other process uses. Files that were taken by a process that has ended wait again.
  */
 export class SpoolDirectory implements SyncSpool {
   readonly #options: SpoolDirectoryOptions;
   readonly #builtIns: BuiltIns;
   readonly #folder: string;
+  readonly #holder: Holder;
   /** Bytes and messages of every file that waits or that this process has taken. */
   readonly #sizes = new Map<string, { readonly bytes: number; readonly messages: number }>();
   #lastNumber = 0;
@@ -49,6 +59,7 @@ export class SpoolDirectory implements SyncSpool {
     this.#options = options;
     this.#builtIns = builtIns;
     this.#folder = builtIns.path.join(options.directory, folderName(options, builtIns.crypto));
+    this.#holder = new Holder(this.#folder, builtIns);
   }
 
   get messages(): number {
@@ -59,11 +70,14 @@ export class SpoolDirectory implements SyncSpool {
     const { mkdir, readdir } = this.#builtIns.fs.promises;
     try {
       await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      for (const file of (await readdir(this.#folder)).sort()) {
+      const files = (await readdir(this.#folder)).sort();
+      for (const file of files) {
         this.#lastNumber = Math.max(this.#lastNumber, numberOf(file));
         // If another process takes the file meanwhile, it is no longer ours: go on with the next one.
         await this.#add(file).catch(() => this.#sizes.delete(file));
       }
+      // Last, because they say whether the holders of files have ended.
+      for (const file of files) await this.#removeDeadSocket(file);
       this.#isOpen = true;
     } catch {
       // The directory cannot be read. The first write reports the error.
@@ -94,7 +108,20 @@ export class SpoolDirectory implements SyncSpool {
         this.#sizes.delete(file);
       }
     }
+    await this.#holder.hide();
     return undefined;
+  }
+
+  async release(): Promise<void> {
+    const { rename } = this.#builtIns.fs.promises;
+    // Fails for files that this process has not taken.
+    for (const file of this.#sizes.keys())
+      await rename(this.#takenPath(file), this.#path(file)).catch(() => {});
+    await this.#holder.hide();
+  }
+
+  #takenPath(file: string): string {
+    return this.#path(takenFile(file, this.#holder.name));
   }
 
   #path(file: string): string {
@@ -110,9 +137,13 @@ export class SpoolDirectory implements SyncSpool {
   /** Takes a file, so that no other process sends it, and reads it. */
   async #take(file: string): Promise<SpooledBatch> {
     const { existsSync, promises } = this.#builtIns.fs;
-    const taken = this.#path(takenFile(file));
+    const taken = this.#takenPath(file);
+    await this.#holder.show();
     // It has this name already if it was taken before and could not be sent.
-    if (!existsSync(taken)) await promises.rename(this.#path(file), taken);
+    const isTaken = existsSync(taken);
+    const now = new Date();
+    await promises.utimes(isTaken ? taken : this.#path(file), now, now).catch(() => {});
+    if (!isTaken) await promises.rename(this.#path(file), taken);
     const { messages, damaged } = readMessages(await promises.readFile(taken, "utf8"));
     const remove = async (): Promise<void> => {
       this.#sizes.delete(file);
@@ -177,19 +208,41 @@ export class SpoolDirectory implements SyncSpool {
   async #add(file: string): Promise<void> {
     const { rename, readFile, stat, unlink } = this.#builtIns.fs.promises;
     if (isDraft(file)) {
-      const { mtimeMs } = await stat(this.#path(file));
-      if (Date.now() - mtimeMs > OLD_DRAFT_MS) await unlink(this.#path(file));
+      if ((await this.#ageMs(file)) > OLD_DRAFT_MS) await unlink(this.#path(file));
       return;
     }
-    let waiting: string | undefined = file;
+    let waiting = file;
     if (!isWaiting(file)) {
-      waiting = releasableName(file);
-      if (waiting === undefined) return;
+      const taken = takenBy(file);
+      if (taken === undefined || (await this.#isHeld(file, taken.holder))) return;
+      waiting = taken.waiting;
       await rename(this.#path(file), this.#path(waiting));
     }
     const { size } = await stat(this.#path(waiting));
     const { messages } = readMessages(await readFile(this.#path(waiting), "utf8"));
     this.#sizes.set(waiting, { bytes: size, messages: messages.length });
+  }
+
+  async #isHeld(file: string, holder: HolderName | undefined): Promise<boolean> {
+    // Taken by an earlier version, whose names are those of process ids: at worst its messages are sent twice, with the same ids.
+    if (holder === undefined) return false;
+    const state = await holderState(this.#folder, holder, this.#holder.name, this.#builtIns);
+    if (state !== "unknown") return state === "runs";
+    return Math.abs(await this.#ageMs(file)) <= LEFT_AFTER_MS;
+  }
+
+  async #removeDeadSocket(file: string): Promise<void> {
+    const boot = bootOfSocket(file);
+    if (boot === undefined) return;
+    const isDead =
+      boot === this.#holder.name.boot
+        ? (await socketState(this.#folder, file, this.#builtIns)) === "ended"
+        : (await this.#ageMs(file).catch(() => 0)) > OLD_DRAFT_MS;
+    if (isDead) await this.#builtIns.fs.promises.unlink(this.#path(file)).catch(() => {});
+  }
+
+  async #ageMs(file: string): Promise<number> {
+    return Date.now() - (await this.#builtIns.fs.promises.stat(this.#path(file))).mtimeMs;
   }
 }
 

@@ -3,6 +3,8 @@ import { createServer, type Server, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { loopbackCollector } from "@sluice/testing";
 import { afterEach, describe, expect, it } from "vitest";
+// @boundaries-ignore the thread is for tests of three packages
+import { answeringThread } from "../../../resilience/test/answering-thread.js";
 import { Analytics, type AnalyticsOptions, type ErrorDetail, fetchTransport } from "../../src/index.js";
 
 const open: (() => Promise<void>)[] = [];
@@ -35,6 +37,19 @@ async function rawServer(answer: (socket: Socket, nth: number) => void): Promise
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+it("accepts an answer that arrived in time, although the process stood still beyond the deadline", async () => {
+  const collector = await answeringThread();
+  const requestTimeoutMs = 1_000;
+  const now = (): number => performance.now();
+  const startedMs = now();
+  const sending = sendOne(`http://127.0.0.1:${collector.port}`, { requestTimeoutMs, maxRetries: 0 });
+  await collector.standStill(now, startedMs + requestTimeoutMs + 100);
+  const { result, errors } = await sending;
+  expect(errors).toEqual([]);
+  expect(result).toMatchObject({ delivered: 1 });
+  await collector.close();
+});
 
 const http = (status: string, headers: string, body: string): string =>
   `HTTP/1.1 ${status}\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;

@@ -1,0 +1,12 @@
+import { nodePlatform } from "./node-platform.js";
+import { watchProcessEnd } from "./process-end.js";
+import type { Runtime } from "./runtime.js";
+import { lazySpool } from "./spool/lazy-spool.js";
+
+/** Node.js, Bun and Deno. */
+export const nodeRuntime: Runtime = {
+  platform: nodePlatform,
+  checkOptions: () => {},
+  openSpool: lazySpool,
+  watchEnd: watchProcessEnd,
+};
