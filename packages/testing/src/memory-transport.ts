@@ -1,4 +1,4 @@
-import type { FakeCollector } from "./fake-collector.js";
+import type { Ending, FakeCollector } from "./fake-collector.js";
 
 /** The argument of a transport: `TransportRequest` of `@sluice/node`. */
 interface Request {
@@ -17,14 +17,13 @@ type Outcome =
     }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** A `transport` for `Analytics` that passes requests to the collector without a socket. */
+/** A `transport` for `Analytics` that passes requests to the collector without a socket. `send` never throws or rejects. */
 export function memoryTransport(collector: FakeCollector): {
   send(request: Request, signal: AbortSignal): Promise<Outcome>;
 } {
   return {
-    async send({ url, method, headers, body }, signal) {
-      const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-      const ending = collector.handle({ method, path: new URL(url).pathname, headers, body: bytes });
+    async send(request, signal) {
+      const ending = taken(collector, request);
       switch (ending.kind) {
         case "answer": {
           const { status, headers: answered, body: text } = ending.answer;
@@ -32,15 +31,31 @@ export function memoryTransport(collector: FakeCollector): {
         }
         case "reset":
           return { kind: "failed", reason: "reset by the fake collector" };
+        case "invalid":
+          return { kind: "failed", reason: ending.reason };
         case "hang":
           return new Promise((resolve) => {
             const end = (): void => resolve({ kind: "failed", reason: "aborted" });
-            if (signal.aborted) end();
-            else signal.addEventListener("abort", end, { once: true });
+            if (signal?.aborted) end();
+            else signal?.addEventListener("abort", end, { once: true });
           });
         default:
           return ending satisfies never;
       }
     },
   };
+}
+
+/** How the collector ends a request. A request that is none is invalid. */
+function taken(
+  collector: FakeCollector,
+  request: Request,
+): Ending | { readonly kind: "invalid"; readonly reason: string } {
+  try {
+    const { url, method, headers, body } = request;
+    const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    return collector.handle({ method, path: new URL(url).pathname, headers, body: bytes });
+  } catch {
+    return { kind: "invalid", reason: "The request cannot be read" };
+  }
 }

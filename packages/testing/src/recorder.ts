@@ -49,6 +49,30 @@ export function recorder(): Recorder & RecordingEnd {
   let requests: ReceivedRequest[] = [];
   const waiters = new Set<() => void>();
 
+  const waitFor: Recorder["waitFor"] = (match, { count = 1, timeoutMs = 5_000 } = {}) => {
+    const call = callOf(waitFor);
+    return new Promise((resolve, reject) => {
+      const look = (): boolean => {
+        const found = messages.filter((message) => matches(message, match));
+        if (found.length < count) return false;
+        waiters.delete(look);
+        clearTimeout(timer);
+        resolve(found.slice(0, count));
+        return true;
+      };
+      const timer = setTimeout(() => {
+        waiters.delete(look);
+        const found = messages.filter((message) => matches(message, match)).length;
+        const arrived =
+          messages.length === 0
+            ? "nothing arrived"
+            : `${found} of ${messages.length} matched; arrived: ${messages.slice(-LISTED).map(named).join(", ")}`;
+        reject(errorAt(call, `Waited ${timeoutMs} ms for ${count} matching messages; ${arrived}`));
+      }, timeoutMs);
+      if (!look()) waiters.add(look);
+    });
+  };
+
   return {
     get messages() {
       return messages;
@@ -67,28 +91,22 @@ export function recorder(): Recorder & RecordingEnd {
       messages = [];
       requests = [];
     },
-    waitFor: (match, { count = 1, timeoutMs = 5_000 } = {}) =>
-      new Promise((resolve, reject) => {
-        const look = (): boolean => {
-          const found = messages.filter((message) => matches(message, match));
-          if (found.length < count) return false;
-          waiters.delete(look);
-          clearTimeout(timer);
-          resolve(found.slice(0, count));
-          return true;
-        };
-        const timer = setTimeout(() => {
-          waiters.delete(look);
-          const found = messages.filter((message) => matches(message, match)).length;
-          const arrived =
-            messages.length === 0
-              ? "nothing arrived"
-              : `${found} of ${messages.length} matched; arrived: ${messages.slice(-LISTED).map(named).join(", ")}`;
-          reject(new Error(`Waited ${timeoutMs} ms for ${count} matching messages; ${arrived}`));
-        }, timeoutMs);
-        if (!look()) waiters.add(look);
-      }),
+    waitFor,
   };
+}
+
+/** The stack of the caller of `callee`. */
+function callOf(callee: (...args: never[]) => unknown): { readonly stack?: string } {
+  const call = {};
+  Error.captureStackTrace?.(call, callee);
+  return call;
+}
+
+/** An error that points at the line of the test, not at the timer that makes it. */
+function errorAt({ stack }: { readonly stack?: string }, message: string): Error {
+  const error = new Error(message);
+  if (stack !== undefined) error.stack = `Error: ${message}\n${stack.slice(stack.indexOf("\n") + 1)}`;
+  return error;
 }
 
 /** How many of the last messages the error of `waitFor` lists. */

@@ -206,6 +206,17 @@ describe("waitFor", () => {
     expect(await collector.waitFor({ properties: { n: 2 } })).toHaveLength(1);
   });
 
+  it("rejects with an error whose first line is that of the call", async () => {
+    await using loopback = await loopbackCollector();
+    for (const collector of [fakeCollector(), loopback]) {
+      const here = new Error("here").stack?.split("\n")[1]?.match(/fake-collector\.test\.ts:(\d+)/);
+      const error: Error = await collector.waitFor({ event: "never" }, { timeoutMs: 1 }).catch((e) => e);
+      const [message, first] = error.stack?.split("\n") ?? [];
+      expect(message).toBe(`Error: ${error.message}`);
+      expect(first).toContain(`fake-collector.test.ts:${Number(here?.[1]) + 1}:`);
+    }
+  });
+
   it("rejects with a list of what arrived", async () => {
     const collector = fakeCollector();
     await expect(collector.waitFor({ event: "never" }, { timeoutMs: 1 })).rejects.toThrow(

@@ -1,9 +1,28 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type StandardVerdict, sign, signStandard, verify, verifyStandard } from "../src/index.js";
+import {
+  expressHandler,
+  fastifyHandler,
+  honoHandler,
+  memoryDedupe,
+  nodeHandler,
+  type StandardVerdict,
+  sign,
+  signStandard,
+  verify,
+  verifyStandard,
+  webHandler,
+} from "../src/index.js";
 
 const BODY = '{"type":"track","event":"Größe"}';
 const SIGNATURE = createHmac("sha1", "secret").update(BODY, "utf8").digest("hex");
+
+const VIEW = new DataView(new TextEncoder().encode(BODY).buffer);
+const THROWING = new Proxy(["secret"], {
+  get() {
+    throw new Error("revoked");
+  },
+});
 
 describe("sign", () => {
   it("is the hex HMAC-SHA1 of the body's UTF-8", () => {
@@ -35,6 +54,11 @@ describe("verify", () => {
     ["an undefined secret", BODY, SIGNATURE, undefined, false],
     ["a parsed body", { type: "track" }, SIGNATURE, "secret", false],
     ["no body", undefined, SIGNATURE, "secret", false],
+    ["the body in a view that is no Uint8Array", VIEW, SIGNATURE, "secret", false],
+    ["a String object", BODY, Object(SIGNATURE), "secret", false],
+    ["a list with things that are no secret", BODY, SIGNATURE, [undefined, 7, "secret"], true],
+    ["a set of secrets", BODY, SIGNATURE, new Set(["secret"]), false],
+    ["secrets that throw", BODY, SIGNATURE, THROWING, false],
   ])("%s: %j", (_name, body, signature, secret, expected) => {
     expect(verify(body as string, signature as string, secret as string)).toBe(expected);
   });
@@ -84,5 +108,24 @@ describe("verifyStandard", () => {
     ["no secrets", signed, [], NOW_MS, "mismatch"],
   ])("%s", (_name, headers, secret, atMs, expected) => {
     expect(verifyStandard(BODY, headers as typeof signed, secret as string, atMs)).toBe(expected);
+  });
+});
+
+describe("a secret that is not set", () => {
+  const secret: string | undefined = process.env.SLUICE_TEST_NOT_SET;
+
+  it("compiles, verifies nothing, and creates no receiver", () => {
+    const headers = signStandard("body", "s", { id: "m1", timestampMs: Date.now() });
+    expect(verify("body", sign("body", "s"), secret)).toBe(false);
+    expect(verifyStandard("body", headers, secret)).toBe("mismatch");
+    for (const create of [nodeHandler, expressHandler, fastifyHandler, honoHandler, webHandler])
+      expect(() => create({ secret, onMessage: () => {} })).toThrow(/`secret`/);
+  });
+
+  it("options that are undefined compile and mean their defaults", () => {
+    const unset = { dedupe: undefined, standardWebhooks: undefined, now: undefined, maxBodyBytes: undefined };
+    const handlers = { onError: undefined, onRejected: undefined };
+    expect(webHandler({ secret: "s", onMessage: () => {}, ...unset, ...handlers })).toBeTypeOf("function");
+    expect(memoryDedupe({ maxIds: undefined }).has("m")).toBe(false);
   });
 });

@@ -7,7 +7,7 @@ export interface MessageDedupe {
 
 export interface MemoryDedupeOptions {
   /** The most ids remembered. The oldest is forgotten first. Default: 10_000. */
-  readonly maxIds?: number;
+  readonly maxIds?: number | undefined;
 }
 
 /**

@@ -37,24 +37,27 @@ export interface ReceiverOptions {
    */
   readonly onMessage: (message: WebhookPayload, delivery: Delivery) => void | Promise<void>;
   /** Messages that it knows are answered with 200, without calling `onMessage`. It gets only signed ids. Default: none. */
-  readonly dedupe?: MessageDedupe;
+  readonly dedupe?: MessageDedupe | undefined;
   /**
    * `accept`: a request with Standard Webhooks headers must pass them, including the five-minute window. A request without them must pass
    * `X-Signature`, which is valid at any time. `require`: requests without Standard Webhooks headers are refused, so that a recorded
    * request is useless after five minutes. Default: `accept`.
    */
-  readonly standardWebhooks?: "accept" | "require";
+  readonly standardWebhooks?: "accept" | "require" | undefined;
   /** The time, in milliseconds since the Unix epoch. Default: `Date.now`. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
   /** The longest body, in bytes. Longer ones are answered with 413. Default: 1_048_576. */
-  readonly maxBodyBytes?: number;
-  /** Called with what `onMessage` threw. Default: `console.error`. */
-  readonly onError?: (error: unknown, delivery: Delivery) => void;
+  readonly maxBodyBytes?: number | undefined;
+  /**
+   * Called with what `onMessage` threw. If the request could not even be checked, the delivery's `messageId` is empty. Default:
+   * `console.error`.
+   */
+  readonly onError?: ((error: unknown, delivery: Delivery) => void) | undefined;
   /**
    * Called for each request that is refused before `onMessage`, most often because of a wrong secret. Default: `console.warn`, at most once
    * a minute, with the number of requests refused since the last warning.
    */
-  readonly onRejected?: (rejection: Rejection) => void;
+  readonly onRejected?: ((rejection: Rejection) => void) | undefined;
 }
 
 /** Options as the receiver reads them: checked and complete. */

@@ -72,15 +72,24 @@ export function receiver(options: ReceiverOptions): Receiver {
   return {
     maxBodyBytes: resolved.maxBodyBytes,
     async receive(request) {
-      const verification = verifyRequest(request, resolved);
-      if (verification.kind === "verified") return handle(verification);
-      const { status, reason } = verification;
-      const messageId = request.header("x-message-id");
-      contained(resolved.onRejected, { status, reason, ...(messageId ? { messageId } : {}) });
-      return { status, text: reason };
+      try {
+        const verification = verifyRequest(request, resolved);
+        if (verification.kind === "verified") return await handle(verification);
+        const { status, reason } = verification;
+        const messageId = request.header("x-message-id");
+        contained(resolved.onRejected, { status, reason, ...(messageId ? { messageId } : {}) });
+        return { status, text: reason };
+      } catch (error) {
+        // The application's `now` or its framework's request threw.
+        contained(resolved.onError, error, UNREAD);
+        return { status: 500, text: "the receiver failed to check the request" };
+      }
     },
   };
 }
+
+/** What `onError` gets when a request could not be checked. */
+const UNREAD: Delivery = { messageId: "", attempt: 1, rawBody: "" };
 
 /** Checks a request before `onMessage` sees it. */
 function verifyRequest(

@@ -17,8 +17,17 @@ export function sign(rawBody: RawBody, secret: string): string {
 export function verify(
   rawBody: RawBody,
   signature: string | null | undefined,
-  secret: string | readonly string[],
+  secret: string | readonly string[] | undefined,
 ): boolean {
+  try {
+    return hasSignature(rawBody, signature, secret);
+  } catch {
+    // An argument that is not what its type says, such as a proxy.
+    return false;
+  }
+}
+
+function hasSignature(rawBody: RawBody, signature: unknown, secret: unknown): boolean {
   if (typeof signature !== "string" || !HEX_SHA1.test(signature)) return false;
   if (typeof rawBody !== "string" && !(rawBody instanceof Uint8Array)) return false;
   const given = Buffer.from(signature, "hex");

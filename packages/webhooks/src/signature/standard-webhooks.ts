@@ -41,8 +41,22 @@ export function signStandard(
 export function verifyStandard(
   rawBody: RawBody,
   headers: { readonly [Name in keyof StandardHeaders]: string | null | undefined },
-  secret: string | readonly string[],
+  secret: string | readonly string[] | undefined,
   nowMs: number = Date.now(),
+): StandardVerdict {
+  try {
+    return verdictOn(rawBody, headers, secret, nowMs);
+  } catch {
+    // An argument that is not what its type says, such as a proxy.
+    return "mismatch";
+  }
+}
+
+function verdictOn(
+  rawBody: RawBody,
+  headers: { readonly [Name in keyof StandardHeaders]: string | null | undefined },
+  secret: string | readonly string[] | undefined,
+  nowMs: number,
 ): StandardVerdict {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = headers;
   if (typeof id !== "string" || id === "") return "mismatch";
@@ -72,6 +86,7 @@ function anyEqual(given: readonly Uint8Array[], expected: readonly Uint8Array[])
 
 function signatureOf(rawBody: RawBody, secret: string, id: string, timestamp: string): Buffer {
   const base64 = BASE64_SECRET.exec(secret)?.[1];
-  const key = base64 === undefined ? Buffer.from(secret, "utf8") : Buffer.from(base64, "base64");
+  // Node.js 24 takes 20 µs longer for a key in bytes than for the same in a string.
+  const key = base64 === undefined ? secret : Buffer.from(base64, "base64");
   return createHmac("sha256", key).update(`${id}.${timestamp}.`).update(rawBody).digest();
 }
