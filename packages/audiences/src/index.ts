@@ -23,3 +23,4 @@ export { startEngineThread } from "./engine/thread/start-engine-thread.js";
 export { type IdentityPolicy, identityPolicyOf } from "./profiles/identity-policy.js";
 export { AUDIENCE_SOURCE_ID } from "./profiles/outbox-message.js";
 export type { RefusedJoin } from "./profiles/refused-joins.js";
+export { storedIdentities } from "./profiles/stored-identities.js";

@@ -1,4 +1,12 @@
 import { asNumber, type ComputedTraitKind, lookUp } from "@sluice/protocol";
+import {
+  addDecimals,
+  averageOf,
+  type DecimalSum,
+  decimalSumOf,
+  decimalSumOfAll,
+  numberOf,
+} from "./decimal-sum.js";
 import type { Occurrence } from "./occurrence.js";
 
 /** What a computed trait's value is made of. Stored as it is: the field names and `accumulation` are a format. */
@@ -38,7 +46,7 @@ interface LeftOut {
 /** The events of one user that a value is made of. Stored as it is. Merging is commutative. */
 export type ValueState = { readonly leftOut?: LeftOut } & (
   | /** count, sum, average, min, max, without a window. */
-  { readonly n: number; readonly sum: number; readonly min: number; readonly max: number }
+  { readonly n: number; readonly sum: DecimalSum; readonly min: number; readonly max: number }
   /** first and last, without a window; null if all events were left out. */
   | { readonly item: Item | null }
   /** most_frequent and unique_list, without a window. */
@@ -102,7 +110,7 @@ function mergeKept(spec: ValueSpec, one: ValueState, other: ValueState): ValueSt
   if ("n" in one && "n" in other)
     return {
       n: one.n + other.n,
-      sum: inRange(one.sum + other.sum),
+      sum: addDecimals(one.sum, other.sum),
       min: Math.min(one.min, other.min),
       max: Math.max(one.max, other.max),
     };
@@ -165,14 +173,13 @@ function ofAll(spec: ValueSpec, items: readonly Item[]): ValueState {
   if (spec.of === "first") return { item: items[0] ?? null };
   if (spec.of === "last") return { item: items.at(-1) ?? null };
   if (!isOfNumbers(spec)) return differentOf(items.map(asEntry));
-  let [sum, min, max] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const item of items) {
-    const value = item.value as number;
-    sum = inRange(sum + value);
+  const numbers = items.map(({ value }) => value as number);
+  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of numbers) {
     if (value < min) min = value;
     if (value > max) max = value;
   }
-  return { n: items.length, sum, min, max };
+  return { n: items.length, sum: decimalSumOfAll(numbers), min, max };
 }
 
 /** The ordered events after a time. */
@@ -201,9 +208,9 @@ function valueIn(spec: ValueSpec, state: ValueState): unknown {
     case "count":
       return state.n;
     case "sum":
-      return state.sum;
+      return numberOf(state.sum);
     case "average":
-      return state.sum / state.n;
+      return averageOf(state.sum, state.n);
     case "min":
       return state.min;
     default:
@@ -280,16 +287,11 @@ function leftOutSince(state: ValueState | undefined, sinceMs: number): LeftOut |
   return (state?.leftOut?.lastMs ?? sinceMs) > sinceMs ? state?.leftOut : undefined;
 }
 
-/** Limits a sum to the range of doubles: infinity would be null in JSON, and 0 after reading it again. */
-function inRange(sum: number): number {
-  return Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, sum));
-}
-
 function ofOne(spec: ValueSpec, item: Item): ValueState {
   if (spec.of === "first" || spec.of === "last") return { item };
   if (spec.of === "most_frequent" || spec.of === "unique_list") return { values: [asEntry(item)] };
   const value = item.value as number;
-  return { n: 1, sum: value, min: value, max: value };
+  return { n: 1, sum: decimalSumOf(value), min: value, max: value };
 }
 
 function asEntry(item: Item): Entry {

@@ -1,4 +1,4 @@
-import type { MemberView, ProfileView, UserValueView, WhyView } from "@sluice/control-api";
+import type { MemberView, ProfileListView, ProfileView, UserValueView, WhyView } from "@sluice/control-api";
 import type {
   Identity,
   Offset,
@@ -6,8 +6,10 @@ import type {
   PageRequest,
   PendingMessage,
   ProfileStore,
+  SnapshotInfo,
   StoredBatch,
 } from "@sluice/event-log";
+import { StorageUnavailable } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../definitions/definitions.js";
 import type { IdentityPolicy } from "../profiles/identity-policy.js";
@@ -157,6 +159,14 @@ export class AudienceEngine {
     return this.#units.enqueue(() => this.#questions.profile(userId));
   }
 
+  /**
+   * Profiles with an id or a trait that contains the text, newest first; all profiles for an empty text. One call looks at a bounded
+   * number of profiles, so a page may be short or empty and still have a next one.
+   */
+  search(text: string, page: PageRequest): Promise<ProfileListView> {
+    return this.#units.enqueue(() => this.#questions.search(text, page));
+  }
+
   /** The ids that a message asked to join to its user and that were refused. Empty while the message is not counted. */
   refusedJoins(
     message: Pick<UncheckedMessage, "type" | "userId" | "anonymousId" | "previousId">,
@@ -226,6 +236,23 @@ export class AudienceEngine {
   /** Rewrites the store, so that it holds no byte of what was removed. */
   compact(): Promise<void> {
     return this.#units.enqueue(() => this.#units.store.compact());
+  }
+
+  /** Begins a snapshot of the file of profiles; undefined if they are not in a file. See `Snapshots`. */
+  beginSnapshot(): Promise<SnapshotInfo | undefined> {
+    return this.#units.enqueue(async () => this.#units.store.snapshots?.begin());
+  }
+
+  readSnapshot(at: number, bytes: number): Promise<Uint8Array> {
+    return this.#units.enqueue(async () => {
+      const { snapshots } = this.#units.store;
+      if (snapshots === undefined) throw new StorageUnavailable("profiles are not in a file");
+      return snapshots.read(at, bytes);
+    });
+  }
+
+  endSnapshot(): Promise<void> {
+    return this.#units.enqueue(async () => this.#units.store.snapshots?.end());
   }
 
   close(): Promise<void> {

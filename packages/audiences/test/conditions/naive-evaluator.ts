@@ -33,6 +33,8 @@ export interface NaiveDefinitions {
 
 export interface NaivePerson {
   readonly id: string;
+  /** All ids that stand for the person: `u:ann`, `a:n1`. */
+  readonly identities: string[];
   readonly traits: Record<string, unknown>;
   readonly events: { event: string; properties: Record<string, unknown>; atMs: number; order: number }[];
 }
@@ -55,7 +57,7 @@ export function people(history: readonly PastMessage[]): NaivePerson[] {
   };
   history.forEach((message, order) => {
     const own = message.userId === undefined ? `a:${message.anonymousId}` : `u:${message.userId}`;
-    const person = byIdentity.get(own) ?? { id: own, traits: {}, events: [] };
+    const person = byIdentity.get(own) ?? { id: own, identities: [], traits: {}, events: [] };
     byIdentity.set(own, person);
     if (message.userId !== undefined && message.anonymousId !== undefined)
       join(person, `a:${message.anonymousId}`, false);
@@ -77,6 +79,7 @@ export function people(history: readonly PastMessage[]): NaivePerson[] {
         order,
       });
   });
+  for (const [identity, person] of byIdentity) person.identities.push(identity);
   return [...new Set(byIdentity.values())];
 }
 
@@ -133,16 +136,16 @@ export function computedValue(computed: NaiveComputed, person: NaivePerson, nowM
     .map((one) => (kind === "count" ? 1 : one.properties[property ?? ""]))
     .filter((value) => value !== undefined && value !== null);
   const numbers = values.filter((value) => typeof value === "number");
-  const sum = numbers.reduce((total, value) => total + value, 0);
+  const sum = exactSum(numbers);
   const isOfNumbers = kind === "sum" || kind === "average" || kind === "min" || kind === "max";
   if ((isOfNumbers ? numbers : values).length === 0) return undefined;
   switch (kind) {
     case "count":
       return values.length;
     case "sum":
-      return sum;
+      return Number(`${sum}e-${PLACES}`);
     case "average":
-      return sum / numbers.length;
+      return Number(`${(sum * 10n ** 30n) / BigInt(numbers.length)}e-${PLACES + 30}`);
     case "min":
       return Math.min(...numbers);
     case "max":
@@ -179,4 +182,17 @@ function compares(seen: unknown, is: Comparison, value: unknown): boolean {
     case "greater":
       return typeof seen === "number" && seen > (value as number);
   }
+}
+
+/** Decimal places of any double, so that a sum is one whole number. */
+const PLACES = 400;
+
+/** The sum of the numbers as they are written, times ten to the power of `PLACES`. */
+export function exactSum(numbers: readonly number[]): bigint {
+  return numbers.reduce((total, value) => {
+    const [, sign, whole = "", fraction = "", power = "0"] =
+      /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? [];
+    const units = BigInt(whole + fraction) * 10n ** BigInt(PLACES - fraction.length + Number(power));
+    return sign === "-" ? total - units : total + units;
+  }, 0n);
 }

@@ -21,6 +21,8 @@ export class EngineWorld {
   /** Everything that was owed, in order. */
   readonly heard: Heard[] = [];
   readonly batches: StoredBatch[] = [];
+  /** Messages that asked for joins that were refused, by source. */
+  readonly refusedJoins = new Map<string, number>();
   status: UnitResult["status"] = { cursor: BEFORE_FIRST, hasWork: false, leftOut: 0, setAside: 0 };
   readonly #store: ProfileStore;
   readonly #policies: readonly (readonly [sourceId: string, policy: IdentityPolicy])[];
@@ -53,6 +55,25 @@ export class EngineWorld {
   /** Messages that arrive now, in one request; `null` is an item that was refused. */
   append(...messages: (UncheckedMessage | null)[]): void {
     this.appendOf("src", ...messages);
+  }
+
+  /** Messages of which those at `skipped` are in the request and not in the log: duplicates of earlier ones. */
+  appendWithDuplicates(messages: readonly UncheckedMessage[], skipped: readonly number[]): void {
+    this.appendOf("src", ...messages.map((message, index) => (skipped.includes(index) ? null : message)));
+    const stored = this.batches.pop();
+    if (stored === undefined) return;
+    const { batch } = JSON.parse(Buffer.from(stored.body).toString()) as { batch: unknown[] };
+    for (const index of skipped) batch[index] = messages[index];
+    this.batches.push({ ...stored, body: Buffer.from(JSON.stringify({ batch })) });
+  }
+
+  /** Overwrites the messages of these ids, as the log does when users are deleted. */
+  purge(isOfThem: (message: UncheckedMessage) => boolean): void {
+    for (const [place, stored] of this.batches.entries()) {
+      const { batch } = JSON.parse(Buffer.from(stored.body).toString()) as { batch: UncheckedMessage[] };
+      const kept = batch.map((message) => (message !== null && isOfThem(message) ? null : message));
+      this.batches[place] = { ...stored, body: Buffer.from(JSON.stringify({ batch: kept })) };
+    }
   }
 
   /** The same from another source. */
@@ -132,8 +153,10 @@ export class EngineWorld {
     });
   }
 
-  #take({ pending: owed, status }: UnitResult): void {
+  #take({ pending: owed, status, refusedJoins }: UnitResult): void {
     this.status = status;
+    for (const [sourceId, count] of refusedJoins)
+      this.refusedJoins.set(sourceId, (this.refusedJoins.get(sourceId) ?? 0) + count);
     for (const one of owed) this.heard.push(asHeard(one));
     const last = owed.at(-1);
     if (last !== undefined) this.engine.markPublished(last.seq);

@@ -1,4 +1,4 @@
-import { memoryProfileStore } from "@sluice/event-log";
+import { memoryProfileStore, userIdentity } from "@sluice/event-log";
 import type { Condition, UncheckedMessage } from "@sluice/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -93,7 +93,16 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
 }));
 
 type Action =
-  | { readonly do: "message"; readonly message: Omit<PastMessage, "atMs">; readonly ageMs: number }
+  | {
+      readonly do: "message";
+      readonly message: Omit<PastMessage, "atMs">;
+      /** Negative: a client whose clock is ahead. */
+      readonly ageMs: number;
+      /** How often the client repeats it in the same request. The log skips the repetitions. */
+      readonly copies: number;
+    }
+  /** Deletes a user with everything that is known to be the same user. */
+  | { readonly do: "delete"; readonly userId: string }
   | { readonly do: "define"; readonly slot: number; readonly condition: Condition | undefined }
   | {
       readonly do: "compute";
@@ -112,7 +121,7 @@ const who = fc.oneof(
   fc.record({ userId: fc.constantFrom(...USERS), anonymousId: fc.constantFrom(...ANONYMOUS) }),
 );
 const properties = fc.record(
-  { p: fc.integer({ min: 0, max: 3 }), q: fc.constantFrom("a", "ab", "b") },
+  { p: fc.constantFrom(0, 1, 2, 3, 0.1, 0.2, 0.7, 1299.3), q: fc.constantFrom("a", "ab", "b") },
   { requiredKeys: [] },
 );
 const message: fc.Arbitrary<Omit<PastMessage, "atMs">> = fc.oneof(
@@ -146,7 +155,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant("message" as const),
       message,
-      ageMs: fc.constantFrom(0, 0, 0, 1, 999, 1_000, 4_000),
+      ageMs: fc.constantFrom(0, 0, 0, 1, 999, 1_000, 4_000, 70_000, -1, -1_000, -6_000),
+      copies: fc.constantFrom(0, 0, 0, 1, 2),
     }),
   },
   {
@@ -194,6 +204,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant({ do: "restart" as const }) },
   {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("delete" as const), userId: fc.constantFrom(...USERS) }),
+  },
+  {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant("work" as const), steps: fc.integer({ min: 1, max: 3 }) }),
   },
@@ -206,6 +220,8 @@ class Model {
   readonly ids = new Map<number, string>();
   incarnations = 0;
   readonly history: PastMessage[] = [];
+  /** Deleted users, and how much destinations had been told then. */
+  readonly forgotten: { readonly heardBefore: number; readonly ids: ReadonlySet<string> }[] = [];
   readonly definitions = new Map<string, Definition>();
   readonly naive: { audiences: Map<string, Condition>; computed: NaiveComputed[] } & NaiveDefinitions = {
     audiences: new Map(),
@@ -223,7 +239,7 @@ async function run(actions: readonly Action[]): Promise<void> {
   }
   await world.settle();
   await agree(model, world);
-  tellsOnlyChanges(world);
+  tellsOnlyChanges(model, world);
   await believes(model, world);
 }
 
@@ -231,12 +247,20 @@ async function perform(step: Action, model: Model, world: EngineWorld): Promise<
   switch (step.do) {
     case "message": {
       const atMs = world.nowMs - step.ageMs;
-      model.history.push({ ...step.message, atMs });
+      // An event never counts from later than its receipt.
+      model.history.push({ ...step.message, atMs: Math.min(atMs, world.nowMs) });
       const sent: UncheckedMessage = { ...step.message, timestamp: new Date(atMs).toISOString() };
-      world.append(sent);
+      const copies = Array.from({ length: step.copies }, () => sent);
+      world.appendWithDuplicates(
+        [sent, ...copies],
+        copies.map((_, index) => index + 1),
+      );
       await world.consume();
       return;
     }
+    case "delete":
+      await deleteUser(step.userId, model, world);
+      return;
     case "define": {
       const known = model.ids.get(step.slot);
       if (step.condition === undefined) {
@@ -283,6 +307,52 @@ async function perform(step: Action, model: Model, world: EngineWorld): Promise<
     case "settle":
       await world.settle();
   }
+}
+
+/** As a deletion of the collector with aliases: the profile goes, and the log overwrites the messages of all its ids. */
+async function deleteUser(userId: string, model: Model, world: EngineWorld): Promise<void> {
+  const person = people(model.history).find(({ identities }) => identities.includes(`u:${userId}`));
+  const { identities } = await world.engine.identitiesOf(userIdentity(userId), true);
+  const gone = new Set<string>(identities);
+  // An alias names a user id and an anonymous id with the same text. The oracle cannot forget only one of them.
+  const isHalf = ({ previousId }: PastMessage): boolean =>
+    previousId !== undefined && gone.has(`a:${previousId}`) !== gone.has(`u:${previousId}`);
+  if (model.history.some((message) => isHalf(message) && !gone.has(ownId(message)))) return;
+  expect([...identities].sort()).toEqual([...(person?.identities ?? [`u:${userId}`])].sort());
+  await world.engine.forget([{ identity: userIdentity(userId), identities }], world.nowMs);
+  world.purge((message) => gone.has(ownId(message)));
+  model.forgotten.push({ heardBefore: world.heard.length, ids: gone });
+  model.history.splice(0, model.history.length, ...model.history.flatMap((one) => withoutIds(one, gone)));
+  expect((await world.engine.profile(userId))?.userId).not.toBe(userId);
+}
+
+/**
+ * A message after the deletion of some ids. What it said about them was decided when it arrived, and is not decided again: an anonymous id
+ * that belonged to the deleted user does not fall to another user who once named it.
+ */
+function withoutIds(message: PastMessage, gone: ReadonlySet<string>): PastMessage[] {
+  if (gone.has(ownId(message))) return [];
+  if (message.type === "alias") return gone.has(`u:${message.previousId}`) ? [] : [message];
+  const { anonymousId, ...rest } = message;
+  return [anonymousId !== undefined && gone.has(`a:${anonymousId}`) ? rest : message];
+}
+
+/** The id that a message is of. */
+function ownId({
+  userId,
+  anonymousId,
+}: {
+  readonly userId?: unknown;
+  readonly anonymousId?: unknown;
+}): string {
+  return userId === undefined ? `a:${anonymousId}` : `u:${userId}`;
+}
+
+/** What destinations were told, in order; without what they were told of users before these were deleted. */
+function heardSinceDeletion(model: Model, world: EngineWorld): EngineWorld["heard"] {
+  return world.heard.filter(({ message }, index) =>
+    model.forgotten.every(({ heardBefore, ids }) => index >= heardBefore || !ids.has(ownId(message))),
+  );
 }
 
 function isNamed(id: string, model: Model): boolean {
@@ -345,9 +415,9 @@ function dependsOnUnfinished(id: string, model: Model, live: ReadonlySet<string>
 }
 
 /** Nobody is told the same twice in a row. */
-function tellsOnlyChanges(world: EngineWorld): void {
+function tellsOnlyChanges(model: Model, world: EngineWorld): void {
   const last = new Map<string, string>();
-  for (const { id, message: told } of world.heard) {
+  for (const { id, message: told } of heardSinceDeletion(model, world)) {
     for (const [key, value] of Object.entries((told.traits as object | undefined) ?? {})) {
       const json = JSON.stringify(value);
       expect(last.get(`${id} ${key}`), `${id} ${key}`).not.toBe(json);
@@ -359,7 +429,7 @@ function tellsOnlyChanges(world: EngineWorld): void {
 /** What everybody's destinations believe when all is settled is what is true. */
 async function believes(model: Model, world: EngineWorld): Promise<void> {
   const last = new Map<string, unknown>();
-  for (const { id, message: told } of world.heard)
+  for (const { id, message: told } of heardSinceDeletion(model, world))
     for (const [key, value] of Object.entries((told.traits as object | undefined) ?? {}))
       last.set(`${id} ${key}`, value);
   for (const person of people(model.history)) {

@@ -29,14 +29,27 @@ beforeEach(async () => {
   const pros = audience("pros", { kind: "trait", trait: "plan", is: "equals", value: "pro" });
   await store.config.put(AUDIENCE, "pros", pros.document);
   await suppress("sue");
+  audiences = await start();
+});
+afterEach(async () => {
+  await audiences.close();
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+function start(gate?: {
+  readonly mayStart: Promise<void>;
+  readonly onNeeded: () => void;
+}): Promise<Audiences> {
   const logger = new FakeLogger();
-  audiences = await startAudiences({
+  return startAudiences({
     store,
     engine: startEngineThread(
       { directory },
       {
         logger,
         metrics,
+        ...(gate === undefined ? {} : { mayStart: gate.mayStart }),
         startThread: (options) => {
           const thread = startWorker(options);
           threads.push(thread);
@@ -48,13 +61,9 @@ beforeEach(async () => {
     logger,
     metrics,
     digestKey: DIGEST_KEY,
+    ...(gate === undefined ? {} : { onNeeded: gate.onNeeded }),
   });
-});
-afterEach(async () => {
-  await audiences.close();
-  await store.close();
-  await rm(directory, { recursive: true });
-});
+}
 
 const suppress = (userId: string) =>
   store.config.put(SUPPRESSION, idDigest(DIGEST_KEY).of(userIdentity(userId)), {
@@ -134,4 +143,25 @@ test("a thread that dies is started again and goes on where it was; messages are
   while ((await audiences.profile("user-299").catch(() => undefined)) === undefined);
   expect(await audiences.stats("pros")).toMatchObject({ size: 302 });
   expect(deaths()).toBe(3);
+});
+
+test("with nothing defined, a start waits for no thread; what is asked meanwhile is answered later", async () => {
+  await audiences.close();
+  const { promise: mayStart, resolve: begin } = Promise.withResolvers<void>();
+  const before = threads.length;
+  audiences = await start({ mayStart, onNeeded: begin });
+  expect(threads).toHaveLength(before + 1); // One audience is defined.
+  await audiences.close();
+
+  await store.config.delete(AUDIENCE, "pros");
+  const gate = Promise.withResolvers<void>();
+  audiences = await start({ mayStart: gate.promise, onNeeded: () => expect.fail("nothing is defined") });
+  await suppress("tim");
+  await identify("ann", "pro");
+  await identify("tim", "pro");
+  const profiles = [audiences.profile("ann"), audiences.profile("tim")];
+  expect(threads).toHaveLength(before + 1);
+  gate.resolve();
+  expect(await profiles[0]).toMatchObject({ traits: { plan: "pro" } });
+  expect(await profiles[1]).toBeUndefined();
 });

@@ -22,7 +22,7 @@ export function joinIds(
   if (previous !== undefined) {
     if (policy === "full") {
       attach(unit, loaded, profile, previous.anonymous, own);
-      claim(unit, loaded, profile, previous.user);
+      isJoined = claim(unit, loaded, profile, previous.user) && isJoined;
     } else {
       // The source may not join users. An id that is no user's yet is taken as an anonymous one, even if it becomes a user id later.
       const user = unit.find(previous.user);
@@ -52,16 +52,16 @@ function attach(
   return isTaken;
 }
 
-/** Alias: a user id becomes another id of this user, with everything known under it. */
-function claim(unit: UnitOfWork, loaded: EngineState, profile: Profile, identity: Identity): void {
+/** Alias: a user id becomes another id of this user, with everything known under it. Returns whether it is this user's. */
+function claim(unit: UnitOfWork, loaded: EngineState, profile: Profile, identity: Identity): boolean {
   const other = unit.find(identity);
-  if (other === undefined) takeIdentity(unit, profile, identity);
-  else if (other !== profile) {
-    const joined = other.identities.map((one) => [one, joinedTo(other, one)] as const);
-    if (!merge(unit, loaded, profile, other)) return;
-    // Each anonymous id stays joined to its own user id: a deletion of that id includes it.
-    for (const [one, user] of joined) if (one.startsWith("a:")) profile.joined.set(one, user);
-  }
+  if (other === profile) return true;
+  if (other === undefined) return takeIdentity(unit, profile, identity);
+  const joined = other.identities.map((one) => [one, joinedTo(other, one)] as const);
+  if (!merge(unit, loaded, profile, other)) return false;
+  // Each anonymous id stays joined to its own user id: a deletion of that id includes it.
+  for (const [one, user] of joined) if (one.startsWith("a:")) profile.joined.set(one, user);
+  return true;
 }
 
 /** False if the profile has no room for the id. */

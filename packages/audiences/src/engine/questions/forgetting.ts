@@ -44,6 +44,8 @@ export async function forget(
       if (own !== undefined) forgetProfile(unit, loaded, own, identities);
     }
   });
+  // The deletion goes on from its next step after a power cut, which must not bring the profiles back.
+  await units.store.commit({ isSynced: true });
   return forgotten;
 }
 

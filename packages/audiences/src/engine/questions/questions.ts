@@ -1,4 +1,11 @@
-import type { MemberView, ProfileView, SyncView, UserValueView, WhyView } from "@sluice/control-api";
+import type {
+  MemberView,
+  ProfileListView,
+  ProfileView,
+  SyncView,
+  UserValueView,
+  WhyView,
+} from "@sluice/control-api";
 import {
   type Identity,
   type Offset,
@@ -18,14 +25,15 @@ import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
 import { identificationOf, identitiesIn } from "../../profiles/identities.js";
 import type { IdentityPolicy } from "../../profiles/identity-policy.js";
 import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
-import { decodeProfile, type Profile, userFields } from "../../profiles/profile.js";
-import { type RefusedJoin, refusedJoins } from "../../profiles/refused-joins.js";
+import { decodeProfile, isAnonymous, type Profile, userFields } from "../../profiles/profile.js";
+import { type OwnerOfId, type RefusedJoin, refusedJoins } from "../../profiles/refused-joins.js";
 import { SCANNED_BYTES } from "../../profiles/scanned-bytes.js";
 import { readingOf } from "../evaluation/profile-reading.js";
 import { historyRead } from "../state/promote.js";
 import type { UnitRunner } from "../state/unit-runner.js";
 import { reasonOf, type ValueReason } from "./explain-value.js";
 import { viewOf } from "./profile-view.js";
+import { foundIn, knownName, profileSearch } from "./search-profiles.js";
 
 /** Profiles in which one call looks for values. */
 const SEARCHED_PROFILES = 2_000;
@@ -33,6 +41,8 @@ const SEARCHED_PROFILES = 2_000;
 export interface DefinitionStats {
   readonly id: string;
   readonly size: number;
+  /** Whether everybody was evaluated. Until then, `size` counts only a part of the members. */
+  readonly isComplete: boolean;
   readonly status: SyncView;
 }
 
@@ -49,6 +59,7 @@ export class Questions {
     return Array.from(loaded.states.values(), (state) => ({
       id: state.definition.id,
       size: state.size,
+      isComplete: state.phase === "live",
       status: syncView(state, historyRead(state, loaded), nowMs),
     }));
   }
@@ -61,8 +72,9 @@ export class Questions {
     const views: MemberView[] = [];
     for (const { profile: number, sinceMs } of items) {
       const [record] = await store.load([number]);
-      if (record !== undefined)
-        views.push({ ...userFields(decodeProfile(record)), since: formatTime(sinceMs) });
+      if (record === undefined) continue;
+      const profile = decodeProfile(record);
+      views.push({ ...userFields(profile), ...knownName(profile), since: formatTime(sinceMs) });
     }
     return { items: views, ...(nextCursor === undefined ? {} : { nextCursor }) };
   }
@@ -123,6 +135,32 @@ export class Questions {
     return profile === undefined ? undefined : viewOf(profile, definitions);
   }
 
+  /** One call looks at a bounded number of profiles. The newest come first; before them the profile with exactly this id. */
+  async search(text: string, { limit, cursor }: PageRequest): Promise<ProfileListView> {
+    await this.#units.load();
+    const { store } = this.#units;
+    const search = profileSearch(text);
+    const exact = search === undefined ? undefined : await this.#units.readUser(text.trim());
+    const { records, isEnd } = await store.scan(readPosition(cursor) ?? Number.MAX_SAFE_INTEGER, {
+      profiles: SEARCHED_PROFILES,
+      bytes: SCANNED_BYTES,
+      isDescending: true,
+    });
+    const items = cursor === undefined && exact !== undefined ? foundIn(exact, search) : [];
+    let searched = 0;
+    for (const record of records) {
+      searched += 1;
+      if (record.number !== exact?.number) items.push(...foundIn(decodeProfile(record), search));
+      if (items.length >= limit) break;
+    }
+    const last = records[searched - 1];
+    const isComplete = isEnd && searched === records.length;
+    const total = await store.count();
+    return last === undefined || isComplete
+      ? { items, searched, total }
+      : { items, searched, total, nextCursor: writePosition(last.number) };
+  }
+
   async refusedJoins(
     message: Pick<UncheckedMessage, "type" | "userId" | "anonymousId" | "previousId">,
     { sourceId, offset }: { readonly sourceId: string; readonly offset: Offset },
@@ -131,8 +169,16 @@ export class Questions {
     const identification = identificationOf(message, policy);
     const { cursor } = await this.#units.load();
     if (identification === undefined || offset > cursor || sourceId === AUDIENCE_SOURCE_ID) return [];
-    const numbers = await this.#units.store.resolve(identitiesIn(identification));
-    return refusedJoins(message, policy, (identity: Identity | string) => numbers.get(identity));
+    const { store } = this.#units;
+    const numbers = await store.resolve(identitiesIn(identification));
+    const owners = new Map<number, OwnerOfId>();
+    for (const record of await store.load([...new Set(numbers.values())])) {
+      const { number } = record;
+      owners.set(number, { number, isAnonymous: isAnonymous(decodeProfile(record)) });
+    }
+    return refusedJoins(message, policy, (identity: Identity | string) =>
+      owners.get(numbers.get(identity) ?? -1),
+    );
   }
 }
 

@@ -4,13 +4,22 @@ import type {
   ComputedTraitDefinition,
   ComputedTraitPreview,
   MemberView,
+  ProfileListView,
   ProfileView,
   SyncView,
   UserValueView,
   ValueWhyView,
   WhyView,
 } from "@sluice/control-api";
-import type { Identity, Page, PageRequest, Store, StoredMessage } from "@sluice/event-log";
+import type {
+  Identity,
+  Page,
+  PageRequest,
+  SnapshotInfo,
+  Snapshots,
+  Store,
+  StoredMessage,
+} from "@sluice/event-log";
 import type { Condition } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { RefusedJoin } from "../../profiles/refused-joins.js";
@@ -34,6 +43,8 @@ export interface AudiencesOptions {
   readonly metrics: Metrics;
   /** The key of the digests of suppressed ids. */
   readonly digestKey: Uint8Array;
+  /** Called when the start waits for the engine, because something is defined. Default: nothing. */
+  readonly onNeeded?: () => void;
   /** Returns the busy part of the main thread's time since the last call, 0 to 1. Default: the event loop's utilization. */
   readonly utilization?: () => number;
 }
@@ -47,6 +58,11 @@ export interface AudienceQuestions {
   /** Explains a user's value of a computed trait. */
   whyValue(traitId: string, userId: string): Promise<ValueWhyView | undefined>;
   profile(userId: string): Promise<ProfileView | undefined>;
+  /**
+   * Profiles with an id or a trait that contains the text, newest first; all for an empty text. The search ends after a second, so a
+   * page may be short or empty and still have a next one.
+   */
+  search(text: string, page: PageRequest): Promise<ProfileListView>;
   /** Shows who would be a member now. The condition must be valid, and the audiences that it names must exist. */
   preview(condition: Condition, signal: AbortSignal): Promise<AudiencePreview>;
   /** Shows who would have a value now, and which. The definition must be valid. */
@@ -66,6 +82,8 @@ export interface Audiences extends AudienceQuestions {
    * `version`, while the engine still has a deleted definition. The engine retries until it has taken up the change.
    */
   requireInForce(id: string, version?: number): void;
+  /** The definitions for which everybody was evaluated, with their numbers of members as the engine knows them now. Waits for nothing. */
+  sizes(): Promise<readonly { readonly id: string; readonly size: number }[]>;
   /** How far the engine is behind, and which messages it does not count. */
   engine(): Promise<AudienceEngineView>;
   /** The ids that a message of the log asked to join to its user and that were refused. Empty while the message is not counted. */
@@ -78,5 +96,14 @@ export interface Audiences extends AudienceQuestions {
   reset(clearLog: () => Promise<void>): Promise<void>;
   /** Rewrites the files of profiles, so that they hold no byte of what was removed. */
   compact(): Promise<void>;
+  /**
+   * Begins a snapshot of the profiles together with the one of the log that `beginLog` begins: while it runs, audiences neither read the
+   * log nor append to it. So both are from the same moment. `profiles` is undefined if they are not in a file.
+   */
+  beginSnapshot<T>(
+    beginLog: () => Promise<T>,
+  ): Promise<{ readonly profiles: SnapshotInfo | undefined; readonly log: T }>;
+  /** Reads and ends the snapshot of the profiles. */
+  readonly snapshot: Pick<Snapshots, "read" | "end">;
   close(): Promise<void>;
 }

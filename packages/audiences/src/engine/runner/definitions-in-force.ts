@@ -59,6 +59,12 @@ export class DefinitionsInForce {
     return this.#state.kind === "stale" && this.#state.waiters.length > 0;
   }
 
+  /** Whether an audience or computed trait is stored. */
+  async isAnyStored(): Promise<boolean> {
+    const stored = await Promise.all([this.#config.list(AUDIENCE), this.#config.list(COMPUTED_TRAIT)]);
+    return stored.some((documents) => documents.length > 0);
+  }
+
   markStale(): void {
     if (this.#state.kind !== "stale") this.#setState({ kind: "stale", waiters: [] });
   }

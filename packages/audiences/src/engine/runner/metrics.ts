@@ -36,7 +36,7 @@ export function registerMetrics(metrics: Metrics, progress: Progress): AudienceM
 
 function registerGauges(metrics: Metrics, progress: Progress): void {
   metrics.gauge(
-    "sluice_audiences_behind",
+    "sluice_audiences_backlog_messages",
     "Messages of the log that audiences have not counted yet",
     () => progress.behind,
   );

@@ -1,4 +1,4 @@
-import type { UserValueView } from "@sluice/control-api";
+import type { ProfileListView, ProfileSummaryView, UserValueView } from "@sluice/control-api";
 import { BEFORE_FIRST, type EventLog, type Offset, type Page, type PageRequest } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
@@ -9,7 +9,7 @@ import type { FreshReaders } from "./fresh-readers.js";
 import type { Progress } from "./loop/progress.js";
 import { READ_LIMITS } from "./loop/read-limits.js";
 
-/** How long values are searched for to fill a page. */
+/** How long values and profiles are searched for to fill a page. */
 const LONGEST_SEARCH_MS = 1_000;
 
 export interface QuestionParts {
@@ -30,7 +30,7 @@ export function audienceQuestions(parts: QuestionParts): AudienceQuestions {
       const found = (await engine.stats(progress.knownUpToMs)).find((one) => one.id === id);
       return found === undefined
         ? undefined
-        : { ...found, status: { ...found.status, behind: progress.behind } };
+        : { size: found.size, status: { ...found.status, behind: progress.behind } };
     },
     async members(audienceId, page) {
       await patient();
@@ -48,6 +48,10 @@ export function audienceQuestions(parts: QuestionParts): AudienceQuestions {
     async profile(userId) {
       await urgent();
       return engine.profile(userId);
+    },
+    async search(text, page) {
+      await urgent();
+      return search(parts, text, page);
     },
     preview: (condition, signal) => preview(parts, { kind: AUDIENCE, condition }, signal),
     async previewTrait(definition, signal) {
@@ -101,5 +105,26 @@ async function values(
     after = page.nextCursor;
     if (after === undefined) return { items };
     if (items.length === limit || clock.monotonic() >= untilMs) return { items, nextCursor: after };
+  }
+}
+
+async function search(
+  { engine, clock }: QuestionParts,
+  text: string,
+  { limit, cursor }: PageRequest,
+): Promise<ProfileListView> {
+  const untilMs = clock.monotonic() + LONGEST_SEARCH_MS;
+  const items: ProfileSummaryView[] = [];
+  let searched = 0;
+  for (let before = cursor; ; ) {
+    const wanted = { limit: limit - items.length, ...(before === undefined ? {} : { cursor: before }) };
+    const page = await engine.search(text, wanted);
+    items.push(...page.items);
+    searched += page.searched;
+    before = page.nextCursor;
+    const { total } = page;
+    if (before === undefined) return { items, searched, total };
+    if (items.length >= limit || clock.monotonic() >= untilMs)
+      return { items, searched, total, nextCursor: before };
   }
 }

@@ -37,11 +37,15 @@ interface Runner {
  */
 export async function startAudiences(options: AudiencesOptions): Promise<Audiences> {
   const runner = assemble(options);
-  const { progress, suppressed, checkpoints, pace, loop } = runner;
+  const { progress, definitions, suppressed, checkpoints, pace, loop } = runner;
   const stopListening = listen(runner);
   await suppressed.loadAll(options.store.config);
   suppressed.tell(options.engine);
-  await takeUpFirst(runner);
+  // With nothing defined, the start of a collector need not wait for the engine: the loop begins with the same.
+  if (await definitions.isAnyStored()) {
+    options.onNeeded?.();
+    await takeUpFirst(runner);
+  }
   pace.begin();
   await checkpoints.open(progress.status.cursor);
   loop.start();
@@ -62,7 +66,7 @@ function assemble(options: AudiencesOptions): Runner {
     cursor: () => progress.status.cursor,
     onUrgent: () => loop.hurry(),
   });
-  const checkpoints = new Checkpoints(engine, store.consumers);
+  const checkpoints = new Checkpoints(engine, store.consumers, clock);
   const tasks = new Tasks({
     log,
     engine,
@@ -148,6 +152,10 @@ function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
   return {
     ...audienceQuestions({ ...runner, engine, clock, log: store.log }),
     requireInForce: (id, version) => definitions.require(id, version),
+    sizes: async () =>
+      (await engine.stats(progress.knownUpToMs))
+        .filter(({ isComplete }) => isComplete)
+        .map(({ id, size }) => ({ id, size })),
     engine: async () => ({
       behind: progress.behind,
       setAside: (await engine.setAside()).map(setAsideView),
@@ -164,6 +172,20 @@ function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
         }
       }),
     compact: () => engine.compact(),
+    beginSnapshot: (beginLog) =>
+      enqueue(async () => {
+        const profiles = await engine.beginSnapshot();
+        try {
+          return { profiles, log: await beginLog() };
+        } catch (error) {
+          await engine.endSnapshot();
+          throw error;
+        }
+      }),
+    snapshot: {
+      read: (at, bytes) => engine.readSnapshot(at, bytes),
+      end: () => engine.endSnapshot(),
+    },
     close: () => close(runner, stopListening),
   };
 }

@@ -23,6 +23,7 @@ export const ANSWERED_IN_JSON: ReadonlySet<string> = new Set<MethodName<Audience
   "why",
   "whyValue",
   "profile",
+  "search",
   "previewScan",
 ]);
 

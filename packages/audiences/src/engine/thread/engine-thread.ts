@@ -31,6 +31,8 @@ export interface EngineThreadEvents {
   readonly onDamage: (notice: DamageNotice) => void;
   /** A thread ended by itself. */
   readonly onDeath: (cause: unknown) => void;
+  /** Calls wait for it before the first thread is started. Default: they do not wait. */
+  readonly mayStart?: Promise<void> | undefined;
 }
 
 /**
@@ -40,9 +42,14 @@ export interface EngineThreadEvents {
 export class EngineThread {
   readonly #events: EngineThreadEvents;
   #state: State = { kind: "stopped" };
+  /** What calls wait for in `stopped`. */
+  #mayStart: Promise<void> | undefined;
 
   constructor(events: EngineThreadEvents) {
     this.#events = events;
+    this.#mayStart = events.mayStart?.then(() => {
+      this.#mayStart = undefined;
+    });
   }
 
   call(method: MethodName<AudienceEngine>, args: readonly unknown[]): Promise<unknown> {
@@ -83,6 +90,8 @@ export class EngineThread {
       await this.#state.exited;
       return this.#call(method, args, transfer, isRepeatable);
     }
+    // In the order of the calls.
+    if (this.#mayStart !== undefined) await this.#mayStart;
     if (this.#isClosed()) throw new StorageUnavailable("audiences are closed");
     const { client } = this.#state.kind === "running" ? this.#state : this.#start();
     try {
@@ -91,7 +100,8 @@ export class EngineThread {
       if (!(error instanceof PortClosed)) throw error;
       // The engine answers calls in order: it had begun none but the oldest, so no other call ended the thread.
       if (isRepeatable && !error.isOldest && !this.#isClosed()) return this.#call(method, args, [], false);
-      throw new StorageUnavailable("the audiences' thread ended", error.cause);
+      const reason = error.cause instanceof Error ? `: ${error.cause.message}` : "";
+      throw new StorageUnavailable(`the audiences' thread ended${reason}`, error.cause);
     }
   }
 

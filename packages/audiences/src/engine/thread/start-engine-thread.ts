@@ -26,6 +26,8 @@ export function startWorker(data: EngineThreadData, { room = ROOM, entry }: Star
 export interface EngineThreadParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** The thread is not started before this resolves, and calls wait for it. Default: the first call starts it. */
+  readonly mayStart?: Promise<void>;
   /** Default: a thread of this process. */
   readonly startThread?: (data: EngineThreadData) => Worker;
 }
@@ -39,26 +41,7 @@ export function startEngineThread(options: EngineThreadOptions, parts: EngineThr
     () => onEmptied(),
     parts,
   );
-  const call =
-    <Name extends MethodName<AudienceEngine>>(name: Name) =>
-    (...args: Parameters<Engine[Name]>) =>
-      thread.call(name, args) as ReturnType<Engine[Name]>;
-  /** A method whose result nobody waits for. */
-  const send =
-    <Name extends MethodName<AudienceEngine>>(name: Name) =>
-    (...args: Parameters<Engine[Name]>): void =>
-      void thread.call(name, args).catch(() => {});
-  const callInJson =
-    <Name extends MethodName<AudienceEngine>>(name: Name) =>
-    async (...args: Parameters<Engine[Name]>): Promise<Awaited<ReturnType<Engine[Name]>>> => {
-      const json = (await thread.call(name, args)) as string | undefined;
-      return (json === undefined ? undefined : parseJson(json)) as Awaited<ReturnType<Engine[Name]>>;
-    };
-  /** `place`: which argument is a list of batches. */
-  const callWithBatches =
-    <Name extends MethodName<AudienceEngine>>(name: Name, place: number) =>
-    (...args: Parameters<Engine[Name]>) =>
-      thread.callWithBatches(name, args, place) as ReturnType<Engine[Name]>;
+  const { call, send, callInJson, callWithBatches } = callsTo(thread);
   return {
     onEmptied(listener) {
       onEmptied = listener;
@@ -85,6 +68,7 @@ export function startEngineThread(options: EngineThreadOptions, parts: EngineThr
     why: callInJson("why"),
     whyValue: callInJson("whyValue"),
     profile: callInJson("profile"),
+    search: callInJson("search"),
     refusedJoins: call("refusedJoins"),
     setAside: call("setAside"),
     previewBegin: call("previewBegin"),
@@ -96,8 +80,36 @@ export function startEngineThread(options: EngineThreadOptions, parts: EngineThr
     forgetSome: call("forgetSome"),
     sync: call("sync"),
     compact: call("compact"),
+    beginSnapshot: call("beginSnapshot"),
+    readSnapshot: call("readSnapshot"),
+    endSnapshot: call("endSnapshot"),
     close: () => thread.close(),
   };
+}
+
+/** The ways to call a method of the engine. */
+function callsTo(thread: EngineThread) {
+  const call =
+    <Name extends MethodName<AudienceEngine>>(name: Name) =>
+    (...args: Parameters<Engine[Name]>) =>
+      thread.call(name, args) as ReturnType<Engine[Name]>;
+  /** A method whose result nobody waits for. */
+  const send =
+    <Name extends MethodName<AudienceEngine>>(name: Name) =>
+    (...args: Parameters<Engine[Name]>): void =>
+      void thread.call(name, args).catch(() => {});
+  const callInJson =
+    <Name extends MethodName<AudienceEngine>>(name: Name) =>
+    async (...args: Parameters<Engine[Name]>): Promise<Awaited<ReturnType<Engine[Name]>>> => {
+      const json = (await thread.call(name, args)) as string | undefined;
+      return (json === undefined ? undefined : parseJson(json)) as Awaited<ReturnType<Engine[Name]>>;
+    };
+  /** `place`: which argument is a list of batches. */
+  const callWithBatches =
+    <Name extends MethodName<AudienceEngine>>(name: Name, place: number) =>
+    (...args: Parameters<Engine[Name]>) =>
+      thread.callWithBatches(name, args, place) as ReturnType<Engine[Name]>;
+  return { call, send, callInJson, callWithBatches };
 }
 
 /** The settings that the engine does not store: the next thread is started with them. */
@@ -132,13 +144,14 @@ class ThreadSettings {
 function supervisedThread(
   dataOf: () => EngineThreadData,
   onEmptied: () => void,
-  { logger, metrics, startThread: start = startWorker }: EngineThreadParts,
+  { logger, metrics, mayStart, startThread: start = startWorker }: EngineThreadParts,
 ): EngineThread {
   const deaths = metrics.counter(
     "sluice_audience_engine_deaths_total",
     "How often the thread of audiences ended by itself; it is started again",
   );
   return new EngineThread({
+    mayStart,
     start: () => start(dataOf()),
     onDamage({ setAside }) {
       logger.warn(

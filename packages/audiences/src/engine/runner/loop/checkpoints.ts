@@ -1,4 +1,5 @@
 import { BEFORE_FIRST, type Offset, type Store } from "@sluice/event-log";
+import type { Clock } from "@sluice/resilience";
 import { AUDIENCE_SOURCE_ID } from "../../../profiles/outbox-message.js";
 import type { Engine } from "../audiences.js";
 
@@ -7,6 +8,8 @@ import type { Engine } from "../audiences.js";
  * syncs both stores, which under load competes with the commits that clients wait for.
  */
 const REPORTED_MESSAGES = 100_000;
+/** And how often at least, if there is something to report: otherwise few messages would never be dropped. */
+const REPORTED_AFTER_MS = 10 * 60_000;
 /** After this many messages, the files of profiles are compacted as soon as there is nothing else to do. */
 const COMPACTED_MESSAGES = 10_000;
 
@@ -14,25 +17,41 @@ const COMPACTED_MESSAGES = 10_000;
 export class Checkpoints {
   readonly #engine: Engine;
   readonly #consumers: Store["consumers"];
+  readonly #clock: Pick<Clock, "monotonic">;
   #reported: Offset = BEFORE_FIRST;
-  #compacted: Offset = BEFORE_FIRST;
+  #reportedAtMs = 0;
+  /** Undefined until the engine's cursor is known. */
+  #compacted: Offset | undefined;
 
-  constructor(engine: Engine, consumers: Store["consumers"]) {
+  constructor(engine: Engine, consumers: Store["consumers"], clock: Pick<Clock, "monotonic">) {
     this.#engine = engine;
     this.#consumers = consumers;
+    this.#clock = clock;
   }
 
   async open(cursor: Offset): Promise<void> {
     this.#reported = (await this.#consumers.open(AUDIENCE_SOURCE_ID, cursor)).cursor;
-    this.#compacted = cursor;
+    this.#reportedAtMs = this.#clock.monotonic();
+  }
+
+  /** The engine begins at this cursor, with files that are compact up to there. */
+  begin(cursor: Offset): void {
+    this.#compacted ??= cursor;
   }
 
   async reportIfDue(cursor: Offset): Promise<void> {
-    if (cursor - this.#reported > REPORTED_MESSAGES) await this.#report(cursor);
+    const dueAtMs = this.reportAtMs(cursor) ?? Number.POSITIVE_INFINITY;
+    if (cursor - this.#reported > REPORTED_MESSAGES || dueAtMs <= this.#clock.monotonic())
+      await this.#report(cursor);
+  }
+
+  /** When the cursor has to be reported, as a monotonic reading. Undefined if it was. */
+  reportAtMs(cursor: Offset): number | undefined {
+    return cursor > this.#reported ? this.#reportedAtMs + REPORTED_AFTER_MS : undefined;
   }
 
   isCompactionDue(cursor: Offset): boolean {
-    return cursor - this.#compacted > COMPACTED_MESSAGES;
+    return this.#compacted !== undefined && cursor - this.#compacted > COMPACTED_MESSAGES;
   }
 
   async compact(cursor: Offset): Promise<void> {
@@ -45,5 +64,6 @@ export class Checkpoints {
     await this.#engine.sync();
     await this.#consumers.settle(AUDIENCE_SOURCE_ID, { cursor, outcomes: [], retries: [], attempts: [] });
     this.#reported = cursor;
+    this.#reportedAtMs = this.#clock.monotonic();
   }
 }

@@ -149,10 +149,12 @@ export class AudienceLoop {
 
   async #wait(): Promise<void> {
     const { clock, tasks } = this.#parts;
-    const { wakeAtMs } = tasks;
+    const { wakeAtMs, reportAtMs } = tasks;
+    const waits: number[] = [];
+    if (wakeAtMs !== undefined) waits.push(Math.min(wakeAtMs - clock.now(), LONGEST_WAIT_MS));
+    if (reportAtMs !== undefined) waits.push(Math.max(0, reportAtMs - clock.monotonic()));
     let cancel: CancelTimer = () => {};
-    if (wakeAtMs !== undefined)
-      cancel = clock.after(Math.min(wakeAtMs - clock.now(), LONGEST_WAIT_MS), () => this.wake());
+    if (waits.length > 0) cancel = clock.after(Math.min(...waits), () => this.wake());
     await this.#wakeUp.promise;
     cancel();
     this.#wakeUp = Promise.withResolvers<void>();

@@ -41,6 +41,12 @@ export class Tasks {
     return this.#parts.progress.status.wakeAtMs;
   }
 
+  /** When the cursor has to be reported to retention, as a monotonic reading. */
+  get reportAtMs(): number | undefined {
+    const { checkpoints, progress } = this.#parts;
+    return checkpoints.reportAtMs(progress.status.cursor);
+  }
+
   situation(): Omit<Situation, "isClosing"> {
     const { definitions, outbox, checkpoints, progress } = this.#parts;
     return {
@@ -57,10 +63,11 @@ export class Tasks {
   }
 
   takeUpDefinitions(): Promise<void> {
-    const { definitions, engine, progress } = this.#parts;
+    const { definitions, engine, progress, checkpoints } = this.#parts;
     return definitions.takeUp(async (stored) => {
       engine.allowJoins(stored.policies);
       await this.#apply(await engine.define(stored.definitions, progress.knownUpToMs));
+      checkpoints.begin(progress.status.cursor);
     });
   }
 
@@ -75,7 +82,7 @@ export class Tasks {
 
   /** One round: one unit of work of each kind that has something to do. */
   async read(): Promise<Outcome> {
-    const { definitions, outbox, suppressed, engine } = this.#parts;
+    const { definitions, outbox, suppressed, engine, checkpoints, progress } = this.#parts;
     // They may have changed while another call had the engine. Messages that are read next may be of a source that was created meanwhile.
     if (definitions.isStale || outbox.isUncertain) return "done";
     suppressed.tell(engine);
@@ -86,6 +93,7 @@ export class Tasks {
     const didWork = await this.#work();
     if (didCount || didTick || didReadHistory || didWork) return "busy";
     await engine.savePublished();
+    await checkpoints.reportIfDue(progress.status.cursor);
     return "quiet";
   }
 
