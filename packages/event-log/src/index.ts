@@ -24,7 +24,13 @@ export { type MemoryStore, openMemoryStore } from "./memory/open-memory-store.js
 export { memoryProfileStore } from "./memory/profiles.js";
 // Messages: batches of bytes, their offsets, and the ids in them.
 export type { MessageKey, NewBatch, StoredBatch, StoredMessage } from "./message/batch.js";
-export { coerceMessages, type DecodedRequest, decodeBatch, requestOf } from "./message/decode-batch.js";
+export {
+  coerceMessages,
+  type DecodedRequest,
+  decodeBatch,
+  isWithoutDelivery,
+  requestOf,
+} from "./message/decode-batch.js";
 export { wantsIp } from "./message/fill-ip.js";
 export { type IdDigest, idDigest, idDigestKey } from "./message/id-digest.js";
 export {
@@ -44,15 +50,21 @@ export type {
   ConsumerState,
   Consumers,
   Delivery,
+  DeliveryTally,
   FinalState,
+  Lane,
   Outcome,
+  ResponseHeaders,
   Retry,
+  ScannedDelivery,
+  ScanPart,
   Settlement,
   UrlRetry,
 } from "./ports/consumers.js";
 export { DOCUMENT_KINDS } from "./ports/document-kinds.js";
 export type { ConfigStore, DocumentPut, Versioned } from "./ports/documents.js";
 export {
+  FOLDER_IN_USE,
   NotInForce,
   STORE_ERRORS,
   StorageUnavailable,
@@ -72,7 +84,48 @@ export {
 } from "./ports/profiles.js";
 export type { Purging } from "./ports/purging.js";
 export type { Rejection } from "./ports/rejections.js";
+export type { SnapshotInfo, Snapshots } from "./ports/snapshots.js";
 export type { Store } from "./ports/store.js";
+// The replicated store, and what it needs of an engine.
+export {
+  type EngineHealth,
+  EngineUnavailable,
+  EntriesTrimmed,
+  type LeaseRecord,
+  type Leases,
+  type LogAppend,
+  type LogEntry,
+  type ReplicatedLog,
+  type ReplicationEngine,
+  type SnapshotRecord,
+  type SnapshotStorage,
+} from "./replicated/engine.js";
+export { type MemoryEngines, openMemoryEngines } from "./replicated/memory/open-memory-engines.js";
+export {
+  CONTENT_NAMES,
+  type ContentName,
+  type Contents,
+  type Counted,
+  differences,
+} from "./replicated/migration/contents.js";
+export {
+  MigrationDiffers,
+  type MigrationRefusal,
+  MigrationRefused,
+} from "./replicated/migration/migration-error.js";
+export type { MigrationProgress, MigrationResult } from "./replicated/migration/migration-result.js";
+export { moveIn } from "./replicated/migration/move-in.js";
+export { DOWNLOAD_FOLDER, moveOut } from "./replicated/migration/move-out.js";
+export { documentsOf, type StoredDocument } from "./replicated/migration/read-folder.js";
+export type {
+  LeadingStores,
+  LeadOptions,
+  Replica,
+  ReplicaOptions,
+  ReplicaRole,
+  ReplicaStatus,
+} from "./replicated/open-replica.js";
+export { openReplica } from "./replicated/open-replica.js";
 // Rules that every store and its callers share.
 export { followInTime } from "./rules/follow-in-time.js";
 export { mirrorDocuments } from "./rules/mirror-documents.js";
@@ -88,7 +141,10 @@ export {
   suppressedId,
 } from "./rules/suppressed-spans.js";
 export type { RetentionOptions } from "./sqlite/calls/retention-options.js";
+export { syncDirectory } from "./sqlite/database/database.js";
+export { lockFile, type Unlock } from "./sqlite/database/file-lock.js";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open-sqlite-store.js";
 export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";
 export type { DamagedStretch } from "./sqlite/repair/log/repair-rows.js";
 export { type RepairReport, repairStore } from "./sqlite/repair/repair-store.js";
+export { STORE_LAYOUTS } from "./sqlite/store-layouts.js";

@@ -121,7 +121,8 @@ function isNameShort(length: number): boolean {
 
 /** The text of the JSON string from `start` to `end`, quotes included; undefined if it is too long or not valid. */
 function textOf(body: Uint8Array, start: number, end: number): string | undefined {
-  if (end - start > LONGEST_TEXT) return undefined;
+  // A string that is not closed ends behind the body.
+  if (end > body.length || end - start > LONGEST_TEXT) return undefined;
   const text = Buffer.from(body.buffer, body.byteOffset + start, end - start);
   if (!text.includes(BACKSLASH)) return text.toString("utf8", 1, text.length - 1);
   try {

@@ -1,8 +1,9 @@
 import type { Clock } from "@sluice/resilience";
 import type { Offset } from "../message/offset.js";
-import type { Attempt, Delivery, Outcome, Retry } from "../ports/consumers.js";
+import type { Attempt, Delivery, Lane, Outcome, Retry } from "../ports/consumers.js";
 import { carriedOver, type carryOver } from "../rules/carry-over.js";
 import { inWallTime } from "../rules/in-wall-time.js";
+import { dueAt, newReplay } from "../rules/replays.js";
 
 /** One consumer: its cursor, and the outcomes, retries and attempts of messages. */
 export class MemoryConsumer {
@@ -43,8 +44,43 @@ export class MemoryConsumer {
   }
 
   putRetry(retry: Retry, putAtMs: number): void {
-    this.#retries.set(retry.offset, { retry, putAtMs });
+    const lane = retry.lane ?? this.#retries.get(retry.offset)?.retry.lane;
+    this.#retries.set(retry.offset, { retry: lane === undefined ? retry : { ...retry, lane }, putAtMs });
     this.#leases.delete(retry.offset);
+  }
+
+  setLane(offset: Offset, lane: number): void {
+    const waiting = this.#retries.get(offset);
+    if (waiting !== undefined) this.#retries.set(offset, { ...waiting, retry: { ...waiting.retry, lane } });
+  }
+
+  inLane(lane: number, limit: number): Retry[] {
+    return this.#inOrder((retry) => retry.lane === lane).slice(0, limit);
+  }
+
+  lanes(limit: number, after: number): Lane[] {
+    const lanes = new Map<number, Lane>();
+    for (const retry of this.#inOrder(({ lane }) => lane !== undefined && lane > after)) {
+      const { lane = after, offset: last } = retry;
+      const { first, count } = lanes.get(lane) ?? { first: retry, count: 0 };
+      lanes.set(lane, { lane, first, last, count: count + 1 });
+    }
+    return [...lanes.values()].sort((a, b) => a.lane - b.lane).slice(0, limit);
+  }
+
+  withoutLane(after: Offset, limit: number): Retry[] {
+    return this.#inOrder(({ lane, offset, replay }) => lane === undefined && offset > after && !replay).slice(
+      0,
+      limit,
+    );
+  }
+
+  /** In the order of the log. */
+  #inOrder(isWanted: (retry: Retry) => boolean): Retry[] {
+    return [...this.#retries.values()]
+      .map(({ retry }) => retry)
+      .filter(isWanted)
+      .sort((a, b) => a.offset - b.offset);
   }
 
   /** Ends all leases. `shift` moves the times of the retries to another process's clock. */
@@ -57,13 +93,20 @@ export class MemoryConsumer {
     }
   }
 
-  lease(nowMs: number, untilMs: number, limit: number): Retry[] {
+  lease(nowMs: number, untilMs: number, limit: number, storedUntilMs?: number): Retry[] {
+    const mayStart = (retry: Retry): boolean =>
+      storedUntilMs === undefined ? retry.dueAtMs <= nowMs : this.#isReleasable(retry, storedUntilMs, nowMs);
     const due = this.#unleased(nowMs)
-      .filter(({ dueAtMs }) => dueAtMs <= nowMs)
+      .filter(mayStart)
       .sort((a, b) => a.dueAtMs - b.dueAtMs || a.offset - b.offset)
       .slice(0, limit);
     for (const { offset } of due) this.#leases.set(offset, untilMs);
     return due;
+  }
+
+  #isReleasable({ offset, rounds, notBeforeMs = 0 }: Retry, storedUntilMs: number, nowMs: number): boolean {
+    const putAtMs = this.#retries.get(offset)?.putAtMs ?? Number.POSITIVE_INFINITY;
+    return rounds > 0 && putAtMs <= storedUntilMs && notBeforeMs <= nowMs;
   }
 
   nextDueMs(nowMs: number): number | undefined {
@@ -82,13 +125,23 @@ export class MemoryConsumer {
   /** Deletes the retry of a message and the texts of its attempts. Returns how many there were. */
   purge(offset: Offset): { readonly attempts: number; readonly retries: number } {
     const attempts = this.attemptsOf(offset);
-    const redacted = attempts.map(({ response: _r, requestHeaders: _h, error, ...rest }) => ({
-      ...rest,
-      ...(error === undefined ? {} : { error: { code: error.code, message: "(removed)" } }),
-    }));
+    const redacted = attempts.map(
+      ({ error, response: _, responseHeaders: __, requestHeaders: ___, ...rest }) => ({
+        ...rest,
+        ...(error === undefined ? {} : { error: { code: error.code, message: "(removed)" } }),
+      }),
+    );
     if (attempts.length > 0) this.#attempts.set(offset, redacted);
     this.#leases.delete(offset);
     return { attempts: attempts.length, retries: Number(this.#retries.delete(offset)) };
+  }
+
+  retryNow(offset: Offset, dueAtMs: number, states: readonly Delivery["state"][], nowMs: number): boolean {
+    const waiting = this.#retries.get(offset)?.retry;
+    const state = waiting === undefined ? this.#outcomes.get(offset)?.state : "pending";
+    if (state === undefined || !states.includes(state)) return false;
+    this.putRetry(dueAt(dueAtMs, waiting ?? newReplay(offset, dueAtMs)), nowMs);
+    return true;
   }
 
   delivery(offset: Offset, clock: Clock): Delivery | undefined {

@@ -1,6 +1,6 @@
-import type { Clock } from "@sluice/resilience";
+import { type Clock, wallTimeAt } from "@sluice/resilience";
 import type { Offset } from "../message/offset.js";
-import type { Consumers, Delivery, DeliveryQuery, FinalState } from "../ports/consumers.js";
+import type { Consumers, Delivery, DeliveryQuery, DeliveryTally, FinalState } from "../ports/consumers.js";
 import { StoreError } from "../ports/errors.js";
 import type { Page, PageRequest } from "../ports/page.js";
 import { carryOver } from "../rules/carry-over.js";
@@ -43,23 +43,29 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
     }
   };
 
-  const retries: Pick<Consumers, "resumeRetries" | "lease" | "nextDueMs" | "requeue"> = {
+  const retries: Pick<Consumers, "resumeRetries" | "lease" | "nextDueMs" | "requeue" | "retryNow"> = {
     async resumeRetries(nowMs) {
       const shift = carryOver(lastMs, nowMs);
       lastMs = nowMs;
       for (const consumer of consumers.values()) consumer.resume(shift);
     },
-    async lease(consumerId, nowMs, leaseUntilMs, limit) {
+    async lease(consumerId, nowMs, leaseUntilMs, limit, storedUntilMs) {
       const consumer = get(consumerId);
       lastMs = nowMs;
-      return consumer.lease(nowMs, leaseUntilMs, limit);
+      return consumer.lease(nowMs, leaseUntilMs, limit, storedUntilMs);
     },
     nextDueMs: async (consumerId) => get(consumerId).nextDueMs(clock.monotonic()),
     requeue: putRetries,
+    async retryNow(consumerId, offsets, { dueAtMs, states }) {
+      const consumer = get(consumerId);
+      lastMs = clock.monotonic();
+      return offsets.filter((offset) => consumer.retryNow(offset, dueAtMs, states, lastMs));
+    },
   };
 
   return {
     ...retries,
+    ...laneQueries(get),
     ...deliveryQueries(consumers, clock),
 
     async open(consumerId, startAfter) {
@@ -80,6 +86,7 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
         if (sourceId !== undefined) usage.settled(sourceId, outcome.atMs, outcome.state);
       }
       await putRetries(consumerId, settlement.retries);
+      for (const { offset, lane } of settlement.lanes ?? []) consumer.setLane(offset, lane);
     },
 
     async backlog(consumerId, after) {
@@ -102,16 +109,36 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
   };
 }
 
+function laneQueries(
+  get: (consumerId: string) => MemoryConsumer,
+): Pick<Consumers, "inLane" | "lanes" | "withoutLane"> {
+  return {
+    inLane: async (consumerId, lane, limit) => get(consumerId).inLane(lane, limit),
+    lanes: async (consumerId, limit, after = Number.MIN_SAFE_INTEGER) => get(consumerId).lanes(limit, after),
+    withoutLane: async (consumerId, after, limit) => get(consumerId).withoutLane(after, limit),
+  };
+}
+
 function deliveryQueries(
   consumers: ReadonlyMap<string, MemoryConsumer>,
   clock: Clock,
-): Pick<Consumers, "outcomesOf" | "attemptsOf" | "list"> {
+): Pick<Consumers, "outcomesOf" | "attemptsOf" | "list" | "scan" | "tally"> {
   return {
-    outcomesOf: async (offset) =>
+    outcomesOf: async (offset, consumerId) =>
       [...consumers.values()]
+        .filter(({ id }) => (consumerId ?? id) === id)
         .flatMap((consumer) => consumer.delivery(offset, clock) ?? [])
         .sort((a, b) => (a.consumerId < b.consumerId ? -1 : 1)),
     attemptsOf: async (consumerId, offset) => consumers.get(consumerId)?.attemptsOf(offset) ?? [],
+    async scan(consumerId, states) {
+      const items = deliveriesOf(consumers.get(consumerId), clock)
+        .filter(({ state }) => states.includes(state))
+        .map(({ offset, state, reason, atMs }) => ({ offset, state, reason, atMs }));
+      return { items };
+    },
+    async tally(consumerId) {
+      return { items: tallied(deliveriesOf(consumers.get(consumerId), clock), clock) };
+    },
     async list(query, page) {
       const wanted = [...consumers.values()].filter(({ id }) => (query.consumerId ?? id) === id);
       const all = wanted.flatMap((consumer) =>
@@ -123,6 +150,33 @@ function deliveryQueries(
       );
     },
   };
+}
+
+/** Newest message first. */
+function deliveriesOf(consumer: MemoryConsumer | undefined, clock: Clock): Delivery[] {
+  if (consumer === undefined) return [];
+  return [...consumer.settled]
+    .sort((a, b) => b - a)
+    .flatMap((offset) => consumer.delivery(offset, clock) ?? []);
+}
+
+function tallied(deliveries: readonly Delivery[], clock: Clock): DeliveryTally[] {
+  const tallies = new Map<string, DeliveryTally>();
+  for (const { offset, state, reason, atMs, retry } of deliveries) {
+    if ((state !== "failed" && state !== "pending") || retry?.rounds === 0) continue;
+    const firstAtMs = retry === undefined ? atMs : wallTimeAt(retry.firstAttemptAtMs, clock);
+    const key = `${state} ${reason}`;
+    const before = tallies.get(key);
+    tallies.set(key, {
+      state,
+      reason,
+      count: (before?.count ?? 0) + 1,
+      firstAtMs: Math.min(before?.firstAtMs ?? firstAtMs, firstAtMs),
+      lastAtMs: Math.max(before?.lastAtMs ?? atMs, atMs),
+      newest: before?.newest ?? offset,
+    });
+  }
+  return [...tallies.values()];
 }
 
 function purgeAt(

@@ -104,7 +104,8 @@ export function memoryEventLog(options: MemoryEventLogOptions): MemoryEventLog {
 /** A copy of the batch without its duplicates. */
 function storedBatch(batch: NewBatch, duplicates: readonly number[], first: Offset): StoredBatch {
   const { keys: _, ...content } = batch;
-  const body = batch.body.slice();
+  // Not `slice`: of a Buffer it is the same memory.
+  const body = new Uint8Array(batch.body);
   const skipped = [...batch.skipped, ...duplicates].sort((a, b) => a - b);
   // Refused items and duplicates are never read again, and no purge would find them.
   if (skipped.length > 0) overwriteMessages(body, skipped, { isSingle: false, skipped: [] });

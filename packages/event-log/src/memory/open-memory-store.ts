@@ -54,7 +54,7 @@ export function openMemoryStore({
 
   return {
     log: guarded(log, mayRead, mayWrite, ["append"]),
-    consumers: guarded(consumers, mayRead, mayWrite, ["open", "settle", "requeue", "remove"]),
+    consumers: guarded(consumers, mayRead, mayWrite, ["open", "settle", "requeue", "retryNow", "remove"]),
     config: guarded(config, mayRead, mayWrite, ["put", "putAll", "delete"]),
     rejections: guarded(rejections, mayRead, mayWrite, []),
     usage: guarded(usage, mayRead, mayWrite, []),
@@ -65,7 +65,11 @@ export function openMemoryStore({
       const offsets: Offset[] = [];
       for (const wanted of purgedMessages(query)) {
         const { items } = await log.find(wanted, { limit: Number.MAX_SAFE_INTEGER, cursor });
-        offsets.push(...items.map((item) => item.offset));
+        // Delete messages are not indexed under their user: another deletion of the user must not remove them.
+        const removed = items.filter(
+          ({ message }) => wanted.messageId !== undefined || message.type !== "delete",
+        );
+        offsets.push(...removed.map((item) => item.offset));
       }
       log.overwrite(offsets);
       rejections.purge(purgedIdentities(query), requestedIdentities(query));

@@ -22,8 +22,11 @@ export function memoryProfileStore(): ProfileStore {
         const record = profiles.get(number);
         return record === undefined ? [] : [withoutDue(record)];
       }),
-    scan: async (after, { profiles: most, bytes: mostBytes }) => {
-      const rest = ascending(profiles.keys()).filter((number) => number > after);
+    scan: async (after, { profiles: most, bytes: mostBytes, isDescending = false }) => {
+      const numbers = ascending(profiles.keys());
+      const rest = isDescending
+        ? numbers.filter((number) => number < after).reverse()
+        : numbers.filter((number) => number > after);
       const records: ProfileRecord[] = [];
       let bytes = 0;
       for (const number of rest.slice(0, most)) {

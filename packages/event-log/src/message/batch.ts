@@ -58,4 +58,6 @@ export interface StoredMessage {
   readonly message: UncheckedMessage;
   /** As in its batch. */
   readonly onlyDestinations?: readonly string[];
+  /** Its batch said `"deliver": false`: only destinations that its own `integrations` name get it. */
+  readonly isWithoutDelivery?: true;
 }

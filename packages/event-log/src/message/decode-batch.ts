@@ -39,6 +39,11 @@ export function coerceMessages(
   }
 }
 
+/** Whether a batch's envelope says that its messages are only stored. */
+export function isWithoutDelivery({ root, isBatch }: Pick<DecodedRequest, "root" | "isBatch">): boolean {
+  return isBatch && root?.deliver === false;
+}
+
 function decodeRequest(content: Pick<BatchContent, "body" | "kind" | "ip">): DecodedRequest {
   const text = decodeUtf8(content.body);
   if (text === undefined) throw new SyntaxError("The body is not valid UTF-8");
@@ -49,11 +54,12 @@ function decodeRequest(content: Pick<BatchContent, "body" | "kind" | "ip">): Dec
 
 /** The messages of a stored batch, in order, without those that were skipped. */
 export function decodeBatch(batch: StoredBatch): StoredMessage[] {
-  const { items } = decodeRequest(batch);
+  const request = decodeRequest(batch);
+  const mark = isWithoutDelivery(request) ? ({ isWithoutDelivery: true } as const) : {};
   const madeIds = new Map(batch.madeIds);
   const skipped = new Set(batch.skipped);
   const messages: StoredMessage[] = [];
-  items.forEach((item, index) => {
+  request.items.forEach((item, index) => {
     // An item that is not an object was purged: see `overwrite-messages.ts`.
     if (skipped.has(index) || !isPlainObject(item)) return;
     const message: UncheckedMessage = item;
@@ -68,6 +74,7 @@ export function decodeBatch(batch: StoredBatch): StoredMessage[] {
       messageId: message.messageId as string,
       message,
       ...(batch.onlyDestinations === undefined ? {} : { onlyDestinations: batch.onlyDestinations }),
+      ...mark,
     });
   });
   return messages;

@@ -30,6 +30,8 @@ export interface ScannedRequest {
   readonly isBatch: boolean;
   /** Bytes of the batch's own context and integrations, which are merged into each of its messages. */
   readonly bytesAround: number;
+  /** All bytes of the batch besides its messages, white space too. 0 for a single message. */
+  readonly envelopeBytes: number;
 }
 
 /**
@@ -40,8 +42,11 @@ export interface ScannedRequest {
  * give up as often as it likes, but it must never accept what those two would not: a property test holds it to that.
  */
 export function scanRequest(body: Uint8Array, kind: MessageKind | undefined): ScannedRequest | undefined {
-  if (body[0] !== OPEN_OBJECT || !isUtf8(body)) return undefined;
-  return kind === undefined ? scanBatch(body) : scanSingle(body, kind);
+  if (body[0] !== OPEN_OBJECT) return undefined;
+  const isInAscii = isAscii(body);
+  if (!isInAscii && !isUtf8(body)) return undefined;
+  const fields = new MessageFields(body, isInAscii);
+  return kind === undefined ? scanBatch(body, fields) : scanSingle(body, kind, fields);
 }
 
 // ── Fields ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -87,12 +92,16 @@ const FIELDS = new JsonNames<number>({
   traits: SOME_OBJECT + 2,
 });
 const BATCH = 0;
+const DELIVER = 1;
 const ENVELOPE_FIELDS = new JsonNames<number>({
   batch: BATCH,
+  deliver: DELIVER,
   writeKey: WRITE_KEY,
   context: CONTEXT,
   integrations: SOME_OBJECT,
 });
+const LETTER_T = 0x74;
+const LETTER_F = 0x66;
 const DIRECT = 0;
 const CONTEXT_FIELDS = new JsonNames<number>({ direct: DIRECT, library: 1 });
 const BROWSERS = new JsonNames<true>(
@@ -114,9 +123,9 @@ class MessageFields {
   /** A bit for each field that the message has. */
   #seen = 0;
 
-  constructor(body: Uint8Array) {
-    this.#body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-    this.#ascii = isAscii(body) ? this.#body.toString("latin1") : undefined;
+  constructor(body: Uint8Array, isInAscii: boolean) {
+    this.#body = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    this.#ascii = isInAscii ? this.#body.toString("latin1") : undefined;
   }
 
   clear(): void {
@@ -163,37 +172,46 @@ class MessageFields {
 
 // ── Requests ─────────────────────────────────────────────────────────────────────────────────────────────
 
-function scanSingle(body: Uint8Array, kind: MessageKind): ScannedRequest | undefined {
-  const fields = new MessageFields(body);
+function scanSingle(body: Uint8Array, kind: MessageKind, fields: MessageFields): ScannedRequest | undefined {
   const end = scanMessage(body, 0, fields);
   if (end === IRREGULAR || skipWhitespace(body, end) !== body.length) return undefined;
   const key = keyOf(fields, 0, kind);
   if (key === undefined) return undefined;
   const writeKey = fields.length(WRITE_KEY) === 0 ? undefined : fields.text(WRITE_KEY);
-  return { keys: [key], writeKey, isBatch: false, bytesAround: 0 };
+  return { keys: [key], writeKey, isBatch: false, bytesAround: 0, envelopeBytes: 0 };
 }
 
-function scanBatch(body: Uint8Array): ScannedRequest | undefined {
-  const fields = new MessageFields(body);
+function scanBatch(body: Uint8Array, fields: MessageFields): ScannedRequest | undefined {
   const keys: MessageKey[] = [];
   let writeKey: string | undefined;
   let bytesAround = 0;
+  let bytesInBatch = 0;
   let seen = 0;
   const end = scanFields(body, 0, ENVELOPE_FIELDS, (_, field, value) => {
     if (seen & (1 << field)) return IRREGULAR;
     seen |= 1 << field;
-    if (field === BATCH) return scanMessages(body, value, fields, keys);
+    if (field === BATCH) {
+      const batchEnd = scanMessages(body, value, fields, keys);
+      bytesInBatch = batchEnd - value;
+      return batchEnd;
+    }
     if (field === WRITE_KEY) {
       const valueEnd = scanPlainString(body, value);
       if (valueEnd > value + 2) writeKey = fields.textBetween(value, valueEnd);
       return valueEnd;
     }
+    if (field === DELIVER) return scanBoolean(body, value);
     const valueEnd = field === CONTEXT ? scanContext(body, value) : scanPlainObject(body, value);
     bytesAround += valueEnd - value;
     return valueEnd;
   });
   if (end === IRREGULAR || keys.length === 0 || skipWhitespace(body, end) !== body.length) return undefined;
-  return { keys, writeKey, isBatch: true, bytesAround };
+  return { keys, writeKey, isBatch: true, bytesAround, envelopeBytes: body.length - bytesInBatch };
+}
+
+/** The parser judges every other value. */
+function scanBoolean(body: Uint8Array, at: number): number {
+  return body[at] === LETTER_T || body[at] === LETTER_F ? scanValue(body, at, MAX_DEPTH) : IRREGULAR;
 }
 
 /** Scans a batch's messages and adds what the log has to know of each to `keys`. */

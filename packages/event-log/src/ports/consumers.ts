@@ -2,7 +2,7 @@ import type { Offset } from "../message/offset.js";
 import type { Page, PageRequest } from "./page.js";
 
 /** How a delivery can end. Until then the message is pending at the destination. */
-export type FinalState = "delivered" | "failed" | "filtered" | "skipped" | "suppressed";
+export type FinalState = "delivered" | "failed" | "filtered" | "skipped" | "suppressed" | "discarded";
 
 export interface Outcome {
   readonly offset: Offset;
@@ -21,6 +21,11 @@ export interface Retry {
   readonly firstAttemptAtMs: number;
   /** A monotonic reading. The next attempt does not start earlier. */
   readonly dueAtMs: number;
+  /**
+   * A monotonic reading. Before it the retry is not released early: the receiver asked for the delay, or the message waits for an
+   * earlier one of its user. Absent: it may be released at any time.
+   */
+  readonly notBeforeMs?: number;
   /** Why the last attempt failed. */
   readonly reason: string;
   /** URLs that are not tried again: those that failed permanently, or, if each URL counts, those that have the message. */
@@ -34,6 +39,21 @@ export interface Retry {
   readonly urls?: readonly UrlRetry[];
   /** A replay: somebody asked to send a settled message again. */
   readonly replay: boolean;
+  /**
+   * Retries with the same number are sent one after the other, in the order of the log. An integer. Stored again without one, a retry
+   * keeps the one that it has. Absent: none.
+   */
+  readonly lane?: number;
+}
+
+/** The retries of a lane. */
+export interface Lane {
+  readonly lane: number;
+  /** The retry of its earliest message. */
+  readonly first: Retry;
+  /** The offset of its latest message. */
+  readonly last: Offset;
+  readonly count: number;
 }
 
 /** The retry of one URL. */
@@ -61,7 +81,15 @@ export interface Attempt {
   readonly requestHeaders?: { readonly [name: string]: string } | undefined;
   /** The first 4 KB of the response body. */
   readonly response?: string | undefined;
+  /** Without secrets. Only of a response that did not accept the message. */
+  readonly responseHeaders?: ResponseHeaders | undefined;
   readonly replay?: boolean;
+}
+
+export interface ResponseHeaders {
+  readonly shown: { readonly [name: string]: string };
+  /** How many more there were. */
+  readonly leftOut: number;
 }
 
 /** What a consumer settled since its last settlement. Stored in one transaction. */
@@ -73,6 +101,8 @@ export interface Settlement {
   /** Added, or replacing retries of the same messages. May lie beyond the cursor. */
   readonly retries: readonly Retry[];
   readonly attempts: readonly Attempt[];
+  /** Puts waiting retries into lanes. Ignored for a message without a retry. */
+  readonly lanes?: readonly Required<Pick<Retry, "offset" | "lane">>[];
 }
 
 export interface ConsumerState {
@@ -96,6 +126,33 @@ export interface Delivery {
   readonly nextAttemptAtMs?: number;
   /** The waiting retry. Absent unless pending. */
   readonly retry?: Retry;
+}
+
+/** A delivery without what costs a look-up of its own. */
+export interface ScannedDelivery {
+  readonly offset: Offset;
+  readonly state: Delivery["state"];
+  readonly reason: string;
+  /** Wall time. For a pending delivery, when its retry was stored. */
+  readonly atMs: number;
+}
+
+/** The failed or retried deliveries of a consumer that share a state and a reason. Times are wall times. */
+export interface DeliveryTally {
+  readonly state: "failed" | "pending";
+  readonly reason: string;
+  readonly count: number;
+  /** The earliest failure. For pending deliveries, the earliest first attempt. */
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+  /** The newest message. */
+  readonly newest: Offset;
+}
+
+/** A part of a scan. `before`: where the next part begins. Absent: the scan is complete. */
+export interface ScanPart<T> {
+  readonly items: readonly T[];
+  readonly before?: number;
 }
 
 export interface DeliveryQuery {
@@ -126,18 +183,56 @@ export interface Consumers {
   /**
    * Resolves with retries that are due, earliest first, at most `limit`. They are leased until `leaseUntilMs`: no other call returns
    * them before, unless they are stored again. Both times are monotonic readings. A lease ends with the process.
+   *
+   * With `storedUntilMs`, leases retries that are not due too: those with attempts that were stored until then, and whose
+   * `notBeforeMs` has passed.
    */
-  lease(consumerId: string, nowMs: number, leaseUntilMs: number, limit: number): Promise<readonly Retry[]>;
+  lease(
+    consumerId: string,
+    nowMs: number,
+    leaseUntilMs: number,
+    limit: number,
+    storedUntilMs?: number,
+  ): Promise<readonly Retry[]>;
   /** The earliest due time of the retries that are not leased, as a monotonic reading; undefined if there is none. */
   nextDueMs(consumerId: string): Promise<number | undefined>;
+  /** The first retries of a lane, in the order of the log, at most `limit`. Leased ones too. */
+  inLane(consumerId: string, lane: number, limit: number): Promise<readonly Retry[]>;
+  /** The lanes after `after` (default: from the first), ascending, at most `limit`. */
+  lanes(consumerId: string, limit: number, after?: number): Promise<readonly Lane[]>;
+  /** The retries of messages after `after` that are in no lane and are no replays, in the order of the log, at most `limit`. */
+  withoutLane(consumerId: string, after: Offset, limit: number): Promise<readonly Retry[]>;
   /** Stores retries without moving the cursor, for replays and "try now". They replace retries of the same messages. Synced. */
   requeue(consumerId: string, retries: readonly Retry[]): Promise<void>;
-  /** The deliveries of one message, at most one per consumer, by consumer id. Empty for an unknown offset. */
-  outcomesOf(offset: Offset): Promise<readonly Delivery[]>;
+  /**
+   * Makes these messages due at `dueAtMs`, a monotonic reading. A waiting retry keeps its attempts and its first attempt; a message
+   * that ended in one of `states` gets a new retry, as a replay. Leaves out all others. Resolves with the offsets that are queued. Synced.
+   */
+  retryNow(
+    consumerId: string,
+    offsets: readonly Offset[],
+    options: { readonly dueAtMs: number; readonly states: readonly Delivery["state"][] },
+  ): Promise<readonly Offset[]>;
+  /**
+   * The deliveries of one message, at most one per consumer, by consumer id; with `consumerId` only that consumer's. Empty for an
+   * unknown offset.
+   */
+  outcomesOf(offset: Offset, consumerId?: string): Promise<readonly Delivery[]>;
   /** All attempts of one message at one consumer, oldest first. Empty for an unknown consumer. */
   attemptsOf(consumerId: string, offset: Offset): Promise<readonly Attempt[]>;
   /** Deliveries, newest message first. Without a `state`, those that failed or are pending. A bad cursor: `invalid_request`. */
   list(query: DeliveryQuery, page: PageRequest): Promise<Page<Delivery>>;
+  /**
+   * The deliveries of a consumer in these states, newest message first: those of one stretch of the log before `before` (default: the
+   * end). Reads no messages and no attempts. Empty for an unknown consumer.
+   */
+  scan(
+    consumerId: string,
+    states: readonly Delivery["state"][],
+    before?: number,
+  ): Promise<ScanPart<ScannedDelivery>>;
+  /** Counts the failed deliveries of a consumer, and the pending ones that were tried, as `scan` reads them. */
+  tally(consumerId: string, before?: number): Promise<ScanPart<DeliveryTally>>;
   /** How many messages come after `after` (default: the stored cursor), and how many retries wait. */
   backlog(consumerId: string, after?: Offset): Promise<{ readonly behind: number; readonly retries: number }>;
   /** Removes the consumer with everything stored for it. Resolves when that is synced. An unknown consumer is ignored. */

@@ -7,4 +7,10 @@ export const DOCUMENT_KINDS = {
   destination: "destination",
   token: "token",
   catchUp: "catch_up",
+  sourcePlan: "source_plan",
+  eventCatalog: "event_catalog",
+  incident: "incident",
+  notification: "notification",
+  notificationSettings: "notification_settings",
+  backupOrigin: "backup_origin",
 } as const;

@@ -43,8 +43,20 @@ function sentence(code: StoreErrorCode, detail: string | undefined): string {
 
 /** The store cannot be used now. Nothing of the call was kept. */
 export class StorageUnavailable extends StoreError {
+  constructor(reason: string, cause?: unknown, details: { [name: string]: unknown } = {}) {
+    super("storage_unavailable", reason, { cause, details });
+  }
+}
+
+/** `details.reason` of the error for a data folder that another process uses. */
+export const FOLDER_IN_USE = "folder_in_use";
+
+/** Another process uses the data folder. */
+export class FolderInUse extends StorageUnavailable {
+  override readonly name: string = "FolderInUse";
+
   constructor(reason: string, cause?: unknown) {
-    super("storage_unavailable", reason, { cause });
+    super(reason, cause, { reason: FOLDER_IN_USE });
   }
 }
 

@@ -7,6 +7,7 @@
  */
 import type { Offset } from "../message/offset.js";
 import type { Page, PageRequest } from "./page.js";
+import type { Snapshots } from "./snapshots.js";
 
 /** Limits of one profile. Whatever exceeds them is left out and counted. */
 export const PROFILE_LIMITS = {
@@ -96,10 +97,13 @@ export interface ProfileStore {
    * its first ids and traits, and stored that way.
    */
   load(numbers: readonly number[]): Promise<readonly ProfileRecord[]>;
-  /** Profiles in the order of their numbers, from the first one after `after`. Stops at `max.profiles`, or after `max.bytes` of bodies. */
+  /**
+   * Profiles in the order of their numbers, from the first one after `after`; with `isDescending` in the opposite order, from the
+   * first one before `after`. Stops at `max.profiles`, or after `max.bytes` of bodies.
+   */
   scan(
     after: number,
-    max: { readonly profiles: number; readonly bytes: number },
+    max: { readonly profiles: number; readonly bytes: number; readonly isDescending?: boolean },
   ): Promise<{ readonly records: readonly ProfileRecord[]; readonly isEnd: boolean }>;
   count(): Promise<number>;
   /** Profiles that are due, earliest first. They stay due until a commit changes that. */
@@ -119,5 +123,7 @@ export interface ProfileStore {
   commit(change: ProfileCommit): Promise<void>;
   /** Resolves when no byte of removed data is left in the files. */
   compact(): Promise<void>;
+  /** Absent: the store is not a file that can be backed up. */
+  readonly snapshots?: Snapshots;
   close(): Promise<void>;
 }

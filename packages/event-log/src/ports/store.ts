@@ -3,6 +3,7 @@ import type { ConfigStore } from "./documents.js";
 import type { EventLog } from "./event-log.js";
 import type { Purging } from "./purging.js";
 import type { RejectionLog } from "./rejections.js";
+import type { Snapshots } from "./snapshots.js";
 import type { UsageCounters } from "./usage.js";
 
 /** Everything that a collector keeps on disk, as one object. Calls after `close` reject with `storage_unavailable`. */
@@ -12,6 +13,8 @@ export interface Store extends Purging {
   readonly config: ConfigStore;
   readonly rejections: RejectionLog;
   readonly usage: UsageCounters;
+  /** Absent: the store is not a file that can be backed up. */
+  readonly snapshots?: Snapshots;
   /** Whether the store takes calls now. */
   health(): StoreHealth;
   /** Numbers for metrics. Free to call; they may be one commit old. */

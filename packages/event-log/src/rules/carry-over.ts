@@ -30,14 +30,17 @@ export function carryOver(lastMs: number, nowMs: number): CarryOver | undefined 
   return undefined;
 }
 
+type RetryTimes = Pick<Retry, "firstAttemptAtMs" | "dueAtMs" | "notBeforeMs" | "urls">;
+
 /** The times of a retry, as the process reads them that takes it over. */
 export function carriedOver(
-  { firstAttemptAtMs, dueAtMs, urls }: Pick<Retry, "firstAttemptAtMs" | "dueAtMs" | "urls">,
+  { firstAttemptAtMs, dueAtMs, notBeforeMs, urls }: RetryTimes,
   { dueMs, windowMs }: CarryOver,
-): Pick<Retry, "firstAttemptAtMs" | "dueAtMs" | "urls"> {
+): RetryTimes {
   return {
     firstAttemptAtMs: firstAttemptAtMs + windowMs,
     dueAtMs: dueAtMs + dueMs,
+    ...(notBeforeMs === undefined ? {} : { notBeforeMs: notBeforeMs + dueMs }),
     ...(urls === undefined ? {} : { urls: urls.map((one) => ({ ...one, dueAtMs: one.dueAtMs + dueMs })) }),
   };
 }

@@ -1,5 +1,5 @@
 import { type Clock, wallTimeAt } from "@sluice/resilience";
-import type { Delivery, DeliveryQuery } from "../ports/consumers.js";
+import type { Delivery, DeliveryQuery, DeliveryTally, ScannedDelivery } from "../ports/consumers.js";
 
 /** A delivery with wall times. Pending deliveries are stored with monotonic readings, settled ones with wall time. */
 export function inWallTime(delivery: Delivery, clock: Clock): Delivery {
@@ -10,6 +10,16 @@ export function inWallTime(delivery: Delivery, clock: Clock): Delivery {
     atMs: wallTimeAt(atMs, clock),
     ...(nextAttemptAtMs === undefined ? {} : { nextAttemptAtMs: wallTimeAt(nextAttemptAtMs, clock) }),
   };
+}
+
+export function scannedInWallTime(delivery: ScannedDelivery, clock: Clock): ScannedDelivery {
+  return delivery.state === "pending" ? { ...delivery, atMs: wallTimeAt(delivery.atMs, clock) } : delivery;
+}
+
+export function tallyInWallTime(tally: DeliveryTally, clock: Clock): DeliveryTally {
+  if (tally.state !== "pending") return tally;
+  const { firstAtMs, lastAtMs } = tally;
+  return { ...tally, firstAtMs: wallTimeAt(firstAtMs, clock), lastAtMs: wallTimeAt(lastAtMs, clock) };
 }
 
 /** The bounds of a query as monotonic readings, to compare with the stored times of pending deliveries. */

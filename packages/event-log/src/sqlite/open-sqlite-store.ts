@@ -1,22 +1,12 @@
-import type { CancelTimer, Clock } from "@sluice/resilience";
+import type { Clock } from "@sluice/resilience";
 import type { Store } from "../ports/store.js";
-import type { LogStats } from "./calls/operations.js";
 import type { RetentionOptions } from "./calls/retention-options.js";
 import { type StoreTuning, TUNING_DEFAULTS } from "./calls/tuning.js";
-import { sqliteConfigStore } from "./client/config-store.js";
 import { Connection } from "./client/connection.js";
-import { sqliteConsumers } from "./client/consumers.js";
-import { SqliteEventLog } from "./client/event-log.js";
-import { sqlitePurging } from "./client/purging.js";
-import { sqliteRejectionLog } from "./client/rejection-log.js";
-import { firstTrustedTime, nextTrustedTime, type TrustedTime, trustedMs } from "./client/trusted-time.js";
+import { sqliteSnapshots } from "./client/snapshots.js";
+import { type StartStoreThread, startWorker } from "./client/start-worker.js";
+import { reportedOnce, StoreClient } from "./client/store-client.js";
 import { checkNode } from "./database/check-node.js";
-
-/** How often retention runs, in milliseconds. */
-const RETAIN_EVERY_MS = 10_000;
-
-/** Damaged places reported at most. */
-const MAX_REPORTED_DAMAGE = 100;
 
 export interface SqliteStoreOptions {
   /** The data folder; created if missing. Only one process at a time can use it. */
@@ -29,6 +19,8 @@ export interface SqliteStoreOptions {
   /** How many refused messages are kept. Default: 10_000. */
   readonly rejectionsKept?: number;
   readonly tuning?: Partial<StoreTuning>;
+  /** Starts the thread that uses the database. Default: a worker thread. Only the simulation replaces it. */
+  readonly startThread?: StartStoreThread;
   /** Called once for each damaged place, with a sentence that says where it is and what to do. Default: nothing. */
   readonly onDamage?: (what: string) => void;
 }
@@ -44,19 +36,11 @@ export async function openSqliteStore({
   retention = {},
   rejectionsKept = 10_000,
   tuning = {},
+  startThread = startWorker,
   onDamage = () => {},
 }: SqliteStoreOptions): Promise<Store> {
   checkNode();
-  let time: TrustedTime | undefined;
-  let lastTrustedMs: number | undefined;
-  const trustedNow = (): number => {
-    const reading = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
-    time = time === undefined ? firstTrustedTime(reading, lastTrustedMs) : nextTrustedTime(time, reading);
-    return trustedMs(time, reading.monotonicMs);
-  };
-  const log = new SqliteEventLog(() => connection, trustedNow);
-  let stats: LogStats = { head: -1, messages: 0, bytes: 0 };
-  const reported = new Set<string>();
+  const main = new StoreClient(clock);
   const connection = await Connection.open(
     {
       directory,
@@ -65,71 +49,12 @@ export async function openSqliteStore({
       retention,
       tuning: { ...TUNING_DEFAULTS, ...tuning },
     },
+    startThread,
     clock,
-    {
-      opened(snapshot) {
-        stats = snapshot.stats;
-        lastTrustedMs = snapshot.trustedMs;
-        log.opened(snapshot);
-      },
-      stats(now) {
-        stats = now;
-        log.committed(now);
-      },
-      damaged(what) {
-        if (reported.has(what) || reported.size >= MAX_REPORTED_DAMAGE) return;
-        reported.add(what);
-        onDamage(what);
-      },
-    },
+    { ...main.events, damaged: reportedOnce(onDamage) },
   );
-  connection.beforeSend((isLast) => log.send(isLast));
-  const stopRetaining = retainFromTimeToTime(() => connection, clock, trustedNow);
-  const open = (): Connection => connection;
-  return {
-    log,
-    consumers: sqliteConsumers(open, clock),
-    config: sqliteConfigStore(open),
-    rejections: sqliteRejectionLog(open),
-    usage: { days: async (sourceId) => open().ask("usageDays", { sourceId }) },
-    health: () => connection.health(),
-    stats: () => ({
-      messages: stats.messages,
-      bytes: stats.bytes,
-      ...(stats.heldBack === undefined ? {} : { retentionHeldBack: stats.heldBack }),
-    }),
-    ...sqlitePurging(log, open),
-    async clear() {
-      await connection.ask("clear", {});
-    },
-    async close() {
-      stopRetaining();
-      await connection.close();
-    },
-  };
-}
-
-/** Runs retention and housekeeping every ten seconds. Returns a function that stops it. */
-function retainFromTimeToTime(
-  connection: () => Connection,
-  clock: Clock,
-  trustedNow: () => number,
-): CancelTimer {
-  let cancel: CancelTimer;
-  const wait = (): void => {
-    cancel = clock.after(RETAIN_EVERY_MS, () => {
-      wait();
-      const nowMs = trustedNow();
-      // Separate calls: if one meets damaged data, the others go on.
-      const asked = [
-        connection().ask("expireRejections", { nowMs }),
-        connection().ask("rest", { nowMs, monotonicMs: clock.monotonic() }),
-        connection().ask("retain", { nowMs }),
-      ];
-      // While the store is unavailable nothing is dropped. The next run does it.
-      for (const call of asked) call.catch(() => {});
-    });
-  };
-  wait();
-  return () => cancel();
+  return main.storeOver(
+    connection,
+    sqliteSnapshots(() => connection),
+  );
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { findTexts, findWriteKey } from "../../src/bytes/find-fields.js";
 import { itemSpan, scanJson, withoutItems } from "../../src/bytes/scan-json.js";
 
 const scan = (text: string, maxDepth = 1_000) => scanJson(Buffer.from(text), maxDepth);
@@ -38,3 +39,13 @@ test("overwrites items with null", () => {
   const found = scanJson(body, 9);
   expect(Buffer.from(withoutItems(body, found, [0, 2])).toString()).toBe('{"batch":[ null ,2, null],"x":1}');
 });
+
+test.each(['{"writeKey":"wk', '{"writeKey', '{"writeKey":"wk\\', '{"a":"b","writeKey":"'])(
+  "the search for fields ends with a body that is cut off: %s",
+  (text) => {
+    // Bytes in a buffer of their own: nothing lies behind them.
+    const body = Uint8Array.from(Buffer.from(text));
+    expect(findWriteKey(body, false)).toBeUndefined();
+    expect(findTexts(body, new Set(["writeKey"]))).toEqual({});
+  },
+);

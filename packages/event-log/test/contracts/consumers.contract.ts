@@ -68,7 +68,10 @@ export function consumersContract(name: string, open: OpenStore): void {
       const nowMs = clock.monotonic();
       const url = { url: "https://example.com/a", rounds: 1, dueAtMs: nowMs + 1_000 };
       const waiting = retry(3, { dueAtMs: nowMs + 1_000, firstAttemptAtMs: nowMs - 3_600_000, urls: [url] });
-      await consumers.settle("dst_1", settlement(9, { retries: [waiting] }));
+      // Waits in a lane and was never sent, as there may be millions of.
+      const untried = retry(4, { ...waiting, offset: at(4), rounds: 0, lane: 1 });
+      const { urls: _, ...behind } = untried;
+      await consumers.settle("dst_1", settlement(9, { retries: [waiting, behind] }));
       clock.restart(jumpMs);
       // Twice is once: readings do not move any more.
       for (let i = 0; i < 2; i++) await consumers.resumeRetries(clock.monotonic());
@@ -81,7 +84,19 @@ export function consumersContract(name: string, open: OpenStore): void {
           firstAttemptAtMs: clock.monotonic() + (firstInMs ?? 0),
           urls: [{ ...url, dueAtMs }],
         },
+        { ...behind, dueAtMs, firstAttemptAtMs: clock.monotonic() + (firstInMs ?? 0) },
       ]);
+    });
+
+    it("takes over more retries than the sum of their times fits into a number", async () => {
+      const { clock, consumers } = await withMessages();
+      const dueAtMs = clock.monotonic() + 1_000;
+      const retries = Array.from({ length: 6_000 }, (_, offset) =>
+        retry(offset, { dueAtMs, lane: 2 ** 53 - 1 }),
+      );
+      await consumers.settle("dst_1", settlement(-1, { retries }));
+      await consumers.resumeRetries(clock.monotonic());
+      expect(await consumers.nextDueMs("dst_1")).toBe(dueAtMs);
     });
 
     it("shows a pending delivery in wall time", async () => {
@@ -110,6 +125,122 @@ export function consumersContract(name: string, open: OpenStore): void {
         settledAhead: [3, 5, 7],
         retries: 1,
       });
+    });
+
+    it("counts what failed or is retried, by state and reason, and nothing that was sent again since", async () => {
+      const { clock, consumers } = await withMessages();
+      const [firstAttemptAtMs, failedAtMs] = [clock.monotonic(), clock.now()];
+      const waiting = { reason: "HTTP 500", rounds: 2, firstAttemptAtMs };
+      const failed = { reason: "HTTP 404", atMs: failedAtMs };
+      await consumers.settle(
+        "dst_1",
+        settlement(9, {
+          outcomes: [
+            outcome(0),
+            outcome(1, "failed", failed),
+            outcome(2, "failed", failed),
+            outcome(3, "failed", failed),
+          ],
+          retries: [
+            retry(4, waiting),
+            retry(5, waiting),
+            retry(6, { ...waiting, rounds: 0, reason: "replay" }),
+          ],
+        }),
+      );
+      await consumers.settle(
+        "dst_1",
+        settlement(9, { outcomes: [outcome(2)], retries: [retry(3, waiting)] }),
+      );
+      const { items, before } = await consumers.tally("dst_1");
+      expect(before).toBeUndefined();
+      expect([...items].sort((a, b) => a.newest - b.newest)).toEqual([
+        {
+          state: "failed",
+          reason: "HTTP 404",
+          count: 1,
+          firstAtMs: failedAtMs,
+          lastAtMs: failedAtMs,
+          newest: 1,
+        },
+        {
+          state: "pending",
+          reason: "HTTP 500",
+          count: 3,
+          firstAtMs: failedAtMs,
+          lastAtMs: failedAtMs,
+          newest: 5,
+        },
+      ]);
+      expect(await consumers.tally("dst_9")).toEqual({ items: [] });
+    });
+
+    it("scans the deliveries in some states, newest first, from a position on", async () => {
+      const { consumers } = await withMessages();
+      const failed = { reason: "HTTP 404" };
+      await consumers.settle(
+        "dst_1",
+        settlement(9, {
+          outcomes: [outcome(0, "failed", failed), outcome(1), outcome(2, "failed", failed)],
+          retries: [retry(4)],
+        }),
+      );
+      const { items } = await consumers.scan("dst_1", ["failed", "pending"]);
+      expect(items.map(({ offset, state }) => [offset, state])).toEqual([
+        [4, "pending"],
+        [2, "failed"],
+        [0, "failed"],
+      ]);
+      expect((await consumers.scan("dst_1", ["delivered"])).items.map(({ offset }) => offset)).toEqual([1]);
+      expect(await consumers.scan("dst_1", ["discarded"])).toEqual({ items: [] });
+    });
+
+    it("makes messages due now: a waiting one keeps its attempts, a settled one is a replay", async () => {
+      const { clock, consumers } = await withMessages();
+      const nowMs = clock.monotonic();
+      const url = { url: "https://example.com/a", rounds: 2, dueAtMs: nowMs + 60_000 };
+      const waiting = retry(4, {
+        dueAtMs: nowMs + 60_000,
+        rounds: 2,
+        firstAttemptAtMs: nowMs - 5,
+        urls: [url],
+      });
+      const failed = { reason: "HTTP 404" };
+      await consumers.settle(
+        "dst_1",
+        settlement(9, { outcomes: [outcome(0), outcome(1, "failed", failed)], retries: [waiting, retry(5)] }),
+      );
+      const offsets = [0, 1, 4, 7].map(at);
+      const options = { dueAtMs: nowMs, states: ["failed", "pending"] } as const;
+      expect(await consumers.retryNow("dst_1", offsets, options)).toEqual([1, 4]);
+      expect(await consumers.lease("dst_1", nowMs, nowMs + 1, 10)).toEqual([
+        expect.objectContaining({ offset: 1, rounds: 0, replay: true }),
+        { ...waiting, dueAtMs: nowMs, urls: [{ ...url, dueAtMs: nowMs }] },
+      ]);
+    });
+
+    it("leases retries early, but not those that must wait, are new, or were stored later", async () => {
+      const { clock, consumers } = await withMessages();
+      const nowMs = clock.monotonic();
+      const later = { dueAtMs: nowMs + 60_000, rounds: 1 };
+      await consumers.settle(
+        "dst_1",
+        settlement(9, {
+          retries: [
+            retry(1, { ...later, dueAtMs: nowMs + 90_000 }),
+            retry(2, later),
+            retry(3, { ...later, rounds: 0 }),
+            retry(4, { ...later, notBeforeMs: nowMs + 30_000 }),
+          ],
+        }),
+      );
+      await clock.advance(10);
+      await consumers.settle("dst_1", settlement(9, { retries: [retry(5, later)] }));
+      const lease = async (atMs: number) =>
+        (await consumers.lease("dst_1", atMs, atMs + 1_000, 10, nowMs)).map(({ offset }) => offset);
+      expect(await lease(nowMs + 10)).toEqual([2, 1]);
+      expect(await lease(nowMs + 20)).toEqual([]);
+      expect(await lease(nowMs + 30_000)).toEqual([2, 4, 1]);
     });
 
     it("refuses a settlement of an unknown or removed consumer", async () => {
@@ -273,6 +404,7 @@ export function consumersContract(name: string, open: OpenStore): void {
         error: { code: "status_503", message: "The endpoint answered 503" },
         requestHeaders: { "user-agent": "Sluice/1.0", "x-message-id": "m2" },
         response: "zu viel ✗ \0 \ud83d\ude00",
+        responseHeaders: { shown: { "content-type": "text/plain", "x-ü": "" }, leftOut: 2 },
       });
       const second = attempt(2, 2, { status: 200, replay: true, response: "" });
       await consumers.settle("dst_1", settlement(1, { attempts: [first, attempt(1)], retries: [retry(2)] }));
@@ -330,6 +462,55 @@ export function consumersContract(name: string, open: OpenStore): void {
         settlement(1, { retries: [retry(1, { rounds: 2, dueAtMs: RECEIVED_AT_MS })] }),
       );
       expect(await lease(RECEIVED_AT_MS + 30_001)).toMatchObject([{ rounds: 2 }]);
+    });
+
+    it("keeps the retries of a lane in the order of the log, leased or not", async () => {
+      const { consumers } = await withMessages();
+      const WIDE = 2 ** 53 - 1;
+      const lanes = [5, 2, 9, 1].map((offset) => retry(offset, { lane: WIDE, dueAtMs: offset }));
+      await consumers.settle(
+        "dst_1",
+        settlement(9, { retries: [...lanes, retry(3, { lane: 7 }), retry(4)] }),
+      );
+      await consumers.lease("dst_1", RECEIVED_AT_MS, RECEIVED_AT_MS + 30_000, 10);
+      const inLane = async (lane: number, limit = 10) =>
+        (await consumers.inLane("dst_1", lane, limit)).map(({ offset }) => offset);
+      expect([await inLane(WIDE), await inLane(WIDE, 2), await inLane(7), await inLane(8)]).toEqual([
+        [1, 2, 5, 9],
+        [1, 2],
+        [3],
+        [],
+      ]);
+      expect(await consumers.lanes("dst_1", 10)).toEqual([
+        { lane: 7, first: retry(3, { lane: 7 }), last: 3, count: 1 },
+        { lane: WIDE, first: retry(1, { lane: WIDE, dueAtMs: 1 }), last: 9, count: 4 },
+      ]);
+      expect((await consumers.lanes("dst_1", 10, 7)).map(({ lane }) => lane)).toEqual([WIDE]);
+      expect((await consumers.lanes("dst_1", 1)).map(({ lane }) => lane)).toEqual([7]);
+      await consumers.settle("dst_1", settlement(9, { outcomes: [outcome(1), outcome(3)] }));
+      expect([await inLane(WIDE), await inLane(7)]).toEqual([[2, 5, 9], []]);
+    });
+
+    it("puts waiting retries into a lane later, and lets a retry keep its lane", async () => {
+      const { consumers } = await withMessages();
+      const replay = retry(6, { replay: true });
+      await consumers.settle(
+        "dst_1",
+        settlement(9, { retries: [retry(5), retry(1), replay, retry(2, { lane: 4 })] }),
+      );
+      const without = async (after = -1, limit = 10) =>
+        (await consumers.withoutLane("dst_1", at(after), limit)).map(({ offset }) => offset);
+      expect([await without(), await without(1), await without(-1, 1)]).toEqual([[1, 5], [5], [1]]);
+      const lanes = [1, 5, 8].map((offset) => ({ offset: at(offset), lane: 4 }));
+      await consumers.settle("dst_1", settlement(-1, { lanes }));
+      await consumers.settle("dst_1", settlement(-1, { retries: [retry(5, { rounds: 2 })] }));
+      expect(await consumers.inLane("dst_1", 4, 10)).toEqual([
+        retry(1, { lane: 4 }),
+        retry(2, { lane: 4 }),
+        retry(5, { lane: 4, rounds: 2 }),
+      ]);
+      expect(await without()).toEqual([]);
+      expect(await consumers.backlog("dst_1")).toMatchObject({ retries: 4 });
     });
 
     it("reports when the next unleased retry is due", async () => {

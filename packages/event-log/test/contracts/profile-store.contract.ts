@@ -191,6 +191,14 @@ export function profileStoreContract(
       expect(await scanned(2, 3, 2)).toEqual({ numbers: [3, 4], isEnd: false });
       expect(await scanned(4, 3, 1_000)).toEqual({ numbers: [5, 6, 7], isEnd: true });
       expect(await scanned(7, 3, 1_000)).toEqual({ numbers: [], isEnd: true });
+      const newest = async (before: number, profiles: number, bytes = 1_000) => {
+        const max = { profiles, bytes, isDescending: true };
+        const { records, isEnd } = await store.scan(before, max);
+        return { numbers: records.map((profile) => profile.number), isEnd };
+      };
+      expect(await newest(Number.MAX_SAFE_INTEGER, 2)).toEqual({ numbers: [7, 6], isEnd: false });
+      expect(await newest(6, 2, 1)).toEqual({ numbers: [5], isEnd: false });
+      expect((await newest(2, 9)).isEnd).toBe(true);
       expect((await store.members("other", { limit: 3 })).items).toEqual([]);
     });
 

@@ -212,6 +212,7 @@ export function purgingContract(name: string, open: OpenStore): void {
         error: { code: "json", message: "no json" },
         requestHeaders: { "Content-Type": "application/json" },
         response: "no json",
+        responseHeaders: { shown: { "x-user": "json" }, leftOut: 0 },
       }));
       const outcomes = messages.map(({ offset }) => ({
         offset,
@@ -234,6 +235,7 @@ export function purgingContract(name: string, open: OpenStore): void {
       for (const [purged] of [a ?? [], c ?? []]) {
         expect(purged).toMatchObject({ url: "https://example.com/json", error: { code: "json" } });
         expect(purged?.response).toBeUndefined();
+        expect(purged?.responseHeaders).toBeUndefined();
         expect(purged?.error?.message).toBe("(removed)");
       }
       for (const { offset } of messages)

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { scanRequest } from "../../src/message/scan-request.js";
-import { encodeAppend, KeyHasher } from "../../src/sqlite/calls/append-request.js";
+import { encodeAppend, hashBatch, KeyHasher } from "../../src/sqlite/calls/append-request.js";
 import { SourceNames } from "../../src/sqlite/client/source-names.js";
 
 setFlagsFromString("--expose-gc");
@@ -30,15 +30,28 @@ test("remembered event names do not retain the requests they came in", () => {
     const body = Buffer.from(JSON.stringify({ batch }));
     const keys = scanRequest(body, undefined)?.keys ?? [];
     expect(keys).toHaveLength(3);
-    encodeAppend(
-      [{ sourceId: "s", receivedAtMs: 1, body, itemCount: 3, skipped: [], madeIds: [], keys }],
-      hasher,
-      sources,
-    );
+    const request = { sourceId: "s", receivedAtMs: 1, body, itemCount: 3, skipped: [], madeIds: [], keys };
+    encodeAppend([hashBatch(request, hasher)], sources);
   }
   // All of them together are 90 MB.
   expect(heapBytesNow() - heapBytes).toBeLessThan(20_000_000);
   expect(hasher.classes.classOf("track", "A name of its own 1")).toBeGreaterThan(0);
+});
+
+test("a batch that waits for a commit does not hold the texts of its messages", () => {
+  const hasher = new KeyHasher(1);
+  const padding = "x".repeat(30_000);
+  const heapBytes = heapBytesNow();
+  const hashed = Array.from({ length: 1_000 }, (_, i) => {
+    const text = JSON.stringify({ batch: [{ type: "track", event: "E", messageId: `m${i}`, padding }] });
+    const keys = [{ index: 0, messageId: text.slice(-40, -10), userId: text.slice(10, 40), type: "track" }];
+    const body = Buffer.alloc(1);
+    const batch = { sourceId: "s", receivedAtMs: 1, body, itemCount: 1, skipped: [], madeIds: [], keys };
+    return hashBatch(batch, hasher);
+  });
+  // All of the texts together are 30 MB.
+  expect(heapBytesNow() - heapBytes).toBeLessThan(5_000_000);
+  expect(hashed).toHaveLength(1_000);
 });
 
 test("very long event names are not remembered", () => {

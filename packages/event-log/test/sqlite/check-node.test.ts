@@ -12,8 +12,9 @@ describe("checkNode", () => {
       expect(() => checkNode(version)).toThrow(`needs Node.js 22.13 or newer, and this is ${version}`);
     },
   );
-  test("requires the version in package.json", () => {
-    const { engines } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  test("requires the version in the collector's package.json", () => {
+    const manifest = new URL("../../../../apps/collector/package.json", import.meta.url);
+    const { engines } = JSON.parse(readFileSync(manifest, "utf8"));
     expect(() => checkNode(engines.node.replace(">=", ""))).not.toThrow();
     expect(() => checkNode("22.12.0")).toThrow(engines.node.replace(">=", ""));
   });

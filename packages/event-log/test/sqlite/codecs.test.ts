@@ -32,6 +32,18 @@ function strings(): Strings {
 }
 
 describe("ByteWriter and ByteReader", () => {
+  it("refuse a number that no writer makes", () => {
+    const varint =
+      (...bytes: number[]): (() => number) =>
+      () =>
+        new ByteReader(Uint8Array.from(bytes)).varint();
+    expect(varint(...Array.from({ length: 7 }, () => 0xff), 0x0f)()).toBe(Number.MAX_SAFE_INTEGER);
+    expect(varint(...Array.from({ length: 7 }, () => 0xff), 0x1f)).toThrow(RangeError);
+    // Infinity, and zero times infinity.
+    expect(varint(...Array.from({ length: 200 }, () => 0xff), 0x01)).toThrow(RangeError);
+    expect(varint(...Array.from({ length: 200 }, () => 0x80), 0x00)).toThrow(RangeError);
+  });
+
   it("read back what was written", () => {
     fc.assert(
       fc.property(
@@ -305,6 +317,10 @@ describe("chunks of outcomes and attempts", () => {
         error: fc.record({ code: text, message: text }),
         requestHeaders: fc.dictionary(fc.constantFrom("a", "b"), text, { noNullPrototype: true }),
         response: text,
+        responseHeaders: fc.record(
+          { shown: fc.dictionary(fc.constantFrom("a", "__proto__"), text), leftOut: fc.nat() },
+          { noNullPrototype: true },
+        ),
         replay: fc.boolean(),
       },
       { requiredKeys: ["offset", "attempt", "atMs", "url", "latencyMs"], noNullPrototype: true },
@@ -337,5 +353,33 @@ describe("chunks of outcomes and attempts", () => {
       response: "ok",
     }));
     expect(written(usual).data.length / usual.length).toBeLessThan(10);
+    const responseHeaders = { shown: { "content-type": "text/html", server: "nginx" }, leftOut: 0 };
+    const refused = usual.map((one) => ({ ...one, status: 503, responseHeaders }));
+    expect(written(refused).data.length / refused.length).toBeLessThan(10);
+  });
+
+  it("read attempts that a version without response headers wrote", () => {
+    const texts = strings();
+    const url = "https://a.example/";
+    for (const text of [url, "203.0.113.9", "http_503", '{"X-Attempt":""}'])
+      texts.write(text, new ByteWriter());
+    const bytes =
+      "3e01dc0b0102f7030300066661696c65640400046275737904d00f3f01d00f02087e02d00f0102f70303914e04924e00d00f" +
+      "e401b81701c80100026f6b020c0001b817010202";
+    const refused = {
+      url,
+      address: "203.0.113.9",
+      status: 503,
+      error: { code: "http_503", message: "failed" },
+      requestHeaders: { "X-Attempt": "" },
+      response: "busy",
+    };
+    expect(readAttempts(Buffer.from(bytes, "hex"), 5, texts)).toEqual([
+      { offset: 7, attempt: 1, atMs: 1000, latencyMs: 1.5, ...refused },
+      { offset: 8, attempt: 1, atMs: 1004, latencyMs: 2, ...refused },
+      { offset: 8, attempt: 2, atMs: 2004, latencyMs: 2, ...refused, replay: false },
+      { offset: 9, attempt: 1, atMs: 2010, latencyMs: 3, url, status: 200, response: "ok", replay: true },
+      { offset: 10, attempt: 1, atMs: 2011, latencyMs: 3, url },
+    ]);
   });
 });

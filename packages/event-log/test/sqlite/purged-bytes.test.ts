@@ -64,6 +64,7 @@ it.each([
         atMs: 2,
         url: "https://example.com/",
         latencyMs: 3,
+        responseHeaders: { shown: { "x-user": `${userId}` }, leftOut: 0 },
         response: offset % 2 === 0 ? `hello ${userId}` : `hello ${userId}, you are number ${offset}`,
       })),
     });
@@ -94,7 +95,15 @@ it.each([
         },
       ],
       attempts: [
-        { offset: late, attempt: 2, atMs: 3, url: "https://example.com/", latencyMs: 4, response: PERSON },
+        {
+          offset: late,
+          attempt: 2,
+          atMs: 3,
+          url: "https://example.com/",
+          latencyMs: 4,
+          response: PERSON,
+          responseHeaders: { shown: { "x-user": PERSON }, leftOut: 0 },
+        },
       ],
     });
     expect(await store.consumers.backlog("dst_1")).toEqual({ behind: 0, retries: 0 });

@@ -1,4 +1,4 @@
-import type { NewBatch } from "../../message/batch.js";
+import type { BatchContent, NewBatch } from "../../message/batch.js";
 import { ByteWriter } from "./bytes.js";
 import { ClassCodes, type HashPrefix, hashKey, hashPrefix, type KeyHashes, USER_PREFIX } from "./key-hash.js";
 import { writeExtras } from "./log-row.js";
@@ -49,15 +49,22 @@ export interface SourceNumbers {
   numberOf(sourceId: string, newSources: [number, string][]): number;
 }
 
+/** A batch whose keys are hashed. It holds no text of its messages besides the body. */
+export interface HashedBatch {
+  readonly content: BatchContent;
+  /** `KEY.size` words a message. */
+  readonly keys: Uint32Array;
+}
+
 /** Hashes the keys of one store's messages. */
 export class KeyHasher {
-  readonly #seed: number;
+  readonly seed: number;
   readonly #users: HashPrefix;
   readonly #sources = new Map<string, HashPrefix>();
   readonly classes: ClassCodes;
 
   constructor(seed: number) {
-    this.#seed = seed;
+    this.seed = seed;
     this.#users = hashPrefix(seed, USER_PREFIX);
     this.classes = new ClassCodes(seed);
   }
@@ -66,7 +73,7 @@ export class KeyHasher {
   prefixOf(sourceId: string): HashPrefix {
     const known = this.#sources.get(sourceId);
     if (known !== undefined) return known;
-    const prefix = { ...hashPrefix(this.#seed, sourceId) };
+    const prefix = { ...hashPrefix(this.seed, sourceId) };
     this.#sources.set(sourceId, prefix);
     return prefix;
   }
@@ -76,67 +83,75 @@ export class KeyHasher {
   }
 }
 
-export function encodeAppend(
-  batches: readonly NewBatch[],
-  hasher: KeyHasher,
-  sources: SourceNumbers,
-): AppendRequest {
-  let keyCount = 0;
+/**
+ * Hashes a batch's keys. Do it as soon as a batch arrives: the texts of its keys are slices of the request's text, which would otherwise
+ * stay in memory until the commit, and be copied by each garbage collection.
+ */
+export function hashBatch({ keys, ...content }: NewBatch, hasher: KeyHasher): HashedBatch {
+  const words = new Uint32Array(keys.length * KEY.size);
+  const ids = hasher.prefixOf(content.sourceId);
+  // One object for all keys: a new one for each hash would be garbage.
+  const hashes: KeyHashes = { hi: 0, lo: 0, check: 0 };
+  let at = 0;
+  for (const { index, messageId, userId, type, event } of keys) {
+    words[at + KEY.index] = index;
+    hashKey(ids, messageId, hashes);
+    words[at + KEY.idHi] = hashes.hi;
+    words[at + KEY.idLo] = hashes.lo;
+    words[at + KEY.idCheck] = hashes.check;
+    hashKey(hasher.users, userId, hashes);
+    words[at + KEY.userHi] = hashes.hi;
+    words[at + KEY.userLo] = hashes.lo;
+    words[at + KEY.class] = hasher.classes.classOf(type, event);
+    at += KEY.size;
+  }
+  return { content, keys: words };
+}
+
+export function encodeAppend(batches: readonly HashedBatch[], sources: SourceNumbers): AppendRequest {
+  let keyWords = 0;
   let skippedCount = 0;
   let bodyBytes = 0;
   const written = new ByteWriter(64);
   const flags: number[] = [];
   const extrasEnds: number[] = [];
-  for (const batch of batches) {
-    keyCount += batch.keys.length;
-    skippedCount += batch.skipped.length;
-    bodyBytes += batch.body.byteLength;
-    flags.push(writeExtras(batch, written));
+  for (const { content, keys } of batches) {
+    keyWords += keys.length;
+    skippedCount += content.skipped.length;
+    bodyBytes += content.body.byteLength;
+    flags.push(writeExtras(content, written));
     extrasEnds.push(written.length);
   }
   const { records, keys, skipped, bodies, extras } = viewsOf({
     records: batches.length * BATCH.size,
-    keys: keyCount * KEY.size,
+    keys: keyWords,
     skipped: skippedCount,
     bodies: bodyBytes,
     extras: written.length,
   });
   extras.set(written.view());
   const newSources: [number, string][] = [];
-  // One object for all keys: a new one for each hash would be garbage.
-  const hashes: KeyHashes = { hi: 0, lo: 0, check: 0 };
 
   let record = 0;
   let key = 0;
   let skippedAt = 0;
   let bodyAt = 0;
-  for (const [i, batch] of batches.entries()) {
-    records[record + BATCH.sourceNo] = sources.numberOf(batch.sourceId, newSources);
-    records[record + BATCH.receivedAtMs] = Math.round(batch.receivedAtMs);
+  for (const [i, { content, keys: hashed }] of batches.entries()) {
+    records[record + BATCH.sourceNo] = sources.numberOf(content.sourceId, newSources);
+    records[record + BATCH.receivedAtMs] = Math.round(content.receivedAtMs);
     records[record + BATCH.flags] = flags[i] ?? 0;
-    records[record + BATCH.itemCount] = batch.itemCount;
-    records[record + BATCH.bodyBytes] = batch.body.byteLength;
-    records[record + BATCH.keyCount] = batch.keys.length;
-    records[record + BATCH.skippedCount] = batch.skipped.length;
+    records[record + BATCH.itemCount] = content.itemCount;
+    records[record + BATCH.bodyBytes] = content.body.byteLength;
+    records[record + BATCH.keyCount] = hashed.length / KEY.size;
+    records[record + BATCH.skippedCount] = content.skipped.length;
     records[record + BATCH.extrasBytes] = (extrasEnds[i] ?? 0) - (extrasEnds[i - 1] ?? 0);
     record += BATCH.size;
-    skipped.set(batch.skipped, skippedAt);
-    skippedAt += batch.skipped.length;
-    bodies.set(batch.body, bodyAt);
-    bodyAt += batch.body.byteLength;
-    const ids = hasher.prefixOf(batch.sourceId);
-    for (const { index, messageId, userId, type, event } of batch.keys) {
-      keys[key + KEY.index] = index;
-      hashKey(ids, messageId, hashes);
-      keys[key + KEY.idHi] = hashes.hi;
-      keys[key + KEY.idLo] = hashes.lo;
-      keys[key + KEY.idCheck] = hashes.check;
-      hashKey(hasher.users, userId, hashes);
-      keys[key + KEY.userHi] = hashes.hi;
-      keys[key + KEY.userLo] = hashes.lo;
-      keys[key + KEY.class] = hasher.classes.classOf(type, event);
-      key += KEY.size;
-    }
+    skipped.set(content.skipped, skippedAt);
+    skippedAt += content.skipped.length;
+    bodies.set(content.body, bodyAt);
+    bodyAt += content.body.byteLength;
+    keys.set(hashed, key);
+    key += hashed.length;
   }
   return { batches: records, keys, skipped, extras, bodies, newSources };
 }

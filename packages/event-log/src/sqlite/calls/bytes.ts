@@ -62,7 +62,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads the output of a `ByteWriter`. Throws a `RangeError` if the bytes end too early. */
+/** Reads the output of a `ByteWriter`. Throws a `RangeError` if the bytes end too early, or hold a number that was not written. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -88,7 +88,10 @@ export class ByteReader {
     for (let factor = 1; ; factor *= 0x80) {
       const byte = this.byte();
       value += (byte & 0x7f) * factor;
-      if (byte < 0x80) return value;
+      if (byte >= 0x80) continue;
+      if (value > Number.MAX_SAFE_INTEGER || Number.isNaN(value))
+        throw new RangeError("a number is too large");
+      return value;
     }
   }
 

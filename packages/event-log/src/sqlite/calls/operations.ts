@@ -1,10 +1,24 @@
 import type { Identity } from "../../message/identity.js";
-import type { Attempt, ConsumerState, Delivery, DeliveryQuery, Retry } from "../../ports/consumers.js";
+import type { Offset } from "../../message/offset.js";
+import type {
+  Attempt,
+  ConsumerState,
+  Delivery,
+  DeliveryQuery,
+  DeliveryTally,
+  Lane,
+  Retry,
+  ScannedDelivery,
+  ScanPart,
+} from "../../ports/consumers.js";
 import type { StoreErrorCode } from "../../ports/errors.js";
 import type { MessageQuery } from "../../ports/event-log.js";
+import type { ProfileCommit } from "../../ports/profiles.js";
 import type { Rejection } from "../../ports/rejections.js";
+import type { SnapshotInfo } from "../../ports/snapshots.js";
 import type { UsageDay } from "../../ports/usage.js";
 import type { AppendRequest } from "./append-request.js";
+import type { Applied } from "./applied.js";
 import type { LogRow } from "./log-row.js";
 import type { SettleRequest } from "./settle-request.js";
 
@@ -29,7 +43,9 @@ export interface Operations
     RejectionOperations,
     UsageOperations,
     PurgeOperations,
-    ClearOperations {}
+    SnapshotOperations,
+    ClearOperations,
+    ReplicaOperations {}
 
 export type OperationName = keyof Operations;
 
@@ -42,6 +58,7 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
   "openConsumer",
   "settle",
   "requeue",
+  "retryNow",
   "removeConsumer",
   "putDocuments",
   "deleteDocument",
@@ -52,11 +69,20 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
 ]);
 
 /** Neither read-only nor part of a commit. If the disk fails them, it would fail the next commit too. */
-export const MAINTENANCE: ReadonlySet<OperationName> = new Set<OperationName>(["clear", "compact"]);
+export const MAINTENANCE: ReadonlySet<OperationName> = new Set<OperationName>([
+  "clear",
+  "compact",
+  "beginSnapshot",
+]);
 
 export interface LogOperations {
-  /** Marks what retention drops; the data goes in the background. `nowMs`: trusted time. */
-  retain: { request: { nowMs: number }; answer: undefined };
+  /**
+   * Marks what retention drops; the data goes in the background. `nowMs`: trusted time. `segments`: which ones, as `chooseDropped` answered;
+   * by default the call chooses itself.
+   */
+  retain: { request: { nowMs: number; segments?: readonly number[] }; answer: undefined };
+  /** The numbers of the segments that `retain` would mark now. */
+  chooseDropped: { request: { nowMs: number }; answer: readonly number[] };
   /** Removes refused messages that are past the age limit. `nowMs`: trusted time. */
   expireRejections: { request: { nowMs: number }; answer: undefined };
   /** Stores the time, or empties the write-ahead log if nothing was written since the last call. `nowMs`: trusted time. */
@@ -97,16 +123,38 @@ export interface ConsumerOperations {
   openConsumer: { request: { consumerId: string; startAfter: number }; answer: ConsumerState };
   settle: { request: SettleRequest; answer: undefined };
   requeue: { request: { consumerId: string; retries: readonly Retry[]; nowMs: number }; answer: undefined };
+  retryNow: { request: RetryNowRequest; answer: readonly Offset[] };
   removeConsumer: { request: { consumerId: string }; answer: undefined };
   lease: {
-    request: { consumerId: string; nowMs: number; untilMs: number; limit: number };
+    request: { consumerId: string; nowMs: number; untilMs: number; limit: number; storedUntilMs?: number };
     answer: readonly Retry[];
   };
+  inLane: { request: { consumerId: string; lane: number; limit: number }; answer: readonly Retry[] };
+  lanes: { request: { consumerId: string; limit: number; after: number }; answer: readonly Lane[] };
+  withoutLane: { request: { consumerId: string; after: number; limit: number }; answer: readonly Retry[] };
   nextDue: { request: { consumerId: string; nowMs: number }; answer: number | undefined };
-  outcomesOf: { request: { offset: number }; answer: readonly Delivery[] };
+  outcomesOf: { request: { offset: number; consumerId?: string }; answer: readonly Delivery[] };
   attemptsOf: { request: { consumerId: string; offset: number }; answer: readonly Attempt[] };
   listDeliveries: { request: DeliveryListRequest; answer: DeliveryListAnswer };
+  /** Times of pending deliveries are monotonic readings. */
+  scanDeliveries: {
+    request: { consumerId: string; states: readonly Delivery["state"][]; before: number };
+    answer: ScanPart<ScannedDelivery>;
+  };
+  /** Times of pending deliveries are monotonic readings. */
+  tallyDeliveries: {
+    request: { consumerId: string; before: number };
+    answer: ScanPart<DeliveryTally>;
+  };
   backlog: { request: { consumerId: string; after?: number }; answer: { behind: number; retries: number } };
+}
+
+export interface RetryNowRequest {
+  readonly consumerId: string;
+  readonly offsets: readonly Offset[];
+  readonly dueAtMs: number;
+  readonly states: readonly Delivery["state"][];
+  readonly nowMs: number;
 }
 
 export interface DeliveryListRequest {
@@ -163,10 +211,70 @@ export interface UsageOperations {
   usageDays: { request: { sourceId: string }; answer: readonly UsageDay[] };
 }
 
+/** See `Snapshots`. */
+export interface SnapshotOperations {
+  beginSnapshot: { request: Record<string, never>; answer: SnapshotInfo };
+  readSnapshot: { request: { at: number; bytes: number }; answer: Uint8Array };
+  endSnapshot: { request: Record<string, never>; answer: undefined };
+}
+
 export interface ClearOperations {
   /** Answered by the worker itself, because it replaces the open store. */
   clear: { request: Record<string, never>; answer: undefined };
 }
+
+/** Only in a copy of a replicated log. */
+export interface ReplicaOperations {
+  /** Applies the next entry of the log. An entry that is not the next one is refused. */
+  apply: {
+    request: { sequence: number; data: Uint8Array<ArrayBuffer>; isAnswered: boolean };
+    answer: AppliedEntry;
+  };
+  /** Calls a method of the profiles' file. Only `commitProfiles` changes it. */
+  profiles: { request: { method: ProfileRead; args: readonly unknown[] }; answer: unknown };
+  /** Part of an entry. */
+  commitProfiles: { request: ProfileCommit; answer: undefined };
+  /** Begins snapshots of both files of the copy, as they are after the same entry. */
+  beginCopySnapshot: {
+    request: Record<string, never>;
+    answer: { applied: Applied; store: SnapshotInfo; profiles: SnapshotInfo };
+  };
+  /** What the main thread keeps a copy of, as it is now. */
+  describe: { request: Record<string, never>; answer: Snapshot };
+}
+
+export type ProfileRead =
+  | "cursor"
+  | "documents"
+  | "resolve"
+  | "load"
+  | "scan"
+  | "count"
+  | "due"
+  | "nextDueMs"
+  | "members"
+  | "held"
+  | "pending"
+  | "compact"
+  | "beginSnapshot"
+  | "readSnapshot"
+  | "endSnapshot";
+
+export interface AppliedEntry {
+  readonly applied: Applied;
+  /** The answers of the entry's calls, in their order. Absent if nobody waits for them, or if the entry was ignored. */
+  readonly answers?: readonly CallAnswer[];
+}
+
+/** How a call ended. */
+export type CallAnswer =
+  | { readonly kind: "done"; readonly answer: unknown }
+  | {
+      readonly kind: "refused";
+      readonly code: StoreErrorCode;
+      readonly detail: string;
+      readonly current: number | undefined;
+    };
 
 // ── What goes over the port ────────────────────────────────────────────────────────────────────────────────
 
@@ -188,6 +296,8 @@ export interface Snapshot {
   /** The last stored trusted time; see `TrustedTime`. */
   readonly trustedMs?: number;
   readonly seed: number;
+  /** Only in a copy of a replicated log. */
+  readonly applied?: Applied;
   readonly sources: readonly (readonly [sourceNo: number, sourceId: string])[];
   readonly stats: LogStats;
 }
@@ -201,26 +311,28 @@ export interface LogStats {
   readonly heldBack?: { readonly consumerId: string; readonly bytes: number };
 }
 
-export type Answer =
-  | { readonly id: number; readonly kind: "done"; readonly answer: unknown }
-  | {
-      readonly id: number;
-      readonly kind: "refused";
-      readonly code: StoreErrorCode;
-      readonly detail: string;
-      readonly current: number | undefined;
-    };
+export type Answer = CallAnswer & { readonly id: number };
 
 export type FromWorker =
   | { readonly kind: "opened"; readonly snapshot: Snapshot }
   /** The database could not be opened. `final`: trying again does not help. */
-  | { readonly kind: "not-opened"; readonly reason: string; readonly final: boolean }
+  | {
+      readonly kind: "not-opened";
+      readonly reason: string;
+      readonly final: boolean;
+      readonly isInUse: boolean;
+    }
   /** The answers of one commit and of the reads after it. */
   | { readonly kind: "answers"; readonly answers: readonly Answer[]; readonly stats: LogStats }
   /** Nothing of these calls was kept. The worker refuses all calls until `reopen`. */
   | { readonly kind: "failed"; readonly reason: string; readonly ids: readonly number[] }
   /** Damaged data was found. A call that needed it was refused; everything else goes on. */
-  | { readonly kind: "damaged"; readonly what: string }
+  | {
+      readonly kind: "damaged";
+      readonly what: string;
+      /** It is stored data. Otherwise it may be a mistake in the code that reads it. */
+      readonly isCertain: boolean;
+    }
   | { readonly kind: "closed" };
 
 /** Rows of refused messages that a purge has not checked yet. */

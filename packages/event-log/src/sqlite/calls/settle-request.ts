@@ -9,6 +9,7 @@ export interface SettleRequest {
   readonly outcomes: Float64Array<ArrayBuffer>;
   readonly attempts: Float64Array<ArrayBuffer>;
   readonly retries: readonly Retry[];
+  readonly lanes?: NonNullable<Settlement["lanes"]>;
 }
 
 export const OUTCOME = { offset: 0, state: 1, reason: 2, atMs: 3, size: 4 } as const;
@@ -26,7 +27,8 @@ export const ATTEMPT = {
   headers: 9,
   response: 10,
   replay: 11,
-  size: 12,
+  responseHeaders: 12,
+  size: 13,
 } as const;
 
 /** The value of a field that is absent. */
@@ -38,6 +40,7 @@ export const FINAL_STATES: readonly FinalState[] = [
   "filtered",
   "skipped",
   "suppressed",
+  "discarded",
 ];
 
 export function encodeSettlement(consumerId: string, settlement: Settlement, nowMs: number): SettleRequest {
@@ -86,6 +89,9 @@ export function encodeSettlement(consumerId: string, settlement: Settlement, now
     attempts[at + ATTEMPT.errorMessage] = placeOf(attempt.error?.message);
     attempts[at + ATTEMPT.headers] = headersPlace(attempt.requestHeaders);
     attempts[at + ATTEMPT.response] = placeOf(attempt.response);
+    attempts[at + ATTEMPT.responseHeaders] = placeOf(
+      attempt.responseHeaders && JSON.stringify(attempt.responseHeaders),
+    );
     attempts[at + ATTEMPT.replay] = attempt.replay === undefined ? ABSENT : Number(attempt.replay);
   });
   return {
@@ -96,6 +102,7 @@ export function encodeSettlement(consumerId: string, settlement: Settlement, now
     outcomes,
     attempts,
     retries: settlement.retries,
+    ...(settlement.lanes === undefined ? {} : { lanes: settlement.lanes }),
   };
 }
 

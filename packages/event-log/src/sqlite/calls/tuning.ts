@@ -32,4 +32,6 @@ export interface WorkerOptions {
   readonly rejectionsKept: number;
   readonly retention: RetentionOptions;
   readonly tuning: StoreTuning;
+  /** The folder is a copy of a replicated log: it changes only by `apply`. Its settings are those in the log. Default: false. */
+  readonly isReplica?: boolean;
 }

@@ -2,10 +2,10 @@ import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../../po
 import { StoreError, VersionConflict } from "../../ports/errors.js";
 import { configWatchers } from "../../rules/config-watchers.js";
 import type { StoredDocument } from "../calls/operations.js";
-import type { Connection } from "./connection.js";
+import type { StoreConnection } from "./connection.js";
 
 /** The main thread's side of the documents. Only one process uses the folder, so watching its own changes is enough. */
-export function sqliteConfigStore(connection: () => Connection): ConfigStore {
+export function sqliteConfigStore(connection: () => StoreConnection): ConfigStore {
   const watchers = configWatchers();
   /** Notifies the watchers when a change is answered. The store's thread answers in order, so the watchers see changes in order. */
   const follow = async <T>(asked: Promise<T>, changesOf: (answer: T) => ConfigChange[]): Promise<T> => {
@@ -24,7 +24,7 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
       request.map(({ kind, id, json }, index) => ({
         kind,
         id,
-        document: parsed(kind, { id, json, version: versions[index]?.version ?? 1 }),
+        document: parsedDocument(kind, { id, json, version: versions[index]?.version ?? 1 }),
       })),
     ).catch((error: unknown) => {
       throw conflictOf(error, puts) ?? error;
@@ -35,10 +35,12 @@ export function sqliteConfigStore(connection: () => Connection): ConfigStore {
   return {
     async get<T>(kind: string, id: string) {
       const document = await connection().ask("getDocument", { kind, id });
-      return document && parsed<T>(kind, document);
+      return document && parsedDocument<T>(kind, document);
     },
     async list<T>(kind: string) {
-      return (await connection().ask("listDocuments", { kind })).map((document) => parsed<T>(kind, document));
+      return (await connection().ask("listDocuments", { kind })).map((document) =>
+        parsedDocument<T>(kind, document),
+      );
     },
     async put<T>(kind: string, id: string, value: T, expected?: number) {
       const [version] = await putDocuments([
@@ -68,7 +70,7 @@ function conflictOf(error: unknown, puts: readonly DocumentPut[]): VersionConfli
   return inTheWay && new VersionConflict(inTheWay.kind, inTheWay.id, version);
 }
 
-function parsed<T>(kind: string, { id, version, json }: StoredDocument): Versioned<T> {
+export function parsedDocument<T>(kind: string, { id, version, json }: StoredDocument): Versioned<T> {
   try {
     return { id, version, value: JSON.parse(json) as T };
   } catch (cause) {

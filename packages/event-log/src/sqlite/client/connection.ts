@@ -1,7 +1,6 @@
-import type { Worker } from "node:worker_threads";
 import type { CancelTimer, Clock } from "@sluice/resilience";
 import { PendingCalls } from "@sluice/resilience/node";
-import { StorageUnavailable, StoreError } from "../../ports/errors.js";
+import { FolderInUse, StorageUnavailable, StoreError } from "../../ports/errors.js";
 import type { StoreHealth } from "../../ports/store.js";
 import type {
   Answer,
@@ -14,7 +13,7 @@ import type {
   ToWorker,
 } from "../calls/operations.js";
 import type { WorkerOptions } from "../calls/tuning.js";
-import { startWorker } from "./start-worker.js";
+import type { StartStoreThread, StoreThread } from "./start-worker.js";
 
 /** How long after a failure the database is opened again, in milliseconds. Doubles with each failure in a row, up to the maximum. */
 const REOPEN_AFTER_MS = 100;
@@ -36,20 +35,20 @@ const MAX_REOPEN_AFTER_MS = 2_000;
 type State =
   | {
       readonly kind: "opening";
-      readonly worker: Worker;
+      readonly worker: StoreThread;
       readonly opened: () => void;
       readonly failed: (error: Error) => void;
     }
-  | { readonly kind: "ready"; readonly worker: Worker }
+  | { readonly kind: "ready"; readonly worker: StoreThread }
   | (Failure & {
       readonly kind: "unavailable";
-      readonly worker: Worker | undefined;
+      readonly worker: StoreThread | undefined;
       readonly cancelTimer: CancelTimer;
     })
-  | (Failure & { readonly kind: "reopening"; readonly worker: Worker })
+  | (Failure & { readonly kind: "reopening"; readonly worker: StoreThread })
   | {
       readonly kind: "closing";
-      readonly worker: Worker;
+      readonly worker: StoreThread;
       readonly ended: Promise<void>;
       readonly end: () => void;
     }
@@ -68,16 +67,36 @@ export interface ConnectionEvents {
   opened(snapshot: Snapshot): void;
   /** Called before the calls of a commit are answered. */
   stats(stats: LogStats): void;
-  /** Stored data turned out to be damaged. Everything else goes on. */
-  damaged(what: string): void;
+  /** Stored data turned out to be damaged, or at least unreadable. Everything else goes on. */
+  damaged(what: string, isCertain: boolean): void;
+}
+
+/** What the main thread's side of each port needs of a connection to a store. */
+export interface StoreConnection {
+  /** Throws `StorageUnavailable` unless calls are taken now. */
+  check(): void;
+  /** Rejects with a `StoreError`. Objects in `transfer` are moved, not copied. */
+  ask<Name extends OperationName>(
+    operation: Name,
+    request: Operations[Name]["request"],
+    transfer?: readonly ArrayBuffer[],
+  ): Promise<Operations[Name]["answer"]>;
+  /** Calls what was given to `beforeSend` at the end of this turn of the event loop. */
+  schedule(): void;
+  /** Calls `prepare` before each message to the worker, so that it can add calls. `isLast`: no other message follows. */
+  beforeSend(prepare: (isLast: boolean) => void): void;
+  health(): StoreHealth;
+  /** Finishes the calls under way. */
+  close(): Promise<void>;
 }
 
 /**
  * The main thread's end of the channel to the store's thread. It collects the calls of one turn of the event loop and posts them as one
  * message; the worker answers each of them by its id.
  */
-export class Connection {
+export class Connection implements StoreConnection {
   readonly #options: WorkerOptions;
+  readonly #startThread: StartStoreThread;
   readonly #clock: Clock;
   readonly #events: ConnectionEvents;
   readonly #calls = new PendingCalls();
@@ -89,11 +108,13 @@ export class Connection {
 
   private constructor(
     options: WorkerOptions,
+    startThread: StartStoreThread,
     clock: Clock,
     events: ConnectionEvents,
     opening: { opened(connection: Connection): void; failed(error: Error): void },
   ) {
     this.#options = options;
+    this.#startThread = startThread;
     this.#clock = clock;
     this.#events = events;
     this.#state = {
@@ -105,16 +126,23 @@ export class Connection {
   }
 
   /** Rejects with `StorageUnavailable` if the folder cannot be opened. */
-  static open(options: WorkerOptions, clock: Clock, events: ConnectionEvents): Promise<Connection> {
-    return new Promise((opened, failed) => new Connection(options, clock, events, { opened, failed }));
+  static open(
+    options: WorkerOptions,
+    startThread: StartStoreThread,
+    clock: Clock,
+    events: ConnectionEvents,
+  ): Promise<Connection> {
+    return new Promise(
+      (opened, failed) => new Connection(options, startThread, clock, events, { opened, failed }),
+    );
   }
 
   #setState(state: State): void {
     this.#state = state;
   }
 
-  #start(): Worker {
-    const worker = startWorker(this.#options);
+  #start(): StoreThread {
+    const worker = this.#startThread(this.#options);
     worker.on("message", (message: FromWorker) => this.#receive(message));
     // `exit` follows. Until then the thread may still have the database open.
     let reason = "the store's thread has ended";
@@ -198,7 +226,7 @@ export class Connection {
         this.#opened(message.snapshot);
         return;
       case "not-opened":
-        this.#notOpened(message.reason);
+        this.#notOpened(message);
         return;
       case "answers":
         this.#events.stats(message.stats);
@@ -208,7 +236,7 @@ export class Connection {
         this.#writeFailed(message.reason, message.ids);
         return;
       case "damaged":
-        this.#events.damaged(message.what);
+        this.#events.damaged(message.what, message.isCertain);
         return;
       case "closed":
         return;
@@ -233,15 +261,16 @@ export class Connection {
     if (state.kind === "opening") state.opened();
   }
 
-  #notOpened(reason: string): void {
+  #notOpened({ reason, isInUse }: { readonly reason: string; readonly isInUse: boolean }): void {
     const state = this.#state;
-    if (state.kind === "opening") this.#giveUp(state, reason);
+    if (state.kind === "opening")
+      this.#giveUp(state, isInUse ? new FolderInUse(reason) : new StorageUnavailable(reason));
     else if (state.kind === "reopening") this.#becomeUnavailable(failedAgain(state, reason), state.worker);
   }
 
-  #giveUp({ worker, failed }: Extract<State, { kind: "opening" }>, reason: string): void {
+  #giveUp({ worker, failed }: Extract<State, { kind: "opening" }>, error: StorageUnavailable): void {
     this.#setState({ kind: "closed", worker: undefined });
-    void worker.terminate().then(() => failed(new StorageUnavailable(reason)));
+    void worker.terminate().then(() => failed(error));
   }
 
   /** A write or a sync failed. In every other state than `ready` the worker only refuses calls that were posted too late. */
@@ -252,7 +281,7 @@ export class Connection {
     for (const id of ids) this.#calls.reject(id, new StorageUnavailable(reason));
   }
 
-  #becomeUnavailable({ reason, sinceMs, failures }: Failure, worker: Worker | undefined): void {
+  #becomeUnavailable({ reason, sinceMs, failures }: Failure, worker: StoreThread | undefined): void {
     const delayMs = Math.min(REOPEN_AFTER_MS * 2 ** (failures - 1), MAX_REOPEN_AFTER_MS);
     const cancelTimer = this.#clock.after(delayMs, () => this.#reopen());
     this.#setState({ kind: "unavailable", worker, reason, sinceMs, failures, cancelTimer });
@@ -272,7 +301,7 @@ export class Connection {
     const state = this.#state;
     switch (state.kind) {
       case "opening":
-        this.#giveUp(state, reason);
+        this.#giveUp(state, new StorageUnavailable(reason));
         break;
       case "ready":
         this.#becomeUnavailable({ reason, sinceMs: this.#clock.now(), failures: 1 }, undefined);

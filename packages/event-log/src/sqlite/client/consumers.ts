@@ -1,13 +1,13 @@
 import type { Clock } from "@sluice/resilience";
 import type { Consumers, Delivery } from "../../ports/consumers.js";
-import { inWallTime, monotonicBounds } from "../../rules/in-wall-time.js";
+import { inWallTime, monotonicBounds, scannedInWallTime, tallyInWallTime } from "../../rules/in-wall-time.js";
 import { readCursor, writeCursor } from "../../rules/page-cursor.js";
 import type { DeliveryListAnswer } from "../calls/operations.js";
 import { encodeSettlement } from "../calls/settle-request.js";
-import type { Connection } from "./connection.js";
+import type { StoreConnection } from "./connection.js";
 
 /** The main thread's side of the consumers. */
-export function sqliteConsumers(connection: () => Connection, clock: Clock): Consumers {
+export function sqliteConsumers(connection: () => StoreConnection, clock: Clock): Consumers {
   return {
     async resumeRetries(nowMs) {
       await connection().ask("resumeRetries", { nowMs });
@@ -20,8 +20,22 @@ export function sqliteConsumers(connection: () => Connection, clock: Clock): Con
       await connection().ask("settle", request, [request.outcomes.buffer, request.attempts.buffer]);
     },
 
-    lease: async (consumerId, nowMs, untilMs, limit) =>
-      connection().ask("lease", { consumerId, nowMs, untilMs, limit }),
+    lease: async (consumerId, nowMs, untilMs, limit, storedUntilMs) =>
+      connection().ask("lease", {
+        consumerId,
+        nowMs,
+        untilMs,
+        limit,
+        ...(storedUntilMs === undefined ? {} : { storedUntilMs }),
+      }),
+
+    inLane: async (consumerId, lane, limit) => connection().ask("inLane", { consumerId, lane, limit }),
+
+    lanes: async (consumerId, limit, after = Number.MIN_SAFE_INTEGER) =>
+      connection().ask("lanes", { consumerId, limit, after }),
+
+    withoutLane: async (consumerId, after, limit) =>
+      connection().ask("withoutLane", { consumerId, after, limit }),
 
     nextDueMs: async (consumerId) => connection().ask("nextDue", { consumerId, nowMs: clock.monotonic() }),
 
@@ -29,8 +43,23 @@ export function sqliteConsumers(connection: () => Connection, clock: Clock): Con
       await connection().ask("requeue", { consumerId, retries, nowMs: clock.monotonic() });
     },
 
-    outcomesOf: async (offset) =>
-      (await connection().ask("outcomesOf", { offset })).map((delivery) => inWallTime(delivery, clock)),
+    retryNow: async (consumerId, offsets, { dueAtMs, states }) =>
+      connection().ask("retryNow", { consumerId, offsets, dueAtMs, states, nowMs: clock.monotonic() }),
+
+    async scan(consumerId, states, before = Number.MAX_SAFE_INTEGER) {
+      const part = await connection().ask("scanDeliveries", { consumerId, states, before });
+      return { ...part, items: part.items.map((item) => scannedInWallTime(item, clock)) };
+    },
+
+    async tally(consumerId, before = Number.MAX_SAFE_INTEGER) {
+      const part = await connection().ask("tallyDeliveries", { consumerId, before });
+      return { ...part, items: part.items.map((item) => tallyInWallTime(item, clock)) };
+    },
+
+    outcomesOf: async (offset, consumerId) =>
+      (
+        await connection().ask("outcomesOf", { offset, ...(consumerId === undefined ? {} : { consumerId }) })
+      ).map((delivery) => inWallTime(delivery, clock)),
 
     attemptsOf: async (consumerId, offset) => connection().ask("attemptsOf", { consumerId, offset }),
 

@@ -2,19 +2,26 @@ import type { NewBatch, StoredBatch, StoredMessage } from "../../message/batch.j
 import { decodeBatch } from "../../message/decode-batch.js";
 import { lastMessageIndex } from "../../message/last-message.js";
 import { BEFORE_FIRST, type Offset, offsetAt } from "../../message/offset.js";
+import { StorageUnavailable } from "../../ports/errors.js";
 import type { AppendResult, EventLog, MessageQuery } from "../../ports/event-log.js";
 import { matchesQuery } from "../../rules/matches-query.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
-import { buffersOf, encodeAppend, KeyHasher } from "../calls/append-request.js";
+import { buffersOf, encodeAppend, type HashedBatch, hashBatch, KeyHasher } from "../calls/append-request.js";
 import { decodeRow, type LogRow } from "../calls/log-row.js";
-import type { FindAnswer, LogStats, Snapshot } from "../calls/operations.js";
-import type { Connection } from "./connection.js";
+import type { AppendAnswer, FindAnswer, LogStats, Snapshot } from "../calls/operations.js";
+import type { StoreConnection } from "./connection.js";
 import { SourceNames } from "./source-names.js";
 
-interface PendingAppend {
-  readonly batch: NewBatch;
+/** Settles the promise of one append. */
+interface Waiting {
   resolve(result: AppendResult): void;
   reject(error: unknown): void;
+}
+
+interface PendingAppend extends Waiting {
+  readonly batch: HashedBatch;
+  /** The seed of the store whose hashes the batch has. */
+  readonly seed: number;
 }
 
 /** How much of the log one page of a search without an index reads and decodes. */
@@ -33,8 +40,9 @@ const NO_DUPLICATES: AppendResult = { duplicates: [] };
 
 /** The main thread's side of the event log. */
 export class SqliteEventLog implements EventLog {
-  readonly #connection: () => Connection;
+  readonly #connection: () => StoreConnection;
   readonly #trustedNow: () => number;
+  readonly #requestBytes: number;
   readonly #sources = new SourceNames();
   readonly #listeners = new Set<() => void>();
   #pending: PendingAppend[] = [];
@@ -43,14 +51,15 @@ export class SqliteEventLog implements EventLog {
   #hasher = new KeyHasher(0);
   #head: Offset = BEFORE_FIRST;
 
-  /** `trustedNow`: see `TrustedTime`. */
-  constructor(connection: () => Connection, trustedNow: () => number) {
+  /** `trustedNow`: see `TrustedTime`. `requestBytes`: a request of this size takes no more batches. */
+  constructor(connection: () => StoreConnection, trustedNow: () => number, requestBytes = REQUEST_BYTES) {
     this.#connection = connection;
     this.#trustedNow = trustedNow;
+    this.#requestBytes = requestBytes;
   }
 
   opened({ seed, sources, stats }: Snapshot): void {
-    this.#hasher = new KeyHasher(seed);
+    if (seed !== this.#hasher.seed) this.#hasher = new KeyHasher(seed);
     this.#sources.reset(sources);
     this.#head = stats.head as Offset;
   }
@@ -64,8 +73,10 @@ export class SqliteEventLog implements EventLog {
   async append(batch: NewBatch): Promise<AppendResult> {
     const connection = this.#connection();
     connection.check();
+    const hashed = hashBatch(batch, this.#hasher);
+    const { seed } = this.#hasher;
     return new Promise((resolve, reject) => {
-      this.#pending.push({ batch, resolve, reject });
+      this.#pending.push({ batch: hashed, seed, resolve, reject });
       connection.schedule();
     });
   }
@@ -74,10 +85,14 @@ export class SqliteEventLog implements EventLog {
   send(isLast: boolean): void {
     while (this.#pending.length > 0 && (isLast || this.#requests < MAX_REQUESTS)) {
       const group = this.#nextGroup();
+      if (group.length === 0) continue;
       this.#requests += 1;
+      // Only the promises wait for the answer: the batches are in the request.
+      const waiting = group.map(({ resolve, reject }): Waiting => ({ resolve, reject }));
       this.#append(group)
+        .then((answer) => settle(waiting, answer))
         .catch((error: unknown) => {
-          for (const { reject } of group) reject(error);
+          for (const { reject } of waiting) reject(error);
         })
         .finally(() => {
           this.#requests -= 1;
@@ -86,37 +101,34 @@ export class SqliteEventLog implements EventLog {
     }
   }
 
+  /** The next appends that share a request. Refuses those that were hashed for a store that has been replaced since. */
   #nextGroup(): PendingAppend[] {
     let bytes = 0;
     let count = 0;
     for (const { batch } of this.#pending) {
-      if (bytes >= REQUEST_BYTES) break;
-      bytes += batch.body.byteLength;
+      if (bytes >= this.#requestBytes) break;
+      bytes += batch.content.body.byteLength;
       count += 1;
     }
-    return this.#pending.splice(0, count);
+    const { seed } = this.#hasher;
+    return this.#pending.splice(0, count).filter((pending) => {
+      if (pending.seed === seed) return true;
+      pending.reject(new StorageUnavailable("the store was replaced while the messages arrived"));
+      return false;
+    });
   }
 
-  async #append(pending: readonly PendingAppend[]): Promise<void> {
+  /** Awaits nothing: it would keep the batches in memory until the answer. */
+  async #append(group: readonly PendingAppend[]): Promise<AppendAnswer> {
     const request = encodeAppend(
-      pending.map(({ batch }) => batch),
-      this.#hasher,
+      group.map(({ batch }) => batch),
       this.#sources,
     );
-    const { duplicates } = await this.#connection().ask(
+    return this.#connection().ask(
       "append",
       { ...request, trustedMs: this.#trustedNow() },
       buffersOf(request),
     );
-    if (duplicates === undefined) {
-      for (const { resolve } of pending) resolve(NO_DUPLICATES);
-      return;
-    }
-    const byBatch = pending.map((): number[] => []);
-    for (let i = 0; i < duplicates.length; i += 2) byBatch[duplicates[i] ?? 0]?.push(duplicates[i + 1] ?? 0);
-    pending.forEach(({ resolve }, i) => {
-      resolve({ duplicates: byBatch[i] ?? [] });
-    });
   }
 
   #batchesOf(row: LogRow): StoredBatch[] {
@@ -204,6 +216,18 @@ export class SqliteEventLog implements EventLog {
     const [batch] = await this.read((offset - 1) as Offset, { messages: 1, bytes: 1 });
     return batch && decodeBatch(batch).find((message) => message.offset === offset);
   }
+}
+
+function settle(waiting: readonly Waiting[], { duplicates }: AppendAnswer): void {
+  if (duplicates === undefined) {
+    for (const { resolve } of waiting) resolve(NO_DUPLICATES);
+    return;
+  }
+  const byBatch = waiting.map((): number[] => []);
+  for (let i = 0; i < duplicates.length; i += 2) byBatch[duplicates[i] ?? 0]?.push(duplicates[i + 1] ?? 0);
+  waiting.forEach(({ resolve }, i) => {
+    resolve({ duplicates: byBatch[i] ?? [] });
+  });
 }
 
 function bodyBytesOf(rows: readonly LogRow[]): number {

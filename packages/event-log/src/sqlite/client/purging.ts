@@ -6,7 +6,7 @@ import type { Purged, PurgeQuery, Purging } from "../../ports/purging.js";
 import { writePosition } from "../../rules/page-cursor.js";
 import { purgedIdentities, purgedMessages, requestedIdentities } from "../../rules/purged-messages.js";
 import type { RejectionsLeft } from "../calls/operations.js";
-import type { Connection } from "./connection.js";
+import type { StoreConnection } from "./connection.js";
 
 /** Messages overwritten in one commit. */
 const AT_ONCE = 100;
@@ -15,7 +15,10 @@ const AT_ONCE = 100;
 const IDS_AT_ONCE = 1_000;
 
 /** The main thread's side of purging: it finds the messages, the worker overwrites them. */
-export function sqlitePurging(log: Pick<EventLog, "find" | "head">, connection: () => Connection): Purging {
+export function sqlitePurging(
+  log: Pick<EventLog, "find" | "head">,
+  connection: () => StoreConnection,
+): Purging {
   const purgeMessages = async (query: MessageQuery, upTo: Offset, signal?: AbortSignal): Promise<Purged> => {
     const purged = { messages: 0, attempts: 0, retries: 0 };
     // Newest first and bounded by `upTo`, so that new messages do not prolong it.

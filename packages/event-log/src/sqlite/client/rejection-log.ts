@@ -1,12 +1,12 @@
 import type { RejectionLog } from "../../ports/rejections.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
-import type { Connection } from "./connection.js";
+import type { StoreConnection } from "./connection.js";
 
 /** How many refused messages may be on their way to the disk. They share commits with accepted messages, and cost more. */
 const MOST_UNDER_WAY = 500;
 
 /** The main thread's side of the refused messages. */
-export function sqliteRejectionLog(connection: () => Connection): RejectionLog {
+export function sqliteRejectionLog(connection: () => StoreConnection): RejectionLog {
   let underWay = 0;
   return {
     add(rejections) {

@@ -6,7 +6,7 @@ import { MOST_STRINGS, type Strings, WRITTEN_OUT } from "./strings.js";
 
 /*
  * An attempt has two kinds of text. Many messages share URLs, addresses, error codes and request headers, so these are in `Strings`. The
- * receiver's response and the error's message may repeat a message's data: these contents are stored in the attempt's own chunk, once, and
+ * receiver's response with its headers and the error's message may repeat a message's data: these contents are stored in the attempt's own chunk, once, and
  * later attempts of the chunk refer to them. So a purge that rewrites the chunk without a user's attempts removes all of their bytes, and
  * does not change the attempts of other messages.
  *
@@ -24,6 +24,12 @@ const HAS_RESPONSE = 1 << 5;
 const HAS_REPLAY = 1 << 6;
 const IS_REPLAY = 1 << 7;
 
+/*
+ * All bits of the flags are taken. `IS_REPLAY` without `HAS_REPLAY`, which older versions did not write, says that the shared fields start
+ * with a second byte of flags, which then has the two.
+ */
+const HAS_RESPONSE_HEADERS = 1 << 0;
+
 /** Writes consecutive attempts, each as its difference from the previous one. */
 export class AttemptEncoder {
   readonly #strings: Strings;
@@ -40,8 +46,10 @@ export class AttemptEncoder {
 
   write(record: Float64Array, texts: readonly string[], to: ByteWriter): void {
     const shared = sharedFieldsOf(record, texts);
-    const { flags, url, address, status, errorCode, errorMessage, headers, response } = shared;
-    const all = [flags, url, address, status, errorCode, errorMessage, headers, response].join("\0");
+    const { flags, moreFlags, url, address, status, errorCode, errorMessage } = shared;
+    const { headers, response, responseHeaders } = shared;
+    const contents = [errorMessage, response, responseHeaders];
+    const all = [flags, moreFlags, url, address, status, errorCode, headers, ...contents].join("\0");
     const isSame = all === this.#lastTexts;
     this.#lastTexts = all;
     to.byte(flags | (isSame ? SAME : 0));
@@ -57,7 +65,9 @@ export class AttemptEncoder {
   }
 
   #writeShared(fields: SharedFields, to: ByteWriter): void {
-    const { url, address, status, errorCode, errorMessage, headers, response } = fields;
+    const { moreFlags, url, address, status, errorCode, errorMessage, headers, response, responseHeaders } =
+      fields;
+    if (moreFlags !== undefined) to.byte(moreFlags);
     this.#strings.write(url, to);
     if (address !== undefined) this.#strings.write(address, to);
     if (status !== ABSENT) to.varint(status);
@@ -67,6 +77,7 @@ export class AttemptEncoder {
     }
     if (headers !== undefined) this.#strings.write(headers, to);
     if (response !== undefined) this.#writeContent(response, to);
+    if (responseHeaders !== undefined) this.#writeContent(responseHeaders, to);
   }
 
   #writeContent(text: string, to: ByteWriter): void {
@@ -84,6 +95,8 @@ export class AttemptEncoder {
 /** The fields that are written once for consecutive attempts that agree in all of them. */
 interface SharedFields {
   readonly flags: number;
+  /** The second byte of flags. */
+  readonly moreFlags: number | undefined;
   readonly url: string;
   readonly address: string | undefined;
   readonly status: number;
@@ -91,6 +104,7 @@ interface SharedFields {
   readonly errorMessage: string;
   readonly headers: string | undefined;
   readonly response: string | undefined;
+  readonly responseHeaders: string | undefined;
 }
 
 function sharedFieldsOf(record: Float64Array, texts: readonly string[]): SharedFields {
@@ -100,18 +114,35 @@ function sharedFieldsOf(record: Float64Array, texts: readonly string[]): SharedF
   const errorCode = text("errorCode");
   const headers = text("headers");
   const response = text("response");
-  const replay = record[ATTEMPT.replay] ?? ABSENT;
+  const responseHeaders = text("responseHeaders");
+  const replay = replayFlags(record[ATTEMPT.replay] ?? ABSENT);
+  const moreFlags = responseHeaders === undefined ? undefined : HAS_RESPONSE_HEADERS | replay;
   const flags =
     (address === undefined ? 0 : HAS_ADDRESS) |
     (status === ABSENT ? 0 : HAS_STATUS) |
     (errorCode === undefined ? 0 : HAS_ERROR) |
     (headers === undefined ? 0 : HAS_HEADERS) |
     (response === undefined ? 0 : HAS_RESPONSE) |
-    (replay === ABSENT ? 0 : HAS_REPLAY) |
-    (replay === 1 ? IS_REPLAY : 0);
+    (moreFlags === undefined ? replay : IS_REPLAY);
   const url = text("url") ?? "";
   const errorMessage = text("errorMessage") ?? "";
-  return { flags, url, address, status, errorCode, errorMessage, headers, response };
+  return {
+    flags,
+    moreFlags,
+    url,
+    address,
+    status,
+    errorCode,
+    errorMessage,
+    headers,
+    response,
+    responseHeaders,
+  };
+}
+
+function replayFlags(replay: number): number {
+  if (replay === ABSENT) return 0;
+  return replay === 1 ? HAS_REPLAY | IS_REPLAY : HAS_REPLAY;
 }
 
 /** Encodes attempts as the data of a chunk. Within a transaction. */
@@ -172,7 +203,7 @@ interface AttemptTexts {
   /** The fields that most attempts share. */
   readonly of: Pick<
     Attempt,
-    "url" | "address" | "status" | "error" | "requestHeaders" | "response" | "replay"
+    "url" | "address" | "status" | "error" | "requestHeaders" | "response" | "responseHeaders" | "replay"
   >;
   readonly texts: readonly number[];
   readonly contents: readonly number[];
@@ -190,6 +221,8 @@ class AttemptReader extends ByteReader {
   texts(flags: number): AttemptTexts {
     const texts: number[] = [];
     const contents: number[] = [];
+    const hasMore = (flags & (HAS_REPLAY | IS_REPLAY)) === IS_REPLAY;
+    const moreFlags = hasMore ? this.byte() : flags & (HAS_REPLAY | IS_REPLAY);
     const shared = (): string => this.#strings.read(this, (no) => texts.push(no));
     const url = shared();
     const address = flags & HAS_ADDRESS ? shared() : undefined;
@@ -197,6 +230,8 @@ class AttemptReader extends ByteReader {
     const error = flags & HAS_ERROR ? { code: shared(), message: this.#content(contents) } : undefined;
     const headers = flags & HAS_HEADERS ? headersOf(shared()) : undefined;
     const response = flags & HAS_RESPONSE ? this.#content(contents) : undefined;
+    const responseHeaders =
+      moreFlags & HAS_RESPONSE_HEADERS ? responseHeadersOf(this.#content(contents)) : undefined;
     return {
       of: {
         url,
@@ -205,7 +240,8 @@ class AttemptReader extends ByteReader {
         ...(error === undefined ? {} : { error }),
         ...(headers === undefined ? {} : { requestHeaders: headers }),
         ...(response === undefined ? {} : { response }),
-        ...(flags & HAS_REPLAY ? { replay: (flags & IS_REPLAY) !== 0 } : {}),
+        ...(responseHeaders === undefined ? {} : { responseHeaders }),
+        ...(moreFlags & HAS_REPLAY ? { replay: (moreFlags & IS_REPLAY) !== 0 } : {}),
       },
       texts,
       contents,
@@ -226,6 +262,14 @@ class AttemptReader extends ByteReader {
     const text = this.#contents[no - FIRST_CONTENT];
     if (text === undefined) throw new RangeError("an attempt refers to a text that does not exist");
     return text;
+  }
+}
+
+function responseHeadersOf(json: string): Attempt["responseHeaders"] {
+  try {
+    return JSON.parse(json) as Attempt["responseHeaders"];
+  } catch (cause) {
+    throw new RangeError("the response headers of an attempt cannot be read", { cause });
   }
 }
 

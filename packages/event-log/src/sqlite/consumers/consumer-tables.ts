@@ -1,8 +1,9 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Offset } from "../../message/offset.js";
 import type { Attempt, ConsumerState, Delivery, FinalState } from "../../ports/consumers.js";
+import { dueAt, newReplay } from "../../rules/replays.js";
 import { ByteWriter } from "../calls/bytes.js";
-import type { ConsumerOperations } from "../calls/operations.js";
+import type { ConsumerOperations, RetryNowRequest } from "../calls/operations.js";
 import { Refusal } from "../calls/refusal.js";
 import { ATTEMPT, FINAL_STATES, OUTCOME, type SettleRequest } from "../calls/settle-request.js";
 import { type DamageListener, isDamage } from "../database/damage.js";
@@ -12,6 +13,7 @@ import { AttemptEncoder, type StoredAttempt, writeAttempts } from "./attempt-cod
 import { ChunkWriter } from "./chunk-writer.js";
 import { type ChunkRow, Chunks, REACH, STREAM } from "./chunks.js";
 import { LateRows } from "./late-rows.js";
+import { type PurgedMessages, purgedSinceTheStart } from "./purged-messages.js";
 import { RetryQueue, RetryTable } from "./retries.js";
 import { Strings } from "./strings.js";
 import { TextSweep } from "./text-sweep.js";
@@ -44,15 +46,21 @@ export class ConsumerTables {
   readonly #usage: Usage;
   readonly #consumers = new Map<string, Consumer>();
   readonly #removed: number[] = [];
-  /** Messages purged since the start. Attempts and retries that arrive later must not store their data again. */
-  readonly #purged = new Set<number>();
+  readonly #purged: PurgedMessages;
   readonly #insert: StatementSync;
   readonly #moveCursor: StatementSync;
   readonly #retries: RetryTable;
   readonly #late: LateRows;
   readonly #damaged: DamageListener;
 
-  constructor(database: DatabaseSync, log: Log, usage: Usage, damaged: DamageListener = () => {}) {
+  constructor(
+    database: DatabaseSync,
+    log: Log,
+    usage: Usage,
+    damaged: DamageListener = () => {},
+    purged: PurgedMessages = purgedSinceTheStart(),
+  ) {
+    this.#purged = purged;
     this.#database = database;
     this.#log = log;
     this.#usage = usage;
@@ -184,6 +192,7 @@ export class ConsumerTables {
     for (const retry of request.retries) {
       if (!this.#purged.has(retry.offset)) consumer.retries.put(retry, request.nowMs);
     }
+    for (const { offset, lane } of request.lanes ?? []) consumer.retries.setLane(offset, lane);
     for (const chunk of [consumer.outcomes, consumer.attempts]) {
       if (chunk.isChanged) this.chunks.write(consumer.no, chunk);
     }
@@ -263,6 +272,19 @@ export class ConsumerTables {
     return { consumerId: consumer.id, offset: offset as Offset, ...outcome, rounds };
   }
 
+  /** Makes messages due; see `Consumers.retryNow`. Within a transaction. */
+  retryNow({ consumerId, offsets, dueAtMs, states, nowMs }: RetryNowRequest): Offset[] {
+    const consumer = this.get(consumerId);
+    const wanted = new Set(states);
+    return offsets.filter((offset) => {
+      const waiting = consumer.retries.at(offset)?.retry;
+      const state = waiting === undefined ? this.#outcome(consumer, offset)?.state : "pending";
+      if (state === undefined || !wanted.has(state)) return false;
+      consumer.retries.put(dueAt(dueAtMs, waiting ?? newReplay(offset, dueAtMs)), nowMs);
+      return true;
+    });
+  }
+
   /** Whether a message has this final state at any consumer. */
   isSettledAs(offset: number, state: FinalState): boolean {
     return [...this.#consumers.values()].some(
@@ -318,7 +340,7 @@ export class ConsumerTables {
       for (const chunk of chunks.values()) removed.attempts += this.#purgeChunk(consumer, chunk, purged);
     }
     // Only now: if a read above fails because of damage, the messages stay, and later attempts are stored.
-    for (const offset of offsets) this.#purged.add(offset);
+    this.#purged.add(offsets);
     return removed;
   }
 
@@ -337,7 +359,7 @@ export class ConsumerTables {
 
   #withoutContents({ attempt, contents }: StoredAttempt): Attempt {
     for (const no of contents) this.strings.release(no);
-    const { response: _response, requestHeaders: _headers, error, ...rest } = attempt;
+    const { error, response: _, responseHeaders: __, requestHeaders: ___, ...rest } = attempt;
     return {
       ...rest,
       ...(error === undefined ? {} : { error: { code: error.code, message: REMOVED_TEXT } }),

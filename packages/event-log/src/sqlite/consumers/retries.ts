@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Offset } from "../../message/offset.js";
-import type { Retry } from "../../ports/consumers.js";
+import type { Lane, Retry } from "../../ports/consumers.js";
 import { DamagedData, isDamage, reading } from "../database/damage.js";
 import { type RetryUrls, readRetryUrls } from "./retry-urls.js";
 
@@ -14,6 +14,7 @@ interface RetryRow {
   /** JSON: see `RetryUrls`. */
   readonly urls: string;
   readonly replay: number;
+  readonly lane: number | null;
 }
 
 /** The statements that the queues of all consumers share. */
@@ -24,6 +25,11 @@ export class RetryTable {
   readonly oldest: StatementSync;
   readonly due: StatementSync;
   readonly count: StatementSync;
+  readonly early: StatementSync;
+  readonly inLane: StatementSync;
+  readonly lanes: StatementSync;
+  readonly withoutLane: StatementSync;
+  readonly setLane: StatementSync;
 
   /** Called with each error about damaged data that was skipped. */
   readonly damaged: (error: unknown) => void;
@@ -31,10 +37,10 @@ export class RetryTable {
   constructor(database: DatabaseSync, damaged: (error: unknown) => void) {
     this.damaged = damaged;
     this.put = database.prepare(
-      `INSERT INTO retries (consumer, offset, due_ms, put_ms, rounds, first_ms, reason, urls, replay)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (consumer, offset) DO UPDATE SET
+      `INSERT INTO retries (consumer, offset, due_ms, put_ms, rounds, first_ms, reason, urls, replay, lane)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (consumer, offset) DO UPDATE SET
        due_ms = excluded.due_ms, put_ms = excluded.put_ms, rounds = excluded.rounds, first_ms = excluded.first_ms,
-       reason = excluded.reason, urls = excluded.urls, replay = excluded.replay`,
+       reason = excluded.reason, urls = excluded.urls, replay = excluded.replay, lane = coalesce(excluded.lane, lane)`,
     );
     this.drop = database.prepare("DELETE FROM retries WHERE consumer = ? AND offset = ?");
     this.at = database.prepare("SELECT * FROM retries WHERE consumer = ? AND offset = ?");
@@ -42,7 +48,21 @@ export class RetryTable {
     this.due = database.prepare(
       "SELECT * FROM retries WHERE consumer = ? AND due_ms <= ? ORDER BY due_ms, offset",
     );
+    this.early = database.prepare(
+      "SELECT * FROM retries WHERE consumer = ? AND put_ms <= ? AND rounds > 0 ORDER BY due_ms, offset",
+    );
     this.count = database.prepare("SELECT count(*) AS count FROM retries WHERE consumer = ?");
+    this.inLane = database.prepare(
+      "SELECT * FROM retries WHERE consumer = ? AND lane = ? ORDER BY offset LIMIT ?",
+    );
+    this.lanes = database.prepare(
+      `SELECT lane, min(offset) AS first, max(offset) AS last, count(*) AS count FROM retries
+       WHERE consumer = ? AND lane > ? GROUP BY lane ORDER BY lane LIMIT ?`,
+    );
+    this.withoutLane = database.prepare(
+      "SELECT * FROM retries WHERE consumer = ? AND offset > ? AND lane IS NULL AND replay = 0 ORDER BY offset LIMIT ?",
+    );
+    this.setLane = database.prepare("UPDATE retries SET lane = ? WHERE consumer = ? AND offset = ?");
   }
 }
 
@@ -91,7 +111,8 @@ export class RetryQueue {
 
   /** Within a transaction. */
   put(retry: Retry, nowMs: number): void {
-    const { offset, dueAtMs, rounds, firstAttemptAtMs, reason, doneUrls, failedUrls, urls, replay } = retry;
+    const { offset, dueAtMs, notBeforeMs, rounds, firstAttemptAtMs, reason, replay } = retry;
+    const { doneUrls, failedUrls, urls } = retry;
     if (this.#table.at.get(this.#consumerNo, offset) === undefined) this.#count += 1;
     this.#table.put.run(
       this.#consumerNo,
@@ -101,10 +122,45 @@ export class RetryQueue {
       rounds,
       Math.round(firstAttemptAtMs),
       reason,
-      JSON.stringify({ doneUrls, failedUrls, urls }),
+      JSON.stringify({ doneUrls, failedUrls, urls, notBeforeMs }),
       Number(replay),
+      retry.lane ?? null,
     );
     this.#leases.delete(offset);
+  }
+
+  /** Puts the retry of a message into a lane, if there is one. Within a transaction. */
+  setLane(offset: number, lane: number): void {
+    this.#table.setLane.run(lane, this.#consumerNo, offset);
+  }
+
+  /** See `Consumers.inLane`. */
+  inLane(lane: number, limit: number): Retry[] {
+    if (!this.#mayHaveAny) return [];
+    return this.#read(() => this.#table.inLane.all(this.#consumerNo, lane, limit));
+  }
+
+  /** See `Consumers.lanes`. */
+  lanes(limit: number, after: number): Lane[] {
+    if (!this.#mayHaveAny) return [];
+    const lanes = reading(
+      () => "retries by lane",
+      () => this.#table.lanes.all(this.#consumerNo, after, limit),
+    ) as unknown as readonly { lane: number; first: number; last: number; count: number }[];
+    return lanes.flatMap(({ lane, first, last, count }) => {
+      const waiting = this.at(first);
+      return waiting === undefined ? [] : [{ lane, first: waiting.retry, last: last as Offset, count }];
+    });
+  }
+
+  /** See `Consumers.withoutLane`. */
+  withoutLane(after: number, limit: number): Retry[] {
+    if (!this.#mayHaveAny) return [];
+    return this.#read(() => this.#table.withoutLane.all(this.#consumerNo, after, limit));
+  }
+
+  #read(rows: () => unknown[]): Retry[] {
+    return (reading(() => "retries", rows) as RetryRow[]).map((row) => this.#retryOf(row));
   }
 
   /** Deletes the retry of a message. Returns false if there was none. Within a transaction. */
@@ -130,12 +186,17 @@ export class RetryQueue {
     return (this.#table.oldest.get(this.#consumerNo) as { oldest: number | null }).oldest ?? undefined;
   }
 
-  lease(nowMs: number, untilMs: number, limit: number): Retry[] {
+  /** `storedUntilMs`: leases retries early; see `Consumers.lease`. */
+  lease(nowMs: number, untilMs: number, limit: number, storedUntilMs?: number): Retry[] {
     const leased: Retry[] = [];
     if (!this.#mayHaveAny || limit <= 0) return leased;
     try {
-      for (const row of this.#unleased(nowMs, nowMs)) {
-        leased.push(this.#retryOf(row));
+      const rows =
+        storedUntilMs === undefined ? this.#unleased(nowMs, nowMs) : this.#storedUntil(storedUntilMs, nowMs);
+      for (const row of rows) {
+        const retry = this.#retryOf(row);
+        if (storedUntilMs !== undefined && (retry.notBeforeMs ?? nowMs) > nowMs) continue;
+        leased.push(retry);
         if (leased.length >= limit) break;
       }
     } catch (error) {
@@ -161,6 +222,14 @@ export class RetryQueue {
     }
   }
 
+  /** The retries with attempts that were stored until then and are not leased, in the order of their due times. */
+  *#storedUntil(storedUntilMs: number, nowMs: number): Generator<RetryRow> {
+    for (const raw of this.#table.early.iterate(this.#consumerNo, storedUntilMs)) {
+      const row = raw as unknown as RetryRow;
+      if ((this.#leases.get(row.offset) ?? 0) <= nowMs) yield row;
+    }
+  }
+
   #retryOf(row: RetryRow): Retry {
     return {
       offset: row.offset as Offset,
@@ -170,6 +239,7 @@ export class RetryQueue {
       reason: row.reason,
       ...this.#urlsOf(row),
       replay: row.replay === 1,
+      ...(row.lane === null ? {} : { lane: row.lane }),
     };
   }
 

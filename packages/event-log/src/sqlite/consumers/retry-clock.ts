@@ -10,6 +10,12 @@ const NOTED_EVERY_MS = 60_000;
 /** Maximum number of trial writes if retries are damaged: a few seconds. */
 const MOST_TRIED = 200_000;
 
+/**
+ * Messages that wait for an earlier one of their lane. There may be millions, and no other of their columns holds a time, so they are
+ * moved by one statement and never read.
+ */
+const UNTRIED = `lane IS NOT NULL AND rounds = 0 AND urls = '{"doneUrls":[]}'`;
+
 interface Times {
   readonly consumer: number;
   readonly offset: number;
@@ -23,6 +29,8 @@ interface Times {
 export interface Resumption {
   readonly hasRetries: boolean;
   readonly moved: readonly Times[];
+  /** How far to move the retries that `UNTRIED` selects. Absent: they are in `moved`, or stay. */
+  readonly untried?: CarryOver;
 }
 
 /**
@@ -34,9 +42,9 @@ export class RetryClock {
   readonly #damaged: DamageListener;
   readonly #any: StatementSync;
   readonly #move: StatementSync;
+  readonly #moveUntried: StatementSync;
   /** The last stored reading of the clock that the retry times are based on. */
   readonly #last: MetaNumber;
-  #notedMs = Number.NEGATIVE_INFINITY;
 
   constructor(database: DatabaseSync, damaged: DamageListener) {
     this.#database = database;
@@ -45,12 +53,16 @@ export class RetryClock {
     this.#move = database.prepare(
       "UPDATE retries SET due_ms = ?, put_ms = ?, first_ms = ?, urls = ? WHERE consumer = ? AND offset = ?",
     );
+    this.#moveUntried = database.prepare(
+      `UPDATE retries SET due_ms = due_ms + ?, put_ms = put_ms + ?, first_ms = first_ms + ? WHERE ${UNTRIED}`,
+    );
     this.#last = new MetaNumber(database, "retry_clock_ms");
   }
 
   /** Whether to call `note`. Call it before the transaction. */
   shallNote(nowMs: number): boolean {
-    if (nowMs - this.#notedMs < NOTED_EVERY_MS) return false;
+    // By what is stored, so that all copies of a replicated log note the same.
+    if (Math.abs(nowMs - (this.#last.value ?? Number.NEGATIVE_INFINITY)) < NOTED_EVERY_MS) return false;
     try {
       return this.#any.get() !== undefined;
     } catch (error) {
@@ -63,27 +75,28 @@ export class RetryClock {
   /** Stores the clock reading. Within a transaction. */
   note(nowMs: number): void {
     this.#last.set(nowMs);
-    this.#notedMs = nowMs;
   }
 
   /** Computes the writes of `resume`. Call it before the transaction: SQLite writes nothing more in a transaction that has met damage. */
   resumption(nowMs: number): Resumption {
-    const { rows, isDamaged } = this.#read();
-    if (rows.length === 0) return { hasRetries: false, moved: [] };
+    const { rows, isDamaged, untriedPutMs } = this.#read();
+    if (rows.length === 0 && untriedPutMs === undefined) return { hasRetries: false, moved: [] };
     const lastPutMs = rows.reduce(
       (last, { put_ms: putMs }) => Math.max(last, putMs),
-      Number.NEGATIVE_INFINITY,
+      untriedPutMs ?? Number.NEGATIVE_INFINITY,
     );
     const shift = carryOver(Math.max(lastPutMs, this.#last.value ?? lastPutMs), nowMs);
     if (shift === undefined) return { hasRetries: true, moved: [] };
     const moved = rows.map((row) => this.#moved(row, shift));
-    return { hasRetries: true, moved: isDamaged ? this.#writable(moved) : moved };
+    if (isDamaged) return { hasRetries: true, moved: this.#writable(moved) };
+    return { hasRetries: true, moved, ...(untriedPutMs === undefined ? {} : { untried: shift }) };
   }
 
   /** Within a transaction. */
-  resume(nowMs: number, { hasRetries, moved }: Resumption): void {
+  resume(nowMs: number, { hasRetries, moved, untried }: Resumption): void {
     if (hasRetries) this.note(nowMs);
     for (const row of moved) this.#write(row);
+    if (untried !== undefined) this.#moveUntried.run(untried.dueMs, untried.dueMs, untried.windowMs);
   }
 
   #write({ due_ms: dueMs, put_ms: putMs, first_ms: firstMs, urls, consumer, offset }: Times): void {
@@ -96,9 +109,13 @@ export class RetryClock {
     let { urls } = row;
     try {
       const texts = readRetryUrls(urls, row.offset);
-      const moved = carriedOver({ ...times, ...(texts.urls && { urls: texts.urls }) }, shift);
+      const { urls: own, notBeforeMs } = texts;
+      const moved = carriedOver(
+        { ...times, ...(own && { urls: own }), ...(notBeforeMs === undefined ? {} : { notBeforeMs }) },
+        shift,
+      );
       ({ dueAtMs, firstAttemptAtMs } = moved);
-      urls = JSON.stringify({ ...texts, urls: moved.urls });
+      urls = JSON.stringify({ ...texts, urls: moved.urls, notBeforeMs: moved.notBeforeMs });
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.#damaged(error);
@@ -106,12 +123,19 @@ export class RetryClock {
     return { ...row, due_ms: dueAtMs, put_ms: row.put_ms + shift.dueMs, first_ms: firstAttemptAtMs, urls };
   }
 
-  /** The readable retries. With damage: those before the first damaged row and those after the last one. */
-  #read(): { readonly rows: readonly Times[]; readonly isDamaged: boolean } {
+  /**
+   * The readable retries without the untried ones, of which `untriedPutMs` is when the last one was stored. With damage, all of them:
+   * those before the first damaged row and those after the last one.
+   */
+  #read(): {
+    readonly rows: readonly Times[];
+    readonly isDamaged: boolean;
+    readonly untriedPutMs?: number;
+  } {
     const rows = new Map<string, Times>();
-    const read = (order: "ASC" | "DESC"): boolean => {
+    const read = (where: string, order: "ASC" | "DESC"): boolean => {
       const select = this.#database.prepare(
-        `SELECT consumer, offset, due_ms, put_ms, first_ms, urls FROM retries
+        `SELECT consumer, offset, due_ms, put_ms, first_ms, urls FROM retries WHERE ${where}
          ORDER BY consumer ${order}, offset ${order}`,
       );
       return this.#isSound(() => {
@@ -119,12 +143,27 @@ export class RetryClock {
           rows.set(`${row.consumer} ${row.offset}`, row);
       });
     };
-    const isSound = read("ASC");
-    if (!isSound) read("DESC");
-    // The sum reads the whole index.
-    const index = this.#database.prepare("SELECT sum(due_ms) FROM retries INDEXED BY retries_by_due");
-    const isIndexSound = this.#isSound(() => void index.get());
-    return { rows: [...rows.values()], isDamaged: !isSound || !isIndexSound };
+    const untried = this.#untriedPutMs();
+    if (untried !== "damaged" && read(`NOT (${UNTRIED})`, "ASC"))
+      return { rows: [...rows.values()], isDamaged: false, ...untried };
+    if (!read("TRUE", "ASC")) read("TRUE", "DESC");
+    return { rows: [...rows.values()], isDamaged: true };
+  }
+
+  #untriedPutMs(): { readonly untriedPutMs?: number } | "damaged" {
+    // The sums read the whole indexes. As floating-point numbers: those of 5,000 times are beyond what an integer holds here.
+    const indexes = [
+      "SELECT total(due_ms) FROM retries INDEXED BY retries_by_due",
+      "SELECT total(lane) FROM retries INDEXED BY retries_by_lane WHERE lane IS NOT NULL",
+    ];
+    const last = this.#database.prepare(`SELECT max(put_ms) AS last FROM retries WHERE ${UNTRIED}`);
+    let untriedPutMs: number | null = null;
+    const isSound = this.#isSound(() => {
+      for (const index of indexes) this.#database.prepare(index).get();
+      untriedPutMs = (last.get() as { last: number | null }).last;
+    });
+    if (!isSound) return "damaged";
+    return untriedPutMs === null ? {} : { untriedPutMs };
   }
 
   /** Runs `read`. Returns false if it meets damage. */

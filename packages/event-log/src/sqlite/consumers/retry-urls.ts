@@ -1,8 +1,8 @@
 import type { Retry } from "../../ports/consumers.js";
 import { DamagedData } from "../database/damage.js";
 
-/** The URLs of a retry. `failedUrls` and `urls` are optional. */
-export type RetryUrls = Pick<Retry, "doneUrls" | "failedUrls" | "urls">;
+/** The URLs of a retry, and its `notBeforeMs`. All but `doneUrls` are optional. */
+export type RetryUrls = Pick<Retry, "doneUrls" | "failedUrls" | "urls" | "notBeforeMs">;
 
 /** Reads the column `urls` of a retry. Throws `DamagedData` if it is not what was written. */
 export function readRetryUrls(text: string, offset: number): RetryUrls {

@@ -18,11 +18,17 @@ export class CannotOpen extends Error {
   readonly final: boolean;
   /** `sluice repair` can help. */
   readonly isDamage: boolean;
+  /** Another process uses the folder. */
+  readonly isInUse: boolean;
 
-  constructor(reason: string, options: { final: boolean; isDamage?: boolean; cause?: unknown }) {
+  constructor(
+    reason: string,
+    options: { final: boolean; isDamage?: boolean; isInUse?: boolean; cause?: unknown },
+  ) {
     super(reason, { cause: options.cause });
     this.final = options.final;
     this.isDamage = options.isDamage ?? false;
+    this.isInUse = options.isInUse ?? false;
   }
 }
 
@@ -152,7 +158,7 @@ function stepsDone(database: DatabaseSync): number {
 }
 
 /** Throws if the database belongs to another program or to a newer version. Called before anything is changed. */
-function checkOwner(database: DatabaseSync, directory: string, known: number): void {
+export function checkOwner(database: DatabaseSync, directory: string, known: number): void {
   const { application_id: owner } = database.prepare("PRAGMA application_id").get() as {
     application_id: number;
   };
@@ -234,6 +240,7 @@ export function asCannotOpen(error: unknown, directory: string): CannotOpen {
     case SQLITE_BUSY:
       return new CannotOpen(`the data folder ${directory} is in use by another process`, {
         final: true,
+        isInUse: true,
         cause: error,
       });
     case SQLITE_CORRUPT:

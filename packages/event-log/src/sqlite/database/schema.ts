@@ -65,4 +65,12 @@ export const SCHEMA_STEPS: readonly string[] = [
   -- 1: a text of an older version that was a purged attempt's; see strings.ts.
   ALTER TABLE strings ADD COLUMN released INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- No table changes: older versions cannot read attempts with response headers (see attempt-codec.ts), so they must not open the folder.
+  `,
+  `
+  -- Retries with the same lane are sent in the order of the log: see Retry.lane. NULL: in no lane.
+  ALTER TABLE retries ADD COLUMN lane INTEGER;
+  CREATE INDEX retries_by_lane ON retries (consumer, lane, offset) WHERE lane IS NOT NULL;
+  `,
 ];

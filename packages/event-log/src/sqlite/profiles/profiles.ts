@@ -1,8 +1,9 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { BEFORE_FIRST, type Offset } from "../../message/offset.js";
-import { StorageUnavailable } from "../../ports/errors.js";
+import { StorageUnavailable, StoreError } from "../../ports/errors.js";
+import type { Page, PageRequest } from "../../ports/page.js";
 import type {
   MemberRecord,
   PendingMessage,
@@ -10,8 +11,14 @@ import type {
   ProfileRecord,
   ProfileStore,
 } from "../../ports/profiles.js";
+import type { SnapshotInfo, Snapshots } from "../../ports/snapshots.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
-import { describe, isDamagedFile, makeOwnerOnly } from "../database/database.js";
+import type { Applied } from "../calls/applied.js";
+import { Refusal } from "../calls/refusal.js";
+import { isContained, isDamage } from "../database/damage.js";
+import { describe, isDamagedFile, makeOwnerOnly, pageBytesOf } from "../database/database.js";
+import { AppliedMark } from "../replica/applied-mark.js";
+import { FileSnapshot } from "../snapshot/file-snapshot.js";
 import { areProfilesSound, PROFILES_FILE, setProfilesAside } from "./profiles-file.js";
 import { shrinkProfile } from "./shrink-profile.js";
 
@@ -28,6 +35,7 @@ export interface SqliteProfileStoreOptions {
 }
 
 export interface SqliteProfileStore extends ProfileStore {
+  readonly snapshots: Snapshots;
   /** Reads the whole file and sets it aside if it is damaged. Call it when the data is inconsistent. */
   checkWhole(): Promise<void>;
 }
@@ -52,7 +60,9 @@ const SEEN_BESIDE_BODY = `
   UPDATE profiles SET first = json_extract(body, '$.seen[0]'), last = json_extract(body, '$.seen[1]'),
     body = json_remove(body, '$.seen');
 `;
-const LAYOUT = 2;
+export const PROFILES_LAYOUT = 2;
+/** Growth of the write-ahead log after which a checkpoint runs, in pages. */
+const LOG_PAGES = 4096;
 /** Older versions had no limit. A longer body is cut before it is read into memory. */
 const LARGE_BODY_BYTES = 1_024 * 1_024;
 /** A profile whose body is too long to read at once. */
@@ -76,24 +86,34 @@ export function openSqliteProfileStore(options: SqliteProfileStoreOptions): Sqli
     count: () => use((file) => file.count()),
     due: (nowMs, limit) => use((file) => file.due(nowMs, limit)),
     nextDueMs: () => use((file) => file.nextDueMs()),
-    members: async (definitionId, { limit, cursor }) => {
-      const after = readPosition(cursor) ?? -1;
-      return use((file) => {
-        const items = file.members(definitionId, after, limit + 1);
-        const shown = items.slice(0, limit);
-        const last = shown.at(-1);
-        return items.length > limit && last !== undefined
-          ? { items: shown, nextCursor: writePosition(last.profile) }
-          : { items: shown };
-      });
-    },
+    members: async (definitionId, page) =>
+      pageOfMembers(page, (after, limit) => use((file) => file.members(definitionId, after, limit))),
     held: (definitionId, limit) => use((file) => file.held(definitionId, limit)),
     pending: (limit) => use((file) => file.pending(limit)),
     commit: (change) => use((file) => file.commit(change)),
     compact: () => use((file) => file.compact()),
     checkWhole: () => use((file) => file.checkWhole()),
+    snapshots: {
+      begin: () => use((file) => file.beginSnapshot()),
+      read: (at, bytes) => use((file) => file.readSnapshot(at, bytes)),
+      end: () => use((file) => file.endSnapshot()),
+    },
     close: async () => handle.close(),
   };
+}
+
+/** A page of members. `read` returns those after a profile, at most `limit`. */
+export async function pageOfMembers(
+  { limit, cursor }: PageRequest,
+  read: (after: number, limit: number) => Promise<readonly MemberRecord[]>,
+): Promise<Page<MemberRecord>> {
+  // One more than a page, to know whether there is a next page.
+  const items = await read(readPosition(cursor) ?? -1, limit + 1);
+  const shown = items.slice(0, limit);
+  const last = shown.at(-1);
+  return items.length > limit && last !== undefined
+    ? { items: shown, nextCursor: writePosition(last.profile) }
+    : { items: shown };
 }
 
 /**
@@ -125,6 +145,7 @@ class FileHandle {
     try {
       return work(this.#state.kind === "open" ? this.#state.file : this.#reopen());
     } catch (error) {
+      if (error instanceof Refusal) throw new StoreError(error.code, error.message);
       this.#failed(error);
       throw new StorageUnavailable(describe(error), error);
     }
@@ -140,7 +161,7 @@ class FileHandle {
   }
 
   #reopen(): ProfileFile {
-    const file = openFile(this.#options);
+    const file = openProfileFile(this.#options);
     this.#setState({ kind: "open", file });
     return file;
   }
@@ -159,17 +180,18 @@ class FileHandle {
 /** Opens the file. If it is damaged, sets it aside and opens a new one. */
 function openSound(options: SqliteProfileStoreOptions): ProfileFile {
   try {
-    return openFile(options);
+    return openProfileFile(options);
   } catch (error) {
     if (!isDamagedFile(error)) throw error;
     const keptAs = setProfilesAside(options.directory);
-    const file = openFile(options);
+    const file = openProfileFile(options);
     options.onSetAside?.(keptAs, "opening");
     return file;
   }
 }
 
-function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): ProfileFile {
+/** Opens the file, without an answer to damage. */
+export function openProfileFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): ProfileFile {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   makeOwnerOnly(join(directory, PROFILES_FILE));
   const database = new DatabaseSync(join(directory, PROFILES_FILE));
@@ -180,7 +202,7 @@ function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): 
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
       PRAGMA fullfsync = ON;
-      PRAGMA wal_autocheckpoint = 4096;
+      PRAGMA wal_autocheckpoint = ${LOG_PAGES};
       PRAGMA journal_size_limit = 1048576;
       PRAGMA secure_delete = ON;
       PRAGMA temp_store = MEMORY;
@@ -189,13 +211,13 @@ function openFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): 
     const { user_version: layout } = database.prepare("PRAGMA user_version").get() as {
       user_version: number;
     };
-    if (layout > LAYOUT)
+    if (layout > PROFILES_LAYOUT)
       throw new Error(`${PROFILES_FILE} was written by a newer version (layout ${layout})`);
-    if (layout < LAYOUT)
+    if (layout < PROFILES_LAYOUT)
       database.exec(
-        `BEGIN; ${layout === 0 ? SCHEMA : SEEN_BESIDE_BODY} PRAGMA user_version = ${LAYOUT}; COMMIT`,
+        `BEGIN; ${layout === 0 ? SCHEMA : SEEN_BESIDE_BODY} PRAGMA user_version = ${PROFILES_LAYOUT}; COMMIT`,
       );
-    const file = new ProfileFile(database);
+    const file = new ProfileFile(database, directory);
     // The first read of every start. If it finds damage now, a new file can take this one's place at once.
     file.cursor();
     return file;
@@ -210,13 +232,54 @@ class DamagedProfiles extends Error {
 }
 
 /** The open file, with its prepared statements. */
-class ProfileFile {
+export class ProfileFile {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #snapshot: FileSnapshot;
+  readonly #logFile: string;
+  #appliedMark: AppliedMark | undefined;
   #isSynced = false;
+  /** The length of the write-ahead log after which a checkpoint runs. Absent: SQLite itself starts them. */
+  #mostLogBytes: number | undefined;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, directory: string) {
     this.#database = database;
+    this.#snapshot = new FileSnapshot(directory, PROFILES_FILE);
+    this.#logFile = join(directory, `${PROFILES_FILE}-wal`);
+  }
+
+  beginSnapshot(): SnapshotInfo {
+    this.#emptyLogFile();
+    const pageBytes = pageBytesOf(this.#database);
+    const { page_count: pages } = this.#get<{ page_count: number }>("PRAGMA page_count") ?? { page_count: 0 };
+    const bytes = this.#snapshot.begin(pageBytes, pages);
+    // Every checkpoint must save pages first, also those that SQLite would start.
+    this.#database.exec("PRAGMA wal_autocheckpoint = 0");
+    this.#mostLogBytes = LOG_PAGES * pageBytes;
+    return { file: PROFILES_FILE, bytes, layout: PROFILES_LAYOUT };
+  }
+
+  readSnapshot(at: number, bytes: number): Uint8Array {
+    return this.#snapshot.read(at, bytes);
+  }
+
+  endSnapshot(): void {
+    this.#snapshot.end();
+    this.#database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
+    this.#mostLogBytes = undefined;
+  }
+
+  /** During a snapshot, does what `wal_autocheckpoint` does otherwise. */
+  #checkpointIfLong(): void {
+    if (this.#mostLogBytes === undefined || statSync(this.#logFile).size < this.#mostLogBytes) return;
+    this.#snapshot.save();
+    this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  }
+
+  #emptyLogFile(): void {
+    this.#snapshot.save();
+    const result = this.#get<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (result?.busy !== 0) throw new Error("the write-ahead log of the profiles could not be emptied");
   }
 
   checkWhole(): void {
@@ -264,11 +327,13 @@ class ProfileFile {
 
   scan(
     after: number,
-    max: { readonly profiles: number; readonly bytes: number },
+    max: { readonly profiles: number; readonly bytes: number; readonly isDescending?: boolean },
   ): { records: ProfileRecord[]; isEnd: boolean } {
     // One more than asked for, to know whether there is a next one.
     const rows = this.#all<{ number: number }>(
-      "SELECT number FROM profiles WHERE number > ? ORDER BY number LIMIT ?",
+      max.isDescending === true
+        ? "SELECT number FROM profiles WHERE number < ? ORDER BY number DESC LIMIT ?"
+        : "SELECT number FROM profiles WHERE number > ? ORDER BY number LIMIT ?",
       after,
       max.profiles + 1,
     );
@@ -334,10 +399,49 @@ class ProfileFile {
 
   commit(change: ProfileCommit): void {
     this.#sync(change.isSynced === true || (change.pending?.length ?? 0) > 0);
+    this.#inTransaction(() => this.#write(change));
+  }
+
+  /**
+   * In a copy of a replicated log: commits the changes of one entry together with its mark, unsynced, because the log is synced. A change
+   * that breaks a rule of the tables is left out. Returns which ones were.
+   */
+  commitEntry(changes: readonly ProfileCommit[], applied: Applied): ReadonlyMap<ProfileCommit, unknown> {
+    const failed = new Map<ProfileCommit, unknown>();
+    this.#inTransaction(() => {
+      for (const change of changes) {
+        this.#database.exec("SAVEPOINT one");
+        try {
+          this.#write(change);
+        } catch (error) {
+          if (isDamage(error) || !isContained(error)) throw error;
+          this.#database.exec("ROLLBACK TO one");
+          failed.set(change, error);
+        }
+        this.#database.exec("RELEASE one");
+      }
+      this.#mark.set(applied);
+    });
+    return failed;
+  }
+
+  /** The last entry of a replicated log with changes of profiles. */
+  get applied(): Applied {
+    return this.#mark.value;
+  }
+
+  /** Only a copy of a replicated log has one. */
+  get #mark(): AppliedMark {
+    this.#appliedMark ??= new AppliedMark(this.#database);
+    return this.#appliedMark;
+  }
+
+  #inTransaction(write: () => void): void {
     this.#database.exec("BEGIN");
     try {
-      this.#write(change);
+      write();
       this.#database.exec("COMMIT");
+      this.#checkpointIfLong();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
@@ -347,18 +451,20 @@ class ProfileFile {
   /** Removes old pages from the write-ahead log. In the file itself, `secure_delete` already overwrites deleted bytes. */
   compact(): void {
     this.#database.exec("PRAGMA incremental_vacuum");
-    const result = this.#get<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)");
-    if (result?.busy !== 0) throw new Error("the write-ahead log of the profiles could not be emptied");
+    this.#emptyLogFile();
   }
 
   close(): void {
+    // Closing copies the write-ahead log into the file.
+    this.#snapshot.lose("the profiles were closed");
     this.#database.close();
+    this.#snapshot.close();
   }
 
   /** Closes a file that may not be usable any more. */
   abandon(): void {
     try {
-      this.#database.close();
+      this.close();
     } catch {
       // The file is given up either way. Nothing more may be written through it.
     }

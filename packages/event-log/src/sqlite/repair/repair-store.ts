@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { systemClock } from "@sluice/resilience";
-import { StorageUnavailable, StoreError } from "../../ports/errors.js";
+import { FolderInUse, StorageUnavailable, StoreError } from "../../ports/errors.js";
 import { checkNode } from "../database/check-node.js";
 import { nextFreeName } from "../database/next-free-name.js";
 import type { RepairedRows } from "./log/repair-rows.js";
@@ -64,8 +64,7 @@ export async function repairStore({
   try {
     store = await repairInPlace(directory);
   } catch (error) {
-    if (!isDamagedFile(error))
-      throw error instanceof CannotOpen ? new StorageUnavailable(error.message, error) : error;
+    if (!isDamagedFile(error)) throw error instanceof CannotOpen ? unavailable(error) : error;
     store = await copyAnew(directory, nowMs);
   }
   const profiles = repairProfiles(directory);
@@ -188,4 +187,8 @@ function sync(file: string): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+function unavailable(error: { readonly message: string; readonly isInUse: boolean }): StorageUnavailable {
+  return error.isInUse ? new FolderInUse(error.message, error) : new StorageUnavailable(error.message, error);
 }

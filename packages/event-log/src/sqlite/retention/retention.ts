@@ -83,13 +83,15 @@ export class Retention {
     return pages * this.#pageBytes - this.#bytesFree();
   }
 
-  /** Marks the segments to drop. Call `committed` after the commit. Within a transaction. */
-  mark(nowMs: number): void {
+  /**
+   * Marks the segments to drop, or those with the given numbers. Call `committed` after the commit. Within a transaction.
+   */
+  mark(nowMs: number, segments?: readonly number[]): void {
     const { dedupeWindowMs } = this.#options;
     this.#marked = [];
     this.#segments.sealOverdue(nowMs);
     this.#skipped.clear();
-    const dropped = this.#chooseDropped(nowMs);
+    const dropped = segments === undefined ? this.chooseDropped(nowMs) : this.#wholeOnes(segments);
     for (const segment of dropped) this.#setState.run(SEGMENT_STATE.dropping, segment.no);
     this.#marked = dropped;
     const { sealed } = this.#segments;
@@ -107,7 +109,7 @@ export class Retention {
   }
 
   /** The oldest segments that are past the age limit or over the size limit, up to the first one that a consumer needs. */
-  #chooseDropped(nowMs: number): SealedSegment[] {
+  chooseDropped(nowMs: number): SealedSegment[] {
     const { maxAgeMs = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } =
       this.#options.retention;
     const chosen: SealedSegment[] = [];
@@ -124,6 +126,12 @@ export class Retention {
     }
     this.heldBack = held;
     return chosen;
+  }
+
+  #wholeOnes(numbers: readonly number[]): SealedSegment[] {
+    return this.#segments.sealed.filter(
+      ({ no, state }) => state === SEGMENT_STATE.whole && numbers.includes(no),
+    );
   }
 
   #consumerInNeedOf(segment: SealedSegment): { consumerId: string; bytes: number } | undefined {

@@ -17,11 +17,12 @@ const CLEARED = [
 
 /**
  * Deletes the log and all data about its messages, in one transaction. Stores the next offset as an empty segment, so that no offset is
- * assigned twice.
+ * assigned twice. `alsoWrite` runs in the same transaction.
  */
 export function clearTables(
   database: DatabaseSync,
   next: { readonly segment: number; readonly offset: number },
+  alsoWrite: () => void,
 ): void {
   const { segment, offset } = next;
   database.exec("BEGIN IMMEDIATE");
@@ -32,5 +33,6 @@ export function clearTables(
       'INSERT INTO segments (no, first, "end", messages, bytes, min_ms, max_ms, state) VALUES (?, ?, ?, 0, 0, 0, 0, ?)',
     )
     .run(segment, offset, offset, SEGMENT_STATE.marks);
+  alsoWrite();
   database.exec("COMMIT");
 }

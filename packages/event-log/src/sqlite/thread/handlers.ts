@@ -1,4 +1,5 @@
-import type { OperationName, Operations } from "../calls/operations.js";
+import type { SnapshotInfo } from "../../ports/snapshots.js";
+import type { OperationName, Operations, ReplicaOperations } from "../calls/operations.js";
 import type { ConsumerTables } from "../consumers/consumer-tables.js";
 import type { Resumption, RetryClock } from "../consumers/retry-clock.js";
 import type { Documents } from "../database/documents.js";
@@ -8,6 +9,7 @@ import type { Rejections } from "../log/rejections.js";
 import type { Usage } from "../log/usage.js";
 import type { Retention } from "../retention/retention.js";
 import type { DeliveryList } from "../search/delivery-list.js";
+import type { DeliveryScan } from "../search/delivery-scan.js";
 import type { MessageSearch } from "../search/message-search.js";
 
 export interface Tables {
@@ -16,16 +18,22 @@ export interface Tables {
   readonly search: MessageSearch;
   readonly consumers: ConsumerTables;
   readonly deliveries: DeliveryList;
+  readonly scan: DeliveryScan;
   readonly documents: Documents;
   readonly rejections: Rejections;
   readonly retention: Retention;
   readonly usage: Usage;
   readonly retryClock: RetryClock;
+  readonly snapshot: {
+    begin(): SnapshotInfo;
+    read(at: number, bytes: number): Uint8Array;
+    end(): void;
+  };
   rest(nowMs: number): void;
 }
 
 /** Operations that have a handler. The worker itself answers the others. */
-export type HandledName = Exclude<OperationName, "clear" | "compact">;
+export type HandledName = Exclude<OperationName, "clear" | "compact" | keyof ReplicaOperations>;
 
 /** What is read for a call before its transaction; see `OpenStore.commitCalls`. Damaged data does not stop any of these reads. */
 export interface Prepared {
@@ -75,18 +83,21 @@ export function handlers(tables: Tables): Handlers {
     search,
     consumers,
     deliveries,
+    scan,
     documents,
     rejections,
     retention,
     usage,
     retryClock,
+    snapshot,
   } = tables;
   return {
     append: (request, known) => log.append(request, known),
-    retain: ({ nowMs }) => {
-      retention.mark(nowMs);
+    retain: ({ nowMs, segments: chosen }) => {
+      retention.mark(nowMs, chosen);
       return undefined;
     },
+    chooseDropped: ({ nowMs }) => retention.chooseDropped(nowMs).map(({ no }) => no),
     expireRejections: ({ nowMs }) => {
       rejections.expire(nowMs);
       return undefined;
@@ -117,11 +128,17 @@ export function handlers(tables: Tables): Handlers {
       consumers.remove(consumerId);
       return undefined;
     },
-    lease: ({ consumerId, nowMs, untilMs, limit }) =>
-      consumers.get(consumerId).retries.lease(nowMs, untilMs, limit),
+    retryNow: (request) => consumers.retryNow(request),
+    lease: ({ consumerId, nowMs, untilMs, limit, storedUntilMs }) =>
+      consumers.get(consumerId).retries.lease(nowMs, untilMs, limit, storedUntilMs),
+    inLane: ({ consumerId, lane, limit }) => consumers.get(consumerId).retries.inLane(lane, limit),
+    lanes: ({ consumerId, limit, after }) => consumers.get(consumerId).retries.lanes(limit, after),
+    withoutLane: ({ consumerId, after, limit }) =>
+      consumers.get(consumerId).retries.withoutLane(after, limit),
     nextDue: ({ consumerId, nowMs }) => consumers.get(consumerId).retries.nextDueMs(nowMs),
-    outcomesOf: ({ offset }) =>
+    outcomesOf: ({ offset, consumerId }) =>
       [...consumers.all]
+        .filter(({ id }) => (consumerId ?? id) === id)
         .map((consumer) => consumers.delivery(consumer, offset))
         .filter((delivery) => delivery !== undefined)
         .sort((a, b) => (a.consumerId < b.consumerId ? -1 : 1)),
@@ -130,6 +147,8 @@ export function handlers(tables: Tables): Handlers {
       return consumer === undefined ? [] : consumers.attempts(consumer, offset);
     },
     listDeliveries: (request) => deliveries.list(request),
+    scanDeliveries: (request) => scan.scan(request),
+    tallyDeliveries: (request) => scan.tally(request),
     backlog: ({ consumerId, after }) => {
       const { cursor, retries } = consumers.get(consumerId);
       return { behind: segments.countFrom((after ?? cursor) + 1), retries: retries.count };
@@ -152,5 +171,12 @@ export function handlers(tables: Tables): Handlers {
     dropUnusedTexts: () => ({ isDone: !consumers.sweep.step() }),
     purgeRejections: (request) => rejections.purgeNext(request),
     usageDays: ({ sourceId }) => usage.days(sourceId),
+
+    beginSnapshot: () => snapshot.begin(),
+    readSnapshot: ({ at, bytes }) => snapshot.read(at, bytes),
+    endSnapshot: () => {
+      snapshot.end();
+      return undefined;
+    },
   };
 }

@@ -2,12 +2,16 @@ import { randomBytes } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Call, LogStats, Snapshot } from "../calls/operations.js";
+import type { ProfileCommit } from "../../ports/profiles.js";
+import type { SnapshotInfo } from "../../ports/snapshots.js";
+import type { Applied } from "../calls/applied.js";
+import type { Call, CallAnswer, LogStats, Operations, Snapshot } from "../calls/operations.js";
 import { Refusal } from "../calls/refusal.js";
 import type { WorkerOptions } from "../calls/tuning.js";
 import { ConsumerTables } from "../consumers/consumer-tables.js";
+import { PurgedSinceTakeover } from "../consumers/purged-messages.js";
 import { RetryClock } from "../consumers/retry-clock.js";
-import { asRefusal, type DamageListener, isContained } from "../database/damage.js";
+import { asRefusal, type DamageListener, isContained, isDamage } from "../database/damage.js";
 import {
   asCannotOpen,
   CannotOpen,
@@ -20,23 +24,39 @@ import {
 import { DATABASE_FILE } from "../database/database-name.js";
 import { Documents } from "../database/documents.js";
 import { MetaNumber } from "../database/meta-number.js";
+import { SCHEMA_STEPS } from "../database/schema.js";
 import { Segments, TRUSTED_TIME } from "../index/segments.js";
 import { Log } from "../log/log.js";
 import { Rejections } from "../log/rejections.js";
 import { Usage } from "../log/usage.js";
+import { openProfileFile, type ProfileFile } from "../profiles/profiles.js";
+import { AppliedMark } from "../replica/applied-mark.js";
+import type { CopyStore, FailedCall, Takeover } from "../replica/apply-entry.js";
+import type { Part } from "../replica/entry.js";
+import { withoutNulls } from "../replica/logged-profiles.js";
+import { storeLoggedSettings, withLoggedSettings } from "../replica/settings.js";
 import { Compaction } from "../retention/compaction.js";
 import { Retention } from "../retention/retention.js";
 import { DeliveryList } from "../search/delivery-list.js";
+import { DeliveryScan } from "../search/delivery-scan.js";
 import { MessageSearch } from "../search/message-search.js";
+import { FileSnapshot } from "../snapshot/file-snapshot.js";
 import { clearTables } from "./clear-tables.js";
 import { type HandledName, type Handlers, handlers, type Preparers, preparers } from "./handlers.js";
+
+/** About the pages that each entry of a replicated log changes. */
+const PAGES_OF_ENTRY_BYTES = 64 * 1024;
+const PAGE_OF_MARK_BYTES = 32 * 1024;
+
+/** The page cache of a copy's profiles. */
+const PROFILES_CACHE_KIB = 65_536;
 
 /** Sizes in SQLite's write-ahead log file. */
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
 /** One opening of the database, with everything cached from it. After a failure all of it is discarded. */
-export class OpenStore {
+export class OpenStore implements CopyStore<OpenStore> {
   readonly database: DatabaseSync;
   readonly #file: string;
   readonly #options: WorkerOptions;
@@ -45,9 +65,15 @@ export class OpenStore {
   readonly #segments: Segments;
   readonly #consumers: ConsumerTables;
   readonly #usage: Usage;
+  /** Only in a copy of a replicated log. */
+  readonly #appliedMark: AppliedMark | undefined;
+  /** Of a copy. */
+  readonly #purged: PurgedSinceTakeover | undefined;
+  readonly #profiles: ProfileFile | undefined;
   readonly #retention: Retention;
   /** The last known trusted time. */
   readonly #trustedMs: MetaNumber;
+  readonly #snapshot: FileSnapshot;
   readonly #handlers: Handlers;
   readonly #preparers: Preparers;
   /** About how much the write-ahead log has grown since the last checkpoint. */
@@ -63,21 +89,25 @@ export class OpenStore {
   readonly #resting = new Set<BackgroundWork>();
 
   /** `damaged` is called for damaged data that was skipped. */
-  constructor(options: WorkerOptions, damaged: DamageListener) {
-    this.#options = options;
+  constructor(given: WorkerOptions, damaged: DamageListener) {
     this.#damaged = damaged;
-    this.#file = join(options.directory, DATABASE_FILE);
-    const database = openDatabase(options.directory, options.tuning.synchronous);
+    this.#file = join(given.directory, DATABASE_FILE);
+    const database = openDatabase(given.directory, given.tuning.synchronous);
     this.database = database;
+    this.#snapshot = new FileSnapshot(given.directory, DATABASE_FILE);
     this.#totalChanges = database.prepare("SELECT total_changes() AS changes");
     try {
+      const options = given.isReplica === true ? withLoggedSettings(database, given) : given;
+      this.#options = options;
+      this.#appliedMark = given.isReplica === true ? new AppliedMark(database) : undefined;
       this.#seed = seedOf(database);
       this.#trustedMs = new MetaNumber(database, TRUSTED_TIME);
       this.#usage = new Usage(database, damaged);
       this.#segments = new Segments(database, options, damaged);
       this.#log = new Log(database, this.#segments, this.#usage, options.tuning.rowBytes);
       this.#log.checkTail();
-      this.#consumers = new ConsumerTables(database, this.#log, this.#usage, damaged);
+      this.#purged = given.isReplica === true ? new PurgedSinceTakeover(database) : undefined;
+      this.#consumers = new ConsumerTables(database, this.#log, this.#usage, damaged, this.#purged);
       this.#retention = new Retention(database, options, this.#segments, this.#consumers);
       this.#background = backgroundWork(this.#segments, this.#retention, this.#consumers);
       const deliveries = new DeliveryList(database, this.#consumers);
@@ -89,26 +119,70 @@ export class OpenStore {
         search: new MessageSearch(this.#log, this.#segments, this.#seed, this.#consumers, deliveries),
         consumers: this.#consumers,
         deliveries,
+        scan: new DeliveryScan(database, this.#consumers),
         documents: new Documents(database),
         rejections: new Rejections(database, options, damaged),
         retention: this.#retention,
         usage: this.#usage,
         retryClock,
+        snapshot: {
+          begin: () => this.#beginSnapshot(),
+          read: (at, bytes) => this.#snapshot.read(at, bytes),
+          end: () => this.#snapshot.end(),
+        },
         rest: (nowMs) => this.#rest(nowMs),
       });
       this.checkpoint();
+      this.#profiles = given.isReplica === true ? this.#openProfiles(given.directory) : undefined;
     } catch (error) {
       database.close();
       throw isSqliteError(error)
-        ? asCannotOpen(error, options.directory)
-        : damagedDatabase(options.directory, describe(error), error);
+        ? asCannotOpen(error, given.directory)
+        : damagedDatabase(given.directory, describe(error), error);
     }
   }
 
   /** Empties the log and returns the opening that replaces this one, whose caches are stale. */
-  cleared(): OpenStore {
-    clearTables(this.database, { segment: this.#segments.open.no, offset: this.#segments.end });
-    this.database.close();
+  cleared(alsoWrite: () => void = () => {}): OpenStore {
+    clearTables(this.database, { segment: this.#segments.open.no, offset: this.#segments.end }, alsoWrite);
+    return this.reopened();
+  }
+
+  /** The profiles of a copy. A power cut may have cost them entries that the store has. */
+  #openProfiles(directory: string): ProfileFile {
+    const file = openProfileFile({ directory, cacheKib: PROFILES_CACHE_KIB });
+    if (file.applied.sequence >= this.applied.profiles) return file;
+    file.abandon();
+    throw damagedDatabase(directory, "the profiles lack changes that the store has");
+  }
+
+  get profiles(): ProfileFile {
+    if (this.#profiles === undefined) throw new Error("the folder is no copy of a replicated log");
+    return this.#profiles;
+  }
+
+  commitProfiles(changes: readonly ProfileCommit[], applied: Applied): ReadonlyMap<ProfileCommit, unknown> {
+    if (this.profiles.applied.sequence >= applied.sequence) return new Map();
+    return this.profiles.commitEntry(changes.map(withoutNulls), applied);
+  }
+
+  compactProfiles(): void {
+    this.profiles.compact();
+  }
+
+  beginCopySnapshot(): Operations["beginCopySnapshot"]["answer"] {
+    const store = this.#beginSnapshot();
+    try {
+      return { applied: this.applied, store, profiles: this.profiles.beginSnapshot() };
+    } catch (error) {
+      this.#snapshot.end();
+      throw error;
+    }
+  }
+
+  /** The same database with nothing cached. This opening cannot be used any more. */
+  reopened(): OpenStore {
+    this.abandon();
     return new OpenStore(this.#options, this.#damaged);
   }
 
@@ -119,6 +193,7 @@ export class OpenStore {
       sources: [...this.#log.sources],
       stats: this.stats,
       ...(trustedMs === undefined ? {} : { trustedMs }),
+      ...(this.#appliedMark === undefined ? {} : { applied: this.#appliedMark.value }),
     };
   }
 
@@ -171,6 +246,82 @@ export class OpenStore {
     }
   }
 
+  get applied(): Applied {
+    if (this.#appliedMark === undefined) throw new Error("the folder is no copy of a replicated log");
+    return this.#appliedMark.value;
+  }
+
+  ignore(applied: Applied): void {
+    this.commit(() => {
+      this.#appliedMark?.move(applied);
+      return PAGE_OF_MARK_BYTES;
+    });
+  }
+
+  note(applied: Applied): void {
+    this.commit(() => {
+      this.#appliedMark?.set(applied);
+      return PAGE_OF_MARK_BYTES;
+    });
+  }
+
+  get parts(): readonly Uint8Array[] {
+    return this.#appliedMark?.parts ?? [];
+  }
+
+  keepPart({ place, data }: Part, applied: Applied): void {
+    this.commit(() => {
+      this.#appliedMark?.addPart(place, data);
+      this.#appliedMark?.move(applied);
+      return data.byteLength + PAGE_OF_MARK_BYTES;
+    });
+  }
+
+  takeOver({ seed, settings }: Takeover, applied: Applied): OpenStore {
+    this.commit(() => {
+      storeLoggedSettings(this.database, seed, settings);
+      this.#purged?.forget();
+      this.#appliedMark?.set(applied);
+      return 2 * PAGE_OF_MARK_BYTES;
+    });
+    return this.reopened();
+  }
+
+  clear(applied: Applied): OpenStore {
+    return this.cleared(() => {
+      this.#purged?.forget();
+      this.#appliedMark?.set(applied);
+    });
+  }
+
+  finishSealing(): void {
+    while (this.#segments.hasWork) this.commit(() => this.#segments.workNext());
+  }
+
+  commitEntry(calls: readonly Call[], applied: Applied): readonly CallAnswer[] | FailedCall {
+    const inOrder = calls.map((call) => ({ call, prepared: this.#prepare(call) })).sort(byTurn);
+    const answers = new Map<Call, CallAnswer>();
+    this.database.exec("BEGIN IMMEDIATE");
+    for (const { call, prepared } of inOrder) {
+      try {
+        answers.set(call, { kind: "done", answer: this.call(call, prepared) });
+      } catch (error) {
+        if (error instanceof Refusal) answers.set(call, refusedWith(error));
+        else if (isDamage(error) || !isContained(error)) throw error;
+        else {
+          this.database.exec("ROLLBACK");
+          return { failed: call.id, refusal: asRefusal(error) };
+        }
+      }
+    }
+    this.#usage.flush();
+    this.#appliedMark?.set(applied);
+    this.database.exec("COMMIT");
+    this.#retention.committed();
+    this.#walBytes += PAGES_OF_ENTRY_BYTES + bytesOf(calls);
+    return calls.map((call) => answers.get(call) ?? { kind: "done", answer: undefined });
+  }
+
   /** Runs calls within a transaction and stops at one that meets damaged data. Throws if the whole commit has to fail. */
   #run(calls: readonly PreparedCall[], answers: Answered[]): DamageMet | undefined {
     for (const { call, prepared } of calls) {
@@ -210,7 +361,8 @@ export class OpenStore {
     const file = `${this.#file}-wal`;
     const isUnchanged = this.#changes === this.#changesAtRest;
     this.#shallRest = isUnchanged && existsSync(file) && statSync(file).size > 0;
-    if (!isUnchanged) this.#trustedMs.set(nowMs);
+    // In every copy of a replicated log alike, whatever its background work wrote.
+    if (!isUnchanged || this.#appliedMark !== undefined) this.#trustedMs.set(nowMs);
     this.#changesAtRest = this.#changes;
   }
 
@@ -272,6 +424,7 @@ export class OpenStore {
 
   /** Copies the write-ahead log into the database and syncs both. */
   checkpoint(): void {
+    this.#snapshot.save();
     this.database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     this.#walBytes = 0;
     this.#databaseBytes = statSync(this.#file).size;
@@ -299,6 +452,7 @@ export class OpenStore {
 
   /** Returns false if a reader still uses the log. */
   #emptyLogFile(): boolean {
+    this.#snapshot.save();
     const { busy } = this.database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
     this.#walBytes = 0;
     this.#databaseBytes = statSync(this.#file).size;
@@ -319,8 +473,26 @@ export class OpenStore {
     }
   }
 
-  close(): void {
+  /** Begins a snapshot of what is committed now. */
+  #beginSnapshot(): SnapshotInfo {
+    if (!this.#emptyLogFile())
+      throw new Refusal("storage_unavailable", "the write-ahead log could not be emptied");
+    const { page_count: pages } = this.database.prepare("PRAGMA page_count").get() as { page_count: number };
+    const bytes = this.#snapshot.begin(pageBytesOf(this.database), pages);
+    return { file: DATABASE_FILE, bytes, layout: SCHEMA_STEPS.length };
+  }
+
+  /** Closes the database as it is. */
+  abandon(): void {
+    // Closing copies the write-ahead log into the file.
+    this.#snapshot.lose("the database was closed");
+    this.#profiles?.abandon();
     this.database.close();
+    this.#snapshot.close();
+  }
+
+  close(): void {
+    this.abandon();
     if (existsSync(`${this.#file}-wal`)) {
       throw new CannotOpen("the write-ahead log could not be copied into the database", { final: false });
     }
@@ -331,6 +503,17 @@ export class OpenStore {
 export type Answered =
   | { readonly kind: "done"; readonly call: Call; readonly answer: unknown }
   | { readonly kind: "refused"; readonly call: Call; readonly refusal: Refusal };
+
+function refusedWith({ code, message, current }: Refusal): CallAnswer {
+  return { kind: "refused", code, detail: message, current };
+}
+
+function bytesOf(calls: readonly Call[]): number {
+  return calls.reduce(
+    (sum, { request }) => sum + ((request as { bodies?: Uint8Array }).bodies?.byteLength ?? 0),
+    0,
+  );
+}
 
 interface PreparedCall {
   readonly call: Call;

@@ -30,7 +30,7 @@ export function soundRow(row: LogRow): LogRow | undefined {
   }
 }
 
-/** Computes the keys of messages as `encodeAppend` did when they arrived. */
+/** Computes the keys of messages as `hashBatch` did when they arrived. */
 export class RowIndexer {
   readonly #hasher: KeyHasher;
   readonly #names: ReadonlyMap<number, string>;

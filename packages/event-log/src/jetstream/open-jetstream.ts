@@ -1,0 +1,215 @@
+import { randomUUID } from "node:crypto";
+import { type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { Clock } from "@sluice/resilience";
+import { EngineUnavailable, type ReplicationEngine } from "../replicated/engine.js";
+import { isElecting } from "./api-errors.js";
+import { type ConnectionTarget, connectToNats, type NatsCredentials, type NatsTls } from "./connection.js";
+import { ensureStreams, LEADER_WAIT_MS, refusalOfApi, streamInfo } from "./ensure-streams.js";
+import { jetStreamLeases } from "./jetstream-leases.js";
+import { jetStreamLog } from "./jetstream-log.js";
+import { jetStreamSnapshots } from "./jetstream-snapshots.js";
+import { followLink } from "./link.js";
+import { EngineRefused, isAway } from "./refusal.js";
+import { type ClusterIdentity, MAX_MESSAGE_BYTES, streamNames } from "./stream-settings.js";
+import {
+  checkServers,
+  checkVersion,
+  type FoundFacts,
+  factsFromMonitors,
+  factsFromSystem,
+  replicaServers,
+} from "./sync-check.js";
+
+export interface JetStreamOptions {
+  /** Addresses of NATS servers, such as `nats://10.0.0.1:4222`. */
+  readonly servers: readonly string[];
+  /** The name of the cluster: 1 to 40 letters, digits, `-` and `_`. */
+  readonly cluster: string;
+  /** Default: 0. */
+  readonly partition?: number;
+  readonly clock: Clock;
+  /** Copies that the servers keep of everything: 1, 3 or 5. Default: 3. */
+  readonly replicas?: number;
+  readonly credentials?: NatsCredentials;
+  readonly tls?: NatsTls;
+  /** Monitoring addresses of all servers, such as `http://10.0.0.1:8222`. They show whether the servers sync. */
+  readonly monitors?: readonly string[];
+  /** A user of the system account. It can ask all servers whether they sync, without their monitoring addresses. */
+  readonly systemCredentials?: NatsCredentials;
+  /** Goes on although the servers acknowledge before they sync, or nothing says that they do not. Default: false. */
+  readonly acceptUnsynced?: boolean;
+  /** What all processes of this cluster share and those of others do not, such as a digest of the secret key. */
+  readonly fingerprint?: string;
+  /** The id of the cluster to which local data belongs. Then no other one is used, and none is made. */
+  readonly clusterId?: string;
+  /** Whether a cluster that does not exist is made. Default: true. */
+  readonly create?: boolean;
+  /** The log of this partition is a new part of the cluster `clusterId`: it is made if it does not exist. Default: false. */
+  readonly isNewPartition?: boolean;
+  /** Bytes that a new log may use, which the servers reserve. Default: 4 GiB. */
+  readonly maxLogBytes?: number;
+  /** Bytes that new snapshots may use. Default: no limit but the servers'. */
+  readonly maxSnapshotBytes?: number;
+  /** How the servers call this process. Default: `sluice`. */
+  readonly connectionName?: string;
+}
+
+export interface JetStreamEngine extends ReplicationEngine {
+  readonly cluster: ClusterIdentity;
+  /**
+   * Looks again whether it is safe to acknowledge: rejects with `EngineRefused` if it is not, as at the start, and with
+   * `EngineUnavailable` if nobody can be asked.
+   */
+  checkSafety(): Promise<void>;
+}
+
+/** How long an answer about streams and leases may take. */
+const ANSWER_MS = 2_000;
+const LOOK_AGAIN_MS = 500;
+const DEFAULT_LOG_BYTES = 4 * 1024 ** 3;
+
+function checkOptions(options: JetStreamOptions): void {
+  if (!/^[a-zA-Z0-9_-]{1,40}$/.test(options.cluster))
+    throw new EngineRefused(
+      "invalid_option",
+      `"${options.cluster}" is not a name of a cluster: 1 to 40 letters, digits, - and _`,
+    );
+  if (![1, 3, 5].includes(options.replicas ?? 3))
+    throw new EngineRefused("invalid_option", `${options.replicas} replicas: choose 1, 3 or 5`);
+  const { partition = 0 } = options;
+  if (!Number.isInteger(partition) || partition < 0)
+    throw new EngineRefused("invalid_option", `partition ${partition}: it must be an integer >= 0`);
+}
+
+/** Asks what can be asked. Without monitors and system credentials, nothing is known. */
+async function serverFacts(options: JetStreamOptions, target: ConnectionTarget): Promise<FoundFacts> {
+  if (options.systemCredentials === undefined)
+    return factsFromMonitors(options.monitors ?? [], options.clock);
+  const connection = await connectToNats({ ...target, credentials: options.systemCredentials });
+  try {
+    return await factsFromSystem(connection, options.clock);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Servers that start together with this process answer when they have elected a leader. */
+async function managerOf(connection: NatsConnection, clock: Clock): Promise<JetStreamManager> {
+  const since = clock.monotonic();
+  for (;;) {
+    try {
+      return await jetstreamManager(connection, { timeout: ANSWER_MS });
+    } catch (error) {
+      const isPatient = isElecting(error) && clock.monotonic() - since < LEADER_WAIT_MS;
+      if (!isPatient) throw refusalOfApi(error, "JetStream");
+      await clock.sleep(LOOK_AGAIN_MS);
+    }
+  }
+}
+
+/**
+ * Connects to a NATS cluster and makes the streams of a Sluice cluster, or checks the ones that exist. Rejects with `EngineRefused` if
+ * it cannot be used or would not be safe.
+ */
+export async function openJetStream(options: JetStreamOptions): Promise<JetStreamEngine> {
+  checkOptions(options);
+  const target: ConnectionTarget = {
+    servers: options.servers,
+    name: options.connectionName ?? "sluice",
+    ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
+  };
+  const connection = await connectToNats(target);
+  try {
+    return await engineOver(connection, target, options);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+async function engineOver(
+  connection: NatsConnection,
+  target: ConnectionTarget,
+  options: JetStreamOptions,
+): Promise<JetStreamEngine> {
+  const { clock, cluster: name, partition = 0 } = options;
+  const server = connection.info;
+  checkVersion(server?.server_name ?? "the server", server?.version ?? "0");
+  const manager = await managerOf(connection, clock);
+  const names = streamNames(name, partition);
+  const acceptUnsynced = options.acceptUnsynced === true;
+
+  // Before anything is made: a cluster on servers that are not safe is refused without a trace.
+  const connectedTo = (): string => connection.info?.server_name ?? "the server";
+  const found = await serverFacts(options, target);
+  checkServers([{ name: connectedTo(), isOnline: true }], found.facts, {
+    acceptUnsynced,
+    failures: found.failures,
+  });
+  const sizes = {
+    replicas: options.replicas ?? 3,
+    maxLogBytes: options.maxLogBytes ?? DEFAULT_LOG_BYTES,
+    maxSnapshotBytes: options.maxSnapshotBytes ?? -1,
+  };
+  const identity = {
+    name,
+    id: options.clusterId ?? randomUUID(),
+    fingerprint: options.fingerprint ?? "",
+    createdAt: new Date(clock.now()).toISOString(),
+  };
+  const wish = {
+    ...{ names, sizes, identity, expectedId: options.clusterId, create: options.create ?? true },
+    isNewPartition: options.isNewPartition ?? false,
+  };
+  const cluster = await ensureStreams(manager, wish, clock);
+
+  /** A server that has just started or ended may count as online and not answer yet, or not any more. */
+  async function checkReplicas(): Promise<void> {
+    const since = clock.monotonic();
+    for (;;) {
+      const { facts, failures } = await serverFacts(options, target);
+      const info = await streamInfo(manager, names.log, clock);
+      if (info === undefined) throw new EngineRefused("unknown_cluster", `"${name}": its log is gone`);
+      try {
+        return checkServers(replicaServers(info, connectedTo()), facts, { acceptUnsynced, failures });
+      } catch (error) {
+        const isUnknown = error instanceof EngineRefused && error.code === "sync_unknown";
+        const isPatient = clock.monotonic() - since < LEADER_WAIT_MS;
+        if (!isUnknown || failures.length === 0 || !isPatient) throw error;
+        await clock.sleep(LOOK_AGAIN_MS);
+      }
+    }
+  }
+  await checkReplicas();
+
+  const link = followLink(connection, clock);
+  const access = {
+    client: jetstream(connection),
+    manager,
+    link,
+    clock,
+    maxPayloadBytes: () => connection.info?.max_payload ?? MAX_MESSAGE_BYTES,
+  };
+  return {
+    cluster,
+    checkSafety: async () => {
+      try {
+        await checkReplicas();
+      } catch (error) {
+        throw isAway(error) ? new EngineUnavailable(error.message, { cause: error }) : error;
+      }
+    },
+    log: jetStreamLog(access, {
+      stream: names.log,
+      subject: names.logSubject,
+      maxMessageBytes: MAX_MESSAGE_BYTES,
+    }),
+    leases: jetStreamLeases(access, { stream: names.leases, bucket: names.leaseBucket }),
+    snapshots: jetStreamSnapshots(access, { stream: names.snapshots, bucket: names.snapshotBucket }),
+    health: link.health,
+    onHealth: link.onHealth,
+    close: () => connection.close(),
+  };
+}

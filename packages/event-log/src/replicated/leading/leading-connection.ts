@@ -1,0 +1,125 @@
+import { StorageUnavailable } from "../../ports/errors.js";
+import type { StoreHealth } from "../../ports/store.js";
+import type { OperationName, Operations } from "../../sqlite/calls/operations.js";
+import { WRITES } from "../../sqlite/calls/operations.js";
+import type { StoreConnection } from "../../sqlite/client/connection.js";
+import type { ReplicationEngine } from "../engine.js";
+import type { Writer } from "../writer/writer.js";
+
+/** Reads that do not wait for writes: their callers wait for the answers of the writes that they want to see. */
+const AT_ONCE: ReadonlySet<OperationName> = new Set<OperationName>(["readLog", "readSnapshot", "profiles"]);
+
+export interface LeadingParts {
+  readonly engine: ReplicationEngine;
+  readonly writer: Writer;
+  /** The local copy. */
+  readonly copy: Pick<StoreConnection, "ask" | "health">;
+  /** Called when a compaction is done in this copy. Resolves when nothing of the deleted data is left elsewhere. */
+  compacted(): Promise<void>;
+  now(): number;
+}
+
+/** The owner's connection to its store: writes go through the log, and reads to the local copy. */
+export class LeadingConnection implements StoreConnection {
+  readonly #parts: LeadingParts;
+  readonly #beforeSend: ((isLast: boolean) => void)[] = [];
+  #isScheduled = false;
+  /** Why no calls are taken any more. */
+  #ended: { readonly reason: string; readonly sinceMs: number } | undefined;
+
+  constructor(parts: LeadingParts) {
+    this.#parts = parts;
+  }
+
+  health(): StoreHealth {
+    if (this.#ended !== undefined) return { kind: "unavailable", ...this.#ended };
+    const engine = this.#parts.engine.health();
+    if (engine.kind === "disconnected")
+      return { kind: "unavailable", reason: engine.reason, sinceMs: engine.sinceMs };
+    return this.#parts.copy.health();
+  }
+
+  check(): void {
+    const health = this.health();
+    if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
+  }
+
+  async ask<Name extends OperationName>(
+    operation: Name,
+    request: Operations[Name]["request"],
+    transfer: readonly ArrayBuffer[] = [],
+  ): Promise<Operations[Name]["answer"]> {
+    this.check();
+    const answer = this.#answer(operation, request, transfer);
+    // `Operations` ties the answer to the name, but the compiler cannot follow that here.
+    return answer as Promise<Operations[Name]["answer"]>;
+  }
+
+  #answer(operation: OperationName, request: unknown, transfer: readonly ArrayBuffer[]): Promise<unknown> {
+    switch (operation) {
+      case "retain":
+        return this.#retain((request as Operations["retain"]["request"]).nowMs);
+      case "compact":
+        return this.#compact();
+      case "clear":
+        return this.#parts.writer.add({ operation, request }, true);
+      default:
+        return WRITES.has(operation) || operation === "commitProfiles"
+          ? this.#parts.writer.add({ operation, request })
+          : this.#read(operation, request, transfer);
+    }
+  }
+
+  /** A read sees every write that was asked for before it. */
+  async #read(
+    operation: OperationName,
+    request: unknown,
+    transfer: readonly ArrayBuffer[],
+  ): Promise<unknown> {
+    const { answered } = this.#parts.writer;
+    if (answered !== undefined && !AT_ONCE.has(operation)) await answered;
+    return this.#parts.copy.ask(operation, request as never, transfer);
+  }
+
+  /** The owner chooses, because the choice depends on how its files happen to look. The log says what was chosen. */
+  async #retain(nowMs: number): Promise<void> {
+    const segments = await this.#parts.copy.ask("chooseDropped", { nowMs });
+    await this.#parts.writer.add({ operation: "retain", request: { nowMs, segments } });
+  }
+
+  async #compact(): Promise<void> {
+    await this.#parts.writer.add({ operation: "compact", request: {} }, true);
+    await this.#parts.copy.ask("compact", {});
+    await this.#parts.compacted();
+  }
+
+  schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#send(false);
+    });
+  }
+
+  #send(isLast: boolean): void {
+    for (const prepare of this.#beforeSend) prepare(isLast);
+  }
+
+  beforeSend(prepare: (isLast: boolean) => void): void {
+    this.#beforeSend.push(prepare);
+  }
+
+  /** Ends the use of the store. Calls that the writer has are up to the writer. */
+  end(reason: string): void {
+    this.#ended ??= { reason, sinceMs: this.#parts.now() };
+    // Pending appends are rejected.
+    this.#send(true);
+  }
+
+  async close(): Promise<void> {
+    if (this.#ended === undefined) this.#send(true);
+    this.#ended ??= { reason: "the store is closed", sinceMs: this.#parts.now() };
+    await this.#parts.writer.close();
+  }
+}

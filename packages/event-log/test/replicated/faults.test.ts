@@ -1,0 +1,239 @@
+import { cpSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { BEFORE_FIRST } from "../../src/message/offset.js";
+import type { LogAppend } from "../../src/replicated/engine.js";
+import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
+import { batchOf, idsBatch } from "../batches.js";
+import { FOREVER, leadSafely, type TestCluster, testClusters, untilStatus } from "./cluster.js";
+import { contentsOf } from "./copy-contents.js";
+
+const newCluster = testClusters();
+const UNKNOWN: LogAppend = { kind: "unknown", reason: "no answer" };
+const ALL = { messages: 1_000, bytes: 1e9 };
+
+async function expectEqualCopies(cluster: TestCluster, nodes: readonly string[]): Promise<void> {
+  const [first, ...others] = nodes.map((node) => contentsOf(cluster.folderOf(node)));
+  for (const other of others) expect(other).toEqual(first);
+}
+
+it("settles lost entries and lost answers by trying again, once each", async () => {
+  const cluster = newCluster();
+  const a = await cluster.open("a");
+  const { store } = await leadSafely(a);
+  const fates = ["lost", "answer lost", "ok", "lost", "answer lost"];
+  cluster.engines.faultsOf("a").append = async (now) => {
+    const fate = fates.shift() ?? "ok";
+    const answer = fate === "lost" ? UNKNOWN : now();
+    return fate === "ok" ? answer : UNKNOWN;
+  };
+  const appended = ["x", "y", "z"].map(async (id) => {
+    const result = await store.log.append(idsBatch([id]));
+    return result.duplicates;
+  });
+  const put = store.config.put("source", "s", {}, 0);
+  expect(await Promise.all(appended)).toEqual([[], [], []]);
+  expect((await put).version).toBe(1);
+  expect(store.stats().messages).toBe(3);
+});
+
+it("ignores what a replaced owner had under way, even where the log accepts it", async () => {
+  const cluster = newCluster();
+  const a = await cluster.open("a");
+  const b = await cluster.open("b");
+  const reasons: string[] = [];
+  const old = await a.lead(1, { onDeposed: (reason) => reasons.push(reason) });
+  const held: (() => LogAppend)[] = [];
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  cluster.engines.faultsOf("a").append = async (now) => {
+    held.push(now);
+    await released;
+    return now();
+  };
+  const calls = [old.store.config.put("source", "one", 1)];
+  // The next turn of the event loop begins another entry.
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  calls.push(old.store.config.put("source", "two", 2));
+  const settled = Promise.allSettled(calls);
+  while (held.length < 2) await new Promise((resolve) => setImmediate(resolve));
+
+  const { store, stepDown } = await leadSafely(b, 2);
+  // The takeover stands where the first one should be, and so the log accepts the second one.
+  expect(held[1]?.()).toMatchObject({ kind: "appended" });
+  release();
+  for (const result of await settled)
+    expect(result).toMatchObject({ status: "rejected", reason: { code: "storage_unavailable" } });
+  await untilStatus(a, ({ role }) => role === "following");
+  expect(reasons).toEqual(["another process owns the log now"]);
+  expect(old.store.health().kind).toBe("unavailable");
+
+  await store.config.put("source", "three", 3);
+  expect(await store.config.list("source")).toMatchObject([{ id: "three" }]);
+  await stepDown();
+  await a.caughtUp(FOREVER);
+  await cluster.close(a);
+  await cluster.close(b);
+  await expectEqualCopies(cluster, ["a", "b"]);
+});
+
+it("notices without a write of its own that another process took over", async () => {
+  const cluster = newCluster();
+  const a = await cluster.open("a");
+  const b = await cluster.open("b");
+  const reasons: string[] = [];
+  const old = await a.lead(1, { onDeposed: (reason) => reasons.push(reason) });
+  const { store, stepDown } = await leadSafely(b, 2);
+  await untilStatus(a, ({ role }) => role === "following");
+  expect(reasons).toEqual(["another process owns the log now"]);
+  expect(old.store.health().kind).toBe("unavailable");
+  await store.config.put("source", "s", 1);
+  await a.caughtUp(FOREVER);
+  await stepDown();
+});
+
+it("stops trying to lead when it is told to", async () => {
+  const cluster = newCluster();
+  const a = await cluster.open("a");
+  cluster.engines.faultsOf("a").append = async () => UNKNOWN;
+  const stop = new AbortController();
+  const leading = a.lead(1, { onDeposed() {}, signal: stop.signal });
+  const rejected = expect(leading).rejects.toThrow();
+  await new Promise((resolve) => setImmediate(resolve));
+  stop.abort();
+  await rejected;
+  expect(a.status().role).toBe("following");
+  cluster.engines.faultsOf("a").append = async (now) => now();
+  const { store } = await leadSafely(a, 2);
+  expect(await store.log.append(idsBatch(["x"]))).toEqual({ duplicates: [] });
+});
+
+it("lets one of two processes lead that try at once", async () => {
+  const cluster = newCluster();
+  const replicas = [await cluster.open("a"), await cluster.open("b")];
+  // Each has read the log's end before one of them appends: otherwise one could rightly replace the other.
+  const both = Promise.withResolvers<void>();
+  let ready = 0;
+  for (const node of ["a", "b"])
+    cluster.engines.faultsOf(node).append = async (now) => {
+      ready += 1;
+      if (ready === replicas.length) both.resolve();
+      await both.promise;
+      return now();
+    };
+  const tries = await Promise.allSettled(replicas.map((replica) => leadSafely(replica)));
+  expect(tries.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  const loser = tries.find(({ status }) => status === "rejected");
+  expect(loser).toMatchObject({ reason: { code: "storage_unavailable" } });
+  expect(replicas.map((replica) => replica.status().role).sort()).toEqual(["following", "leading"]);
+});
+
+it("ignores entries that the log has twice", async () => {
+  const cluster = newCluster();
+  const a = await cluster.open("a");
+  const { store, stepDown } = await leadSafely(a);
+  await store.log.append(idsBatch(["x"]));
+  await store.config.put("source", "s", 1);
+  const { log } = cluster.engines;
+  for (const after of [1, 2, 0]) {
+    const again = log.next(after);
+    if (again !== undefined) log.append(again.data, log.bounds.last);
+  }
+  // The owner finds them at the place of its next entry.
+  await store.config.put("source", "s", 2);
+  expect(await store.config.get("source", "s")).toMatchObject({ version: 2, value: 2 });
+  const b = await cluster.open("b");
+  await b.caughtUp(FOREVER);
+  await stepDown();
+  await cluster.close(a);
+  await cluster.close(b);
+  await expectEqualCopies(cluster, ["a", "b"]);
+});
+
+it("applies what a crashed owner had appended, and goes on from an older copy after a power cut", async () => {
+  const cluster = newCluster();
+  let a = await cluster.open("a");
+  const first = await leadSafely(a);
+  await first.store.log.append(idsBatch(["x"]));
+  await first.stepDown();
+  await cluster.close(a);
+  const copy = join(cluster.folderOf("a"), "copy");
+  cpSync(copy, `${copy}.old`, { recursive: true });
+
+  a = await cluster.open("a");
+  const crashed = await a.lead(2, { onDeposed() {} });
+  cluster.engines.faultsOf("a").append = async (now) => {
+    now();
+    // The process ends before the answer.
+    return new Promise(() => {});
+  };
+  const lost = crashed.store.log.append(idsBatch(["y"]));
+  const rejected = expect(lost).rejects.toMatchObject({ code: "storage_unavailable" });
+  while (cluster.engines.log.bounds.last < 4) await new Promise((resolve) => setImmediate(resolve));
+  await cluster.close(a);
+  await rejected;
+
+  // The copy lost its newest entries.
+  rmSync(copy, { recursive: true });
+  cpSync(`${copy}.old`, copy, { recursive: true });
+  cluster.engines.faultsOf("a").append = async (now) => now();
+  a = await cluster.open("a");
+  const again = await leadSafely(a, 3);
+  expect(await again.store.log.append(idsBatch(["x", "y", "z"]))).toEqual({ duplicates: [0, 1] });
+});
+
+it("stops leading when the log is full, and leads again when there is room", async () => {
+  const cluster = newCluster(openMemoryEngines({ maxEntries: 3 }));
+  const a = await cluster.open("a");
+  const reasons: string[] = [];
+  const { store } = await a.lead(1, { onDeposed: (reason) => reasons.push(reason) });
+  await store.log.append(idsBatch(["1"]));
+  await store.log.append(idsBatch(["2"]));
+  await expect(store.log.append(idsBatch(["3"]))).rejects.toThrow("the log has no room: the log is full");
+  expect(reasons).toEqual(["the log has no room: the log is full"]);
+  await expect(leadSafely(a, 2)).rejects.toThrow("the log is full");
+  await a.snapshot();
+  cluster.engines.log.trim(3);
+  const again = await leadSafely(a, 3);
+  expect(await again.store.log.append(idsBatch(["2", "3"]))).toEqual({ duplicates: [0] });
+});
+
+it("refuses new calls while the engine is away, and finishes those under way when it is back", async () => {
+  const cluster = newCluster();
+  const a = await cluster.open("a");
+  const { store } = await leadSafely(a);
+  const faults = cluster.engines.faultsOf("a");
+  const underWay = store.log.append(idsBatch(["x"]));
+  await new Promise((resolve) => setImmediate(resolve));
+  faults.cut();
+  expect(store.health()).toMatchObject({ kind: "unavailable", reason: "the engine cannot be reached" });
+  await expect(store.config.put("source", "s", 1)).rejects.toMatchObject({ code: "storage_unavailable" });
+  faults.heal();
+  expect(await underWay).toEqual({ duplicates: [] });
+  expect(store.health()).toEqual({ kind: "ready" });
+});
+
+it("cuts what is larger than an entry may be", async () => {
+  const cluster = newCluster(openMemoryEngines({ maxEntryBytes: 20_000 }));
+  const a = await cluster.open("a");
+  const { store, profiles, stepDown } = await leadSafely(a);
+  const text = "x".repeat(100_000);
+  const all = [
+    store.config.put("source", "large", { text }),
+    store.log.append(idsBatch(["small"])),
+    store.log.append(batchOf([{ messageId: "large", text }])),
+    profiles.commit({ documents: [["large", text]] }),
+  ];
+  await Promise.all(all);
+  expect(await store.config.get("source", "large")).toMatchObject({ value: { text } });
+  expect((await store.log.read(BEFORE_FIRST, ALL)).length).toBe(2);
+  expect((await profiles.documents()).get("large")).toBe(text);
+  const b = await cluster.open("b");
+  await b.caughtUp(FOREVER);
+  await stepDown();
+  await cluster.close(a);
+  await cluster.close(b);
+  await expectEqualCopies(cluster, ["a", "b"]);
+});
