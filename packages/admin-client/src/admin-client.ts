@@ -1,6 +1,7 @@
 import type {
   AudienceInput,
   AudiencePatch,
+  ChannelName,
   ComputedTraitDefinition,
   ComputedTraitInput,
   ComputedTraitPatch,
@@ -9,22 +10,30 @@ import type {
   DeletionView,
   DestinationInput,
   DestinationPatch,
+  NotificationSettingsPatch,
+  OperationCount,
+  OperationInput,
+  OperationView,
   QueryOf,
   RateSpan,
   ReplayInput,
+  SizeSpan,
   SourceInput,
   SourcePatch,
+  SourcePlanInput,
   TokenAccess,
 } from "@sluice/control-api";
 import type { Condition } from "@sluice/protocol";
+import { type BackupOptions, backupArchive } from "./backup-archive.js";
 import { caller, type Loose } from "./call.js";
 import { type LiveItem, type LiveOptions, liveStream } from "./live-stream.js";
-import type { AdminClientOptions } from "./request.js";
+import { type AdminClientOptions, sendTo } from "./request.js";
 
 export type PageOptions = Loose<QueryOf<"GET /sources">>;
 export type MessageSearch = Loose<QueryOf<"GET /messages">>;
 export type RejectedSearch = Loose<QueryOf<"GET /rejected-messages">>;
 export type DeliverySearch = Loose<QueryOf<"GET /deliveries">>;
+export type GroupSearch = Loose<QueryOf<"GET /delivery-groups">>;
 export type WaitFor = Loose<QueryOf<"GET /wait">>;
 type IdOfSuppression = QueryOf<"DELETE /suppressions/:userId">["by"];
 
@@ -42,9 +51,27 @@ export function adminClient(options: AdminClientOptions) {
       patch: (id: string, body: SourcePatch) => call("PATCH /sources/:id", { params: { id }, body }),
       delete: (id: string) => call("DELETE /sources/:id", { params: { id } }),
       usage: (id: string) => call("GET /sources/:id/usage", { params: { id } }),
+      plan: (id: string) => call("GET /sources/:id/plan", { params: { id } }),
+      /** Holds the source's messages to a tracking plan; replaces the one that it has. */
+      setPlan: (id: string, body: SourcePlanInput) => call("PUT /sources/:id/plan", { params: { id }, body }),
+      removePlan: (id: string) => call("DELETE /sources/:id/plan", { params: { id } }),
+      /** The names of events, pages and screens that it sent. */
+      events: (id: string, page: PageOptions = {}) =>
+        call("GET /sources/:id/events", { params: { id }, query: page }),
+      /** The names of track events that any source sent. */
+      eventNames: () => call("GET /event-names", {}),
       addWriteKey: (id: string) => call("POST /sources/:id/write-keys", { params: { id } }),
       removeWriteKey: (id: string, key: string) =>
         call("DELETE /sources/:id/write-keys/:key", { params: { id, key } }),
+    },
+    cluster: {
+      get: () => call("GET /cluster", {}),
+      drain: (node: string) => call("POST /cluster/members/:node/drain", { params: { node } }),
+      undrain: (node: string) => call("DELETE /cluster/members/:node/drain", { params: { node } }),
+      move: (partition: string, node: string) =>
+        call("PUT /cluster/partitions/:partition/owner", { params: { partition }, body: { node } }),
+      unmove: (partition: string) =>
+        call("DELETE /cluster/partitions/:partition/owner", { params: { partition } }),
     },
     catalog: { list: () => call("GET /catalog", {}) },
     destinations: {
@@ -56,7 +83,11 @@ export function adminClient(options: AdminClientOptions) {
       delete: (id: string) => call("DELETE /destinations/:id", { params: { id } }),
       /** Sends one message through the real delivery path and resolves with its outcome. */
       test: (id: string) => call("POST /destinations/:id/test", { params: { id } }),
+      lastTest: (id: string) => call("GET /destinations/:id/test", { params: { id } }),
       status: (id: string) => call("GET /destinations/:id/status", { params: { id } }),
+      /** What it received recently. Default: `1h`. */
+      rates: (id: string, span?: RateSpan) =>
+        call("GET /destinations/:id/rates", { params: { id }, query: { span } }),
     },
     messages: {
       list: (search: MessageSearch = {}) => call("GET /messages", { query: search }),
@@ -71,6 +102,17 @@ export function adminClient(options: AdminClientOptions) {
       get: (id: string) => call("GET /deliveries/:id", { params: { id } }),
       retry: (id: string) => call("POST /deliveries/:id/retry", { params: { id } }),
     },
+    deliveryGroups: { list: (search: GroupSearch = {}) => call("GET /delivery-groups", { query: search }) },
+    operations: {
+      list: (page: PageOptions = {}) => call("GET /operations", { query: page }),
+      get: (id: string) => call("GET /operations/:id", { params: { id } }),
+      create: (body: Omit<OperationInput, "dryRun">) =>
+        call("POST /operations", { body }) as Promise<OperationView>,
+      /** How many deliveries `create` would change. */
+      count: (body: Omit<OperationInput, "dryRun">) =>
+        call("POST /operations", { body: { ...body, dryRun: true } }) as Promise<OperationCount>,
+      cancel: (id: string) => call("POST /operations/:id/cancel", { params: { id } }),
+    },
     replays: { create: (body: ReplayInput) => call("POST /replays", { body }) },
     audiences: {
       list: (page: PageOptions = {}) => call("GET /audiences", { query: page }),
@@ -83,6 +125,9 @@ export function adminClient(options: AdminClientOptions) {
         call("POST /audiences/preview", { body: { condition }, signal }),
       members: (id: string, page: PageOptions = {}) =>
         call("GET /audiences/:id/members", { params: { id }, query: page }),
+      /** How many members it had over time. Default: `week`. */
+      sizes: (id: string, span?: SizeSpan) =>
+        call("GET /audiences/:id/sizes", { params: { id }, query: { span } }),
       why: (id: string, userId: string) =>
         call("GET /audiences/:id/why", { params: { id }, query: { userId } }),
       /** The progress of the evaluation and the messages that it leaves out. */
@@ -104,10 +149,27 @@ export function adminClient(options: AdminClientOptions) {
       why: (id: string, userId: string) =>
         call("GET /computed-traits/:id/why", { params: { id }, query: { userId } }),
     },
-    profiles: { get: (userId: string) => call("GET /profiles/:userId", { params: { userId } }) },
+    notifications: {
+      list: (page: PageOptions = {}) => call("GET /notifications", { query: page }),
+      incidents: (page: PageOptions = {}) => call("GET /notifications/incidents", { query: page }),
+      settings: () => call("GET /notifications/settings", {}),
+      configure: (body: NotificationSettingsPatch) => call("PATCH /notifications/settings", { body }),
+      /** Sends a test over one channel, or all, and resolves with what happened. */
+      test: (channel?: ChannelName) =>
+        call("POST /notifications/test", { body: channel === undefined ? {} : { channel } }),
+    },
+    profiles: {
+      get: (userId: string) => call("GET /profiles/:userId", { params: { userId } }),
+      /** Profiles with an id or trait that contains `q`. A page can be short or empty and still have a next one. */
+      list: (search: PageOptions & { readonly q?: string | undefined } = {}) =>
+        call("GET /profiles", { query: search }),
+    },
     deletions: {
       list: (page: PageOptions = {}) => call("GET /deletions", { query: page }),
       get: (id: string) => call("GET /deletions/:id", { params: { id } }),
+      retry: (id: string, destinationId?: string) =>
+        call("POST /deletions/:id/retry", { params: { id }, body: destinationId ? { destinationId } : {} }),
+      giveUp: (id: string) => call("POST /deletions/:id/give-up", { params: { id } }),
       create: (body: Omit<DeletionInput, "dryRun">) =>
         call("POST /deletions", { body }) as Promise<DeletionView>,
       /** What `create` would remove; changes nothing. */
@@ -127,9 +189,17 @@ export function adminClient(options: AdminClientOptions) {
       revoke: (id: string) => call("DELETE /tokens/:id", { params: { id } }),
     },
     audit: { list: (page: PageOptions = {}) => call("GET /audit", { query: page }) },
+    /** A backup as a tar archive. `known`: pieces that it leaves out. */
+    backup: (backup: BackupOptions) => backupArchive(options, backup),
     info: () => call("GET /info", {}),
+    /** What each source sent and each destination received in the last hour. */
+    activity: () => call("GET /activity", {}),
+    health: () => call("GET /health", {}),
     /** What was accepted, delivered and failed recently. Default: `1h`. */
     rates: (span?: RateSpan) => call("GET /rates", { query: { span } }),
+    /** The metrics in Prometheus' text format. */
+    metrics: async (signal?: AbortSignal): Promise<string> =>
+      (await sendTo(options, "GET", "/metrics?of=owner", { signal })).text(),
     /** Dev mode only: deletes every message and its deliveries. */
     reset: () => call("POST /reset", {}),
     live: (live?: LiveOptions): AsyncGenerator<LiveItem> => liveStream(options, live),

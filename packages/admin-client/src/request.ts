@@ -13,17 +13,27 @@ interface RequestOptions {
   readonly query?: { readonly [name: string]: string | number | boolean | undefined };
   readonly body?: unknown;
   readonly headers?: { readonly [name: string]: string };
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Sends a request and returns a successful response. Rejects with `AdminError` or `AdminUnreachable`. */
-export async function send(
+/** Sends a request to the control API and returns a successful response. Rejects with `AdminError` or `AdminUnreachable`. */
+export function send(
+  options: AdminClientOptions,
+  method: string,
+  path: string,
+  request: RequestOptions = {},
+): Promise<Response> {
+  return sendTo(options, method, `/api/v1${path}`, request);
+}
+
+/** The same for a path of the collector that is not part of the control API. */
+export async function sendTo(
   { url, token, fetch: fetchIt = fetch }: AdminClientOptions,
   method: string,
   path: string,
   { query = {}, body, headers = {}, signal }: RequestOptions = {},
 ): Promise<Response> {
-  const address = new URL(`${url.replace(/\/+$/, "")}/api/v1${path}`);
+  const address = new URL(`${url.replace(/\/+$/, "")}${path}`);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) address.searchParams.set(name, String(value));
   let response: Response;

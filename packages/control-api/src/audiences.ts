@@ -8,8 +8,8 @@ import {
 } from "@sluice/protocol";
 import { DefinitionName, DestinationIds, MemberView, SyncView, WhyQuery } from "./definitions.js";
 import type { EndpointTable } from "./endpoint.js";
-import { ListQuery, listOf } from "./list.js";
-import { closed, described, type Shape } from "./shape.js";
+import { ListQuery, listOf, listParameters } from "./list.js";
+import { closed, described, oneOf, type Shape } from "./shape.js";
 
 /** The protocol's own validator checks it, because its errors name the node that is wrong. */
 const ConditionTree = Type.Unsafe<Condition>(
@@ -80,6 +80,24 @@ export const AudiencePreview = Type.Object({
   tookMs: Type.Number(),
 });
 export type AudiencePreview = Shape<typeof AudiencePreview>;
+
+export const SizeSpan = oneOf(["week", "year"], {
+  description:
+    "`week` (a point every hour for 7 days) or `year` (a point every day for 365 days). Default: `week`",
+});
+export type SizeSpan = Shape<typeof SizeSpan>;
+
+export const AudienceSizesView = Type.Object({
+  everyMs: Type.Integer({ description: "The time between two points" }),
+  points: Type.Array(
+    Type.Object({ at: Type.String(), size: Type.Integer({ description: "Members at that time" }) }),
+    {
+      description:
+        "Oldest first; there are none for the time in which the collector did not run or evaluated the condition for everybody",
+    },
+  ),
+});
+export type AudienceSizesView = Shape<typeof AudienceSizesView>;
 
 /** Why a user is a member or not: the condition tree with the values found at each node. */
 export type Explanation =
@@ -171,6 +189,49 @@ export const ProfileView = Type.Object({
 });
 export type ProfileView = Shape<typeof ProfileView>;
 
+export const ProfileSummaryView = Type.Object({
+  userId: Type.Optional(Type.String()),
+  anonymousId: Type.Optional(
+    Type.String({ description: "Instead of `userId`, if the user was never identified" }),
+  ),
+  traits: Type.Record(Type.String(), Type.String(), {
+    description: "At most eight, as text of at most 100 characters; the profile has all of them",
+  }),
+  traitCount: Type.Integer(),
+  audienceCount: Type.Integer({ description: "Audiences that the user is a member of" }),
+  match: Type.Optional(
+    Type.Object(
+      {
+        field: Type.String({ description: "`userId`, `anonymousId` or the name of a trait" }),
+        value: Type.String(),
+      },
+      { description: "Where the search text was found" },
+    ),
+  ),
+  firstSeenAt: Type.String(),
+  lastSeenAt: Type.String(),
+});
+export type ProfileSummaryView = Shape<typeof ProfileSummaryView>;
+
+export const ProfileListView = Type.Object({
+  items: Type.Array(ProfileSummaryView),
+  nextCursor: Type.Optional(Type.String({ description: "Absent: all profiles were searched" })),
+  searched: Type.Integer({ description: "Profiles that this request looked at" }),
+  total: Type.Integer({ description: "All profiles" }),
+});
+export type ProfileListView = Shape<typeof ProfileListView>;
+
+export const ProfileQuery = closed({
+  ...listParameters,
+  q: Type.Optional(
+    Type.String({
+      maxLength: 500,
+      description:
+        "A part of an id or of a trait's value, ignoring case: `ada@`; or `trait:value` for one trait: `plan:pro`",
+    }),
+  ),
+});
+
 export const audienceEndpoints = {
   "POST /audiences": {
     name: "audiences.create",
@@ -224,6 +285,14 @@ export const audienceEndpoints = {
     answer: { status: 200, description: "A page of members", schema: listOf(MemberView) },
     errors: ["not_found"],
   },
+  "GET /audiences/:id/sizes": {
+    name: "audiences.sizes",
+    summary: "List how many members an audience had over the last week or year, oldest first",
+    access: "read",
+    query: closed({ span: Type.Optional(SizeSpan) }),
+    answer: { status: 200, description: "The points", schema: AudienceSizesView },
+    errors: ["not_found"],
+  },
   "GET /audiences/:id/why": {
     name: "audiences.why",
     summary: "Explain why a user is a member or not, node by node, with the values found",
@@ -235,6 +304,14 @@ export const audienceEndpoints = {
 } as const satisfies EndpointTable;
 
 export const profileEndpoints = {
+  "GET /profiles": {
+    name: "profiles.list",
+    summary:
+      "List profiles, the ones that were first seen last first, or search them by any id or trait. One request searches for about a second: while there is a `nextCursor`, the search is not complete",
+    access: "read",
+    query: ProfileQuery,
+    answer: { status: 200, description: "A page of profiles", schema: ProfileListView },
+  },
   "GET /profiles/:userId": {
     name: "profiles.get",
     summary: "Get a user's profile by any of its ids",

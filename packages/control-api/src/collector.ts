@@ -4,7 +4,9 @@ import { ListQuery, listOf } from "./list.js";
 import { closed, described, oneOf, type Shape } from "./shape.js";
 import { Region } from "./sources.js";
 
-export const TokenAccess = oneOf(["full", "read"]);
+export const TokenAccess = oneOf(["full", "read", "metrics"], {
+  description: "`read`: it cannot change anything. `metrics`: it can only read `/metrics`",
+});
 export type TokenAccess = Shape<typeof TokenAccess>;
 
 export const TokenView = Type.Object({
@@ -28,13 +30,40 @@ export const AuditEntryView = Type.Object({
   tokenName: Type.String(),
   action: Type.String({ description: "Such as `destinations.patch`" }),
   target: Type.Optional(Type.String({ description: "The id of the changed resource" })),
+  targetName: Type.Optional(Type.String({ description: "Its name when it was changed, if it has one" })),
   change: Type.Optional(Type.Unknown({ description: "The request's body, with secrets replaced" })),
 });
 export type AuditEntryView = Shape<typeof AuditEntryView>;
 
+const PerSecond = Type.Optional(Type.Integer({ description: "Absent: no limit" }));
+
+/** The limits that protect disk and collector, as they are in force. */
+export const LimitsView = Type.Object({
+  retentionMs: Type.Optional(Type.Integer({ description: "How long messages are kept. Absent: forever" })),
+  retentionBytes: Type.Optional(
+    Type.Integer({ description: "Disk space for messages, `auto` resolved. Absent: no limit" }),
+  ),
+  messagesPerSecond: described(
+    Type.Object({ server: PerSecond, web: PerSecond, mobile: PerSecond }),
+    "Of each source of this kind without a limit of its own",
+  ),
+});
+export type LimitsView = Shape<typeof LimitsView>;
+
+/** The disk with the data folder. */
+export const DiskView = Type.Object({
+  freeBytes: Type.Integer(),
+  totalBytes: Type.Integer(),
+  lowBelowBytes: Type.Integer({ description: "With less free space, the disk counts as nearly full" }),
+});
+export type DiskView = Shape<typeof DiskView>;
+
 export const CollectorInfo = Type.Object({
   version: Type.String(),
   mode: oneOf(["dev", "production"]),
+  publicUrl: Type.Optional(
+    Type.String({ description: "The URL at which clients send messages, where it is configured" }),
+  ),
   region: Type.Optional(Region),
   node: Type.String(),
   startedAt: Type.String(),
@@ -43,6 +72,19 @@ export const CollectorInfo = Type.Object({
     Type.Object({ kind: Type.Literal("ready") }),
     Type.Object({ kind: Type.Literal("unavailable"), reason: Type.String(), since: Type.String() }),
   ]),
+  disk: Type.Optional(
+    described(DiskView, "The disk with the data folder. Absent: the collector cannot read its free space"),
+  ),
+  limits: LimitsView,
+  cluster: Type.Optional(
+    described(
+      Type.Object({
+        name: Type.String(),
+        node: Type.String({ description: "The process that answered: the owner of the partition" }),
+      }),
+      "Absent: the collector runs on its own",
+    ),
+  ),
   token: described(TokenView, "The token of the request"),
 });
 export type CollectorInfo = Shape<typeof CollectorInfo>;
@@ -54,35 +96,75 @@ export const RateSpan = oneOf(SPANS, {
 export type RateSpan = Shape<typeof RateSpan>;
 
 const LatencyMs = Type.Number({
-  description: "From receipt to delivery, of the messages delivered in it. Absent: none was delivered",
+  description:
+    "From receipt to delivery, of the messages delivered in it (`delivered` says how many). Absent: none was delivered",
 });
+
+/** What every point has, beside its latencies. */
+const INTERVAL = {
+  at: Type.String({ description: "The end of the interval" }),
+  overMs: Type.Integer({ description: "The length of the interval" }),
+};
+
+const LATENCIES = {
+  latencyP50Ms: Type.Optional(LatencyMs),
+  latencyP99Ms: Type.Optional(LatencyMs),
+  latencyOver: Type.Optional(
+    Type.Array(oneOf(["p50", "p99"]), {
+      description:
+        "Those of the two that are above the largest bucket of the histogram, seven days. Their field has that bound",
+    }),
+  ),
+};
+
+const Failed = Type.Integer({ description: "Given up" });
+const Retried = Type.Integer({ description: "Failed attempts that are repeated" });
 
 /** Counts of one interval; not rates. */
 export const RatePointView = Type.Object({
-  at: Type.String({ description: "The end of the interval" }),
-  overMs: Type.Integer({ description: "The length of the interval" }),
+  ...INTERVAL,
   accepted: Type.Integer(),
   rejected: Type.Integer(),
   delivered: Type.Integer({ description: "Counted once per destination" }),
-  failed: Type.Integer({ description: "Given up" }),
-  retried: Type.Integer({ description: "Failed attempts that are repeated" }),
-  latencyP50Ms: Type.Optional(LatencyMs),
-  latencyP99Ms: Type.Optional(LatencyMs),
+  failed: Failed,
+  retried: Retried,
+  ...LATENCIES,
 });
 export type RatePointView = Shape<typeof RatePointView>;
 
+const EveryMs = Type.Integer({ description: "The time between two points" });
+const OLDEST_FIRST = "Oldest first; there are none for the time in which the collector did not run";
+
 export const RatesView = Type.Object({
-  everyMs: Type.Integer({ description: "The time between two points" }),
-  points: Type.Array(RatePointView, {
-    description: "Oldest first; there are none for the time in which the collector did not run",
-  }),
+  everyMs: EveryMs,
+  points: Type.Array(RatePointView, { description: OLDEST_FIRST }),
 });
 export type RatesView = Shape<typeof RatesView>;
+
+/** Counts of one interval at one destination; not rates. */
+export const DestinationRatePointView = Type.Object({
+  ...INTERVAL,
+  delivered: Type.Integer(),
+  failed: Failed,
+  retried: Retried,
+  ...LATENCIES,
+});
+export type DestinationRatePointView = Shape<typeof DestinationRatePointView>;
+
+export const DestinationRatesView = Type.Object({
+  everyMs: EveryMs,
+  kept: Type.Boolean({
+    description: "false: there are no points, because they are kept only for the 100 oldest destinations",
+  }),
+  points: Type.Array(DestinationRatePointView, { description: OLDEST_FIRST }),
+});
+export type DestinationRatesView = Shape<typeof DestinationRatesView>;
 
 export const tokenEndpoints = {
   "POST /tokens": {
     name: "tokens.create",
-    summary: "Create an admin token; one with `read` access cannot change anything",
+    summary:
+      "Create an admin token; one with `read` access cannot change anything, one with `metrics` access can only read `/metrics`",
     access: "write",
     body: closed({
       name: Type.String({ minLength: 1, maxLength: 200 }),
@@ -120,6 +202,24 @@ export const collectorEndpoints = {
     summary: "Get the collector's version, mode, region and health, and the token of the request",
     access: "read",
     answer: { status: 200, description: "The collector", schema: CollectorInfo },
+  },
+  "POST /backups": {
+    name: "backups.create",
+    summary:
+      "Back up the running collector: a tar archive of everything that was acknowledged before, with the secret key. The data is in pieces of 1 MB, named by their SHA-256; the manifest comes last. If there is an entry failed.txt instead, the backup failed. One at a time",
+    access: "write",
+    body: closed({
+      known: Type.Optional(
+        Type.String({
+          description:
+            "Pieces that the client has and the archive leaves out: the first 12 bytes of their SHA-256, one after another, in base64",
+        }),
+      ),
+    }),
+    bodyBytes: 8 * 1_024 * 1_024,
+    answer: { status: 200, description: "The archive", contentType: "application/x-tar" },
+    errors: ["conflict", "storage_unavailable"],
+    isBodyPersonal: true,
   },
   "POST /reset": {
     name: "collector.reset",

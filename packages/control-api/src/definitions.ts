@@ -41,6 +41,7 @@ export type SyncView = Shape<typeof SyncView>;
 export const MemberView = Type.Object({
   userId: Type.Optional(Type.String({ description: "Absent while the user is anonymous" })),
   anonymousId: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String({ description: "The trait `name` or `email`, if it is a text" })),
   since: Type.Optional(Type.String()),
 });
 export type MemberView = Shape<typeof MemberView>;

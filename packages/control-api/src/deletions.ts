@@ -62,6 +62,16 @@ export const DeletionPlan = Type.Object({
 });
 export type DeletionPlan = Shape<typeof DeletionPlan>;
 
+const DeleteDelivery = Type.Object({
+  destinationId: Type.String(),
+  state: oneOf(["sent", "pending", "failed", "not_sent"], {
+    description:
+      "`failed`: given up, discarded, or skipped because the destination was disabled; a retry sends it again. `not_sent`: a filter keeps it back, or the destination was deleted",
+  }),
+  attempts: Type.Integer(),
+  error: Type.Optional(Type.String({ description: "Why the last attempt failed, or why it is not sent" })),
+});
+
 export const DeletionReceipt = Type.Object({
   users: Type.Array(
     Type.Object({
@@ -87,10 +97,16 @@ export const DeletionReceipt = Type.Object({
       sourceId: Type.String(),
       messageId: Type.String(),
       destinationIds: Type.Array(Type.String()),
+      deliveries: Type.Optional(
+        Type.Array(DeleteDelivery, {
+          description:
+            "One per destination. Absent in deletions that an earlier version finished, which did not record them",
+        }),
+      ),
     }),
     {
       description:
-        "The delete messages that were sent, one per affected source with an enabled webhook destination",
+        "The delete messages, one per affected source with an enabled webhook destination, and how each delivery stands",
     },
   ),
   purgedAt: Type.Optional(Type.String({ description: "From here on no call shows anything of the users" })),
@@ -98,12 +114,18 @@ export const DeletionReceipt = Type.Object({
     Type.String({ description: "From here on no byte of theirs is in the data folder" }),
   ),
   tracesErasedAt: Type.Optional(
-    Type.String({ description: "When the delete messages were delivered or given up, and erased too" }),
+    Type.String({ description: "When the delete messages were erased too. Nothing is retried from here on" }),
+  ),
+  gaveUpAt: Type.Optional(
+    Type.String({ description: "When somebody ended the deletion although deliveries had failed" }),
   ),
 });
 export type DeletionReceipt = Shape<typeof DeletionReceipt>;
 
-const DeletionStatus = oneOf(["initialized", "running", "finished", "failed"]);
+const DeletionStatus = oneOf(["initialized", "running", "undelivered", "finished", "failed"], {
+  description:
+    "`undelivered`: the data is removed, but a delete message failed; retry it or give up. `finished`: the data is removed, and every delete message is sent (or somebody gave up)",
+});
 export type DeletionStatus = Shape<typeof DeletionStatus>;
 
 export const DeletionView = Type.Object({
@@ -171,6 +193,23 @@ export const deletionEndpoints = {
     access: "read",
     answer: { status: 200, description: "The deletion", schema: DeletionView },
     errors: ["not_found"],
+  },
+  "POST /deletions/:id/retry": {
+    name: "deletions.retry",
+    summary: "Send the failed delete messages of a deletion again",
+    access: "write",
+    body: closed({
+      destinationId: Type.Optional(Type.String({ description: "Only to this destination. Default: to all" })),
+    }),
+    answer: { status: 202, description: "The deletion", schema: DeletionView },
+    errors: ["not_found", "conflict", "url_disabled"],
+  },
+  "POST /deletions/:id/give-up": {
+    name: "deletions.giveUp",
+    summary: "End a deletion whose delete messages failed: erase them, and keep the failures in the receipt",
+    access: "write",
+    answer: { status: 202, description: "The deletion", schema: DeletionView },
+    errors: ["not_found", "conflict"],
   },
   "GET /suppressions": {
     name: "suppressions.list",

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "./endpoint.js";
 import { listOf, listParameters, timeParameters } from "./list.js";
-import { AttemptView, DeliveryStateView, FinalStateView } from "./messages.js";
+import { AttemptView, DeliveryStateView, RequestBodyView } from "./messages.js";
 import { closed, described, type Shape } from "./shape.js";
 
 const delivery = {
@@ -15,42 +15,64 @@ const delivery = {
   nextAttemptAt: Type.Optional(Type.String()),
 };
 
+const messageFields = {
+  type: Type.Optional(Type.String({ description: "The message's kind, such as `track`" })),
+  event: Type.Optional(Type.String({ description: "The event of a track message" })),
+  userId: Type.Optional(Type.String()),
+  anonymousId: Type.Optional(Type.String()),
+};
+
 export const DeliveryView = Type.Object({
   ...delivery,
+  ...messageFields,
   attempts: Type.Integer({ description: "Number of attempts made" }),
 });
 export type DeliveryView = Shape<typeof DeliveryView>;
 
-export const DeliveryDetailView = Type.Object({ ...delivery, attempts: Type.Array(AttemptView) });
+export const DeliveryDetailView = Type.Object({
+  ...delivery,
+  ...messageFields,
+  attempts: Type.Array(AttemptView),
+  requestBody: Type.Optional(RequestBodyView),
+});
 export type DeliveryDetailView = Shape<typeof DeliveryDetailView>;
 
-export const ReplayFilter = closed({
+export const Cause = Type.String({
+  description: "A status (`http_503`) or an error (`timeout`), as in `GET /delivery-groups`",
+});
+
+export const DeliveryGroupView = Type.Object({
+  id: Type.String(),
   destinationId: Type.String(),
-  messageId: Type.Optional(Type.String()),
-  type: Type.Optional(Type.String()),
-  event: Type.Optional(Type.String()),
-  userId: Type.Optional(Type.String()),
-  state: Type.Optional(
-    described(
-      FinalStateView,
-      "Only messages that ended in this state there. To send a pending one now, retry its delivery",
+  cause: Cause,
+  title: Type.String({ description: "The cause in words" }),
+  advice: Type.String({ description: "What to do" }),
+  count: Type.Integer({ description: "Deliveries that failed, or failed and wait for a retry" }),
+  failed: Type.Integer({ description: "Those that are not retried any more" }),
+  pending: Type.Integer({ description: "Those that wait for a retry" }),
+  firstSeenAt: Type.String(),
+  lastSeenAt: Type.String(),
+  example: Type.Optional(
+    Type.Object(
+      {
+        ...delivery,
+        ...messageFields,
+        attempt: Type.Optional(AttemptView),
+        requestBody: Type.Optional(RequestBodyView),
+      },
+      { description: "The newest message, with its last attempt" },
     ),
   ),
-  ...timeParameters,
 });
-export type ReplayFilter = Shape<typeof ReplayFilter>;
+export type DeliveryGroupView = Shape<typeof DeliveryGroupView>;
 
-export const ReplayInput = closed({
-  filter: ReplayFilter,
-  dryRun: Type.Optional(Type.Boolean({ description: "Only count the messages. Default: false" })),
+const DeliveryGroupPage = Type.Object({
+  ...listOf(DeliveryGroupView).properties,
+  isExact: Type.Boolean({
+    description: "False: a destination has more deliveries than were counted, and the numbers are minimums",
+  }),
 });
-export type ReplayInput = Shape<typeof ReplayInput>;
-
-export const ReplayView = Type.Object({
-  id: Type.Optional(Type.String({ description: "Absent on a dry run" })),
-  count: Type.Integer({ description: "Messages that are sent again, or would be" }),
-});
-export type ReplayView = Shape<typeof ReplayView>;
+export type DeliveryGroupPage = Shape<typeof DeliveryGroupPage>;
 
 export const deliveryEndpoints = {
   "GET /deliveries": {
@@ -61,10 +83,20 @@ export const deliveryEndpoints = {
       destinationId: Type.Optional(Type.String()),
       state: Type.Optional(DeliveryStateView),
       error: Type.Optional(Type.String({ description: "Text that the reason contains" })),
+      cause: Type.Optional(
+        described(Cause, "Only failed and pending deliveries with this cause. Needs `destinationId`"),
+      ),
       ...timeParameters,
       ...listParameters,
     }),
     answer: { status: 200, description: "A page of deliveries", schema: listOf(DeliveryView) },
+  },
+  "GET /delivery-groups": {
+    name: "deliveries.listGroups",
+    summary: "Group failed and retried deliveries by destination and cause, largest first",
+    access: "read",
+    query: closed({ destinationId: Type.Optional(Type.String()), ...listParameters }),
+    answer: { status: 200, description: "A page of groups", schema: DeliveryGroupPage },
   },
   "GET /deliveries/:id": {
     name: "deliveries.get",
@@ -78,14 +110,6 @@ export const deliveryEndpoints = {
     summary: "Try a delivery now: a pending one without waiting for its next attempt, a finished one again",
     access: "write",
     answer: { status: 202, description: "The delivery as it is now", schema: DeliveryView },
-    errors: ["not_found", "url_disabled"],
-  },
-  "POST /replays": {
-    name: "replays.create",
-    summary: "Send finished messages to a destination again, under the same message ids; or count them",
-    access: "write",
-    body: ReplayInput,
-    answer: { status: 201, description: "The number of messages", schema: ReplayView },
     errors: ["not_found", "url_disabled"],
   },
 } as const satisfies EndpointTable;

@@ -1,6 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import { COMPARISONS } from "@sluice/protocol";
+import { COMPARISONS, RETRY_WINDOW } from "@sluice/protocol";
+import { DestinationRatesView, RateSpan } from "./collector.js";
 import type { EndpointTable } from "./endpoint.js";
+import { DestinationStatusView } from "./health.js";
 import { ListQuery, listOf } from "./list.js";
 import { AttemptView, DeliveryStateView } from "./messages.js";
 import { closed, described, oneOf, type Shape } from "./shape.js";
@@ -59,6 +61,33 @@ export const FilterRuleView = Type.Object(
 export type FilterRuleView = Shape<typeof FilterRuleView>;
 const Filters = Type.Array(FilterRuleView);
 
+/** The bounds of `notifyAfterMs`, in milliseconds: 1 minute to 7 days. Default: 15 minutes. */
+export const NOTIFY_AFTER = { minMs: 60_000, defaultMs: 15 * 60_000, maxMs: 7 * 86_400_000 } as const;
+const NotifyAfterMs = Type.Integer({
+  minimum: NOTIFY_AFTER.minMs,
+  maximum: NOTIFY_AFTER.maxMs,
+  description:
+    "How long it may fail before a notification is sent, 1 minute to 7 days. Default: 900000 (15 min)",
+});
+
+const RetryForMs = Type.Integer({ minimum: RETRY_WINDOW.minMs, maximum: RETRY_WINDOW.maxMs });
+
+export const RetryScheduleView = Type.Object(
+  {
+    attempts: Type.Integer({ description: "Attempts at a message that always fails, on average" }),
+    attemptsAtMs: Type.Array(Type.Integer(), {
+      description:
+        "When the first attempts are made, on average, in milliseconds since the first one: at most 12. Waits are random",
+    }),
+    longestGapMs: Type.Integer({ description: "The longest time between two attempts" }),
+    lastAttemptAfterMs: Type.Integer({
+      description: "The last attempt is made after this time, and before `retryForMs`",
+    }),
+  },
+  { description: "The attempts that follow from `retryForMs`" },
+);
+export type RetryScheduleView = Shape<typeof RetryScheduleView>;
+
 export const DestinationView = Type.Object({
   id: Type.String(),
   type: Type.String(),
@@ -68,17 +97,31 @@ export const DestinationView = Type.Object({
   sourceIds: SourceIds,
   filters: Filters,
   settings: described(Settings, "Without secrets: only whether one is set"),
+  retryForMs: Type.Integer({
+    description: "How long a failed message is retried, in milliseconds since its first attempt",
+  }),
+  retrySchedule: RetryScheduleView,
+  notifyAfterMs: Type.Integer({ description: "How long it may fail before a notification is sent" }),
   version: Type.Integer(),
 });
 export type DestinationView = Shape<typeof DestinationView>;
 
 export const DestinationInput = closed({
   type: Type.String({ description: "A type of the catalog, such as `webhooks`" }),
-  name: Type.Optional(described(Name, "Default: the catalog's name")),
+  name: Type.Optional(
+    described(Name, "Default: the catalog's name, with a number if another destination has it"),
+  ),
   sourceIds: Type.Optional(described(SourceIds, "Default: none")),
   settings: Type.Optional(Settings),
   enabled: Type.Optional(Type.Boolean({ description: "Default: true" })),
   filters: Type.Optional(Filters),
+  retryForMs: Type.Optional(
+    described(
+      RetryForMs,
+      "How long a failed message is retried, 1 minute to 7 days. Default: 14400000 (4 h)",
+    ),
+  ),
+  notifyAfterMs: Type.Optional(NotifyAfterMs),
 });
 export type DestinationInput = Shape<typeof DestinationInput>;
 
@@ -88,47 +131,21 @@ export const DestinationPatch = closed({
   settings: Type.Optional(described(Settings, "Merged with the stored settings by key; null removes a key")),
   enabled: Type.Optional(Type.Boolean()),
   filters: Type.Optional(Filters),
+  retryForMs: Type.Optional(
+    described(
+      RetryForMs,
+      "Also applies to messages that are being retried: their time still counts from the first attempt",
+    ),
+  ),
+  notifyAfterMs: Type.Optional(NotifyAfterMs),
   version: Type.Optional(Type.Integer()),
 });
 export type DestinationPatch = Shape<typeof DestinationPatch>;
 
-export const DestinationHealthView = oneOf(
-  ["good", "failing", "idle", "url_disabled", "partly_disabled", "disabled", "backing_off"],
-  {
-    description:
-      "The first of these that holds. `disabled`: you disabled it. `url_disabled`: every URL answered 410 Gone; save the webhooks to call them again. `backing_off`: it fails, so nothing is sent but probes. `failing`: the last delivery failed, or the destination cannot be opened. `partly_disabled`: some URLs answered 410 Gone, the others work. `good`: the last delivery succeeded. `idle`: no delivery yet",
-  },
-);
-export type DestinationHealthView = Shape<typeof DestinationHealthView>;
-
-export const DestinationStatusView = Type.Object({
-  destinationId: Type.String(),
-  state: oneOf(["delivering", "disabled", "backing_off"], {
-    description: "What its queue does; `health` says whether messages arrive",
-  }),
-  health: DestinationHealthView,
-  failingSince: Type.Optional(
-    Type.String({ description: "When the first delivery failed after the last one that succeeded" }),
-  ),
-  disabledUrls: Type.Optional(Type.Array(Type.String(), { description: "URLs that answered 410 Gone" })),
-  behind: Type.Integer({
-    description:
-      "Messages in the log that it has not read, plus those in their first attempt; 0 once every received message is routed. While it is disabled or backs off it reads nothing, so this includes messages of sources that it is not connected to",
-  }),
-  retries: Type.Integer({ description: "Failed messages that wait for their next attempt" }),
-  waiting: Type.Integer({
-    description: "`retries` plus `behind`; without `behind` if it is disabled, because it skips those",
-  }),
-  nextAttemptAt: Type.Optional(Type.String({ description: "When a failing destination is probed next" })),
-  lastError: Type.Optional(
-    Type.String({ description: "Why the last delivery failed. Absent if it succeeded" }),
-  ),
-});
-export type DestinationStatusView = Shape<typeof DestinationStatusView>;
-
 export const TestSendView = Type.Object({
   messageId: Type.String(),
-  state: DeliveryStateView,
+  at: Type.String({ description: "When it was sent" }),
+  state: described(DeliveryStateView, "`pending`: it failed, and a real message would be retried"),
   reason: Type.String(),
   attempts: Type.Array(AttemptView),
 });
@@ -184,11 +201,31 @@ export const destinationEndpoints = {
     answer: { status: 200, description: "The outcome", schema: TestSendView },
     errors: ["not_found"],
   },
+  "GET /destinations/:id/test": {
+    name: "destinations.lastTest",
+    summary: "Get the outcome of the last test message",
+    access: "read",
+    answer: {
+      status: 200,
+      description: "The outcome; `last` is absent if no test was sent",
+      schema: Type.Object({ last: Type.Optional(TestSendView) }),
+    },
+    errors: ["not_found"],
+  },
   "GET /destinations/:id/status": {
     name: "destinations.status",
-    summary: "Get a destination's health, lag and waiting messages",
+    summary: "Get a destination's health, its backlog and the last error",
     access: "read",
     answer: { status: 200, description: "The status", schema: DestinationStatusView },
+    errors: ["not_found"],
+  },
+  "GET /destinations/:id/rates": {
+    name: "destinations.rates",
+    summary:
+      "Count what a destination received over the last minutes, hour or day, oldest first. Counts survive restarts, but a killed collector loses its last minutes",
+    access: "read",
+    query: closed({ span: Type.Optional(RateSpan) }),
+    answer: { status: 200, description: "The points", schema: DestinationRatesView },
     errors: ["not_found"],
   },
 } as const satisfies EndpointTable;

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** What an endpoint takes and answers. Its method and path are its key in the table of endpoints. */
 export interface EndpointSpec {
@@ -11,6 +11,8 @@ export interface EndpointSpec {
   readonly access: "read" | "write";
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** The longest body. Default: 262,144 (256 KB). */
+  readonly bodyBytes?: number;
   readonly answer: {
     readonly status: number;
     readonly description: string;

@@ -1,11 +1,15 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { audienceEndpoints, profileEndpoints } from "./audiences.js";
+import { clusterEndpoints } from "./cluster.js";
 import { collectorEndpoints, tokenEndpoints } from "./collector.js";
 import { computedTraitEndpoints } from "./computed-traits.js";
 import { deletionEndpoints } from "./deletions.js";
 import { deliveryEndpoints } from "./deliveries.js";
 import { destinationEndpoints } from "./destinations.js";
+import { healthEndpoints } from "./health.js";
 import { liveEndpoints, messageEndpoints } from "./messages.js";
+import { notificationEndpoints } from "./notifications.js";
+import { operationEndpoints } from "./operations.js";
 import type { Shape } from "./shape.js";
 import { sourceEndpoints } from "./sources.js";
 
@@ -15,9 +19,13 @@ export const ENDPOINTS = {
   ...destinationEndpoints,
   ...messageEndpoints,
   ...deliveryEndpoints,
+  ...operationEndpoints,
   ...liveEndpoints,
   ...tokenEndpoints,
   ...collectorEndpoints,
+  ...clusterEndpoints,
+  ...healthEndpoints,
+  ...notificationEndpoints,
   ...audienceEndpoints,
   ...computedTraitEndpoints,
   ...profileEndpoints,

@@ -3,17 +3,26 @@ export type {
   AudienceInput,
   AudiencePatch,
   AudiencePreview,
+  AudienceSizesView,
   AudienceView,
   Explanation,
+  ProfileListView,
+  ProfileSummaryView,
   ProfileView,
   SetAsideView,
+  SizeSpan,
   SyncSchedule,
   WhyView,
 } from "./audiences.js";
+export type { ClusterMemberView, ClusterPartitionView, ClusterRole, ClusterView } from "./cluster.js";
 export type {
   AuditEntryView,
   CollectorInfo,
   CreatedTokenView,
+  DestinationRatePointView,
+  DestinationRatesView,
+  DiskView,
+  LimitsView,
   RatePointView,
   RateSpan,
   RatesView,
@@ -42,21 +51,20 @@ export type {
 } from "./deletions.js";
 export type {
   DeliveryDetailView,
+  DeliveryGroupPage,
+  DeliveryGroupView,
   DeliveryView,
-  ReplayFilter,
-  ReplayInput,
-  ReplayView,
 } from "./deliveries.js";
 export type {
   CatalogEntryView,
-  DestinationHealthView,
   DestinationInput,
   DestinationPatch,
-  DestinationStatusView,
   DestinationView,
   FilterRuleView,
+  RetryScheduleView,
   TestSendView,
 } from "./destinations.js";
+export { NOTIFY_AFTER } from "./destinations.js";
 export type { EndpointSpec, EndpointTable, Method } from "./endpoint.js";
 export {
   type AnswerOf,
@@ -66,6 +74,17 @@ export {
   type ParamsOf,
   type QueryOf,
 } from "./endpoints.js";
+export { causeOf, describeCause, type FailureCause } from "./failure-causes.js";
+export type {
+  ActivityView,
+  CollectorHealthView,
+  DestinationHealthView,
+  DestinationStatusView,
+  HealthSummaryView,
+  UrlHealthView,
+} from "./health.js";
+export { HEALTH_WORDS, type HealthLevel, type HealthWords } from "./health-words.js";
+export { INCIDENT_KINDS } from "./incident-kinds.js";
 export { DEFAULT_LIMIT, type ListAnswer } from "./list.js";
 export type {
   AttemptView,
@@ -78,15 +97,43 @@ export type {
   OutcomeSummary,
   OutcomeView,
   RejectedMessageView,
+  RequestBodyView,
   StoredMessageView,
   WaitStateView,
 } from "./messages.js";
+export type {
+  ChannelDeliveryView,
+  ChannelName,
+  ChannelTestView,
+  IncidentKind,
+  IncidentView,
+  NotificationSettingsPatch,
+  NotificationSettingsView,
+  NotificationTestView,
+  NotificationView,
+} from "./notifications.js";
+export type {
+  OperationCount,
+  OperationFilter,
+  OperationInput,
+  OperationKind,
+  OperationView,
+  ReplayFilter,
+  ReplayInput,
+  ReplayView,
+} from "./operations.js";
 export type { Shape } from "./shape.js";
 export type {
+  EventListView,
+  EventNamesView,
+  EventView,
+  PlanModeView,
   SourceIdentityView,
   SourceInput,
   SourceKindView,
   SourcePatch,
+  SourcePlanInput,
+  SourcePlanView,
   SourceView,
   UsageView,
   WriteKeyView,

@@ -3,7 +3,7 @@ import type { EndpointTable } from "./endpoint.js";
 import { listOf, listParameters, timeParameters } from "./list.js";
 import { closed, described, oneOf, type Shape } from "./shape.js";
 
-const FINAL_STATES = ["delivered", "failed", "filtered", "skipped", "suppressed"] as const;
+const FINAL_STATES = ["delivered", "failed", "filtered", "skipped", "suppressed", "discarded"] as const;
 
 /** How a delivery can have ended. */
 export const FinalStateView = oneOf(FINAL_STATES);
@@ -28,9 +28,36 @@ export const AttemptView = Type.Object({
   latencyMs: Type.Number(),
   requestHeaders: Type.Optional(Type.Record(Type.String(), Type.String())),
   response: Type.Optional(Type.String({ description: "The first 4 KB of the response" })),
+  responseHeaders: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description:
+        "Names in lower case, at most 30 and 2 KB, secrets redacted, without `date`. Only of a response that did not accept the message",
+    }),
+  ),
+  responseHeadersLeftOut: Type.Optional(
+    Type.Integer({ description: "How many more headers the response had. Absent: none" }),
+  ),
   replay: Type.Optional(Type.Boolean()),
 });
 export type AttemptView = Shape<typeof AttemptView>;
+
+export const RequestBodyView = Type.Object(
+  {
+    text: Type.String({ description: "The body, or its start: in `GET /delivery-groups` at most 4 KB" }),
+    bytes: Type.Integer({ description: "The length of the whole body" }),
+    settingsChangedAt: Type.Optional(
+      Type.String({
+        description:
+          "When the destination's settings or filters last changed. Attempts before it may have sent another body",
+      }),
+    ),
+  },
+  {
+    description:
+      "The body of all attempts. It is not stored, but made again from the message with the destination's present settings. Absent if the destination sends no requests, or would not send the message with its present filters",
+  },
+);
+export type RequestBodyView = Shape<typeof RequestBodyView>;
 
 export const OutcomeSummary = Type.Object({
   id: Type.String({ description: "The delivery's id" }),
@@ -42,7 +69,11 @@ export const OutcomeSummary = Type.Object({
 });
 export type OutcomeSummary = Shape<typeof OutcomeSummary>;
 
-export const OutcomeView = Type.Object({ ...OutcomeSummary.properties, attempts: Type.Array(AttemptView) });
+export const OutcomeView = Type.Object({
+  ...OutcomeSummary.properties,
+  attempts: Type.Array(AttemptView),
+  requestBody: Type.Optional(RequestBodyView),
+});
 export type OutcomeView = Shape<typeof OutcomeView>;
 
 const received = {
@@ -54,7 +85,18 @@ const received = {
 const Issues = Type.Array(Type.Object({ code: Type.String(), path: Type.String(), message: Type.String() }));
 
 /** A stored message in a list. */
-export const MessageSummary = Type.Object({ ...received, outcomes: Type.Array(OutcomeSummary) });
+export const MessageSummary = Type.Object({
+  ...received,
+  violations: Type.Optional(
+    Type.Array(
+      Type.Object({ code: Type.Literal("plan_violation"), path: Type.String(), message: Type.String() }),
+      {
+        description: "How the message departs from the source's present tracking plan. Absent: it does not",
+      },
+    ),
+  ),
+  outcomes: Type.Array(OutcomeSummary),
+});
 export type MessageSummary = Shape<typeof MessageSummary>;
 
 /** A stored message with its outcomes and attempts. */

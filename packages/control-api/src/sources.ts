@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { REGIONS } from "@sluice/protocol";
 import type { EndpointTable } from "./endpoint.js";
 import { ListQuery, listOf } from "./list.js";
-import { closed, oneOf, type Shape } from "./shape.js";
+import { closed, described, oneOf, type Shape } from "./shape.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const BlockedEvents = Type.Array(Type.String({ minLength: 1, maxLength: 1_000 }), {
@@ -42,6 +42,11 @@ export const SourceView = Type.Object({
   rateLimit: Type.Optional(RateLimit),
   identity: SourceIdentityView,
   region: Type.Optional(Region),
+  partition: Type.Optional(
+    Type.Integer({
+      description: "The partition of the cluster that stores and delivers its messages. Absent: there is one",
+    }),
+  ),
   version: Type.Integer({ description: "Grows by one with each change; `If-Match` compares it" }),
 });
 export type SourceView = Shape<typeof SourceView>;
@@ -65,6 +70,97 @@ export const SourcePatch = closed({
   version: Type.Optional(Type.Integer()),
 });
 export type SourcePatch = Shape<typeof SourcePatch>;
+
+export const PlanModeView = oneOf(["report", "refuse"], {
+  description:
+    "What happens to messages that violate the plan. `report`: they are stored and counted. `refuse`: they are refused",
+});
+export type PlanModeView = Shape<typeof PlanModeView>;
+
+const PlanJson = Type.Record(Type.String(), Type.Unknown(), {
+  description: "The tracking plan, at most 200 KB: see the reference page about tracking plans",
+});
+
+export const SourcePlanInput = closed({
+  plan: PlanJson,
+  mode: Type.Optional(described(PlanModeView, "Default: the present mode, at first `report`")),
+});
+export type SourcePlanInput = Shape<typeof SourcePlanInput>;
+
+export const SourcePlanView = Type.Object({
+  mode: PlanModeView,
+  plan: PlanJson,
+  updatedAt: Type.String(),
+  version: Type.Integer(),
+});
+export type SourcePlanView = Shape<typeof SourcePlanView>;
+
+export const EventPropertyView = Type.Object({
+  name: Type.String(),
+  types: Type.Array(Type.String(), { description: "JSON types: `string`, `integer`, `number`, …" }),
+  seen: Type.Integer({ description: "Sampled messages that had it" }),
+});
+
+export const EventView = Type.Object({
+  type: Type.String({ description: "`track`, `page`, `identify`, …" }),
+  name: Type.Optional(
+    Type.String({ description: "The event, or the name of a page or screen, cut at 200 characters" }),
+  ),
+  count: Type.Integer({ description: "Messages stored" }),
+  firstSeenAt: Type.String(),
+  lastSeenAt: Type.String(),
+  isPlanned: Type.Optional(
+    Type.Boolean({ description: "Whether the source's plan has it. Absent: no plan covers the kind" }),
+  ),
+  violations: Type.Integer({ description: "Messages that violated the plan, stored or refused" }),
+  lastViolation: Type.Optional(
+    Type.Object({
+      at: Type.String(),
+      path: Type.String(),
+      message: Type.String(),
+      messageId: Type.Optional(Type.String()),
+    }),
+  ),
+  sampled: Type.Integer({ description: "Messages whose properties or traits were looked at" }),
+  properties: Type.Array(EventPropertyView, { description: "Properties or traits, by name" }),
+  hasMoreProperties: Type.Optional(
+    Type.Boolean({
+      description: "Some are left out: the most are 100, with names of at most 100 characters",
+    }),
+  ),
+  example: Type.Optional(
+    Type.Object({
+      messageId: Type.String(),
+      receivedAt: Type.String(),
+      data: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: "Its properties or traits. Absent: larger than 4 KB, or none",
+        }),
+      ),
+    }),
+  ),
+});
+export type EventView = Shape<typeof EventView>;
+
+export const EventListView = Type.Object({
+  items: Type.Array(EventView),
+  nextCursor: Type.Optional(Type.String()),
+  names: Type.Integer({ description: "Names that are kept; the most are 1,000, and those of the plan" }),
+  notKept: Type.Integer({ description: "About how many further names the source sent" }),
+  behind: Type.Integer({ description: "Stored messages that are not counted yet" }),
+});
+export type EventListView = Shape<typeof EventListView>;
+
+export const EventNamesView = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      properties: Type.Array(Type.String(), { description: "Names of its properties; at most 100" }),
+    }),
+    { description: "By name. If there are more than 1,000, those that were sent most" },
+  ),
+});
+export type EventNamesView = Shape<typeof EventNamesView>;
 
 export const UsageView = Type.Object({
   days: Type.Array(
@@ -121,6 +217,42 @@ export const sourceEndpoints = {
     access: "read",
     answer: { status: 200, description: "At most 90 days", schema: UsageView },
     errors: ["not_found"],
+  },
+  "GET /sources/:id/plan": {
+    name: "sources.getPlan",
+    summary: "Get a source's tracking plan",
+    access: "read",
+    answer: { status: 200, description: "The plan and its mode", schema: SourcePlanView },
+    errors: ["not_found"],
+  },
+  "PUT /sources/:id/plan": {
+    name: "sources.setPlan",
+    summary: "Hold a source's messages to a tracking plan; replaces the plan that it has",
+    access: "write",
+    body: SourcePlanInput,
+    answer: { status: 200, description: "The plan and its mode", schema: SourcePlanView },
+    errors: ["not_found", "precondition_failed", "conflict"],
+  },
+  "DELETE /sources/:id/plan": {
+    name: "sources.removePlan",
+    summary: "Remove a source's tracking plan",
+    access: "write",
+    answer: { status: 204, description: "The source has no plan" },
+    errors: ["not_found"],
+  },
+  "GET /sources/:id/events": {
+    name: "sources.events",
+    summary: "List the names of events, pages and screens that a source sent, by kind and name",
+    access: "read",
+    query: ListQuery,
+    answer: { status: 200, description: "A page of names", schema: EventListView },
+    errors: ["not_found"],
+  },
+  "GET /event-names": {
+    name: "sources.eventNames",
+    summary: "List the names of track events that any source sent, with their properties",
+    access: "read",
+    answer: { status: 200, description: "The names", schema: EventNamesView },
   },
   "POST /sources/:id/write-keys": {
     name: "sources.addWriteKey",

@@ -1,0 +1,129 @@
+import { Type } from "@sinclair/typebox";
+import type { EndpointTable } from "./endpoint.js";
+import { oneOf, type Shape } from "./shape.js";
+
+export const DestinationHealthView = oneOf(
+  [
+    "good",
+    "failing",
+    "idle",
+    "url_disabled",
+    "partly_disabled",
+    "partly_failing",
+    "retrying",
+    "behind",
+    "disabled",
+    "backing_off",
+  ],
+  {
+    description:
+      "The first of these that holds. `disabled`: you disabled it. `url_disabled`: every URL answered 410 Gone; save the webhooks to call them again. `backing_off`: 10 attempts in a row failed, so nothing is sent but probes. `partly_failing`: some URLs fail, another one works. `failing`: the last delivery failed, or the destination cannot be opened; from 10 attempts a minute on: half of them failed, or the last 10. `partly_disabled`: some URLs answered 410 Gone, the others work. `retrying`: a twentieth or more of the last minute's attempts failed, of at least 10. `behind`: an unread message is older than a minute, or 10,000 messages wait. `good`: the last delivery succeeded. `idle`: no delivery yet",
+  },
+);
+export type DestinationHealthView = Shape<typeof DestinationHealthView>;
+
+const Reason = Type.String({ description: "Why, as a sentence" });
+const Since = Type.Optional(Type.String({ description: "When it began. Absent if it is not known" }));
+
+export const UrlHealthView = Type.Object({
+  url: Type.String(),
+  health: oneOf(["good", "failing", "retrying", "idle", "url_disabled"], {
+    description: "As of a destination, for the attempts at this URL since its settings were last opened",
+  }),
+  reason: Reason,
+  since: Since,
+});
+export type UrlHealthView = Shape<typeof UrlHealthView>;
+
+export const DestinationStatusView = Type.Object({
+  destinationId: Type.String(),
+  state: oneOf(["delivering", "disabled", "backing_off"], {
+    description: "What its queue does; `health` says whether messages arrive",
+  }),
+  health: DestinationHealthView,
+  reason: Reason,
+  since: Since,
+  urls: Type.Array(UrlHealthView, { description: "Each URL; empty for a type without URLs" }),
+  failingSince: Type.Optional(
+    Type.String({ description: "When the first delivery failed after the last one that succeeded" }),
+  ),
+  disabledUrls: Type.Optional(Type.Array(Type.String(), { description: "URLs that answered 410 Gone" })),
+  behind: Type.Integer({
+    description:
+      "Messages in the log that it has not read, plus those in their first attempt; 0 once every received message is routed. While it is disabled or backs off it reads nothing, so this includes messages of sources that it is not connected to",
+  }),
+  oldestUnreadAt: Type.Optional(
+    Type.String({ description: "When the oldest message that it has not read was received" }),
+  ),
+  retries: Type.Integer({ description: "Failed messages that wait for their next attempt" }),
+  waiting: Type.Integer({
+    description: "`retries` plus `behind`; without `behind` if it is disabled, because it skips those",
+  }),
+  nextAttemptAt: Type.Optional(Type.String({ description: "When a failing destination is probed next" })),
+  lastError: Type.Optional(
+    Type.String({ description: "Why the last delivery failed. Absent if it succeeded" }),
+  ),
+});
+export type DestinationStatusView = Shape<typeof DestinationStatusView>;
+
+const SUMMARY = {
+  health: DestinationHealthView,
+  reason: Reason,
+  since: Since,
+};
+/** The worst health of several destinations. */
+export const HealthSummaryView = Type.Object(SUMMARY);
+export type HealthSummaryView = Shape<typeof HealthSummaryView>;
+
+export const CollectorHealthView = Type.Object({
+  ...SUMMARY,
+  health: oneOf(["storage_unavailable", ...DestinationHealthView.anyOf.map((one) => one.const)], {
+    description:
+      "The worst health of all destinations; `storage_unavailable` if the collector cannot write to its disk",
+  }),
+  destinations: Type.Array(DestinationStatusView, { description: "Every destination, oldest first" }),
+  sources: Type.Array(Type.Object({ sourceId: Type.String(), ...SUMMARY }), {
+    description: "For every source, the worst health of the destinations that it is connected to",
+  }),
+});
+export type CollectorHealthView = Shape<typeof CollectorHealthView>;
+
+const LastAt = Type.Optional(Type.String({ description: "Absent: none is known" }));
+const InTime = { minimum: 0, description: "In `overMs`" };
+export const ActivityView = Type.Object({
+  overMs: Type.Integer({
+    description: "What the counts cover: an hour, or the time since the collector's start",
+  }),
+  sources: Type.Array(
+    Type.Object({
+      sourceId: Type.String(),
+      accepted: Type.Integer(InTime),
+      lastMessageAt: LastAt,
+    }),
+  ),
+  destinations: Type.Array(
+    Type.Object({
+      destinationId: Type.String(),
+      delivered: Type.Integer(InTime),
+      failed: Type.Integer({ ...InTime, description: "Given up, in `overMs`" }),
+      retried: Type.Integer({ ...InTime, description: "Failed rounds that are retried, in `overMs`" }),
+      lastDeliveryAt: LastAt,
+    }),
+  ),
+});
+export type ActivityView = Shape<typeof ActivityView>;
+
+export const healthEndpoints = {
+  "GET /activity": {
+    name: "collector.activity",
+    summary: "Count what each source sent and each destination received in the last hour",
+    access: "read",
+    answer: { status: 200, description: "The counts", schema: ActivityView },
+  },
+  "GET /health": {
+    name: "collector.health",
+    summary: "Get the health of the collector, of every destination, and of what each source goes to",
+    access: "read",
+    answer: { status: 200, description: "The health", schema: CollectorHealthView },
+  },
+} as const satisfies EndpointTable;
