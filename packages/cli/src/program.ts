@@ -1,6 +1,7 @@
-import { Command } from "commander";
+import { Command, type CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import { applyCommand } from "./commands/apply/apply.js";
+import { clusterCommand } from "./commands/cluster/cluster.js";
 import { completionCommand } from "./commands/completion.js";
 import { audiencesCommand } from "./commands/definitions/audiences.js";
 import { traitsCommand } from "./commands/definitions/traits.js";
@@ -13,19 +14,28 @@ import { messagesCommand } from "./commands/messages/messages.js";
 import { replayCommand } from "./commands/messages/replay.js";
 import { sendCommand } from "./commands/messages/send.js";
 import { tailCommand } from "./commands/messages/tail.js";
+import { operationsCommand } from "./commands/operations/operations.js";
+import { eventsCommand } from "./commands/plans/events.js";
+import { typesCommand } from "./commands/plans/types.js";
 import { auditCommand } from "./commands/resources/audit.js";
 import { destinationsCommand } from "./commands/resources/destinations.js";
+import { notificationsCommand } from "./commands/resources/notifications.js";
 import { sourcesCommand } from "./commands/resources/sources.js";
 import { tokensCommand } from "./commands/resources/tokens.js";
+import { backupCommand } from "./commands/run/backup.js";
 import { collectorCommand } from "./commands/run/collector.js";
 import { devCommand } from "./commands/run/dev.js";
+import { migrateCommand } from "./commands/run/migrate.js";
 import { repairCommand } from "./commands/run/repair.js";
 import { resetCommand } from "./commands/run/reset.js";
+import { restoreCommand } from "./commands/run/restore.js";
 import { deletionsCommand } from "./commands/users/deletions.js";
 import { profilesCommand } from "./commands/users/profiles.js";
-import type { CommandMaker } from "./definition/command.js";
-import { EXIT_CODES } from "./failures/exit-codes.js";
+import { type CommandMaker, HELP_OPTION } from "./definition/command.js";
+import { CommandFailure, EXIT_CODES } from "./failures/exit-codes.js";
+import { asStarted } from "./terminal/invocation.js";
 import type { Io } from "./terminal/io.js";
+import { wrapLines } from "./terminal/wrap-lines.js";
 
 /** Every command, in the order of `sluice --help`. */
 export const COMMANDS: readonly CommandMaker[] = [
@@ -39,18 +49,26 @@ export const COMMANDS: readonly CommandMaker[] = [
   messagesCommand,
   deliveriesCommand,
   replayCommand,
+  operationsCommand,
   sourcesCommand,
+  eventsCommand,
+  typesCommand,
   destinationsCommand,
   audiencesCommand,
   traitsCommand,
   profilesCommand,
   deletionsCommand,
+  notificationsCommand,
   tokensCommand,
   auditCommand,
   applyCommand,
   resetCommand,
   doctorCommand,
+  clusterCommand,
+  backupCommand,
+  restoreCommand,
   repairCommand,
+  migrateCommand,
   completionCommand,
 ];
 
@@ -59,7 +77,8 @@ export function program(io: Io): Command {
   const root = new Command("sluice")
     .description("Collect events, store them durably and deliver them as signed webhooks.")
     .version(manifest.version, "-V, --version", "print the version")
-    .showHelpAfterError("Run `npx sluice --help` to see the commands.")
+    .helpOption("-h, --help", HELP_OPTION)
+    .helpCommand("help [command]", "show the help of a command")
     .addHelpText(
       "after",
       `\nExit codes:\n${Object.values(EXIT_CODES)
@@ -73,15 +92,34 @@ export function program(io: Io): Command {
   return root;
 }
 
-/** Makes Commander write to `io`, and throw instead of ending the process. */
-function prepare(command: Command, io: Io): void {
-  command.exitOverride().configureOutput({
-    writeOut: (text) => void io.out(text),
-    writeErr: (text) => io.err(text),
-    getOutHelpWidth: () => io.columns,
-    getErrHelpWidth: () => io.columns,
-    getOutHasColors: () => false,
-    getErrHasColors: () => false,
-  });
-  for (const inner of command.commands) prepare(inner, io);
+/** Makes Commander write to `io`, and throw our errors instead of ending the process. */
+function prepare(command: Command, io: Io, path = "npx sluice"): void {
+  const help = (text: string): string => wrapLines(asStarted(text, io), io.columns);
+  command
+    .exitOverride((error) => {
+      throw usageFailure(error, command, path);
+    })
+    .configureOutput({
+      writeOut: (text) => void io.out(help(text)),
+      writeErr: (text) => io.err(help(text)),
+      // `reportFailure` prints errors.
+      outputError: () => {},
+      getOutHelpWidth: () => io.columns,
+      getErrHelpWidth: () => io.columns,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    });
+  for (const inner of command.commands) prepare(inner, io, `${path} ${inner.name()}`);
+}
+
+/** The failure for a wrong command line. Help that was asked for, or printed instead of running a group, is none. */
+function usageFailure(error: CommanderError, command: Command, path: string): Error {
+  if (error.exitCode === 0 || error.code === "commander.help") return error;
+  const text = error.message.replace(/^error: /, "");
+  const what = command.commands.length > 0 ? "commands" : "arguments and options";
+  return new CommandFailure(
+    "usage",
+    `${text.charAt(0).toUpperCase()}${text.slice(1)}`,
+    `Run \`${path} --help\` to see the ${what}`,
+  );
 }

@@ -1,6 +1,7 @@
 import { AdminError, AdminUnreachable } from "@sluice/admin-client";
 import { CommandFailure, EXIT_CODES, type ExitName, Finding } from "./failures/exit-codes.js";
 import { storeFailure } from "./failures/store-failure.js";
+import { asStarted } from "./terminal/invocation.js";
 import type { Io } from "./terminal/io.js";
 import { shellWord } from "./terminal/shell-word.js";
 import { terminalJson, terminalText } from "./terminal/terminal-text.js";
@@ -14,7 +15,8 @@ interface Failure {
 
 /** Prints a failure to stderr and returns the exit code. */
 export function reportFailure(error: unknown, io: Io, asJson: boolean): number {
-  const { exit, code, message, hint } = describe(error, io);
+  const { exit, code, message, hint: said } = describe(error, io);
+  const hint = said === undefined ? undefined : asStarted(said, io);
   if (asJson)
     io.err(`${terminalJson({ error: { code, message, ...(hint === undefined ? {} : { hint }) } })}\n`);
   else {
@@ -52,9 +54,15 @@ function describe(error: unknown, io: Io): Failure {
 const TOKEN_HINT =
   "Give an admin token with --token or SLUICE_TOKEN. `npx sluice dev` prints its token and keeps it in .sluice; in production it is SLUICE_ADMIN_TOKEN, or the file admin-token in the data folder";
 
+const NO_ROUTE = "not_found: Nothing was found at this address";
+const ADMIN_URL_HINT =
+  "If the collector has an address of its own for the control API (adminListen), give it with SLUICE_ADMIN_URL";
+
 /** The command to run, for errors of the collector that only say what has to be done. */
-function hintOf({ code, details }: AdminError): string | undefined {
+function hintOf({ code, message, details }: AdminError): string | undefined {
   if (code === "unauthorized") return TOKEN_HINT;
+  // The collector's sentence for an address without a route: every other 404 says what was not found.
+  if (code === "not_found" && message === NO_ROUTE) return ADMIN_URL_HINT;
   if (code === "url_disabled" && typeof details.destination === "string")
     return `Enable it again: npx sluice destinations enable ${shellWord(details.destination)}`;
   return undefined;

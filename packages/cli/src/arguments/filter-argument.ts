@@ -31,5 +31,4 @@ export const FILTER_HELP = `
 Filter:
   type:track event:"Signed Up" user:42 outcome:failed -properties.plan:free checkout
   All terms must match. The same field twice means either value, - means not, and * at the end matches any ending.
-  Fields: ${FILTER_FIELDS.join(", ")}, properties.…, traits.…, context.…. Other words are searched for as text.
-`;
+  Fields: ${FILTER_FIELDS.join(", ")}, properties.…, traits.…, context.…. Other words are searched for as text.`;

@@ -1,17 +1,16 @@
 import { join, resolve } from "node:path";
 import { type AdminClient, adminClient } from "@sluice/admin-client";
 import { LOCAL_COLLECTOR_URL } from "@sluice/protocol";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { CommandFailure } from "../failures/exit-codes.js";
 import type { Io } from "../terminal/io.js";
 import { terminalText } from "../terminal/terminal-text.js";
+import { LISTENING_FILE } from "./listening-file.js";
 import { isLoopbackUrl } from "./loopback-url.js";
-import { readOwnFile } from "./read-own-file.js";
+import { readOwnFile, readOwnText } from "./read-own-file.js";
 
 /** The default data folder of `sluice dev`. */
 export const DEV_DATA_DIR = ".sluice";
-/** The file in the data folder that holds the address while `sluice dev` runs. */
-export const LISTENING_FILE = "listening.json";
 
 export interface ConnectionOptions {
   readonly url?: string;
@@ -25,16 +24,23 @@ export interface WriteKeyOptions extends ConnectionOptions {
 
 /** Adds the options of every command that talks to a collector. */
 export function withConnection(command: Command): Command {
-  return command
-    .option(
+  const options: readonly (readonly [flags: string, meaning: string])[] = [
+    [
       "--url <url>",
-      `the collector's address (SLUICE_URL; default: the running sluice dev, otherwise ${LOCAL_COLLECTOR_URL})`,
-    )
-    .option(
+      `the collector's address (SLUICE_ADMIN_URL for the control API, SLUICE_URL; default: the collector that runs on the data folder, otherwise ${LOCAL_COLLECTOR_URL})`,
+    ],
+    [
       "--token <token>",
-      "an admin token (SLUICE_TOKEN or SLUICE_ADMIN_TOKEN; default: the token of sluice dev in the data folder)",
-    )
-    .option("--data-dir <folder>", "the data folder of sluice dev", DEV_DATA_DIR);
+      "an admin token (SLUICE_TOKEN or SLUICE_ADMIN_TOKEN; default: the token in the data folder)",
+    ],
+    [
+      "--data-dir <folder>",
+      `the data folder of a collector on this machine (SLUICE_DATA_DIR; default: ${DEV_DATA_DIR})`,
+    ],
+  ];
+  for (const [flags, meaning] of options)
+    command.addOption(new Option(flags, meaning).helpGroup("Connection:"));
+  return command;
 }
 
 /** Adds the option of commands that send messages. */
@@ -45,14 +51,33 @@ export function withWriteKey(command: Command): Command {
   );
 }
 
-/**
- * The collector's address: from the option, the environment, the running `sluice dev`, or the default. The data folder may have
- * come with a cloned repository, so an address in it is only used if it is on this machine.
- */
-export async function collectorUrl(options: ConnectionOptions, io: Io): Promise<string> {
-  const given = options.url ?? io.env.SLUICE_URL;
-  if (given === undefined || given === "") {
-    const { url } = await readDevFile(io, options, LISTENING_FILE);
+/** The address for messages: from the option, the environment, the running collector, or the default. */
+export function collectorUrl(options: ConnectionOptions, io: Io): Promise<string> {
+  const { SLUICE_URL, SLUICE_ADMIN_URL } = io.env;
+  return findUrl(options, [options.url, SLUICE_URL, SLUICE_ADMIN_URL], ({ url }) => url, io);
+}
+
+/** The address of the control API, which may be another one. */
+export function adminUrl(options: ConnectionOptions, io: Io): Promise<string> {
+  const { SLUICE_URL, SLUICE_ADMIN_URL } = io.env;
+  return findUrl(
+    options,
+    [options.url, SLUICE_ADMIN_URL, SLUICE_URL],
+    ({ adminUrl: own, url }) => own ?? url,
+    io,
+  );
+}
+
+/** The data folder may have come with a cloned repository, so an address in it is only used if it is on this machine. */
+async function findUrl(
+  options: ConnectionOptions,
+  candidates: readonly (string | undefined)[],
+  pick: (listening: { readonly [field: string]: unknown }) => unknown,
+  io: Io,
+): Promise<string> {
+  const given = candidates.find((url) => url !== undefined && url !== "");
+  if (given === undefined) {
+    const url = pick(await readDevFile(io, options, LISTENING_FILE));
     if (typeof url !== "string") return LOCAL_COLLECTOR_URL;
     if (isLoopbackUrl(url)) return url;
     throw new CommandFailure(
@@ -68,13 +93,13 @@ export async function collectorUrl(options: ConnectionOptions, io: Io): Promise<
 
 /** A client of the control API. Throws if there is no admin token. */
 export async function connect(options: ConnectionOptions, io: Io): Promise<AdminClient> {
-  const url = await collectorUrl(options, io);
+  const url = await adminUrl(options, io);
   const token =
     options.token ??
     io.env.SLUICE_TOKEN ??
     io.env.SLUICE_ADMIN_TOKEN ??
-    // The token of `sluice dev` is never sent to another machine.
-    (isLoopbackUrl(url) ? (await readDevFile(io, options, "dev.json")).adminToken : undefined);
+    // A token in the data folder is never sent to another machine.
+    (isLoopbackUrl(url) ? await storedToken(options, io) : undefined);
   if (typeof token !== "string" || token === "")
     throw new CommandFailure(
       "refused",
@@ -82,6 +107,12 @@ export async function connect(options: ConnectionOptions, io: Io): Promise<Admin
       "Give one with --token or SLUICE_TOKEN, or run this in the folder of `npx sluice dev` (or name its data folder with --data-dir)",
     );
   return adminClient({ url, token });
+}
+
+/** The token that `sluice dev`, or a collector in production on its first start, left in the data folder. */
+async function storedToken(options: ConnectionOptions, io: Io): Promise<unknown> {
+  const { adminToken } = await readDevFile(io, options, "dev.json");
+  return adminToken ?? (await readOwnText(devFile(io, options, "admin-token")))?.trim();
 }
 
 /** The write key: from the option, the environment, or the source that `sluice dev` created. */
@@ -112,8 +143,14 @@ export async function findWriteKey(options: WriteKeyOptions, io: Io): Promise<st
   return key;
 }
 
-function devFile(io: Io, { dataDir = DEV_DATA_DIR }: ConnectionOptions, name: string): string {
-  return join(resolve(io.cwd, dataDir), name);
+function devFile(io: Io, options: ConnectionOptions, name: string): string {
+  return join(dataFolder(options, io), name);
+}
+
+/** The data folder of a collector on this machine. */
+export function dataFolder({ dataDir }: ConnectionOptions, io: Io): string {
+  const given = [dataDir, io.env.SLUICE_DATA_DIR].find((folder) => folder !== undefined && folder !== "");
+  return resolve(io.cwd, given ?? DEV_DATA_DIR);
 }
 
 function readDevFile(

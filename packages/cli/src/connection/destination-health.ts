@@ -1,8 +1,14 @@
 import type { AdminClient } from "@sluice/admin-client";
-import type { DestinationHealthView, DestinationStatusView, DestinationView } from "@sluice/control-api";
+import {
+  type DestinationHealthView,
+  type DestinationStatusView,
+  type DestinationView,
+  HEALTH_WORDS,
+} from "@sluice/control-api";
 
-/** The health of a destination, with the same state names as in the dashboard and in alerts. */
-export interface DestinationHealth extends Omit<DestinationStatusView, "state" | "health"> {
+/** The status of a destination, and when something is sent next. */
+export interface DestinationHealth extends Omit<DestinationStatusView, "state"> {
+  /** The health, without the difference between `good` and `idle`. */
   readonly state: Exclude<DestinationHealthView, "good" | "idle"> | "delivering";
   readonly disabledUrls: readonly string[];
 }
@@ -25,9 +31,10 @@ export async function readHealth(
 
 /** Without a probe, the next attempt is the earliest retry. A disabled destination has no next attempt. */
 export function healthOf(
-  { state: _queue, health, disabledUrls = [], nextAttemptAt, ...status }: DestinationStatusView,
+  { state: _queue, disabledUrls = [], nextAttemptAt, ...status }: DestinationStatusView,
   retriesAt: readonly string[],
 ): DestinationHealth {
+  const { health } = status;
   const next = health === "disabled" ? undefined : (nextAttemptAt ?? [...retriesAt].sort()[0]);
   return {
     ...status,
@@ -37,7 +44,7 @@ export function healthOf(
   };
 }
 
-/** The state as text: `url disabled`. */
-export function healthWord(state: DestinationHealth["state"]): string {
-  return state.replace("_", " ");
+/** The health as text: `url disabled`. */
+export function healthWord(health: DestinationHealthView): string {
+  return HEALTH_WORDS[health].label.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
 }

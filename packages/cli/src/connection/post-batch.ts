@@ -11,6 +11,8 @@ export interface BatchRequest {
   readonly batch: readonly (object | string)[];
   /** The endpoint: `import` marks the messages as historical. Default: `batch`. */
   readonly path?: "batch" | "import";
+  /** Whether destinations get the messages. Default: true. */
+  readonly deliver?: boolean;
   readonly io: Io;
   /** How long to retry while the collector is busy, in milliseconds. Default: 60,000. */
   readonly busyTimeoutMs?: number;
@@ -29,15 +31,17 @@ export async function postBatch({
   writeKey,
   batch,
   path = "batch",
+  deliver = true,
   io,
   busyTimeoutMs = 60_000,
   unreachableTimeoutMs = busyTimeoutMs,
   onRetry,
 }: BatchRequest): Promise<IngestSuccess> {
   const messages = batch.map((message) => (typeof message === "string" ? message : JSON.stringify(message)));
+  const fields = deliver ? "" : `"deliver":false,`;
   const startMs = io.monotonic();
   for (let retries = 0; ; retries++) {
-    const outcome = await postOnce(`${url}/v1/${path}`, writeKey, messages, retries, io);
+    const outcome = await postOnce(`${url}/v1/${path}`, writeKey, { fields, messages }, retries, io);
     if (outcome.kind === "accepted") return outcome.answer;
     if (outcome.kind === "refused") throw outcome.failure;
     const delayMs = outcome.retryAfterMs ?? backoffDelayMs(retries + 1, BACKOFF, systemClock.random());
@@ -65,7 +69,7 @@ type PostOutcome =
 async function postOnce(
   address: string,
   writeKey: string,
-  messages: readonly string[],
+  { fields, messages }: { readonly fields: string; readonly messages: readonly string[] },
   retries: number,
   io: Io,
 ): Promise<PostOutcome> {
@@ -77,7 +81,7 @@ async function postOnce(
         "content-type": "application/json",
         ...(retries === 0 ? {} : { [RETRY_COUNT_HEADER]: String(retries) }),
       },
-      body: `{"batch":[${messages.join(",")}],"sentAt":"${new Date(io.now()).toISOString()}"}`,
+      body: `{${fields}"batch":[${messages.join(",")}],"sentAt":"${new Date(io.now()).toISOString()}"}`,
       // An interruption stops later requests, not this one: its messages may already be stored.
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       redirect: "manual",
@@ -106,5 +110,14 @@ async function outcomeOf(response: Response, messages: number, nowMs: number): P
     };
   }
   const isWrongKey = status === 401 || status === 421;
-  return { kind: "refused", failure: new CommandFailure(isWrongKey ? "refused" : "failed", reason) };
+  return {
+    kind: "refused",
+    failure: new CommandFailure(isWrongKey ? "refused" : "failed", reason, hintOf(status)),
+  };
+}
+
+function hintOf(status: number): string | undefined {
+  if (status === 401)
+    return "`npx sluice sources list` shows the sources; `npx sluice sources get NAME` shows a source's write keys. Give one with --write-key or SLUICE_WRITE_KEY";
+  return status === 421 ? "Give the address of the key's region with --url or SLUICE_URL" : undefined;
 }

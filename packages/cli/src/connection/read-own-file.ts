@@ -5,17 +5,23 @@ import { CommandFailure } from "../failures/exit-codes.js";
 const MAX_BYTES = 65_536;
 
 /**
- * Reads a JSON object that `sluice dev` wrote. Returns an empty object if the file does not exist or is incomplete.
+ * Reads a JSON object that a collector wrote. Returns an empty object if the file does not exist or is incomplete.
  * Throws if another user could have written it: commands send tokens to the address in it.
  */
 export async function readOwnFile(path: string): Promise<{ readonly [field: string]: unknown }> {
+  const text = await readOwnText(path);
+  return text === undefined ? {} : objectIn(text);
+}
+
+/** Reads a file that a collector wrote. Undefined if it does not exist. Throws as `readOwnFile`. */
+export async function readOwnText(path: string): Promise<string | undefined> {
   // Without O_NONBLOCK, opening a named pipe would block.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ELOOP") throw distrusted(path, "it is a symbolic link");
     return undefined;
   });
-  if (file === undefined) return {};
+  if (file === undefined) return undefined;
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw distrusted(path, "it is not a regular file");
@@ -24,7 +30,7 @@ export async function readOwnFile(path: string): Promise<{ readonly [field: stri
     if (uid !== undefined && (stats.mode & 0o022) !== 0)
       throw distrusted(path, "other users can write to it");
     if (stats.size > MAX_BYTES) throw distrusted(path, "it is too large");
-    return objectIn(await file.readFile("utf8"));
+    return await file.readFile("utf8");
   } finally {
     await file.close();
   }

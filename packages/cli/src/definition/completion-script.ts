@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { HELP_OPTION } from "./command.js";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -36,7 +37,7 @@ function wordsOf(command: Command, path: readonly string[]): CommandWords[] {
           flags: [short, long].filter((flag) => flag !== undefined && flag !== null) as string[],
           summary: description,
         })),
-        { flags: ["-h", "--help"], summary: "display help for command" },
+        { flags: ["-h", "--help"], summary: HELP_OPTION },
       ],
     },
     ...command.commands.flatMap((inner) => wordsOf(inner, [...path, inner.name()])),

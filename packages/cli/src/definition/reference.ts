@@ -5,7 +5,8 @@ import { EXIT_CODES } from "../failures/exit-codes.js";
 export function cliReference(root: Command): string {
   return `# Command line
 
-\`sluice\` is the command of the package \`sluice\`. In this repository, run it with \`npx sluice …\` after \`npm run build\`.
+\`sluice\` is the command of the package \`sluice\`. In a clone, run it with \`npx sluice …\` after \`npm run build\`;
+[Install](../guide/install.md) has other ways.
 It needs Node.js 22.13 or newer. Every command has \`--json\` and \`--help\`.
 
 To type \`sluice\` instead of \`npx sluice\`, with completion, add this to your shell's profile:
@@ -26,6 +27,21 @@ belongs to you, and its token is only sent to this machine.
 Results go to stdout. Progress, warnings, errors and logs go to stderr. \`NO_COLOR\` and \`FORCE_COLOR\` are supported.
 Text from events, receivers and file names is escaped before it is printed: control characters never reach the terminal,
 and JSON output parses to the same value.
+
+## Errors
+
+An error is printed to stderr: \`error:\` with what was wrong, and \`hint:\` with what to do. With \`--json\` the last line
+of stderr is one JSON object instead, also for a wrong command line:
+
+\`\`\`json
+{ "error": { "code": "not_found", "message": "There is no source Shop", "hint": "…" } }
+\`\`\`
+
+\`code\` is the collector's [error code](errors.md) if the collector refused a request, otherwise the name of the exit code:
+${Object.keys(EXIT_CODES)
+  .filter((name) => name !== "ok")
+  .map((name) => `\`${name}\``)
+  .join(", ")}. \`hint\` is absent if there is none.
 
 ## Exit codes
 

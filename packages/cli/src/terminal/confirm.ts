@@ -5,13 +5,18 @@ import { terminalText } from "./terminal-text.js";
 
 /** Asks on the terminal. Only `y` and `yes` mean yes; the end of the input and Ctrl-C mean no. */
 export async function confirm(question: string, io: Io): Promise<boolean> {
+  return /^y(es)?$/i.test(await ask(`${question} [y/N] `, io));
+}
+
+/** Asks on the terminal. The answer is trimmed; it is empty at the end of the input and on Ctrl-C. */
+export async function ask(question: string, io: Io): Promise<string> {
   const lines = createInterface({ input: io.stdin, terminal: false });
   const stop = (): void => lines.close();
   io.interrupted.addEventListener("abort", stop);
   try {
-    io.err(`${question} [y/N] `);
-    for await (const line of lines) return /^y(es)?$/i.test(line.trim());
-    return false;
+    io.err(question);
+    for await (const line of lines) return line.trim();
+    return "";
   } finally {
     io.interrupted.removeEventListener("abort", stop);
     lines.close();

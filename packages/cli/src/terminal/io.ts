@@ -1,15 +1,21 @@
+import { isSea } from "node:sea";
 import type { Readable } from "node:stream";
+import { invocationOf } from "./invocation.js";
 import { type Style, styleFor } from "./style.js";
 
 /** Everything a command uses of its environment: streams, variables, time. Tests pass their own. */
 export interface Io {
   /** Prints the command's result. Resolves when the stream can take more. */
   out(text: string): Promise<void>;
+  /** Prints bytes as they are. Resolves when the stream can take more. */
+  outBytes(bytes: Uint8Array): Promise<void>;
   /** Prints everything else: progress, warnings, errors. */
   err(text: string): void;
   readonly stdin: Readable;
   readonly env: { readonly [name: string]: string | undefined };
   readonly cwd: string;
+  /** How to type `sluice` so that this program runs: see `invocationOf`. */
+  readonly invocation: string;
   readonly style: Style;
   readonly errStyle: Style;
   /** Whether stderr is a terminal. Progress bars are only shown there. */
@@ -38,15 +44,17 @@ export function processIo(): Io {
     throw error;
   });
   return {
-    out: (text) =>
-      new Promise((resolve) => {
-        if (process.stdout.write(text)) resolve();
-        else process.stdout.once("drain", resolve);
-      }),
+    out: written,
+    outBytes: written,
     err: (text) => void process.stderr.write(text),
     stdin: process.stdin,
     env: process.env,
     cwd: process.cwd(),
+    invocation: invocationOf({
+      env: process.env,
+      script: process.argv[1],
+      executable: isSea() ? process.execPath : undefined,
+    }),
     style: styleFor(process.env, process.stdout.isTTY === true),
     errStyle: styleFor(process.env, process.stderr.isTTY === true),
     isErrTerminal: process.stderr.isTTY === true,
@@ -56,4 +64,11 @@ export function processIo(): Io {
     monotonic: () => performance.now(),
     interrupted: controller.signal,
   };
+}
+
+function written(text: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.stdout.write(text)) resolve();
+    else process.stdout.once("drain", resolve);
+  });
 }

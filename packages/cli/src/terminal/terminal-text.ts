@@ -4,7 +4,7 @@
  */
 const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: matching control characters is the purpose
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udc7f]/g;
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udc7f]|\ud82f[\udca0-\udca3]|\ud834[\udd73-\udd7a]/g;
 
 /** Escapes a line of untrusted text (event data, responses of receivers, file names) so that it is safe to print. */
 export function terminalText(text: string): string {

@@ -71,12 +71,13 @@ describe("an import that is interrupted by SIGINT", () => {
       },
     });
     const env = { ...at.env, SLUICE_URL: proxy.url };
-    const first = sluice(["import", file, "--json"], env);
+    const first = sluice(["import", file, "--no-deliver", "--json"], env);
     expect(await first.ended).toBe(130);
     const checkpoint = JSON.parse(await readFile(`${file}.sluice-import.json`, "utf8"));
     expect(checkpoint.line).toBeGreaterThan(0);
     expect(checkpoint.line).toBeLessThan(MESSAGES);
 
+    // It keeps the choice of the first.
     const second = sluice(["import", file, "--json"], at.env);
     expect(await second.ended).toBe(6);
     expect(second.err()).toContain(`continuing after line ${checkpoint.line}`);
@@ -207,7 +208,7 @@ describe("a collector that is busy or unreachable", () => {
       },
       status: (path) => (path.startsWith("/v1/import") && imports > 3 ? 401 : undefined),
     });
-    const first = sluice(["import", file], { ...at.env, SLUICE_URL: proxy.url });
+    const first = sluice(["import", file, "--no-deliver"], { ...at.env, SLUICE_URL: proxy.url });
     expect(await first.ended).toBe(4);
     const { line: upTo } = JSON.parse(await readFile(`${file}.sluice-import.json`, "utf8"));
     expect(upTo).toBeGreaterThan(0);

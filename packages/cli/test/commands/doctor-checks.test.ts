@@ -1,5 +1,12 @@
 import { expect, it } from "vitest";
-import { checkAudiences, checkClock, checkVersions } from "../../src/commands/doctor/collector-checks.js";
+import { judgeProxy } from "../../src/commands/doctor/address-checks.js";
+import {
+  checkAudiences,
+  checkClock,
+  checkDisk,
+  checkLimits,
+  checkVersions,
+} from "../../src/commands/doctor/collector-checks.js";
 import { checkFreeSpace, checkNode } from "../../src/commands/doctor/machine-checks.js";
 
 it.each([
@@ -25,7 +32,26 @@ it.each([
   [500 * 1_048_576, "warning"],
   [5 * 1_073_741_824, "ok"],
 ] as const)("reports %i bytes of free disk as %s", (bytes, result) => {
-  expect(checkFreeSpace(bytes, "/data").result).toBe(result);
+  expect(checkFreeSpace(bytes, "at /data on this machine").result).toBe(result);
+});
+
+it("judges the collector's disk by the collector's own threshold", () => {
+  const disk = { freeBytes: 5 * 1_073_741_824, totalBytes: 400e9, lowBelowBytes: 20e9 };
+  const message = "5.0 GB free on the collector's disk";
+  expect(checkDisk(disk)).toEqual([{ name: "disk", result: "warning", message }]);
+  expect(checkDisk({ ...disk, lowBelowBytes: 1e9 })).toEqual([{ name: "disk", result: "ok", message }]);
+  expect(checkDisk(undefined)).toEqual([]);
+});
+
+it.each([
+  ["http://127.0.0.1:8787", "http://127.0.0.1:8787", "ok"],
+  ["https://events.example.com", "https://events.example.com", "ok"],
+  ["http://127.0.0.1:8787", "https://events.example.com", "ok"],
+  ["https://events.example.com", "http://events.example.com", "problem"],
+  ["https://events.example.com", "http://127.0.0.1:8787", "problem"],
+  ["http://events.example.com", "http://localhost:8787", "problem"],
+])("judges a collector at %s that tells browsers %s: %s", (asked, told, result) => {
+  expect(judgeProxy(new URL(asked), new URL(`${told}/v1`)).result).toBe(result);
 });
 
 it("warns about a different major version", () => {
@@ -48,4 +74,23 @@ it("names the messages that audiences leave out, and what to do", () => {
   expect(check.hint).toContain("npx sluice messages get 'm 21'");
   const request = checkAudiences({ behind: 0, setAside: [{ sourceId: "src_2", receivedAt, messages: 4 }] });
   expect(request.message).toContain("an unreadable request of source src_2");
+});
+
+it.each([
+  [{ messagesPerSecond: {} }, "warning", /^messages are kept forever; no rate limits$/],
+  [
+    {
+      retentionMs: 2_592_000_000,
+      retentionBytes: 53_687_091_200,
+      messagesPerSecond: { server: 50_000, web: 10_000 },
+    },
+    "ok",
+    /^messages are kept for at most 30d or 50\.0 GB; a source may send: server 50000\/s, web 10000\/s$/,
+  ],
+] as const)("reports the limits %j", (limits, result, message) => {
+  expect(checkLimits(limits)).toMatchObject({
+    name: "limits",
+    result,
+    message: expect.stringMatching(message),
+  });
 });

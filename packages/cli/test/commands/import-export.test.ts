@@ -24,7 +24,7 @@ describe("import and export", () => {
       file,
       [...lines(1_200, "Imported"), "nonsense", '{"type":"track","userId":"1"}', ""].join("\n"),
     );
-    const first = await json(["import", file], 6);
+    const first = await json(["import", file, "--deliver"], 6);
     expect(first).toMatchObject({ accepted: 1_200, duplicates: 0, rejected: 2 });
     const rejects = (await readFile(`${file}.rejected.jsonl`, "utf8"))
       .trim()
@@ -34,20 +34,34 @@ describe("import and export", () => {
       { line: 1_201, raw: "nonsense", issues: [{ code: "malformed_json" }] },
       { line: 1_202, issues: [{ code: "event_not_defined" }] },
     ]);
-    expect(await json(["import", file], 6)).toMatchObject({ accepted: 1_200, duplicates: 1_200 });
+    expect(await json(["import", file, "--deliver"], 6)).toMatchObject({
+      accepted: 1_200,
+      duplicates: 1_200,
+    });
     await expect(readFile(`${file}.sluice-import.json`)).rejects.toThrow("ENOENT");
   });
 
   it("prints how many messages are new and how many are duplicates", async () => {
     const file = join(at.directory, "told.jsonl");
     await writeFile(file, lines(3, "Told").join("\n"));
-    expect((await at.sluice(["import", file])).out).toMatch(/^imported 3 messages in /);
-    expect((await at.sluice(["import", file])).out).toMatch(/^imported 0 new, 3 duplicates in /);
+    expect((await at.sluice(["import", file, "--deliver"])).out).toMatch(
+      /^imported 3 messages in .*; no destination gets them\n$/,
+    );
+    expect((await at.sluice(["import", file, "--deliver"])).out).toMatch(/^imported 0 new, 3 duplicates in /);
   });
 
   it("imports CSV from stdin", async () => {
     const running = at.start(
-      ["import", "-", "--format", "csv", "--rejects", join(at.directory, "stdin.rejected"), "--json"],
+      [
+        "import",
+        "-",
+        "--no-deliver",
+        "--format",
+        "csv",
+        "--rejects",
+        join(at.directory, "stdin.rejected"),
+        "--json",
+      ],
       'type,event,userId,properties.note\ntrack,FromCsv,9,"a, ""b"""\n',
     );
     expect(await running.code).toBe(0);
@@ -58,7 +72,7 @@ describe("import and export", () => {
   it("exports messages that can be imported again, with their times", async () => {
     const file = join(at.directory, "out.jsonl.gz");
     await at.sluice(["export", "event:FromCsv", "-o", file]);
-    expect(await json(["import", file])).toMatchObject({ accepted: 1, duplicates: 1 });
+    expect(await json(["import", file, "--deliver"])).toMatchObject({ accepted: 1, duplicates: 1 });
   });
 
   it("leaves out messages of suppressed users, and says how many", async () => {
@@ -75,7 +89,7 @@ describe("import and export", () => {
     const file = join(at.directory, "all.jsonl");
     const all = await json(["export", "-o", file]);
     expect(all).toMatchObject({ leftOut: 1 });
-    expect(await json(["import", file])).toMatchObject({ accepted: all.exported, rejected: 0 });
+    expect(await json(["import", file, "--deliver"])).toMatchObject({ accepted: all.exported, rejected: 0 });
     const { out } = await at.sluice(["export", "user:victim", "--outcomes"]);
     expect(JSON.parse(out)).toMatchObject({ message: { userId: "victim" } });
   });
@@ -83,13 +97,13 @@ describe("import and export", () => {
   it("refuses a table without a type column at once", async () => {
     const file = join(at.directory, "typeless.csv");
     await writeFile(file, "event,userId\nA,1\nB,2\n");
-    const { err } = await at.sluice(["import", file], 2);
+    const { err } = await at.sluice(["import", file, "--deliver"], 2);
     expect(err).toContain("The CSV file has no `type` column");
     await expect(readFile(`${file}.rejected.jsonl`)).rejects.toThrow("ENOENT");
     await expect(readFile(`${file}.sluice-import.json`)).rejects.toThrow("ENOENT");
   });
 
   it("refuses a missing file", async () => {
-    await at.sluice(["import", "nowhere.jsonl"], 2);
+    await at.sluice(["import", "nowhere.jsonl", "--deliver"], 2);
   });
 });

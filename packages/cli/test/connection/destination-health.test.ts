@@ -11,6 +11,8 @@ const STATUS: DestinationStatusView = {
   destinationId: "d",
   state: "delivering",
   health: "good",
+  reason: "The last delivery succeeded",
+  urls: [],
   behind: 0,
   retries: 0,
   waiting: 0,
@@ -25,6 +27,9 @@ describe("the health of a destination", () => {
     ["partly_disabled", "partly_disabled"],
     ["backing_off", "backing_off"],
     ["disabled", "disabled"],
+    ["behind", "behind"],
+    ["retrying", "retrying"],
+    ["partly_failing", "partly_failing"],
   ] as const)("that the collector calls %s is %s", (health, state) => {
     expect(healthOf({ ...STATUS, health }, []).state).toBe(state);
   });
@@ -40,18 +45,28 @@ describe("the health of a destination", () => {
 });
 
 it.each([
-  ["delivering", "ok"],
+  ["good", "ok"],
+  ["idle", "ok"],
   ["disabled", "skipped"],
+  ["behind", "warning"],
+  ["retrying", "warning"],
+  ["partly_failing", "problem"],
   ["failing", "problem"],
   ["backing_off", "problem"],
   ["url_disabled", "problem"],
   ["partly_disabled", "problem"],
-] as const)("sluice doctor reports a destination that is %s as %s", (state, result) => {
-  expect(checkDestination("Hook", { ...STATUS, state, disabledUrls: [] }).result).toBe(result);
+] as const)("sluice doctor reports a destination that is %s as %s", (health, result) => {
+  const one = { ...STATUS, health, state: "delivering" as const, disabledUrls: [] };
+  expect(checkDestination("Hook", one).result).toBe(result);
 });
 
 it("the hints of sluice doctor quote the destination's name for a shell", () => {
-  const { hint } = checkDestination("My hook", { ...STATUS, state: "failing", disabledUrls: [] });
+  const { hint } = checkDestination("My hook", {
+    ...STATUS,
+    health: "failing",
+    state: "failing",
+    disabledUrls: [],
+  });
   expect(hint).toContain("npx sluice destinations test 'My hook'");
 });
 
@@ -71,7 +86,7 @@ describe("against a collector", () => {
   it.each([
     ["failing", 404, "failed", "failing"],
     ["waiting", 503, "pending", "failing"],
-    ["gone", 410, "failed", "url disabled"],
+    ["gone", 410, "failed", "URL disabled"],
   ] as const)("status and doctor see a destination that is %s", async (name, answer, ends, word) => {
     await using hook = await receiver(answer);
     const { id } = await json(["destinations", "create", "--webhook", hook.url, "--name", name]);
@@ -88,7 +103,7 @@ describe("against a collector", () => {
     expect(health.retries).toBe(ends === "pending" ? 1 : 0);
     if (ends === "pending") expect(health.nextAttemptAt).toMatch(/^20/);
     const { out, err } = await at.sluice(["doctor"], 6);
-    expect(out).toMatch(new RegExp(`✗ destination +${name}: ${word}; .*last error: .*${answer}`));
+    expect(out).toMatch(new RegExp(`✗ destination +${name}: ${word} since .*; .*last error: .*${answer}`));
     expect(err).toContain("1 problem found");
     await at.sluice(["destinations", "delete", id, "--yes"]);
   });

@@ -9,10 +9,12 @@ import { PLAIN } from "../../src/terminal/style.js";
 
 const io: Io = {
   async out() {},
+  async outBytes() {},
   err() {},
   stdin: Readable.from([]),
   env: {},
   cwd: "/",
+  invocation: "npx sluice",
   style: PLAIN,
   errStyle: PLAIN,
   isErrTerminal: false,

@@ -14,6 +14,8 @@ export interface CliRun {
   readonly code: Promise<number>;
   out(): string;
   err(): string;
+  /** What was printed as bytes. */
+  bytes(): Buffer;
   /** Has the effect of Ctrl-C. */
   interrupt(): void;
   /** Resolves when the output so far matches. */
@@ -28,10 +30,20 @@ export function cli(
     cwd = tmpdir(),
     stdin = "",
     canAsk = false,
-  }: { env?: Record<string, string>; cwd?: string; stdin?: string; canAsk?: boolean } = {},
+    columns = 100,
+    invocation = "npx sluice",
+  }: {
+    env?: Record<string, string>;
+    cwd?: string;
+    stdin?: string | Uint8Array;
+    canAsk?: boolean;
+    columns?: number;
+    invocation?: string;
+  } = {},
 ): CliRun {
   let out = "";
   let err = "";
+  const bytes: Uint8Array[] = [];
   const waiting = new Set<() => void>();
   const interrupted = new AbortController();
   const tell = (): void => {
@@ -42,6 +54,9 @@ export function cli(
       out += text;
       tell();
     },
+    async outBytes(part) {
+      bytes.push(part.slice());
+    },
     err(text) {
       err += text;
       tell();
@@ -49,11 +64,12 @@ export function cli(
     stdin: Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]),
     env,
     cwd,
+    invocation,
     style: PLAIN,
     errStyle: PLAIN,
     isErrTerminal: false,
     canAsk,
-    columns: 100,
+    columns,
     now: () => Date.now(),
     monotonic: () => performance.now(),
     interrupted: interrupted.signal,
@@ -62,6 +78,7 @@ export function cli(
     code: run(args, io),
     out: () => out,
     err: () => err,
+    bytes: () => Buffer.concat(bytes),
     interrupt: () => interrupted.abort(new Error("SIGINT")),
     printed: (pattern) =>
       new Promise((resolve) => {

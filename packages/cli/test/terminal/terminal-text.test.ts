@@ -19,6 +19,11 @@ describe("untrusted text", () => {
     ["a bidirectional mark", "abc\u202edcba", "abc\\u202edcba"],
     ["half a surrogate pair", "\ud800x", "\\ud800x"],
     ["invisible tag characters", "a\u{e0041}", "a\\udb40\\udc41"],
+    [
+      "invisible characters of shorthand and of music",
+      "a\u{1bca0}b\u{1d173}",
+      "a\\ud82f\\udca0b\\ud834\\udd73",
+    ],
     ["letters and emoji of all kinds", "Zoë 東京 🎉 مرحبا", "Zoë 東京 🎉 مرحبا"],
   ])("shows %s", (_name, text, expected) => {
     expect(terminalText(text)).toBe(expected);

@@ -24,6 +24,10 @@ export interface DeclaredDestination {
   readonly settings?: { readonly [name: string]: unknown };
   readonly enabled?: boolean;
   readonly filters?: readonly object[];
+  /** 60_000 to 604_800_000. */
+  readonly retryForMs?: number;
+  /** 60_000 to 604_800_000. */
+  readonly notifyAfterMs?: number;
 }
 
 export interface DeclaredAudience {
@@ -37,7 +41,7 @@ export interface DeclaredAudience {
 
 const FIELDS = {
   sources: ["name", "kind", "blockedEvents", "rateLimit"],
-  destinations: ["name", "type", "sources", "settings", "enabled", "filters"],
+  destinations: ["name", "type", "sources", "settings", "enabled", "filters", "retryForMs", "notifyAfterMs"],
   audiences: ["name", "condition", "destinations", "sync", "trackEvents"],
 } as const;
 

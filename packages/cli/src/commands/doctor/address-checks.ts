@@ -1,5 +1,6 @@
 import { createConnection } from "node:net";
 import { findWriteKey, type WriteKeyOptions } from "../../connection/connection.js";
+import { isLoopbackUrl } from "../../connection/loopback-url.js";
 import type { Io } from "../../terminal/io.js";
 import type { Check } from "./check.js";
 
@@ -60,15 +61,21 @@ function tryToConnect(host: string, port: number): Promise<string | undefined> {
   });
 }
 
-/** Checks the write key by sending an empty batch. */
-export async function checkWriteKey(options: WriteKeyOptions, url: string, io: Io): Promise<Check> {
-  const name = "write key";
+/** Checks the write key, and what browsers are told about the address. */
+export async function checkWriteKey(options: WriteKeyOptions, url: string, io: Io): Promise<Check[]> {
   let writeKey: string;
   try {
-    writeKey = await findWriteKey({ ...options, url }, io);
+    writeKey = await findWriteKey(options, io);
   } catch (error) {
-    return { name, result: "skipped", message: error instanceof Error ? error.message : String(error) };
+    const message = error instanceof Error ? error.message : String(error);
+    return [{ name: "write key", result: "skipped", message }];
   }
+  const accepted = await sendEmptyBatch(writeKey, url);
+  return accepted.result === "ok" ? [accepted, await checkProxy(writeKey, url)] : [accepted];
+}
+
+async function sendEmptyBatch(writeKey: string, url: string): Promise<Check> {
+  const name = "write key";
   const response = await fetch(`${url}/v1/batch`, {
     method: "POST",
     headers: {
@@ -88,5 +95,40 @@ export async function checkWriteKey(options: WriteKeyOptions, url: string, io: I
     result: "problem",
     message: body.message ?? `the collector responded with ${response.status}`,
     ...(response.status === 401 ? { hint: "`npx sluice sources list` shows the valid keys" } : {}),
+  };
+}
+
+/** Checks that browsers are told an address that they can use. Behind a proxy, the collector may not know its own. */
+async function checkProxy(writeKey: string, url: string): Promise<Check> {
+  try {
+    const response = await fetch(`${url}/v1/projects/${encodeURIComponent(writeKey)}/settings`, {
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const { integrations = {} } = (await response.json()) as {
+      integrations?: Record<string, { protocol?: string; apiHost?: string }>;
+    };
+    const { protocol, apiHost } = integrations["Segment.io"] ?? {};
+    return judgeProxy(new URL(url), new URL(`${protocol}://${apiHost}`));
+  } catch (error) {
+    return {
+      name: "proxy",
+      result: "problem",
+      message: `the settings of browsers cannot be read: ${String(error)}`,
+    };
+  }
+}
+
+/** `told`: what browsers that reach the collector at `asked` are told. */
+export function judgeProxy(asked: URL, told: URL): Check {
+  const name = "proxy";
+  const message = `browsers are told to send to ${told.origin}`;
+  const isInsecure = asked.protocol === "https:" && told.protocol === "http:";
+  const isElsewhere = isLoopbackUrl(told.href) && !isLoopbackUrl(asked.href);
+  if (!isInsecure && !isElsewhere) return { name, result: "ok", message };
+  return {
+    name,
+    result: "problem",
+    message: `${message}, which ${isInsecure ? "they block on pages with https" : "is their own machine"}`,
+    hint: "Set SLUICE_TRUSTED_PROXIES=1 and let the proxy send X-Forwarded-Proto and Host (or Forwarded, with SLUICE_PROXY_HEADERS=forwarded), or set SLUICE_PUBLIC_URL",
   };
 }

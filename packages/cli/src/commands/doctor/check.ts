@@ -1,3 +1,4 @@
+import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
 import { terminalText } from "../../terminal/terminal-text.js";
 
@@ -13,8 +14,9 @@ export interface Check {
 const MARKS = { ok: "✓", warning: "!", problem: "✗", skipped: "–" } as const;
 
 /** A check as text: one line, and one for the hint. */
-export function checkLine({ name, result, message, hint }: Check, { style }: Io): string {
+export function checkLine({ name, result, message, hint }: Check, io: Io): string {
+  const { style } = io;
   const paint = { ok: style.green, warning: style.yellow, problem: style.red, skipped: style.dim }[result];
-  const advice = hint === undefined ? "" : `    ${style.dim(terminalText(hint))}\n`;
+  const advice = hint === undefined ? "" : `    ${style.dim(terminalText(asStarted(hint, io)))}\n`;
   return `${paint(MARKS[result])} ${name.padEnd(12)} ${terminalText(message)}\n${advice}`;
 }

@@ -2,19 +2,22 @@ import { type AdminClient, AdminError } from "@sluice/admin-client";
 import type { AudienceEngineView, CollectorInfo } from "@sluice/control-api";
 import manifest from "../../../package.json" with { type: "json" };
 import { definedFields } from "../../arguments/defined-fields.js";
+import { durationText } from "../../arguments/numbers.js";
 import { type ConnectionOptions, connect } from "../../connection/connection.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
 import { shellWord } from "../../terminal/shell-word.js";
+import { bytesText } from "../run/backup-text.js";
 import type { Check } from "./check.js";
 import { checkDestinations } from "./destination-checks.js";
+import { checkFreeSpace } from "./machine-checks.js";
 
 /** The checks that ask the control API: token, version, clock, storage, audiences and destinations. */
 export async function checkCollector(options: ConnectionOptions, url: string, io: Io): Promise<Check[]> {
   let client: AdminClient;
   try {
-    client = await connect({ ...options, url }, io);
+    client = await connect(options, io);
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
     const { message, hint } = error;
@@ -29,15 +32,24 @@ export async function checkCollector(options: ConnectionOptions, url: string, io
       checkVersions(info.version, manifest.version),
       checkClock(Date.parse(info.now), sentMs, receivedMs),
       checkStorage(info.storage),
+      ...checkDisk(info.disk),
+      checkLimits(info.limits),
       checkAudiences(await client.audiences.engine()),
       ...(await checkDestinations(client)),
     ];
   } catch (error) {
-    return [tokenProblem(error)];
+    return [tokenProblem(error, url)];
   }
 }
 
-function tokenProblem(error: unknown): Check {
+function tokenProblem(error: unknown, url: string): Check {
+  if (error instanceof AdminError && error.status === 404)
+    return {
+      name: "token",
+      result: "problem",
+      message: `there is no control API at ${url}`,
+      hint: "The collector has another address for it (adminListen): give it with SLUICE_ADMIN_URL",
+    };
   if (error instanceof AdminError && error.status === 401)
     return {
       name: "token",
@@ -82,6 +94,35 @@ function checkStorage(storage: CollectorInfo["storage"]): Check {
     result: "problem",
     message: `not writable since ${storage.since}: ${storage.reason}`,
     hint: "Check the disk and see the collector's log",
+  };
+}
+
+/** The disk of the collector, which may be on another machine. Versions before 0.2 do not report it. */
+export function checkDisk(disk: CollectorInfo["disk"]): Check[] {
+  if (disk === undefined) return [];
+  return [checkFreeSpace(disk.freeBytes, "on the collector's disk", disk.lowBelowBytes)];
+}
+
+/** Says which limits are in force. Without retention the disk fills, sooner or later. */
+export function checkLimits({
+  retentionMs,
+  retentionBytes,
+  messagesPerSecond,
+}: CollectorInfo["limits"]): Check {
+  const name = "limits";
+  const kept = [
+    ...(retentionMs === undefined ? [] : [durationText(retentionMs)]),
+    ...(retentionBytes === undefined ? [] : [bytesText(retentionBytes)]),
+  ];
+  const rates = Object.entries(messagesPerSecond).map(([kind, rate]) => `${kind} ${rate}/s`);
+  const rate = rates.length === 0 ? "no rate limits" : `a source may send: ${rates.join(", ")}`;
+  if (kept.length > 0)
+    return { name, result: "ok", message: `messages are kept for at most ${kept.join(" or ")}; ${rate}` };
+  return {
+    name,
+    result: "warning",
+    message: `messages are kept forever; ${rate}`,
+    hint: "The disk fills sooner or later: set retentionMs and retentionBytes",
   };
 }
 

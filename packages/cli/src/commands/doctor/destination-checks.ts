@@ -24,8 +24,9 @@ export function checkDestination(destination: string, health: DestinationHealth)
   const name = "destination";
   const message = healthMessage(destination, health);
   const word = shellWord(destination);
-  switch (health.state) {
-    case "delivering":
+  switch (health.health) {
+    case "good":
+    case "idle":
       return { name, result: "ok", message };
     case "disabled":
       return { name, result: "skipped", message };
@@ -37,7 +38,16 @@ export function checkDestination(destination: string, health: DestinationHealth)
         message,
         hint: `A URL responded with 410. Enable it again: npx sluice destinations enable ${word}`,
       };
+    case "behind":
+    case "retrying":
+      return {
+        name,
+        result: "warning",
+        message,
+        hint: `See what it does: npx sluice destinations status ${word}`,
+      };
     case "backing_off":
+    case "partly_failing":
     case "failing":
       return {
         name,
@@ -46,21 +56,28 @@ export function checkDestination(destination: string, health: DestinationHealth)
         hint: `Send a test message: npx sluice destinations test ${word}`,
       };
     default:
-      return health.state satisfies never;
+      return health.health satisfies never;
   }
 }
 
 function healthMessage(destination: string, health: DestinationHealth): string {
-  const { state, behind, retries, nextAttemptAt, lastError, disabledUrls } = health;
+  const { behind, retries, nextAttemptAt, lastError, disabledUrls, reason, since } = health;
   const queue = [
     behind === 0 ? "" : `${plural(behind, "message", "messages")} behind`,
     retries === 0 ? "" : `${plural(retries, "retry", "retries")} waiting`,
     nextAttemptAt === undefined ? "" : `next attempt ${nextAttemptAt}`,
   ].filter(Boolean);
   return [
-    `${destination}: ${healthWord(state)}`,
+    `${destination}: ${healthWord(health.health)}${since === undefined ? "" : ` since ${since}`}`,
+    ...(isExplained(health) ? [] : [reason]),
     queue.length === 0 ? "nothing is waiting" : queue.join(", "),
     ...disabledUrls.map((url) => `${url} is disabled`),
     ...(lastError === undefined ? [] : [`last error: ${lastError}`]),
   ].join("; ");
+}
+
+/** Whether queue, URLs and error say it already. */
+function isExplained({ health, reason, lastError, disabledUrls }: DestinationHealth): boolean {
+  if (health === "good" || health === "idle" || health === "disabled") return true;
+  return disabledUrls.length > 0 || (lastError !== undefined && reason.includes(lastError));
 }

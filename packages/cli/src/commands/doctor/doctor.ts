@@ -1,8 +1,9 @@
-import { resolve } from "node:path";
 import type { Command } from "commander";
+import { definedFields } from "../../arguments/defined-fields.js";
 import {
+  adminUrl,
   collectorUrl,
-  DEV_DATA_DIR,
+  dataFolder,
   type WriteKeyOptions,
   withConnection,
   withWriteKey,
@@ -15,43 +16,61 @@ import { terminalJson } from "../../terminal/terminal-text.js";
 import { checkAddress, checkWriteKey } from "./address-checks.js";
 import { type Check, checkLine } from "./check.js";
 import { checkCollector } from "./collector-checks.js";
-import { checkDisk, checkNode } from "./machine-checks.js";
+import { checkDataFolder, checkLocalDisk, checkNode } from "./machine-checks.js";
+import { buildReport } from "./report/report.js";
+import { reportFile, reportSummary, writeReport } from "./report/write-report.js";
 
 interface DoctorOptions extends WriteKeyOptions {
   readonly json?: boolean;
+  readonly report?: string | true;
 }
 
 export function doctorCommand(io: Io): Command {
   const command = withConnection(
     newCommand(
       "doctor",
-      "check for problems: Node.js, disk, address, token, write key, clock, audiences, destinations",
+      "check for problems: Node.js, data folder, disk, addresses, proxy, token, write key, clock, audiences, destinations",
     ),
   );
-  withWriteKey(command).action((options: DoctorOptions) => doctor(options, io));
+  withWriteKey(command)
+    .option(
+      "--report [file]",
+      "also write a file for a bug report, without personal data, names, addresses and secrets (default: sluice-report-TIME.json); never overwrites a file",
+    )
+    .action((options: DoctorOptions) => doctor(options, io));
   return examples(command, [
     ["The sluice dev on this machine", "sluice doctor"],
     [
       "A collector on another machine",
       "sluice doctor --url https://events.example.com --token … --write-key …",
     ],
+    [
+      "Behind a proxy, with an address of its own for the control API",
+      "SLUICE_URL=https://events.example.com SLUICE_ADMIN_URL=http://127.0.0.1:8788 sluice doctor --token …",
+    ],
+    ["A file for a bug report", "sluice doctor --report report.json"],
   ]);
 }
 
 async function doctor(options: DoctorOptions, io: Io): Promise<void> {
-  const checks: Check[] = [
-    checkNode(process.versions.node),
-    await checkDisk(resolve(io.cwd, options.dataDir ?? DEV_DATA_DIR)),
-  ];
+  const folder = dataFolder(options, io);
+  const checks: Check[] = [checkNode(process.versions.node), await checkDataFolder(folder)];
   const url = await collectorUrl(options, io);
+  const admin = await adminUrl(options, io);
   const address = await checkAddress(url);
   checks.push(address);
   if (address.result === "ok") {
-    checks.push(...(await checkCollector(options, url, io)));
-    checks.push(await checkWriteKey(options, url, io));
+    if (admin !== url) checks.push(await checkAddress(admin));
+    checks.push(...(await checkCollector(options, admin, io)));
+    checks.push(...(await checkWriteKey(options, url, io)));
   }
+  if (!checks.some(({ name }) => name === "disk")) checks.push(await checkLocalDisk(folder));
   const problems = checks.filter(({ result }) => result === "problem").length;
-  if (options.json) await io.out(`${terminalJson({ url, checks })}\n`);
+  const report = options.report === undefined ? undefined : reportFile(options.report, io);
+  if (report !== undefined)
+    await writeReport(await buildReport(checks, { url, admin }, options, io), report, io);
+  if (options.json) await io.out(`${terminalJson({ url, checks, ...definedFields({ report }) })}\n`);
   else await io.out(checks.map((check) => checkLine(check, io)).join(""));
+  if (report !== undefined) io.err(reportSummary(report));
   if (problems > 0) throw new CommandFailure("partly", `${plural(problems, "problem", "problems")} found`);
 }

@@ -21,12 +21,12 @@ const LOW_SPACE_BYTES = 1_073_741_824;
 const NO_SPACE_BYTES = 104_857_600;
 
 /** Checks the data folder on this machine, if there is one. */
-export async function checkDisk(folder: string): Promise<Check> {
-  const name = "disk";
+export async function checkDataFolder(folder: string): Promise<Check> {
+  const name = "data folder";
   try {
     await access(folder, constants.W_OK);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT")
+    if (isMissing(error))
       return { name, result: "skipped", message: `${folder} does not exist on this machine` };
     return {
       name,
@@ -35,14 +35,30 @@ export async function checkDisk(folder: string): Promise<Check> {
       hint: "Check its owner and mode",
     };
   }
-  const { bavail, bsize } = await statfs(folder);
-  const freeSpace = checkFreeSpace(bavail * bsize, folder);
-  if (freeSpace.result !== "ok") return freeSpace;
-  return (await checkSecrets(join(folder, "dev.json"))) ?? freeSpace;
+  const secrets = await checkSecrets(join(folder, "dev.json"));
+  return secrets ?? { name, result: "ok", message: `${folder} on this machine is writable` };
 }
 
-export function checkFreeSpace(freeBytes: number, folder: string): Check {
-  const message = `${(freeBytes / 1_073_741_824).toFixed(1)} GB free at ${folder}`;
+/** Checks the space for the data folder on this machine. Only the collector knows whether that folder is its own. */
+export async function checkLocalDisk(folder: string): Promise<Check> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return checkFreeSpace(bavail * bsize, `at ${folder} on this machine`);
+  } catch (error) {
+    const message = isMissing(error)
+      ? `the collector did not answer, and ${folder} does not exist on this machine`
+      : String(error);
+    return { name: "disk", result: "skipped", message };
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+/** `where`: "on the collector's disk". `lowBelowBytes`: from where on space is short. */
+export function checkFreeSpace(freeBytes: number, where: string, lowBelowBytes = LOW_SPACE_BYTES): Check {
+  const message = `${(freeBytes / 1_073_741_824).toFixed(1)} GB free ${where}`;
   if (freeBytes < NO_SPACE_BYTES)
     return {
       name: "disk",
@@ -50,7 +66,7 @@ export function checkFreeSpace(freeBytes: number, folder: string): Check {
       message,
       hint: "Free some space: the collector refuses messages (503) when the disk is full",
     };
-  if (freeBytes < LOW_SPACE_BYTES) return { name: "disk", result: "warning", message };
+  if (freeBytes < lowBelowBytes) return { name: "disk", result: "warning", message };
   return { name: "disk", result: "ok", message };
 }
 
@@ -63,7 +79,7 @@ async function checkSecrets(file: string): Promise<Check | undefined> {
   );
   if (modeForOthers === 0) return undefined;
   return {
-    name: "disk",
+    name: "data folder",
     result: "warning",
     message: "other users can read dev.json",
     hint: `chmod 600 ${file}`,

@@ -11,6 +11,10 @@ export interface Checkpoint {
   /** Size of the imported file, in bytes. If the file has changed, the import starts from the beginning. */
   readonly size: number;
   readonly modifiedMs: number;
+  /** What was chosen: whether the messages are delivered. Absent in files of earlier versions. */
+  readonly deliver?: boolean;
+  /** Notes on accepted messages, by code. Absent: none. */
+  readonly notes?: { readonly [code: string]: number };
 }
 
 export function checkpointFile(file: string): string {

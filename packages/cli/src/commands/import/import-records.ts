@@ -2,7 +2,7 @@ import type { IngestSuccess } from "@sluice/protocol";
 import { semaphore } from "@sluice/resilience";
 import { postBatch } from "../../connection/post-batch.js";
 import type { Io } from "../../terminal/io.js";
-import type { RecordSource } from "./read-records.js";
+import type { RecordSource } from "./reading/read-records.js";
 import { type RecordBatch, recordBatches } from "./record-batches.js";
 import { type Reject, type RejectFile, rejectFile } from "./reject-file.js";
 
@@ -10,6 +10,8 @@ export interface ImportOptions {
   readonly url: string;
   readonly writeKey: string;
   readonly source: RecordSource;
+  /** Whether destinations get the messages. */
+  readonly deliver: boolean;
   /** Records up to this line are skipped: an earlier run has imported them. */
   readonly afterLine: number;
   /** The file for refused records. */
@@ -28,7 +30,13 @@ export interface ImportProgress {
   readonly duplicates: number;
   readonly rejected: number;
   readonly rejectBytes: number;
+  /** Notes on accepted messages, by code. */
+  readonly notes: { readonly [code: string]: number };
+  /** Messages whose `integrations` ask for a destination by name. */
+  readonly naming: number;
 }
+
+const NOTHING_YET = { accepted: 0, duplicates: 0, rejected: 0, rejectBytes: 0, notes: {}, naming: 0 };
 
 /** Concurrent requests. Four keep a collector busy whose commits take a millisecond. */
 const CONCURRENCY = 4;
@@ -40,7 +48,7 @@ export async function importRecords(options: ImportOptions): Promise<ImportProgr
   const { source, afterLine, rejectPath, io, onProgress } = options;
   const rejects = rejectFile(rejectPath);
   const slots = semaphore(CONCURRENCY);
-  let progress: ImportProgress = { line: afterLine, accepted: 0, duplicates: 0, rejected: 0, rejectBytes: 0 };
+  let progress: ImportProgress = { ...NOTHING_YET, line: afterLine };
   let failure: unknown;
   /** Requests can end in any order. They are counted in the order of the file, so that `line` is never too high. */
   let counted: Promise<void> = Promise.resolve();
@@ -56,6 +64,7 @@ export async function importRecords(options: ImportOptions): Promise<ImportProgr
         duplicates: progress.duplicates + (answer.duplicates ?? 0),
         rejected: progress.rejected + rejected,
         rejectBytes: rejects.bytes(),
+        ...marksOf(batch, answer, progress),
       };
       await onProgress(progress);
     } catch (error) {
@@ -85,11 +94,28 @@ export async function importRecords(options: ImportOptions): Promise<ImportProgr
 
 async function sendBatch(
   { messages }: RecordBatch,
-  { url, writeKey, io, onRetry }: ImportOptions,
+  { url, writeKey, deliver, io, onRetry }: ImportOptions,
 ): Promise<IngestSuccess> {
   if (messages.length === 0) return { success: true, accepted: 0, duplicates: 0, rejected: [] };
   const batch = messages.map(({ json }) => json);
-  return postBatch({ url, writeKey, batch, path: "import", io, onRetry });
+  return postBatch({ url, writeKey, batch, path: "import", deliver, io, onRetry });
+}
+
+/** Counts the notes and named destinations of the batch's messages that were accepted. */
+function marksOf(
+  { messages }: RecordBatch,
+  { rejected = [] }: IngestSuccess,
+  before: ImportProgress,
+): Pick<ImportProgress, "notes" | "naming"> {
+  const refused = new Set(rejected.map(({ index }) => index));
+  const notes: { [code: string]: number } = { ...before.notes };
+  let { naming } = before;
+  messages.forEach((message, index) => {
+    if (refused.has(index)) return;
+    for (const code of message.notes) notes[code] = (notes[code] ?? 0) + 1;
+    if (message.isNaming) naming += 1;
+  });
+  return { notes, naming };
 }
 
 /** Writes the records of a batch that we or the collector refused. Returns how many. */

@@ -11,17 +11,22 @@ import {
 import { examples } from "../../definition/command.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
-import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
-import { type Checkpoint, readCheckpoint, removeCheckpoint, writeCheckpoint } from "./checkpoint.js";
+import { terminalText } from "../../terminal/terminal-text.js";
+import { type Checkpoint, readCheckpoint, removeCheckpoint } from "./checkpoint.js";
+import { chooseDelivery, plannedText } from "./choose-delivery.js";
 import { type ImportProgress, importRecords } from "./import-records.js";
-import { progressLine } from "./progress-line.js";
-import { type FileFormat, type RecordSource, readRecords } from "./read-records.js";
+import { addUp, type Input, progressTracker, retryReporter } from "./progress-tracker.js";
+import { readTargets } from "./read-targets.js";
+import { countRecords, type RecordCount } from "./reading/count-records.js";
+import { type FileFormat, type RecordSource, readRecords } from "./reading/read-records.js";
+import { refusedJoinCounter } from "./refused-joins.js";
+import { report } from "./report-import.js";
 
 interface ImportCommandOptions extends WriteKeyOptions {
   readonly format?: string;
   readonly rejects?: string;
   readonly restart?: boolean;
+  readonly deliver?: boolean;
   readonly json?: boolean;
 }
 
@@ -31,30 +36,31 @@ export function importCommand(io: Io): Command {
     "send the messages in a file of JSON lines or CSV (also .gz); continues where an earlier run stopped",
   ).argument("<file>", "a file, or - for stdin");
   withWriteKey(command)
+    .option("--deliver", "deliver the messages to the source's destinations now")
+    .option(
+      "--no-deliver",
+      "only store the messages and count them in profiles and audiences; destinations that a message's own `integrations` name still get it",
+    )
     .option("--format <format>", "jsonl or csv (default: from the file's name)")
     .option("--rejects <file>", "the file for refused messages (default: FILE.rejected.jsonl)")
     .option("--restart", "start from the beginning, even if an earlier run got further")
     .addHelpText(
       "after",
       `
+Delivery: on a terminal, it asks whether the messages are delivered. Elsewhere, give --deliver or --no-deliver. Messages that were not delivered can be sent later with \`npx sluice replay\`. What audiences and computed traits send because of the messages is delivered in any case.
+
 CSV: the first line names the fields (type, event, userId, timestamp, properties.plan, traits.email …).
-Messages without an id get one from their line, so a file that is imported twice counts once (within the collector's
-dedupe window of 24 hours).
+Messages without an id get one from their line, so a file that is imported twice counts once (within the collector's dedupe window of 24 hours).
 `,
     )
     .action((file: string, options: ImportCommandOptions) => importFile(file, options, io));
   return examples(command, [
-    ["A year of events", "sluice import 2025.jsonl.gz"],
-    ["A table from a spreadsheet", "sluice import signups.csv --write-key …"],
+    [
+      "History for profiles and audiences, without delivering it",
+      "sluice import history.jsonl.gz --no-deliver",
+    ],
+    ["A table from a spreadsheet, delivered to all destinations", "sluice import signups.csv --deliver"],
   ]);
-}
-
-/** The file to import. It has no size and no checkpoint if it is stdin. */
-interface Input {
-  readonly path: string;
-  readonly isStdin: boolean;
-  readonly size: number | undefined;
-  readonly rejectPath: string;
 }
 
 async function importFile(name: string, options: ImportCommandOptions, io: Io): Promise<void> {
@@ -62,15 +68,34 @@ async function importFile(name: string, options: ImportCommandOptions, io: Io): 
   const format = readFormat(options.format, name);
   const url = await collectorUrl(options, io);
   const writeKey = await findWriteKey(options, io);
-  const earlier = await continueFrom(input, options, io);
-  const source = readRecords(input.isStdin ? io.stdin : input.path, { format, isGzip: /\.gz$/i.test(name) });
+  const earlier = input.isStdin || options.restart ? undefined : await readCheckpoint(input.path);
+  const afterLine = earlier?.line ?? 0;
+  const targets = await readTargets(options, writeKey, io);
+  const open = () =>
+    readRecords(input.isStdin ? io.stdin : input.path, { format, isGzip: /\.gz$/i.test(name) });
+  const deliver = await chooseDelivery(
+    {
+      given: options.deliver,
+      earlier: earlier?.deliver,
+      targets,
+      count: () => counted(open(), afterLine, io),
+      canAsk: io.canAsk && !input.isStdin,
+    },
+    io,
+  );
+  await continueFrom(input, earlier, io);
+  io.err(`${terminalText(plannedText(deliver, targets))}\n`);
+  const joins = refusedJoinCounter(targets, io);
+  await joins.start();
+  const source = open();
   const startMs = io.monotonic();
-  const tracker = progressTracker(input, source, earlier, io);
+  const tracker = progressTracker(input, source, { earlier, deliver }, io);
   const progress = await importRecords({
     url,
     writeKey,
     source,
-    afterLine: earlier?.line ?? 0,
+    deliver,
+    afterLine,
     rejectPath: input.rejectPath,
     io,
     onRetry: retryReporter(io),
@@ -82,15 +107,32 @@ async function importFile(name: string, options: ImportCommandOptions, io: Io): 
   tracker.end();
   if (io.interrupted.aborted) {
     await tracker.save(progress);
-    throw new CommandFailure(
-      "interrupted",
-      `Interrupted after line ${progress.line}: ${addUp(progress, earlier).accepted} messages accepted`,
-      input.isStdin ? undefined : "Run the same command again to continue",
-    );
+    throw interrupted(progress, earlier, input);
   }
   if (!input.isStdin) await removeCheckpoint(input.path);
   const seconds = (io.monotonic() - startMs) / 1_000;
-  await report({ progress, earlier, seconds, rejectPath: input.rejectPath }, options.json, io);
+  const result = { progress, earlier, seconds, rejectPath: input.rejectPath, deliver, targets };
+  await report({ ...result, joins: await joins.end() }, options.json, io);
+}
+
+async function counted(source: RecordSource, afterLine: number, io: Io): Promise<RecordCount> {
+  try {
+    return await countRecords(source.records, { afterLine, signal: io.interrupted });
+  } finally {
+    source.close();
+  }
+}
+
+function interrupted(
+  progress: ImportProgress,
+  earlier: Checkpoint | undefined,
+  { isStdin }: Input,
+): CommandFailure {
+  return new CommandFailure(
+    "interrupted",
+    `Interrupted after line ${progress.line}: ${addUp(progress, earlier).accepted} messages accepted`,
+    isStdin ? undefined : "Run the same command again to continue",
+  );
 }
 
 async function findInput(name: string, { rejects }: ImportCommandOptions, io: Io): Promise<Input> {
@@ -104,155 +146,15 @@ async function findInput(name: string, { rejects }: ImportCommandOptions, io: Io
   };
 }
 
-/** Where an earlier run stopped, unless this one starts from the beginning. Prepares the reject file for it. */
-async function continueFrom(
-  { path, isStdin, rejectPath }: Input,
-  { restart }: ImportCommandOptions,
-  io: Io,
-): Promise<Checkpoint | undefined> {
-  const earlier = isStdin || restart ? undefined : await readCheckpoint(path);
+/** Prepares the reject file for a new import, or for one that continues. */
+async function continueFrom({ rejectPath }: Input, earlier: Checkpoint | undefined, io: Io): Promise<void> {
   if (earlier === undefined) {
     await rm(rejectPath, { force: true });
-    return undefined;
+    return;
   }
   // Records after the checkpoint are read again, and refused again.
   await truncate(rejectPath, earlier.rejectBytes).catch(() => {});
   io.err(`continuing after line ${earlier.line}; ${earlier.accepted} messages were accepted before\n`);
-  return earlier;
-}
-
-const CHECKPOINT_EVERY_MS = 1_000;
-
-/** Shows the progress and saves it in the checkpoint. */
-interface ProgressTracker {
-  readonly onProgress: (progress: ImportProgress) => Promise<void>;
-  save(progress: ImportProgress): Promise<void>;
-  /** Ends the progress line. */
-  end(): void;
-  /** Saves how far a failed import got, and prints it. */
-  stop(): Promise<void>;
-}
-
-function progressTracker(
-  { path, isStdin, size }: Input,
-  source: RecordSource,
-  earlier: Checkpoint | undefined,
-  io: Io,
-): ProgressTracker {
-  const line = progressLine(io);
-  const startMs = io.monotonic();
-  let savedAtMs = startMs;
-  let latest: ImportProgress | undefined;
-  const save = async (progress: ImportProgress): Promise<void> => {
-    if (isStdin) return;
-    savedAtMs = io.monotonic();
-    await writeCheckpoint(path, checkpointOf(progress, earlier, await stat(path)));
-  };
-  return {
-    save,
-    end: () => line.end(),
-    async onProgress(progress) {
-      latest = progress;
-      const elapsedMs = io.monotonic() - startMs;
-      const done = progress.accepted + progress.rejected;
-      const share = size === undefined || size === 0 ? undefined : source.bytesRead() / size;
-      line.show({
-        done,
-        share,
-        rate: perSecond(done, elapsedMs / 1_000),
-        etaMs: share === undefined || share === 0 ? undefined : (elapsedMs / share) * (1 - share),
-      });
-      if (io.monotonic() - savedAtMs >= CHECKPOINT_EVERY_MS) await save(progress);
-    },
-    async stop() {
-      line.end();
-      if (latest === undefined || isStdin) return;
-      await save(latest);
-      const { accepted } = addUp(latest, earlier);
-      io.err(
-        `stopped after line ${latest.line}; ${accepted} messages were accepted. Run the same command again to continue\n`,
-      );
-    },
-  };
-}
-
-/** Prints why a request is retried. Without a terminal, only the first time. */
-function retryReporter(io: Io): (reason: string) => void {
-  let isReported = false;
-  return (reason) => {
-    if (!io.isErrTerminal && isReported) return;
-    isReported = true;
-    io.err(`${io.isErrTerminal ? "\n" : ""}${io.errStyle.yellow(terminalText(reason))}; retrying\n`);
-  };
-}
-
-interface ImportResult {
-  readonly progress: ImportProgress;
-  readonly earlier: Checkpoint | undefined;
-  readonly seconds: number;
-  readonly rejectPath: string;
-}
-
-async function report(
-  { progress, earlier, seconds, rejectPath }: ImportResult,
-  asJson: boolean | undefined,
-  io: Io,
-): Promise<void> {
-  const totals = addUp(progress, earlier);
-  const rate = Math.round(perSecond(progress.accepted + progress.rejected, seconds));
-  if (asJson) {
-    const rejects = totals.rejected > 0 ? { rejects: rejectPath } : {};
-    await io.out(`${terminalJson({ ...totals, seconds, rate, ...rejects })}\n`);
-  } else {
-    const total = earlier === undefined ? "" : `; in total ${counts(totals)}`;
-    await io.out(
-      `${io.style.green("imported")} ${counts(progress)} in ${seconds.toFixed(1)} s, ${rate}/s${total}\n`,
-    );
-  }
-  if (totals.rejected > 0)
-    throw new CommandFailure(
-      "partly",
-      `${plural(totals.rejected, "message was", "messages were")} refused`,
-      `See ${terminalText(rejectPath)} for the messages and the reasons`,
-    );
-}
-
-function perSecond(count: number, seconds: number): number {
-  return count / Math.max(0.001, seconds);
-}
-
-/** `accepted` includes duplicates, which are not new. */
-function counts({
-  accepted,
-  duplicates,
-}: {
-  readonly accepted: number;
-  readonly duplicates: number;
-}): string {
-  if (duplicates === 0) return plural(accepted, "message", "messages");
-  return `${accepted - duplicates} new, ${duplicates} duplicates`;
-}
-
-function addUp(progress: ImportProgress, earlier: Checkpoint | undefined) {
-  return {
-    accepted: progress.accepted + (earlier?.accepted ?? 0),
-    duplicates: progress.duplicates + (earlier?.duplicates ?? 0),
-    rejected: progress.rejected + (earlier?.rejected ?? 0),
-  };
-}
-
-function checkpointOf(
-  progress: ImportProgress,
-  earlier: Checkpoint | undefined,
-  { size, mtimeMs }: { readonly size: number; readonly mtimeMs: number },
-): Checkpoint {
-  return {
-    line: progress.line,
-    ...addUp(progress, earlier),
-    rejectBytes: progress.rejectBytes === 0 ? (earlier?.rejectBytes ?? 0) : progress.rejectBytes,
-    size,
-    modifiedMs: mtimeMs,
-  };
 }
 
 function readFormat(given: string | undefined, name: string): FileFormat {

@@ -5,14 +5,25 @@ import {
   isPlainObject,
   issue,
   LIMITS,
+  remarks,
   type UncheckedMessage,
   validate,
 } from "@sluice/protocol";
-import type { FileRecord } from "./read-records.js";
+import { namesDestination } from "./reading/count-records.js";
+import type { FileRecord } from "./reading/read-records.js";
 
 /** A record as the JSON to send, or the reasons why it cannot be sent. */
 export type Prepared =
-  | { readonly ok: true; readonly line: number; readonly json: string; readonly messageId: string }
+  | {
+      readonly ok: true;
+      readonly line: number;
+      readonly json: string;
+      readonly messageId: string;
+      /** Codes of problems that do not stop it. */
+      readonly notes: readonly string[];
+      /** Its `integrations` ask for a destination by name. */
+      readonly isNaming: boolean;
+    }
   | {
       readonly ok: false;
       readonly line: number;
@@ -41,7 +52,8 @@ export function prepareMessage({ line, raw, value }: FileRecord): Prepared {
     typeof message.messageId === "string" && message.messageId !== "" ? message.messageId : idOf(line, raw);
   const json = JSON.stringify({ ...message, messageId });
   if (Buffer.byteLength(json) > LIMITS.messageBytes) return refuse([issue("message_too_large", "")]);
-  return { ok: true, line, json, messageId };
+  const notes = remarks(message).map(({ code }) => code);
+  return { ok: true, line, json, messageId, notes, isNaming: namesDestination(message) };
 }
 
 function idOf(line: number, raw: string): string {

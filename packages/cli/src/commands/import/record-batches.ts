@@ -1,6 +1,6 @@
 import { LIMITS } from "@sluice/protocol";
 import { type Prepared, prepareMessage } from "./prepare-message.js";
-import type { FileRecord } from "./read-records.js";
+import type { FileRecord } from "./reading/read-records.js";
 
 export type Sendable = Extract<Prepared, { readonly ok: true }>;
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Command } from "commander";
 import { readCount, readInteger, readPort } from "../../arguments/numbers.js";
@@ -14,6 +14,9 @@ import { untilAborted } from "../../terminal/until-aborted.js";
 import { createTemporaryDestination } from "./temporary-destination.js";
 import { webhookHandler } from "./webhook-handler.js";
 import { webhookPrinter } from "./webhook-text.js";
+
+// An `import` reads every property of the module, and one of them loads Node.js's own fetch, in every command.
+const { createServer } = process.getBuiltinModule("node:http");
 
 interface ListenOptions extends CommandOptions {
   readonly port: string;

@@ -6,6 +6,7 @@ import { clip, terminalJson, terminalText } from "../../terminal/terminal-text.j
 type LiveOutcome = Extract<LiveEventView, { readonly kind: "outcome" }>;
 
 interface StoredMessage {
+  readonly violations?: readonly { readonly message: string }[];
   readonly receivedAt: string;
   readonly messageId: string;
   readonly message: { readonly [field: string]: unknown };
@@ -13,7 +14,7 @@ interface StoredMessage {
 
 /** A stored message in one line: time, type, event or name, user, data. */
 export function messageLine(
-  { receivedAt, messageId, message }: StoredMessage,
+  { receivedAt, messageId, message, violations = [] }: StoredMessage,
   style: Style,
   columns: number,
 ): string {
@@ -25,7 +26,14 @@ export function messageLine(
   const data = message.properties ?? message.traits;
   const room = Math.max(20, columns - `${time}  ${type} ${nameText} ${user}`.length - 2);
   const dataText = data === undefined ? "" : `  ${style.dim(clip(terminalJson(data), room))}`;
-  return `${style.dim(time)}  ${style.bold(type)} ${nameText} ${style.cyan(user)}${dataText}  ${style.dim(terminalText(messageId))}\n`;
+  return `${style.dim(time)}  ${style.bold(type)} ${nameText} ${style.cyan(user)}${dataText}  ${style.dim(terminalText(messageId))}${violationText(violations, style)}\n`;
+}
+
+function violationText(violations: NonNullable<StoredMessage["violations"]>, style: Style): string {
+  const [first] = violations;
+  if (first === undefined) return "";
+  const more = violations.length === 1 ? "" : ` and ${violations.length - 1} more`;
+  return `  ${style.yellow(`violates the plan: ${terminalText(first.message)}${more}`)}`;
 }
 
 export function outcomeLine(outcome: LiveOutcome, destination: string, style: Style): string {
@@ -42,7 +50,7 @@ export function rejectedLine(
   return `${style.dim(timeOfDay(rejected.receivedAt))}  ${style.red("refused")}  ${terminalText(reasons)}  ${style.dim(terminalText(rejected.messageId ?? ""))}\n`;
 }
 
-const OTHER_STATES = ["failed", "pending", "filtered", "skipped", "suppressed"] as const;
+const OTHER_STATES = ["failed", "pending", "filtered", "skipped", "suppressed", "discarded"] as const;
 
 /** A summary of a message's outcomes: `2/12 delivered, 4 failed, 6 pending`. */
 export function outcomeCounts(

@@ -1,5 +1,6 @@
-import type { MessageView, OutcomeSummary } from "@sluice/control-api";
+import type { MessageView, OutcomeSummary, OutcomeView } from "@sluice/control-api";
 import type { Io } from "../../terminal/io.js";
+import { plural } from "../../terminal/plural.js";
 import { stateWord } from "../../terminal/state-word.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 
@@ -27,9 +28,47 @@ export function messageDetails(message: MessageView, names: NameOf, io: Io): str
       const detail = error === undefined ? "" : `  ${terminalText(error.message)}`;
       return `      ${attempt}. ${at}  ${result}  ${Math.round(latencyMs)} ms  ${terminalText(url)}${detail}\n`;
     });
-    return outcomeText(outcome, names, io) + attempts.join("");
+    return outcomeText(outcome, names, io) + attempts.join("") + lastFailure(outcome, io);
   });
   return `${headLines(message, io)}${outcomes.join("")}${terminalJson(message.message, 2)}\n`;
+}
+
+/** Request and response of the last attempt, if it failed. */
+function lastFailure({ attempts, requestBody }: OutcomeView, { style }: Io): string {
+  const last = attempts.at(-1);
+  if (last?.error === undefined) return "";
+  const { requestHeaders, responseHeaders, responseHeadersLeftOut: leftOut, response } = last;
+  const more =
+    leftOut === undefined ? "" : `          … and ${plural(leftOut, "more header", "more headers")}\n`;
+  const changedAt = requestBody?.settingsChangedAt;
+  const isChanged = changedAt !== undefined && Date.parse(changedAt) > Date.parse(last.at);
+  const note = isChanged ? ", with today's settings" : "";
+  const parts: readonly (readonly [title: string, text: string])[] = [
+    ["request headers", headerLines(requestHeaders)],
+    [`request body${note}`, bodyLine(requestBody?.text)],
+    ["response headers", headerLines(responseHeaders) + more],
+    ["response body", bodyLine(response)],
+  ];
+  return parts
+    .filter(([, text]) => text !== "")
+    .map(([title, text]) => `        ${style.dim(title)}\n${text}`)
+    .join("");
+}
+
+function headerLines(headers: { readonly [name: string]: string } = {}): string {
+  const lines = Object.entries(headers).map(
+    ([name, value]) => `          ${terminalText(name)}: ${terminalText(value)}\n`,
+  );
+  return lines.join("");
+}
+
+/** Characters of a body to print; `--json` prints all that is known. */
+const SHOWN_CHARACTERS = 1_000;
+
+function bodyLine(text = ""): string {
+  if (text === "") return "";
+  const end = text.length > SHOWN_CHARACTERS ? `… (${text.length - SHOWN_CHARACTERS} more)` : "";
+  return `          ${terminalText(text.slice(0, SHOWN_CHARACTERS))}${end}\n`;
 }
 
 function headLines(message: MessageView, { style }: Io): string {

@@ -1,5 +1,4 @@
 import type { AdminClient } from "@sluice/admin-client";
-import type { MessageSummary } from "@sluice/control-api";
 import type { Command } from "commander";
 import { FILTER_HELP, readFilterArgument } from "../../arguments/filter-argument.js";
 import { readLimit, withLimit } from "../../arguments/limit.js";
@@ -11,8 +10,7 @@ import { namesOf } from "../../connection/destination-names.js";
 import { examples, newGroup, subcommandExamples } from "../../definition/command.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
-import { PLAIN } from "../../terminal/style.js";
-import { messageLine, outcomeCounts, rejectedLine } from "./message-lines.js";
+import { messagesTable, rejectedTable } from "./message-tables.js";
 import { destinationsOf, messageDetails } from "./message-text.js";
 import { waitCommand } from "./wait.js";
 
@@ -22,12 +20,12 @@ export function messagesCommand(io: Io): Command {
     .addCommand(getCommand(io))
     .addCommand(waitCommand(io));
   subcommandExamples(group, {
-    list: "sluice messages list type:track outcome:failed --from 2026-11-21",
+    list: "sluice messages list type:track outcome:failed -n 20",
     get: "sluice messages get m-42",
     wait: "sluice messages wait m-42 --timeout 5s",
   });
   return examples(group, [
-    ["Messages that failed today", "sluice messages list outcome:failed --from 2026-11-21"],
+    ["Messages that failed today", "sluice messages list outcome:failed --from $(date -I)"],
     ["In a test: wait at most five seconds for the delivery", "sluice messages wait m-42 --timeout 5s"],
   ]);
 }
@@ -60,7 +58,7 @@ async function list(filter: string[], options: ListOptions, io: Io): Promise<voi
     return;
   }
   const found = await collectUpTo(limit, (page) => client.messages.list({ q, from, to, ...page }));
-  await show(io, json, found, () => found.items.map((item) => summaryLine(item, io)).join(""));
+  await show(io, json, found, () => messagesTable(found.items, io));
 }
 
 async function listRejected(
@@ -70,12 +68,7 @@ async function listRejected(
   io: Io,
 ): Promise<void> {
   const page = await client.messages.rejected(search);
-  await show(io, asJson, page, () => page.items.map((item) => rejectedLine(item, io.style)).join(""));
-}
-
-function summaryLine(item: MessageSummary, io: Io): string {
-  const room = io.columns - outcomeCounts(item.outcomes, PLAIN).length - 2;
-  return `${messageLine(item, io.style, room).trimEnd()}  ${outcomeCounts(item.outcomes, io.style)}\n`;
+  await show(io, asJson, page, () => rejectedTable(page.items, io));
 }
 
 function getCommand(io: Io): Command {

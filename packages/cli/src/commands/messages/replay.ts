@@ -6,11 +6,14 @@ import { type CommandOptions, connectedCommand } from "../../connection/connecte
 import { connect } from "../../connection/connection.js";
 import { findByName } from "../../connection/find-by-name.js";
 import { examples } from "../../definition/command.js";
+import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
 import { shellWord } from "../../terminal/shell-word.js";
 import { show } from "../../terminal/show.js";
 import { terminalText } from "../../terminal/terminal-text.js";
+import { followOperation } from "../operations/follow-operation.js";
+import { summaryText } from "../operations/operation-text.js";
 
 interface ReplayOptions extends CommandOptions {
   readonly destination: string;
@@ -22,6 +25,7 @@ interface ReplayOptions extends CommandOptions {
   readonly from?: string;
   readonly to?: string;
   readonly dryRun?: boolean;
+  readonly follow?: boolean;
 }
 
 export function replayCommand(io: Io): Command {
@@ -38,17 +42,25 @@ export function replayCommand(io: Io): Command {
       new Option(
         "--state <state>",
         "only messages with this outcome (pending ones are already queued)",
-      ).choices(["delivered", "failed", "filtered", "skipped", "suppressed"] satisfies FinalStateView[]),
+      ).choices([
+        "delivered",
+        "failed",
+        "filtered",
+        "skipped",
+        "suppressed",
+        "discarded",
+      ] satisfies FinalStateView[]),
     );
   withTimeRange(command)
     .option("--dry-run", "count the messages without sending them")
+    .option("--follow", "wait for the results, with a progress line on a terminal")
     .action((options: ReplayOptions) => replay(options, io));
   return examples(command, [
     [
-      "How many failed this morning",
-      "sluice replay --destination Webhooks --state failed --from 2026-11-21 --dry-run",
+      "How many failed today",
+      "sluice replay --destination Webhooks --state failed --from $(date -I) --dry-run",
     ],
-    ["Send them again", "sluice replay --destination Webhooks --state failed --from 2026-11-21"],
+    ["Send them again", "sluice replay --destination Webhooks --state failed --from $(date -I)"],
   ]);
 }
 
@@ -63,6 +75,7 @@ async function replay(options: ReplayOptions, io: Io): Promise<void> {
     from,
     to,
     dryRun,
+    follow,
     json,
   } = options;
   const client = await connect(options, io);
@@ -84,11 +97,20 @@ async function replay(options: ReplayOptions, io: Io): Promise<void> {
     },
     dryRun: dryRun === true,
   });
+  const { id: operationId } = result;
+  if (follow === true && operationId !== undefined) {
+    const operation = await followOperation(client, await client.operations.get(operationId), io);
+    return show(io, json, operation, () => summaryText(operation));
+  }
   await show(io, json, result, () => {
     const messages = plural(result.count, "message", "messages");
     if (dryRun) return `${messages} would be sent again\n`;
-    const next = `See what is still failing: npx sluice deliveries list --destination ${shellWord(destination)}`;
+    const next = `${asStarted("See what is still failing: npx sluice", io)} deliveries list --destination ${shellWord(destination)}`;
+    const progress =
+      operationId === undefined
+        ? ""
+        : `${asStarted("See its progress: npx sluice", io)} operations show ${shellWord(operationId)} --follow`;
     const when = enabled ? "" : " when the destination is enabled";
-    return `${messages} will be sent again${when}\n${io.style.dim(terminalText(next))}\n`;
+    return `${messages} will be sent again${when}\n${io.style.dim(terminalText(progress))}\n${io.style.dim(terminalText(next))}\n`;
   });
 }

@@ -117,7 +117,7 @@ function readMessage(kind: string, options: SendOptions): UncheckedMessage {
   if (timestamp !== undefined && !(/^\d{4}-\d\d/.test(timestamp) && Number.isFinite(Date.parse(timestamp))))
     throw new CommandFailure(
       "usage",
-      `--timestamp must be a time such as 2026-11-21T17:00:00Z, got ${timestamp}`,
+      `--timestamp must be a time such as 2025-01-31T17:00:00Z, got ${timestamp}`,
     );
   const isWithoutUser = user === undefined && anonymous === undefined;
   return {

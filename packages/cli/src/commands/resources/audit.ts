@@ -20,11 +20,11 @@ export function auditCommand(io: Io): Command {
     await show(io, options.json, page, () =>
       table(
         ["AT", "TOKEN", "ACTION", "TARGET", "CHANGE"],
-        page.items.map(({ at, tokenName, action, target, change }) => [
+        page.items.map(({ at, tokenName, action, target, targetName, change }) => [
           at,
           tokenName,
           action,
-          target ?? "",
+          [targetName, target].filter((part) => part !== undefined).join("  "),
           change === undefined ? "" : clip(terminalJson(change), CHANGE_WIDTH),
         ]),
         io.style.bold,

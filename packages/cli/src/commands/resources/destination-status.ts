@@ -25,7 +25,7 @@ export function testCommand({ forOne }: ResourceCommands<DestinationView>, io: I
 export function statusCommand({ forOne }: ResourceCommands<DestinationView>, io: Io): Command {
   return forOne(
     "status",
-    "show a destination's state (delivering, failing, backing off, url disabled, partly disabled or disabled), its backlog and the last error",
+    "show a destination's health, why and since when, its backlog, each URL and the last error",
     async ({ client, item }, options) => {
       const health = await readHealth(client, item);
       await show(io, options.json, health, () => healthText(health, io));
@@ -39,15 +39,24 @@ function testText({ state, reason, attempts }: TestSendView, io: Io): string {
     const answer = status ?? terminalText(error?.message ?? "no response");
     return `  ${terminalText(url)}  ${answer}  ${Math.round(latencyMs)} ms${body}\n`;
   });
-  return `${stateWord(state, io.style)} ${terminalText(reason)}\n${lines.join("")}`;
+  // A test is sent once: what a real message would repeat has failed.
+  const ended = state === "pending" ? "failed" : state;
+  return `${stateWord(ended, io.style)} ${terminalText(reason)}\n${lines.join("")}`;
 }
 
 function healthText(health: DestinationHealth, io: Io): string {
-  const { state, behind, retries, nextAttemptAt = "", lastError = "", disabledUrls } = health;
-  const row = [healthWord(state), behind, retries, nextAttemptAt, lastError];
+  const { behind, retries, since = "", nextAttemptAt = "", lastError = "", disabledUrls, urls } = health;
+  const row = [healthWord(health.health), since, behind, retries, nextAttemptAt, lastError];
   const disabled = disabledUrls.map(
     (url) =>
-      `${terminalText(url)} responded with 410 and is disabled until you run \`npx sluice destinations enable\` or save the URLs again\n`,
+      `${terminalText(url)} responded with 410 and is disabled until you run \`${io.invocation} destinations enable\` or save the URLs again\n`,
   );
-  return `${table(["STATE", "BEHIND", "RETRIES WAITING", "NEXT ATTEMPT", "LAST ERROR"], [row], io.style.bold)}${disabled.join("")}`;
+  const columns = ["STATE", "SINCE", "BEHIND", "RETRIES WAITING", "NEXT ATTEMPT", "LAST ERROR"];
+  const perUrl = urls.length < 2 ? [] : urls.map((one) => [one.url, healthWord(one.health), one.reason]);
+  return [
+    table(columns, [row], io.style.bold),
+    `${terminalText(health.reason)}\n`,
+    perUrl.length === 0 ? "" : table(["URL", "STATE", "REASON"], perUrl, io.style.bold),
+    ...disabled,
+  ].join("");
 }

@@ -1,8 +1,10 @@
-import type { DestinationView } from "@sluice/control-api";
+import type { DestinationHealthView, DestinationView } from "@sluice/control-api";
+import { durationText } from "../../arguments/numbers.js";
+import { healthWord } from "../../connection/destination-health.js";
 import type { Io } from "../../terminal/io.js";
 import { shellWord } from "../../terminal/shell-word.js";
 import { table } from "../../terminal/table.js";
-import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
+import { clip, terminalJson, terminalText } from "../../terminal/terminal-text.js";
 
 type Settings = DestinationView["settings"];
 
@@ -29,24 +31,48 @@ export function webhooksOf(settings: Settings): Webhook[] {
   });
 }
 
-export function destinationsTable(destinations: readonly DestinationView[], io: Io): string {
+/** A destination with its health, where the command has read it. */
+export interface ListedDestination extends DestinationView {
+  readonly health?: DestinationHealthView;
+  /** Why it has this health. */
+  readonly reason?: string;
+  /** Names of its sources, where the command has read them. */
+  readonly sources?: readonly string[];
+}
+
+/** Characters of a URL that the table shows. */
+const URL_WIDTH = 44;
+
+export function destinationsTable(destinations: readonly ListedDestination[], io: Io): string {
   return table(
-    ["ID", "NAME", "TYPE", "ENABLED", "SOURCES"],
-    destinations.map(({ id, name, type, enabled, sourceIds }) => [
-      id,
+    ["NAME", "HEALTH", "TYPE", "URL", "SOURCES", "ID"],
+    destinations.map(({ id, name, type, enabled, health, settings, sourceIds, sources = sourceIds }) => [
       name,
+      health === undefined ? (enabled ? "enabled" : "disabled") : healthWord(health),
       type,
-      enabled ? "yes" : "no",
-      sourceIds.join(" "),
+      urlText(settings),
+      sources.length === 0 ? "none" : sources.join(", "),
+      id,
     ]),
     io.style.bold,
   );
 }
 
+/** The first URL, and how many more there are. */
+function urlText(settings: Settings): string {
+  const [first, ...others] = webhooksOf(settings);
+  if (first === undefined) return "";
+  return `${clip(first.url, URL_WIDTH)}${others.length === 0 ? "" : ` and ${others.length} more`}`;
+}
+
 /** A destination with its settings and a command to try it. */
-export function destinationText(destination: DestinationView, io: Io): string {
-  const next = `npx sluice destinations test ${shellWord(destination.name)}`;
-  return `${destinationsTable([destination], io)}${settingsLines(destination.settings)}${io.style.dim(`Try it: ${terminalText(next)}`)}\n`;
+export function destinationText(destination: ListedDestination, io: Io): string {
+  const next = `${io.invocation} destinations test ${shellWord(destination.name)}`;
+  return `${destinationsTable([destination], io)}${reasonLine(destination)}${settingsLines(destination.settings)}${retryLine(destination)}${io.style.dim(`Try it: ${terminalText(next)}`)}\n`;
+}
+
+function reasonLine({ reason }: ListedDestination): string {
+  return reason === undefined ? "" : `  health: ${terminalText(reason)}\n`;
 }
 
 /** One line per setting. Of a secret it only says whether it is set. */
@@ -63,4 +89,21 @@ function settingsLines(settings: Settings): string {
       : ([name, typeof value === "string" ? value : terminalJson(value)] as const),
   );
   return [...urls, ...others].map(([name, value]) => `  ${name}: ${terminalText(value)}\n`).join("");
+}
+
+/** Attempts to name before "then at most … apart". */
+const NAMED_ATTEMPTS = 8;
+
+/** How long failed messages are retried, and when. */
+function retryLine({ retryForMs, retrySchedule, notifyAfterMs }: DestinationView): string {
+  const { attemptsAtMs, longestGapMs, lastAttemptAfterMs } = retrySchedule;
+  const named = attemptsAtMs.slice(0, NAMED_ATTEMPTS).map(roughly).join(", ");
+  return `  retries: for ${durationText(retryForMs)}; attempts at ${named} on average, then at most ${roughly(longestGapMs)} apart, the last one between ${roughly(lastAttemptAfterMs)} and ${durationText(retryForMs)}\n  notifies: after failing for ${durationText(notifyAfterMs)}\n`;
+}
+
+/** A duration in seconds, or in minutes from five on. */
+function roughly(ms: number): string {
+  return ms < 300_000
+    ? `${Number((ms / 1_000).toFixed(1))}s`
+    : durationText(Math.round(ms / 60_000) * 60_000);
 }

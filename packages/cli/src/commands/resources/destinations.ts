@@ -1,6 +1,8 @@
+import type { AdminClient } from "@sluice/admin-client";
 import type { DestinationPatch, DestinationView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
+import { readDuration } from "../../arguments/numbers.js";
 import { collect } from "../../connection/collect.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
@@ -11,22 +13,46 @@ import { show } from "../../terminal/show.js";
 import { table } from "../../terminal/table.js";
 import { readSettings, type SettingsOptions, withSettings } from "./destination-options.js";
 import { statusCommand, testCommand } from "./destination-status.js";
-import { destinationsTable, destinationText, webhooksOf } from "./destination-text.js";
+import {
+  destinationsTable,
+  destinationText,
+  type ListedDestination,
+  webhooksOf,
+} from "./destination-text.js";
 import { type ManagedResource, type ResourceCommands, resourceCommands } from "./managed-resource.js";
 
-const DESTINATIONS: ManagedResource<DestinationView> = {
+const DESTINATIONS: ManagedResource<ListedDestination> = {
   noun: "destination",
   argument: "destination",
   list: (client, page) => client.destinations.list(page),
   delete: (client, id) => client.destinations.delete(id),
   table: destinationsTable,
+  more: withHealth,
   details: destinationText,
 };
+
+async function withHealth(
+  client: AdminClient,
+  items: readonly ListedDestination[],
+): Promise<readonly ListedDestination[]> {
+  const [{ destinations }, all] = await Promise.all([
+    client.health(),
+    collect((cursor) => client.sources.list({ cursor })),
+  ]);
+  const nameOf = new Map(all.map(({ id, name }) => [id, name]));
+  return items.map((item) => {
+    const sources = item.sourceIds.map((id) => nameOf.get(id) ?? id);
+    const found = destinations.find(({ destinationId }) => destinationId === item.id);
+    return found === undefined
+      ? { ...item, sources }
+      : { ...item, sources, health: found.health, reason: found.reason };
+  });
+}
 
 export function destinationsCommand(io: Io): Command {
   const commands = resourceCommands(DESTINATIONS, io);
   const group = newGroup("destinations", "manage and test destinations")
-    .addCommand(commands.list("list destinations, oldest first"))
+    .addCommand(commands.list("list destinations with their health, URLs and sources, oldest first"))
     .addCommand(catalogCommand(io))
     .addCommand(commands.get("show a destination and its settings, without secrets"))
     .addCommand(createCommand(commands, io))
@@ -97,15 +123,19 @@ interface CreateOptions extends CommandOptions, SettingsOptions {
   readonly name?: string;
   readonly source?: string[];
   readonly disabled?: boolean;
+  readonly retryFor?: string;
+  readonly notifyAfter?: string;
 }
 
-function createCommand({ showItem }: ResourceCommands<DestinationView>, io: Io): Command {
+function createCommand({ showItem }: ResourceCommands<ListedDestination>, io: Io): Command {
   return withSettings(
     connectedCommand("create", "create a destination; it receives messages that arrive from now on"),
   )
     .option("--type <type>", "a type from the catalog", "webhooks")
     .option("--name <name>", "its name; `integrations` in messages can refer to it")
     .option("--source <source...>", "ids or names of the sources to connect (default: all)")
+    .option("--retry-for <duration>", RETRY_FOR)
+    .option("--notify-after <duration>", NOTIFY_AFTER)
     .option("--disabled", "do not enable it yet")
     .action(async (options: CreateOptions) => {
       const { type, name, source, disabled } = options;
@@ -117,6 +147,7 @@ function createCommand({ showItem }: ResourceCommands<DestinationView>, io: Io):
         ...definedFields({ name }),
         sourceIds: sourceIds ?? (await allSources()).map(({ id }) => id),
         settings: readSettings(options),
+        ...periodsOf(options),
         enabled: disabled !== true,
       });
       await showItem(destination, options);
@@ -126,16 +157,18 @@ function createCommand({ showItem }: ResourceCommands<DestinationView>, io: Io):
 interface UpdateOptions extends CommandOptions, Omit<SettingsOptions, "secret"> {
   readonly name?: string;
   readonly source?: string[];
+  readonly retryFor?: string;
+  readonly notifyAfter?: string;
   /** False for `--no-secret`; true if neither option was given. */
   readonly secret: string | boolean;
 }
 
-function updateCommand({ forOne, showItem }: ResourceCommands<DestinationView>): Command {
+function updateCommand({ forOne, showItem }: ResourceCommands<ListedDestination>): Command {
   const command = forOne<UpdateOptions>(
     "update",
-    "change a destination: its name, settings or sources",
+    "change a destination: its name, settings, sources or retry window",
     async ({ client, item }, options) => {
-      const { name, source, secret, ...rest } = options;
+      const { name, source, secret, retryFor, notifyAfter, ...rest } = options;
       const settings = {
         ...readSettings({ ...rest, ...(typeof secret === "string" ? { secret } : {}) }),
         ...(secret === false ? { sharedSecret: null } : {}),
@@ -146,6 +179,7 @@ function updateCommand({ forOne, showItem }: ResourceCommands<DestinationView>):
           sourceIds: await findIds("source", source, (page) => client.sources.list(page)),
           settings: Object.keys(settings).length === 0 ? undefined : settings,
         }),
+        ...periodsOf({ ...definedFields({ retryFor, notifyAfter }) }),
         version: item.version,
       });
       await showItem(changed, options);
@@ -154,7 +188,25 @@ function updateCommand({ forOne, showItem }: ResourceCommands<DestinationView>):
   return withSettings(command)
     .option("--name <name>", "a new name")
     .option("--source <source...>", "ids or names of the sources to connect; replaces the list")
+    .option("--retry-for <duration>", RETRY_FOR)
+    .option("--notify-after <duration>", NOTIFY_AFTER)
     .option("--no-secret", "remove the secret; requests are no longer signed");
+}
+
+const RETRY_FOR = "how long to retry a failed message, from 1m to 7d; 4h by default";
+
+const NOTIFY_AFTER = "how long it may fail before a notification is sent, from 1m to 7d; 15m by default";
+
+interface PeriodOptions {
+  readonly retryFor?: string | undefined;
+  readonly notifyAfter?: string | undefined;
+}
+
+function periodsOf({ retryFor, notifyAfter }: PeriodOptions) {
+  return definedFields({
+    retryForMs: retryFor === undefined ? undefined : readDuration("--retry-for", retryFor),
+    notifyAfterMs: notifyAfter === undefined ? undefined : readDuration("--notify-after", notifyAfter),
+  });
 }
 
 /** Saving the URLs again enables the disabled ones. The values of headers, which are not shown, are kept. */

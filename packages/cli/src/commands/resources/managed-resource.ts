@@ -18,6 +18,8 @@ export interface ManagedResource<Item extends { readonly id: string; readonly na
   list(client: AdminClient, page: PageOptions): Promise<ListAnswer<Item>>;
   delete(client: AdminClient, id: string): Promise<void>;
   table(items: readonly Item[], io: Io): string;
+  /** Adds what is shown of items besides what the API's list holds. */
+  more?(client: AdminClient, items: readonly Item[]): Promise<readonly Item[]>;
   /** One item as text. Default: a table with one row. */
   details?(item: Item, io: Io): string;
 }
@@ -54,8 +56,10 @@ export function resourceCommands<Item extends { readonly id: string; readonly na
   resource: ManagedResource<Item>,
   io: Io,
 ): ResourceCommands<Item> {
-  const showItem: ResourceCommands<Item>["showItem"] = (item, options) =>
-    show(io, options.json, item, () => resource.details?.(item, io) ?? resource.table([item], io));
+  const showItem: ResourceCommands<Item>["showItem"] = async (item, options) => {
+    const [shown = item] = (await resource.more?.(await connect(options, io), [item])) ?? [];
+    await show(io, options.json, shown, () => resource.details?.(shown, io) ?? resource.table([shown], io));
+  };
 
   const forOne: ResourceCommands<Item>["forOne"] = (name, summary, action) =>
     connectedCommand(name, summary)
@@ -76,7 +80,8 @@ export function resourceCommands<Item extends { readonly id: string; readonly na
     list: (summary) =>
       connectedCommand("list", summary).action(async (options: CommandOptions) => {
         const client = await connect(options, io);
-        const items = await collect((cursor) => resource.list(client, { cursor }));
+        const listed = await collect((cursor) => resource.list(client, { cursor }));
+        const items = (await resource.more?.(client, listed)) ?? listed;
         await show(io, options.json, { items }, () => resource.table(items, io));
       }),
     get: (summary) => forOne("get", summary, ({ item }, options) => showItem(item, options)),

@@ -7,6 +7,7 @@ import { examples, newGroup, subcommandExamples } from "../../definition/command
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { table } from "../../terminal/table.js";
+import { planCommand } from "../plans/source-plan.js";
 import { type ManagedResource, type ResourceCommands, resourceCommands } from "./managed-resource.js";
 
 const SOURCES: ManagedResource<SourceView> = {
@@ -39,6 +40,7 @@ export function sourcesCommand(io: Io): Command {
     .addCommand(rotateKeyCommand(commands, io))
     .addCommand(deleteKeyCommand(commands, io))
     .addCommand(usageCommand(commands, io))
+    .addCommand(planCommand(commands, io))
     .addCommand(
       commands.remove("delete a source and its write keys; stored messages are kept", { verb: "delete" }),
     );

@@ -39,13 +39,18 @@ export function tokensCommand(io: Io): Command {
   });
   return examples(group, [
     ["A read-only token for a wall display", "sluice tokens create wall --access read"],
+    ["For Prometheus on another machine", "sluice tokens create prometheus --access metrics"],
   ]);
 }
 
 function createCommand(io: Io): Command {
   return connectedCommand("create", "create an admin token; it is shown only once")
     .argument("<name>")
-    .option("--access <access>", "full or read (read cannot change anything)", "full")
+    .option(
+      "--access <access>",
+      "full, read (cannot change anything) or metrics (can only read /metrics)",
+      "full",
+    )
     .action(async (name: string, options: CommandOptions & { readonly access: string }) => {
       const client = await connect(options, io);
       const created = await client.tokens.create({ name, access: options.access as TokenAccess });

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { LISTENING_FILE } from "../../connection/connection.js";
+import { LISTENING_FILE } from "../../connection/listening-file.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import { listenFailure } from "../../failures/listen-failure.js";
+import { isFolderInUse } from "../../failures/store-failure.js";
 
 interface StartOptions {
   readonly host: string;
@@ -15,7 +16,7 @@ export async function devFailure(
   error: unknown,
   { host, port, dataDirectory }: StartOptions,
 ): Promise<unknown> {
-  if (error instanceof Error && error.message.includes("in use by another process")) {
+  if (isFolderInUse(error)) {
     const running = await runningDev(dataDirectory);
     return new CommandFailure(
       "failed",

@@ -11,7 +11,11 @@ export interface DevReady {
 }
 
 /** What `sluice dev` prints when it is ready: addresses, keys and snippets. */
-export function welcome(ready: DevReady, dataDirectory: string, { style }: Io): string {
+export function welcome(
+  ready: DevReady,
+  dataDirectory: string,
+  { style, invocation }: Pick<Io, "style" | "invocation">,
+): string {
   const { url, dashboardUrl, writeKey, adminToken, sourceId } = ready;
   const { bold, dim, cyan } = style;
   return `
@@ -41,9 +45,9 @@ export function welcome(ready: DevReady, dataDirectory: string, { style }: Io): 
 
   ${bold("To a webhook")}
 
-    npx sluice destinations create --webhook http://127.0.0.1:3000 --secret "a secret of your own"
+    ${invocation} destinations create --webhook http://127.0.0.1:3000 --secret "a secret of your own"
 
-  ${dim("Press Ctrl-C to stop. `npx sluice send track --event Test` sends a message, `npx sluice tail` shows what arrives.")}
+  ${dim(`Press Ctrl-C to stop. \`${invocation} send track --event Test\` sends a message, \`${invocation} tail\` shows what arrives.`)}
 
 `;
 }

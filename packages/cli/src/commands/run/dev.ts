@@ -1,10 +1,12 @@
-import { rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
+import type { CollectorConfig } from "@sluice/collector";
 import { isRegion, REGIONS, type Region } from "@sluice/protocol";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import manifest from "../../../package.json" with { type: "json" };
 import { definedFields } from "../../arguments/defined-fields.js";
 import { readPort } from "../../arguments/numbers.js";
-import { DEV_DATA_DIR, LISTENING_FILE } from "../../connection/connection.js";
+import { DEV_DATA_DIR } from "../../connection/connection.js";
+import { announceListening } from "../../connection/listening-file.js";
 import { examples, newCommand } from "../../definition/command.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
@@ -12,12 +14,15 @@ import { terminalJson } from "../../terminal/terminal-text.js";
 import { untilAborted } from "../../terminal/until-aborted.js";
 import { devFailure } from "./dev-failure.js";
 import { type DevReady, welcome } from "./dev-welcome.js";
+import { openTelemetry } from "./telemetry.js";
 
 type CollectorApi = typeof import("@sluice/collector");
 type Collector = Awaited<ReturnType<CollectorApi["startCollector"]>>;
 
 /** How long requests and deliveries may take to finish after a signal. The process must end within 10 s. */
 const CLOSE_GRACE_MS = 8_000;
+/** How long the last spans and log lines may take to be exported. */
+const TELEMETRY_GRACE_MS = 1_500;
 
 interface DevOptions {
   readonly port: string;
@@ -25,6 +30,8 @@ interface DevOptions {
   readonly dataDir: string;
   readonly region?: string;
   readonly verbose?: boolean;
+  readonly logFormat: "auto" | "json" | "pretty";
+  readonly otlpEndpoint?: string;
   readonly json?: boolean;
 }
 
@@ -41,6 +48,15 @@ export function devCommand(io: Io): Command {
       "--verbose",
       "also log information to stderr, not only warnings and errors; requests are not logged",
     )
+    .addOption(
+      new Option("--log-format <format>", "how logs are written; auto: pretty on a terminal, json elsewhere")
+        .choices(["auto", "json", "pretty"])
+        .default("auto"),
+    )
+    .option(
+      "--otlp-endpoint <url>",
+      "export traces and logs to this OTLP/HTTP receiver, such as http://127.0.0.1:4318; needs @sluice/opentelemetry (OTEL_EXPORTER_OTLP_ENDPOINT)",
+    )
     .action((options: DevOptions) => dev(options, io));
   return examples(command, [
     ["Collector and dashboard with a first source; data is stored in ./.sluice", "sluice dev"],
@@ -53,26 +69,28 @@ export function devCommand(io: Io): Command {
 
 async function dev(options: DevOptions, io: Io): Promise<void> {
   const dataDirectory = resolve(io.cwd, options.dataDir);
-  const collector = await start(options, dataDirectory, io);
-  const listeningFile = join(dataDirectory, LISTENING_FILE);
+  const telemetry = await openTelemetry(options.otlpEndpoint, manifest.version, io);
+  const collector = await start(options, dataDirectory, io, telemetry);
+  let conceal = async (): Promise<void> => {};
   try {
     const ready = readyOf(collector);
-    // A symbolic link that came with a repository would redirect the write, so an existing file is removed first.
-    await rm(listeningFile, { force: true });
-    await writeFile(listeningFile, `${JSON.stringify({ url: collector.url, pid: process.pid })}\n`, {
-      mode: 0o600,
-      flag: "wx",
-    });
+    conceal = await announceListening(dataDirectory, collector);
     await io.out(options.json ? `${terminalJson(ready)}\n` : welcome(ready, dataDirectory, io));
     await untilAborted(io.interrupted);
     if (!options.json) io.err(`${io.errStyle.dim("Closing. All accepted messages are stored.")}\n`);
   } finally {
-    await rm(listeningFile, { force: true });
+    await conceal();
     await collector.close(CLOSE_GRACE_MS);
+    await telemetry?.close(TELEMETRY_GRACE_MS);
   }
 }
 
-async function start(options: DevOptions, dataDirectory: string, io: Io): Promise<Collector> {
+async function start(
+  options: DevOptions,
+  dataDirectory: string,
+  io: Io,
+  telemetry: Awaited<ReturnType<typeof openTelemetry>>,
+): Promise<Collector> {
   const { host } = options;
   const port = readPort(options.port);
   if (options.region !== undefined && !isRegion(options.region))
@@ -81,18 +99,30 @@ async function start(options: DevOptions, dataDirectory: string, io: Io): Promis
   const environment = readEnvironment(collectorApi, io);
   const logger = createLogger({
     level: options.verbose === true || options.json === true ? "info" : "warn",
-    format: "pretty",
+    ...collectorApi.logOutput(options.logFormat, { isTTY: io.isErrTerminal, columns: io.columns }, io.env),
     write: (line) => io.err(line),
+    also: telemetry?.log,
   });
   return await startCollector({
     mode: "dev",
     host,
     port,
     dataDirectory,
-    ...definedFields({ region: options.region ?? environment.region, secretKey: io.env.SLUICE_SECRET_KEY }),
+    ...definedFields({
+      region: options.region ?? environment.region,
+      publicUrl: environment.publicUrl,
+      secretKey: io.env.SLUICE_SECRET_KEY,
+    }),
+    httpLimits: environment.proxies,
     regionUrls: environment.regionUrls,
     allowedHosts: environment.allowedHosts,
+    retention: environment.limits,
+    ...definedFields({
+      messagesPerSecond:
+        environment.limits.messagesPerSecond === "none" ? undefined : environment.limits.messagesPerSecond,
+    }),
     logger,
+    ...definedFields({ tracing: telemetry?.tracing }),
     // Receivers under development run on this machine.
     allowTargets: ["127.0.0.0/8", "::1/128", "localhost"],
   }).catch(async (error: unknown) => {
@@ -111,20 +141,30 @@ interface DevEnvironment {
   readonly region: Region | undefined;
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   readonly allowedHosts: readonly string[];
+  readonly publicUrl: string | undefined;
+  readonly proxies: Pick<CollectorConfig, "trustedProxies" | "proxyHeaders">;
+  readonly limits: Pick<CollectorConfig, "retentionMs" | "retentionBytes" | "messagesPerSecond">;
 }
 
-/** Reads regions and host names from the same variables as in production. */
+/** Reads regions, host names, limits and what is known about proxies from the same variables as in production. */
 function readEnvironment(
   { ConfigError, loadConfig }: Pick<CollectorApi, "ConfigError" | "loadConfig">,
   { env }: Io,
 ): DevEnvironment {
   const { SLUICE_REGION, SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS } = env;
+  const { SLUICE_RETENTION_MS, SLUICE_RETENTION_BYTES, SLUICE_MESSAGES_PER_SECOND } = env;
+  const { SLUICE_PUBLIC_URL, SLUICE_TRUSTED_PROXIES, SLUICE_PROXY_HEADERS } = env;
   try {
-    const { region, oregonUrl, dublinUrl, allowedHosts } = loadConfig({
-      env: { SLUICE_REGION, SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS },
+    const { region, oregonUrl, dublinUrl, allowedHosts, publicUrl, ...rest } = loadConfig({
+      env: {
+        ...{ SLUICE_REGION, SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS },
+        ...{ SLUICE_RETENTION_MS, SLUICE_RETENTION_BYTES, SLUICE_MESSAGES_PER_SECOND },
+        ...{ SLUICE_PUBLIC_URL, SLUICE_TRUSTED_PROXIES, SLUICE_PROXY_HEADERS },
+      },
     });
     const regionUrls = definedFields({ oregon: oregonUrl, dublin: dublinUrl });
-    return { region, regionUrls, allowedHosts };
+    const { trustedProxies, proxyHeaders, ...limits } = rest;
+    return { region, regionUrls, allowedHosts, publicUrl, proxies: { trustedProxies, proxyHeaders }, limits };
   } catch (error) {
     throw error instanceof ConfigError ? new CommandFailure("usage", error.message) : error;
   }

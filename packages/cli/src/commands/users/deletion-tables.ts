@@ -1,4 +1,5 @@
-import type { DeletionPlan, DeletionView } from "@sluice/control-api";
+import type { DeletionPlan, DeletionReceipt, DeletionView } from "@sluice/control-api";
+import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
 import { table } from "../../terminal/table.js";
 import { terminalText } from "../../terminal/terminal-text.js";
@@ -59,9 +60,14 @@ export function unknownUserNotes({ users }: DeletionPlan): string {
     .join("");
 }
 
-export function receiptText({ receipt }: DeletionView, io: Io): string {
+/** `names`: destinations by id. */
+export function receiptText(
+  { id, status, receipt }: DeletionView,
+  names: ReadonlyMap<string, string>,
+  io: Io,
+): string {
   if (receipt === undefined) return "";
-  const { users, purgedAt, erasedAt, deleteMessages, tracesErasedAt } = receipt;
+  const { users, purgedAt, erasedAt, deleteMessages, tracesErasedAt, gaveUpAt } = receipt;
   const headings =
     "ID (HMAC)|KIND|MESSAGES|ATTEMPTS|QUEUED|PROFILE|AUDIENCES|DEVICES|ALIASES|ALIASES LEFT".split("|");
   const usersTable = table(
@@ -85,9 +91,34 @@ export function receiptText({ receipt }: DeletionView, io: Io): string {
     [
       ["no longer in any response", purgedAt ?? ""],
       ["erased from the files", erasedAt ?? ""],
-      [`delete messages (${deleteMessages.length}) sent and erased`, tracesErasedAt ?? ""],
+      [`delete messages (${deleteMessages.length}) erased`, tracesErasedAt ?? ""],
+      ...(gaveUpAt === undefined ? [] : [["given up, although delete messages had failed", gaveUpAt]]),
     ],
     io.style.bold,
   );
-  return `\n${usersTable}\n${stepsTable}`;
+  const next =
+    status === "undelivered"
+      ? `${asStarted(`Fix the destination, then send them again: npx sluice deletions retry ${id}`, io)}\n`
+      : "";
+  return `\n${usersTable}\n${stepsTable}${deliveriesText(deleteMessages, names, io)}${io.style.dim(next)}`;
+}
+
+/** How the delete messages stand, per destination. */
+function deliveriesText(
+  deleteMessages: DeletionReceipt["deleteMessages"],
+  names: ReadonlyMap<string, string>,
+  io: Io,
+): string {
+  const rows = deleteMessages.flatMap(({ messageId, deliveries = [] }) =>
+    deliveries.map(({ destinationId, state, attempts, error = "" }) => [
+      names.get(destinationId) ?? destinationId,
+      state.replace("_", " "),
+      attempts,
+      error,
+      messageId,
+    ]),
+  );
+  if (rows.length === 0) return "";
+  const columns = ["DELETE MESSAGE TO", "STATE", "ATTEMPTS", "ERROR", "MESSAGE"];
+  return `\n${table(columns, rows, io.style.bold)}`;
 }

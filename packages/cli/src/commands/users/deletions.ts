@@ -1,12 +1,15 @@
-import type { DeletionInput } from "@sluice/control-api";
+import type { AdminClient, PageOptions } from "@sluice/admin-client";
+import type { DeletionInput, DeletionView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { readLimit, withLimit } from "../../arguments/limit.js";
 import { collect } from "../../connection/collect.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
+import { findByName } from "../../connection/find-by-name.js";
 import { examples, newGroup, subcommandExamples } from "../../definition/command.js";
 import { CommandFailure, Finding } from "../../failures/exit-codes.js";
-import { confirm } from "../../terminal/confirm.js";
+import { confirm, confirmRemoval } from "../../terminal/confirm.js";
+import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
 import { show } from "../../terminal/show.js";
@@ -19,12 +22,16 @@ export function deletionsCommand(io: Io): Command {
     .addCommand(createCommand(io))
     .addCommand(listCommand(io))
     .addCommand(getCommand(io))
+    .addCommand(retryCommand(io))
+    .addCommand(giveUpCommand(io))
     .addCommand(suppressedCommand(io))
     .addCommand(liftCommand(io));
   subcommandExamples(group, {
     create: "sluice deletions create 42 --dry-run",
     list: "sluice deletions list",
     get: "sluice deletions get del_4kZf",
+    retry: "sluice deletions retry del_4kZf --destination Warehouse",
+    "give-up": "sluice deletions give-up del_4kZf --yes",
     suppressed: "sluice deletions suppressed",
     lift: "sluice deletions lift 42",
   });
@@ -76,7 +83,7 @@ async function createDeletion(userIds: string[], options: CreateOptions, io: Io)
   } else if (!options.json) io.err(unknownUserNotes(await client.deletions.plan(input)));
   const deletion = await client.deletions.create(input);
   await show(io, options.json, deletion, () => {
-    const next = `See its progress and receipt: npx sluice deletions get ${deletion.id}`;
+    const next = asStarted(`See its progress and receipt: npx sluice deletions get ${deletion.id}`, io);
     return `${deletionsTable([deletion], io)}${io.style.dim(terminalText(next))}\n`;
   });
 }
@@ -109,14 +116,59 @@ function getCommand(io: Io): Command {
     .argument("<id>")
     .action(async (id: string, options: CommandOptions) => {
       const client = await connect(options, io);
-      const deletion = await client.deletions.get(id);
-      await show(
-        io,
-        options.json,
-        deletion,
-        () => deletionsTable([deletion], io) + receiptText(deletion, io),
-      );
+      await showDeletion(await client.deletions.get(id), client, options, io);
     });
+}
+
+function retryCommand(io: Io): Command {
+  return connectedCommand("retry", "send the failed delete messages of a deletion again")
+    .argument("<id>")
+    .option("--destination <destination>", "only to this destination: its id or name (default: all)")
+    .action(async (id: string, options: CommandOptions & { readonly destination?: string }) => {
+      const client = await connect(options, io);
+      const { destination } = options;
+      const list = (page: PageOptions) => client.destinations.list(page);
+      const only = destination === undefined ? undefined : await findByName("destination", destination, list);
+      await showDeletion(await client.deletions.retry(id, only?.id), client, options, io);
+    });
+}
+
+function giveUpCommand(io: Io): Command {
+  return connectedCommand(
+    "give-up",
+    "end a deletion whose delete messages failed: erase them, and keep the failures in the receipt",
+  )
+    .argument("<id>")
+    .option("--yes", "do not ask for confirmation")
+    .action(async (id: string, options: CommandOptions & { readonly yes?: boolean }) => {
+      await confirmRemoval(
+        {
+          consequence: `This ends the deletion ${id} without telling the destinations that failed`,
+          question: `End the deletion ${id} without telling the destinations that failed?`,
+          declined: "Nothing was changed.",
+          isYes: options.yes === true,
+        },
+        io,
+      );
+      const client = await connect(options, io);
+      await showDeletion(await client.deletions.giveUp(id), client, options, io);
+    });
+}
+
+async function showDeletion(
+  deletion: DeletionView,
+  client: AdminClient,
+  options: CommandOptions,
+  io: Io,
+): Promise<void> {
+  const destinations = options.json ? [] : await collect((cursor) => client.destinations.list({ cursor }));
+  const names = new Map(destinations.map(({ id, name }) => [id, name]));
+  await show(
+    io,
+    options.json,
+    deletion,
+    () => deletionsTable([deletion], io) + receiptText(deletion, names, io),
+  );
 }
 
 /** Characters of a digest that say enough to recognize it. */

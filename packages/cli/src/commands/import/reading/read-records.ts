@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../../failures/exit-codes.js";
 import { csvMessage } from "./csv-message.js";
 import { csvRows } from "./csv-rows.js";
 

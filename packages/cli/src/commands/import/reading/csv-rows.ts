@@ -1,6 +1,6 @@
 import { pipeline, Readable } from "node:stream";
-import { type Options, parse } from "csv-parse";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import type { Options } from "csv-parse";
+import { CommandFailure } from "../../../failures/exit-codes.js";
 
 export interface CsvRow {
   /** The line on which the row starts, from 1. */
@@ -50,6 +50,8 @@ export async function* csvRows(chunks: AsyncIterable<string | Buffer>): AsyncGen
       return undefined;
     },
   };
+  // Other commands do not load it.
+  const { parse } = await import("csv-parse");
   // The types of `parse` do not know the form of records with `raw`.
   const rows = parse(options as unknown as Options);
   // `rows` emits the errors of both streams.

@@ -1,0 +1,68 @@
+import type { AdminClient } from "@sluice/admin-client";
+import { systemClock } from "@sluice/resilience";
+import type { Io } from "../../terminal/io.js";
+import type { Targets } from "./read-targets.js";
+
+export interface RefusedJoins {
+  /** The source's total since the collector started. */
+  readonly total: number;
+  /** Whether every stored message has been counted. */
+  readonly isComplete: boolean;
+}
+
+const TIMEOUT_MS = 5_000;
+
+/** How many identify and alias messages of a source had ids that were not joined. Undefined if the collector does not say. */
+export async function readRefusedJoins(
+  client: Pick<AdminClient, "metrics">,
+  sourceId: string,
+  io: Io,
+): Promise<RefusedJoins | undefined> {
+  try {
+    const signal = AbortSignal.any([io.interrupted, AbortSignal.timeout(TIMEOUT_MS)]);
+    return refusedJoinsIn(await client.metrics(signal), sourceId);
+  } catch {
+    // The import itself reports a collector that does not respond.
+    return undefined;
+  }
+}
+
+/** Reads the figures from Prometheus' text format. */
+export function refusedJoinsIn(metrics: string, sourceId: string): RefusedJoins | undefined {
+  const behind = /^sluice_audiences_backlog_messages (\d+)/m.exec(metrics);
+  if (behind === null) return undefined;
+  const label = `sluice_refused_joins_total{source="${sourceId}"} `;
+  const line = metrics.split("\n").find((one) => one.startsWith(label));
+  return { total: Number(line?.slice(label.length) ?? 0), isComplete: Number(behind[1]) === 0 };
+}
+
+/** Counts the refused joins between two moments. Other messages of the source in that time count too. */
+export interface RefusedJoinCounter {
+  start(): Promise<void>;
+  /** Waits a few seconds until all messages are counted. Undefined if it is not known. */
+  end(): Promise<number | undefined>;
+}
+
+const WAIT_MS = 5_000;
+const ASK_EVERY_MS = 200;
+
+export function refusedJoinCounter(targets: Targets, io: Io): RefusedJoinCounter {
+  const read = async () =>
+    targets.kind === "known" ? await readRefusedJoins(targets.client, targets.sourceId, io) : undefined;
+  let before: RefusedJoins | undefined;
+  return {
+    async start() {
+      before = await read();
+    },
+    async end() {
+      if (before === undefined) return undefined;
+      const startMs = io.monotonic();
+      for (;;) {
+        const now = await read();
+        if (now === undefined || now.isComplete) return now && Math.max(0, now.total - before.total);
+        if (io.monotonic() - startMs > WAIT_MS || io.interrupted.aborted) return undefined;
+        await systemClock.sleep(ASK_EVERY_MS, io.interrupted);
+      }
+    },
+  };
+}
