@@ -1,0 +1,39 @@
+import type { EngineHealth } from "@sluice/event-log";
+import type { Health } from "../http/health-routes.js";
+
+export interface HealthFacts {
+  /** Whether a process takes requests as the owner, as far as this one knows. */
+  readonly hasOwner: boolean;
+  /** Time without an owner, by the monotonic clock. */
+  readonly ownerlessMs: number;
+  readonly engine: EngineHealth;
+  /** Time since the engine's state changed. */
+  readonly engineMs: number;
+  /** Why it is not safe to acknowledge; undefined: it is. */
+  readonly unsafe: string | undefined;
+  /** Undefined: it is the only one. */
+  readonly partition?: number | undefined;
+}
+
+/** A takeover is no reason to take every process out of the load balancer: requests wait meanwhile. */
+const PATIENCE_MS = 10_000;
+
+/** Whether this process can answer requests, here or by passing them on. */
+export function clusterHealth({
+  hasOwner,
+  ownerlessMs,
+  engine,
+  engineMs,
+  unsafe,
+  partition,
+}: HealthFacts): Health {
+  if (unsafe !== undefined) return { kind: "unavailable", reason: unsafe };
+  if (engine.kind === "disconnected" && engineMs > PATIENCE_MS)
+    return { kind: "unavailable", reason: `the cluster's engine cannot be reached: ${engine.reason}` };
+  if (!hasOwner && ownerlessMs > PATIENCE_MS)
+    return {
+      kind: "unavailable",
+      reason: `no process owns ${partition === undefined ? "the partition" : `partition ${partition}`}`,
+    };
+  return { kind: "ready" };
+}

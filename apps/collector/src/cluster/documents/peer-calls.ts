@@ -1,0 +1,108 @@
+import type { Clock } from "@sluice/resilience";
+import { CollectorError } from "../../errors.js";
+import type { HttpRequest, Route } from "../../http/routing/route.js";
+import type { Front } from "../front/front.js";
+import { type OwnerConnection, ownerConnection } from "../front/owner-connection.js";
+import { peerHeaders } from "../front/peer.js";
+
+/** What processes of a cluster ask each other, besides the requests that they pass on. */
+export interface PeerCalls {
+  /** Tells a process of changed documents. Resolves when they are in force there. */
+  documentsChanged(address: string, kinds: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Asks the owner of the control partition to disable a URL that answered 410 Gone. Resolves with false if it was disabled already. */
+  disableTarget(destinationId: string, url: string): Promise<boolean>;
+  close(): void;
+}
+
+const DOCUMENTS_PATH = "/cluster/v1/documents";
+const DISABLE_PATH = "/cluster/v1/disable-target";
+const BODY_BYTES = 64 * 1_024;
+const CALL_MS = 8_000;
+
+export function peerCalls(front: () => Front, token: string, clock: Clock): PeerCalls {
+  const connections = new Map<string, OwnerConnection>();
+  const to = (address: string): OwnerConnection => {
+    const known = connections.get(address) ?? ownerConnection(address);
+    connections.set(address, known);
+    return known;
+  };
+  const call = async (
+    connection: OwnerConnection,
+    path: string,
+    body: object,
+    signal: AbortSignal,
+  ): Promise<unknown> => {
+    const tooLate = new AbortController();
+    const cancel = clock.after(CALL_MS, () => tooLate.abort());
+    try {
+      const answer = await connection.ask(
+        {
+          ...{ method: "POST", path, body: Buffer.from(JSON.stringify(body)) },
+          headers: peerHeaders({ client: "", listener: "public" }, token),
+        },
+        AbortSignal.any([signal, tooLate.signal]),
+      );
+      if (answer.kind !== "answered") throw new CollectorError("no_owner", answer.reason);
+      if (answer.status !== 200)
+        throw new CollectorError("no_owner", `${connection.address} answered ${answer.status}`);
+      return JSON.parse(Buffer.from(answer.body).toString("utf8"));
+    } finally {
+      cancel();
+    }
+  };
+  return {
+    async documentsChanged(address, kinds, signal) {
+      await call(to(address), DOCUMENTS_PATH, { kinds }, signal);
+    },
+    async disableTarget(destinationId, url) {
+      const target = front().target(0);
+      if (target.kind === "none") throw new CollectorError("no_owner", "no process owns partition 0");
+      const owner = target.kind === "here" ? front().self() : target.connection;
+      const answer = await call(owner, DISABLE_PATH, { destinationId, url }, new AbortController().signal);
+      return (answer as { readonly isChanged: boolean }).isChanged;
+    },
+    close() {
+      for (const connection of connections.values()) connection.close();
+      connections.clear();
+    },
+  };
+}
+
+export interface PeerHandlers {
+  documentsChanged(kinds: readonly string[]): Promise<void>;
+  /** Undefined while this process does not own the control partition. */
+  disableTarget(): ((destinationId: string, url: string) => Promise<boolean>) | undefined;
+}
+
+/** Where a process answers the calls of others. The front lets only processes of the cluster in. */
+export function peerRoutes({ documentsChanged, disableTarget }: PeerHandlers): readonly Route[] {
+  return [
+    {
+      path: DOCUMENTS_PATH,
+      methods: {
+        async POST(request) {
+          const { kinds } = await readJson<{ kinds: readonly string[] }>(request);
+          await documentsChanged(kinds);
+          return { status: 200, body: {} };
+        },
+      },
+    },
+    {
+      path: DISABLE_PATH,
+      methods: {
+        async POST(request) {
+          const disable = disableTarget();
+          if (disable === undefined)
+            throw new CollectorError("no_owner", "this process does not own partition 0");
+          const { destinationId, url } = await readJson<{ destinationId: string; url: string }>(request);
+          return { status: 200, body: { isChanged: await disable(destinationId, url) } };
+        },
+      },
+    },
+  ];
+}
+
+async function readJson<T>(request: HttpRequest): Promise<T> {
+  request.vouch();
+  return JSON.parse(Buffer.from(await request.readBody(BODY_BYTES)).toString("utf8")) as T;
+}

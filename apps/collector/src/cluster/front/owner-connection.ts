@@ -1,0 +1,171 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { type Dispatcher, Pool } from "undici";
+import type { FailedAttempt } from "./decide-next.js";
+import type { PassedBody } from "./kept-body.js";
+import { NOT_OWNER_HEADER } from "./peer.js";
+
+/** How an attempt to pass a request on ended. */
+export type Attempt =
+  /** The client has the answer, or has disconnected. */
+  | { readonly kind: "answered" }
+  /** The owner was lost after the answer had begun. The client's connection was cut, so that it does not take a part for the whole. */
+  | { readonly kind: "cut" }
+  | FailedAttempt;
+
+export interface PassedRequest {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly body: PassedBody;
+  /** Names and values by turns. */
+  readonly headers: string[];
+}
+
+/** A request of this process itself. */
+export interface AskedRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Names and values by turns. */
+  readonly headers: string[];
+  readonly body?: Uint8Array;
+}
+
+/** How a request of this process ended. */
+export type AskedAnswer =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string | string[]>>;
+      readonly body: Uint8Array;
+    }
+  | FailedAttempt;
+
+export type StreamedAnswer =
+  | { readonly kind: "answered"; readonly status: number; readonly chunks: AsyncIterable<Uint8Array> }
+  | FailedAttempt;
+
+/** The connections to one process, to pass requests on. */
+export interface OwnerConnection {
+  readonly address: string;
+  /** Sends the request, and the response as it arrives. Never throws. */
+  passOn(request: PassedRequest, signal: AbortSignal): Promise<Attempt>;
+  /** Sends a request, and reads the whole answer. Never throws. */
+  ask(request: AskedRequest, signal: AbortSignal): Promise<AskedAnswer>;
+  /** Sends a request, and answers with the response as it arrives. Never throws. */
+  stream(request: AskedRequest, signal: AbortSignal): Promise<StreamedAnswer>;
+  /** Lets the requests that are under way end. */
+  close(): void;
+}
+
+const CONNECT_TIMEOUT_MS = 1_000;
+
+export function ownerConnection(address: string): OwnerConnection {
+  // A request may wait for minutes and a live stream for hours: what ends them is the client, or a new owner.
+  const pool = new Pool(address, {
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+  });
+  return {
+    address,
+    async passOn({ message, response, body, headers }, signal) {
+      let answer: Dispatcher.ResponseData;
+      try {
+        answer = await pool.request({
+          method: message.method as Dispatcher.HttpMethod,
+          path: originForm(message.url ?? "/"),
+          headers,
+          body: body.kind === "none" ? null : body.kind === "kept" ? body.bytes : message,
+          signal,
+        });
+      } catch (error) {
+        return failedAttempt(error);
+      }
+      if (answer.headers[NOT_OWNER_HEADER] !== undefined) {
+        await answer.body.dump().catch(() => {});
+        return notOwner(address);
+      }
+      return passBack(answer, message, response);
+    },
+    async ask(request, signal) {
+      try {
+        const answer = await pool.request({ ...optionsOf(request), signal });
+        const body = await answer.body.bytes();
+        if (answer.headers[NOT_OWNER_HEADER] !== undefined) return notOwner(address);
+        const { statusCode: status, headers } = answer;
+        return { kind: "answered", status, headers: passedBack(headers), body };
+      } catch (error) {
+        return failedAttempt(error);
+      }
+    },
+    async stream(request, signal) {
+      try {
+        const answer = await pool.request({ ...optionsOf(request), signal });
+        if (answer.headers[NOT_OWNER_HEADER] === undefined)
+          return { kind: "answered", status: answer.statusCode, chunks: answer.body };
+        await answer.body.dump().catch(() => {});
+        return notOwner(address);
+      } catch (error) {
+        return failedAttempt(error);
+      }
+    },
+    close: () => void pool.close().catch(() => {}),
+  };
+}
+
+function optionsOf({ method, path, headers, body }: AskedRequest): Dispatcher.RequestOptions {
+  return { method: method as Dispatcher.HttpMethod, path, headers, body: body ?? null };
+}
+
+function notOwner(address: string): FailedAttempt {
+  return { kind: "not done", reason: `${address} does not own the partition` };
+}
+
+async function passBack(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<Attempt> {
+  if (response.destroyed) {
+    body.on("error", () => {}).destroy();
+    return { kind: "answered" };
+  }
+  response.writeHead(statusCode, passedBack(headers));
+  // Its body may begin much later: a live stream.
+  if (headers["content-length"] === undefined) response.flushHeaders();
+  try {
+    await pipeline(body, response);
+    message.resume();
+    return { kind: "answered" };
+  } catch {
+    if (response.destroyed && !response.writableFinished) return { kind: "cut" };
+    response.destroy();
+    return { kind: "cut" };
+  }
+}
+
+const OF_THE_CONNECTION: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding"]);
+
+function passedBack(headers: Dispatcher.ResponseData["headers"]): Record<string, string | string[]> {
+  const kept: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !OF_THE_CONNECTION.has(name)) kept[name] = value;
+  return kept;
+}
+
+/** Errors after which nothing of the request was sent. */
+const UNREACHED: ReadonlySet<string> = new Set([
+  ...["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "EHOSTDOWN"],
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+function failedAttempt(error: unknown): FailedAttempt {
+  const { code, message } = error as { code?: string; message: string };
+  return { kind: code !== undefined && UNREACHED.has(code) ? "not done" : "lost", reason: code ?? message };
+}
+
+/** A request's path with its query. Proxies are sent the absolute form. Takes any text, unlike `URL`. */
+export function originForm(url: string): string {
+  const path = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
+  return path.startsWith("/") ? path : `/${path}`;
+}

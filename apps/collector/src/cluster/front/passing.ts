@@ -1,0 +1,243 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "@sluice/resilience";
+import { CollectorError } from "../../errors.js";
+import { peerAddress } from "../../http/connection/client-address.js";
+import {
+  type ArrivingRequest,
+  beginRequest,
+  type Connection,
+  endRequest,
+} from "../../http/connection/connection.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "../../http/connection/request-id.js";
+import { errorAnswer, respond } from "../../http/connection/respond.js";
+import { corsHeaders } from "../../http/routing/cors.js";
+import { decideNext, type FailedAttempt, type RequestFacts } from "./decide-next.js";
+import { type KeptBodies, keepBody, type PassedBody } from "./kept-body.js";
+import type { OwnerConnection } from "./owner-connection.js";
+import { type ListenerName, passedOnHeaders } from "./peer.js";
+
+/** Where requests go now. */
+export type Target =
+  | { readonly kind: "here" }
+  | { readonly kind: "owner"; readonly connection: OwnerConnection; readonly signal: AbortSignal }
+  /** There is no owner just now. */
+  | { readonly kind: "none" };
+
+export interface PassingParts {
+  readonly clock: Clock;
+  readonly token: string;
+  readonly memory: KeptBodies;
+  readonly target: (partition: number) => Target;
+  /** Resolves at the next change of the target, after `ms`, or when `signal` aborts. */
+  readonly change: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** This process, as others reach it. */
+  readonly self: () => OwnerConnection;
+  /** Serves a request here whose body has not been read. */
+  readonly serveHere: (message: IncomingMessage, response: ServerResponse) => void;
+  readonly onEnd: (how: "answered" | "repeated" | "cut" | "no_owner" | "owner_lost") => void;
+  /** How long a request waits for an owner. */
+  readonly waitMs: number;
+}
+
+/** Which partition a request is for. `in body`: its body names the source. */
+export type WantedPartition =
+  | { readonly kind: "known"; readonly partition: number }
+  | { readonly kind: "in body"; readonly find: (body: Uint8Array) => Promise<number> };
+
+/** Before the same owner is tried again. */
+const PAUSE_MS = 100;
+
+/** One request of a client, from its arrival until the owner's answer has been passed back. */
+export class Passing implements ArrivingRequest {
+  readonly #parts: PassingParts;
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #listener: ListenerName;
+  readonly #wanted: WantedPartition;
+  #partition = 0;
+  readonly #gone = new AbortController();
+  #deadlineMs: number;
+  #isRepeated = false;
+  #mayBeDone = false;
+  #broken: CollectorError | undefined;
+
+  constructor(
+    parts: PassingParts,
+    message: IncomingMessage,
+    response: ServerResponse,
+    listener: ListenerName,
+    wanted: WantedPartition = { kind: "known", partition: 0 },
+  ) {
+    this.#wanted = wanted;
+    this.#parts = parts;
+    this.#message = message;
+    this.#response = response;
+    this.#listener = listener;
+    this.#deadlineMs = parts.clock.monotonic() + parts.waitMs;
+  }
+
+  get isArriving(): boolean {
+    return !this.#message.complete;
+  }
+
+  failBody(error: CollectorError): void {
+    this.#broken = error;
+    this.#gone.abort();
+  }
+
+  /** Ends it if it is a live stream, which would last until the client leaves. */
+  endStream(): void {
+    const type = this.#response.getHeader("content-type");
+    if (this.#response.headersSent && String(type).startsWith("text/event-stream")) this.#response.destroy();
+  }
+
+  /** Never rejects. */
+  async run(expectsContinue: boolean): Promise<void> {
+    const connection = this.#message.socket as Connection;
+    beginRequest(connection, this);
+    this.#response.once("close", () => {
+      endRequest(connection);
+      this.#gone.abort();
+    });
+    if (expectsContinue) this.#response.writeContinue();
+    let body: PassedBody;
+    try {
+      body = await keepBody(this.#message, this.#parts.memory, this.#wanted.kind === "in body");
+    } catch (error) {
+      const known = error instanceof CollectorError ? error : undefined;
+      this.#refuse(
+        this.#broken ?? known ?? new CollectorError("request_timeout", "the connection has ended"),
+      );
+      return;
+    }
+    try {
+      this.#partition = await this.#partitionOf(body);
+      await this.#passOn(body);
+    } finally {
+      if (body.kind === "kept") body.release();
+    }
+  }
+
+  async #partitionOf(body: PassedBody): Promise<number> {
+    if (this.#wanted.kind === "known") return this.#wanted.partition;
+    return this.#wanted.find(body.kind === "kept" ? body.bytes : new Uint8Array(0));
+  }
+
+  async #passOn(body: PassedBody): Promise<void> {
+    for (;;) {
+      const target = await this.#untilOwned();
+      if (this.#broken !== undefined) return this.#refuse(this.#broken);
+      if (this.#response.destroyed) return;
+      if (target.kind === "none") return this.#fail("no process owns the partition");
+      if (target.kind === "here" && body.kind !== "kept")
+        return this.#parts.serveHere(this.#message, this.#response);
+      const failed = await this.#attempt(target, body);
+      if (failed === undefined) return;
+      const { code, reason } = await this.#next(failed, body);
+      if (code !== undefined) return this.#fail(reason, code);
+    }
+  }
+
+  /** The target, as soon as there is an owner; `none` at the deadline. */
+  async #untilOwned(): Promise<Target> {
+    const { clock, target, change } = this.#parts;
+    for (;;) {
+      const now = target(this.#partition);
+      const leftMs = this.#deadlineMs - clock.monotonic();
+      if (now.kind !== "none" || leftMs <= 0 || this.#gone.signal.aborted) return now;
+      await change(leftMs, this.#gone.signal);
+    }
+  }
+
+  /** Resolves with undefined if the client needs nothing more. */
+  async #attempt(
+    target: Exclude<Target, { kind: "none" }>,
+    body: PassedBody,
+  ): Promise<FailedAttempt | undefined> {
+    const { token, self, onEnd } = this.#parts;
+    const connection = target.kind === "here" ? self() : target.connection;
+    const origin = {
+      client: peerAddress(this.#message),
+      listener: this.#listener,
+      partition: this.#partition,
+    };
+    const headers = passedOnHeaders(this.#message.rawHeaders, origin, token);
+    const signals = [this.#gone.signal, ...(target.kind === "here" ? [] : [target.signal])];
+    const attempt = await connection.passOn(
+      { message: this.#message, response: this.#response, body, headers },
+      AbortSignal.any(signals),
+    );
+    switch (attempt.kind) {
+      case "answered":
+        onEnd(this.#isRepeated ? "repeated" : "answered");
+        return undefined;
+      case "cut":
+        onEnd("cut");
+        return undefined;
+      default:
+        // The client has disconnected.
+        return this.#gone.signal.aborted && this.#broken === undefined ? undefined : attempt;
+    }
+  }
+
+  /** Waits before the next attempt; `code`: there is none. */
+  async #next(
+    failed: FailedAttempt,
+    body: PassedBody,
+  ): Promise<{ readonly code?: "no_owner" | "owner_lost"; readonly reason: string }> {
+    const { clock, change, waitMs } = this.#parts;
+    // What is lost may have been under way for long: it has the whole time again.
+    if (failed.kind === "lost" && !this.#mayBeDone) this.#deadlineMs = clock.monotonic() + waitMs;
+    const next = decideNext(failed, this.#facts(body), this.#deadlineMs - clock.monotonic());
+    this.#mayBeDone ||= failed.kind === "lost";
+    if (next.kind === "fail") return next;
+    this.#isRepeated = true;
+    await change(PAUSE_MS, this.#gone.signal);
+    return { reason: failed.reason };
+  }
+
+  #facts(body: PassedBody): RequestFacts {
+    const { method = "GET", url = "/", headers } = this.#message;
+    return {
+      method,
+      path: url.replace(/^https?:\/\/[^/?#]*/i, ""),
+      hasIdempotencyKey: headers["idempotency-key"] !== undefined,
+      isKept: body.kind !== "streamed",
+      mayBeDone: this.#mayBeDone,
+    };
+  }
+
+  #fail(reason: string, code: "no_owner" | "owner_lost" = this.#mayBeDone ? "owner_lost" : "no_owner"): void {
+    this.#parts.onEnd(code);
+    this.#refuse(new CollectorError(code, reason));
+  }
+
+  #refuse(error: CollectorError): void {
+    refuse(this.#message, this.#response, error);
+  }
+}
+
+/** Answers with an error. */
+export function refuse(
+  message: IncomingMessage,
+  response: ServerResponse,
+  error: CollectorError,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const requestId = requestIdOf(message.headers[REQUEST_ID_HEADER]);
+  const answer = errorAnswer(error);
+  const isIngestion = (message.url ?? "").includes("/v1/") && !(message.url ?? "").includes("/api/v1");
+  respond(
+    message,
+    response,
+    { ...answer, body: { ...(answer.body as object), requestId } },
+    {
+      headers: {
+        ...(isIngestion ? corsHeaders(message.headers) : {}),
+        ...headers,
+        [REQUEST_ID_HEADER]: requestId,
+      },
+      isBodyLost: false,
+    },
+  );
+}

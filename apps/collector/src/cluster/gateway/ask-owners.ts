@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "@sluice/resilience";
+import { CollectorError } from "../../errors.js";
+import type { HttpAnswer, HttpRequest } from "../../http/routing/route.js";
+import { decideNext, type FailedAttempt } from "../front/decide-next.js";
+import type { Front } from "../front/front.js";
+import type { AskedRequest } from "../front/owner-connection.js";
+import { type ListenerName, passedOnHeaders } from "../front/peer.js";
+
+/** What is asked of the owner of a partition, on behalf of a client. */
+export interface Question {
+  /** Default: that of the client's request. */
+  readonly method?: string;
+  /** With the query. */
+  readonly path: string;
+  readonly body?: object;
+  readonly signal?: AbortSignal;
+}
+
+/** The answer of a partition's owner. */
+export interface PartAnswer {
+  readonly partition: number;
+  readonly status: number;
+  /** Parsed; undefined if there is none. */
+  readonly body: unknown;
+}
+
+export interface Owners {
+  readonly partitions: readonly number[];
+  /** Waits for an owner, and asks again where that is safe. Rejects with `no_owner` or `owner_lost`. */
+  ask(partition: number, request: HttpRequest, question: Question): Promise<PartAnswer>;
+  /** The chunks of a stream. */
+  stream(
+    partition: number,
+    request: HttpRequest,
+    path: string,
+    signal: AbortSignal,
+    lastEventId: string | undefined,
+  ): Promise<AsyncIterable<Uint8Array> | PartAnswer>;
+}
+
+export interface OwnersParts {
+  readonly front: () => Front;
+  readonly token: string;
+  readonly clock: Clock;
+  readonly partitions: number;
+  readonly listener: ListenerName;
+}
+
+const WAIT_MS = 8_000;
+const PAUSE_MS = 100;
+/** They describe the body that came, which is not the one that is sent. */
+const OF_THE_BODY: ReadonlySet<string> = new Set([
+  ...["content-length", "content-encoding", "content-type", "accept-encoding", "idempotency-key"],
+  // The first process has read them: it says which client it is.
+  ...["x-forwarded-for", "forwarded", "x-real-ip"],
+  // Each partition has its own.
+  "last-event-id",
+]);
+
+/** Asks the owners of partitions on behalf of a client, with the client's own credentials. */
+export function askOwners(parts: OwnersParts): Owners {
+  const { front, clock } = parts;
+  return {
+    partitions: Array.from({ length: parts.partitions }, (_, index) => index),
+    async ask(partition, request, question) {
+      const { method = request.method, path, body, signal = request.signal } = question;
+      const asked: AskedRequest = {
+        ...{ method, path, headers: headersOf(method, request, partition, parts, body !== undefined) },
+        ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
+      };
+      const facts = { method, path, hasIdempotencyKey: method !== "GET", isKept: true };
+      const deadlineMs = clock.monotonic() + WAIT_MS;
+      let mayBeDone = false;
+      for (;;) {
+        const connection = await ownerOf(parts, partition, deadlineMs, signal);
+        const answer = await connection.ask(asked, signal);
+        if (answer.kind === "answered") return { partition, ...parsed(answer) };
+        signal.throwIfAborted();
+        const next = decideNext(answer, { ...facts, mayBeDone }, deadlineMs - clock.monotonic());
+        mayBeDone ||= answer.kind === "lost";
+        if (next.kind === "fail") throw new CollectorError(next.code, inPartition(partition, answer));
+        await front().change(PAUSE_MS, signal);
+      }
+    },
+    async stream(partition, request, path, signal, lastEventId) {
+      const deadlineMs = clock.monotonic() + WAIT_MS;
+      const headers = headersOf("GET", request, partition, parts, false);
+      if (lastEventId !== undefined) headers.push("last-event-id", lastEventId);
+      for (;;) {
+        const connection = await ownerOf(parts, partition, deadlineMs, signal);
+        const answer = await connection.stream({ method: "GET", path, headers }, signal);
+        if (answer.kind === "answered")
+          return answer.status === 200 ? answer.chunks : refusedStream(partition, answer);
+        signal.throwIfAborted();
+        if (clock.monotonic() >= deadlineMs)
+          throw new CollectorError("no_owner", inPartition(partition, answer));
+        await front().change(PAUSE_MS, signal);
+      }
+    },
+  };
+}
+
+async function refusedStream(
+  partition: number,
+  { status, chunks }: { readonly status: number; readonly chunks: AsyncIterable<Uint8Array> },
+): Promise<PartAnswer> {
+  const read: Uint8Array[] = [];
+  for await (const chunk of chunks) read.push(chunk);
+  return { partition, ...parsed({ status, body: Buffer.concat(read) }) };
+}
+
+function inPartition(partition: number, { reason }: FailedAttempt): string {
+  return `partition ${partition}: ${reason}`;
+}
+
+async function ownerOf(
+  { front, clock }: OwnersParts,
+  partition: number,
+  deadlineMs: number,
+  signal: AbortSignal,
+) {
+  for (;;) {
+    signal.throwIfAborted();
+    const target = front().target(partition);
+    if (target.kind === "here") return front().self();
+    if (target.kind === "owner") return target.connection;
+    const leftMs = deadlineMs - clock.monotonic();
+    if (leftMs <= 0) throw new CollectorError("no_owner", `no process owns partition ${partition}`);
+    await front().change(leftMs, signal);
+  }
+}
+
+function headersOf(
+  method: string,
+  { headers, remoteAddress: client }: HttpRequest,
+  partition: number,
+  { token, listener }: OwnersParts,
+  hasBody: boolean,
+): string[] {
+  const raw = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined || OF_THE_BODY.has(name)
+      ? []
+      : [name, Array.isArray(value) ? value.join(", ") : value],
+  );
+  if (hasBody) raw.push("content-type", "application/json");
+  // With it, a change can be asked for again after its owner was lost.
+  const given = headers["idempotency-key"];
+  if (method !== "GET") raw.push("idempotency-key", typeof given === "string" ? given : randomUUID());
+  return passedOnHeaders(raw, { client, listener, partition }, token);
+}
+
+function parsed({ status, body }: { readonly status: number; readonly body: Uint8Array }) {
+  return { status, body: body.length === 0 ? undefined : JSON.parse(Buffer.from(body).toString("utf8")) };
+}
+
+/** The answer for the client. */
+export function answerOf({ status, body }: Pick<PartAnswer, "status" | "body">): HttpAnswer {
+  return body === undefined ? { status } : { status, body: body as object };
+}

@@ -1,0 +1,183 @@
+import type {
+  ActivityView,
+  CollectorHealthView,
+  DeliveryGroupPage,
+  DestinationRatesView,
+  DestinationStatusView,
+  EventNamesView,
+  RatesView,
+} from "@sluice/control-api";
+import { CollectorError } from "../../errors.js";
+import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
+import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";
+import { mergedLive } from "./live-streams.js";
+import { type MergedList, mergedPage } from "./merge-list.js";
+import {
+  mergeActivity,
+  mergeDestinationRates,
+  mergeEventNames,
+  mergeGroups,
+  mergeHealth,
+  mergeRates,
+  mergeStatus,
+} from "./merge-views.js";
+import { readDeliveryId, withDeliveryIds } from "./qualified-ids.js";
+import { runRoutes } from "./run-routes.js";
+
+const API = "/api/v1";
+
+/** The endpoints of the control API that concern all partitions. The control partition answers all others. */
+export function gatewayRoutes(owners: Owners): readonly Route[] {
+  const get = (path: string, handler: Handler): Route => ({
+    path: `${API}${path}`,
+    methods: { GET: handler },
+  });
+  const list = <T>(path: string, how: MergedList<T>): Route =>
+    get(path, (request) => mergedPage(owners, request, how));
+  const merged = <T>(path: string, merge: (parts: readonly T[], request: HttpRequest) => object): Route =>
+    get(path, async (request) => {
+      const answers = await askAll(owners, request);
+      return mergedAnswer<T>(answers, (parts) => merge(parts, request));
+    });
+  const delivery: Handler = (request) => oneDelivery(owners, request);
+  return [
+    list("/messages", newestFirst("receivedAt", withDeliveryIds)),
+    list("/rejected-messages", newestFirst("receivedAt")),
+    list("/deliveries", newestFirst("at", withDeliveryIds)),
+    list("/audit", newestFirst("at")),
+    list("/notifications", newestFirst("at")),
+    list("/notifications/incidents", INCIDENTS),
+    get("/messages/:messageId", (request) => newestMessage(owners, request)),
+    get("/wait", (request) => firstToKnow(owners, request)),
+    get("/live", (request) => mergedLive(owners, request, pathOf(request))),
+    get("/deliveries/:id", delivery),
+    { path: `${API}/deliveries/:id/retry`, methods: { POST: delivery } },
+    merged<DeliveryGroupPage>("/delivery-groups", (parts, { query }) =>
+      mergeGroups(parts, Number(query.get("limit") ?? 50)),
+    ),
+    merged<ActivityView>("/activity", mergeActivity),
+    merged<EventNamesView>("/event-names", mergeEventNames),
+    merged<CollectorHealthView>("/health", mergeHealth),
+    merged<DestinationStatusView>("/destinations/:id/status", mergeStatus),
+    merged<DestinationRatesView>("/destinations/:id/rates", mergeDestinationRates),
+    merged<RatesView>("/rates", mergeRates),
+    ...runRoutes(owners),
+    ...REFUSED.map(([path, what]) => refusedRoute(`${API}${path}`, what)),
+  ];
+}
+
+/** What a cluster of several partitions cannot do in this version. */
+const REFUSED: readonly (readonly [path: string, what: string])[] = [
+  ...["/audiences/*", "/audiences", "/computed-traits/*", "/computed-traits"].map(
+    (path) => [path, "audiences and computed traits"] as const,
+  ),
+  ...["/profiles/*", "/profiles"].map((path) => [path, "profiles"] as const),
+  ["/audience-engine", "audiences"],
+  ["/backups", "backups"],
+  ["/reset", "resets"],
+];
+
+const EMPTY_LISTS: ReadonlySet<string> = new Set(
+  ["/audiences", "/computed-traits"].map((path) => API + path),
+);
+
+function refusedRoute(path: string, what: string): Route {
+  const refuse: Handler = () => {
+    throw new CollectorError(
+      "not_supported",
+      `a cluster of several partitions has no ${what} in this version: use a cluster of one partition`,
+    );
+  };
+  const methods = { GET: refuse, POST: refuse, PUT: refuse, PATCH: refuse, DELETE: refuse };
+  // The dashboard and scripts read the lists to find out that there are none.
+  if (!EMPTY_LISTS.has(path)) return { path, methods };
+  return { path, methods: { ...methods, GET: () => ({ status: 200, body: { items: [] } }) } };
+}
+
+function newestFirst<N extends string>(
+  name: N,
+  shown?: <T>(item: T, partition: number) => T,
+): MergedList<{ readonly [name in N]?: string }> {
+  return {
+    isBefore: (one, other) => (one[name] ?? "") > (other[name] ?? ""),
+    ...(shown === undefined ? {} : { shown }),
+  };
+}
+
+interface IncidentOrder {
+  readonly state: string;
+  readonly openedAt: string;
+}
+
+/** Open ones first. */
+const INCIDENTS: MergedList<IncidentOrder> = {
+  isBefore: (one, other) =>
+    one.state === other.state ? one.openedAt > other.openedAt : one.state === "open",
+};
+
+function pathOf({ path, query }: HttpRequest): string {
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** Groups and other lists are asked for whole, as far as one page goes. */
+function askAll(owners: Owners, request: HttpRequest): Promise<readonly PartAnswer[]> {
+  return Promise.all(
+    owners.partitions.map((partition) => owners.ask(partition, request, { path: pathOf(request) })),
+  );
+}
+
+function mergedAnswer<T>(answers: readonly PartAnswer[], merge: (parts: readonly T[]) => object): HttpAnswer {
+  const refusal = answers.find(({ status }) => status !== 200);
+  if (refusal !== undefined) return answerOf(refusal);
+  return { status: 200, body: merge(answers.map(({ body }) => body as T)) };
+}
+
+async function oneDelivery(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
+  const id = request.params.id ?? "";
+  const found = readDeliveryId(id) ?? { partition: 0, id };
+  if (!owners.partitions.includes(found.partition))
+    throw new CollectorError("not_found", `there is no delivery ${id}`);
+  const path = `${API}/deliveries/${encodeURIComponent(found.id)}${request.path.endsWith("/retry") ? "/retry" : ""}`;
+  const { status, body } = await owners.ask(found.partition, request, { path });
+  return answerOf({ status, body: withDeliveryIds(body, found.partition) });
+}
+
+async function newestMessage(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
+  const answers = await askAll(owners, request);
+  const failed = answers.find(({ status }) => status !== 200 && status !== 404);
+  if (failed !== undefined) return answerOf(failed);
+  type Found = { readonly state: string; readonly receivedAt: string };
+  const found = answers
+    .filter(({ status }) => status === 200)
+    .toSorted((one, other) => {
+      const [a, b] = [one.body as Found, other.body as Found];
+      // A stored message says more than one that was refused elsewhere.
+      if (a.state !== b.state) return a.state === "accepted" ? -1 : 1;
+      return a.receivedAt > b.receivedAt ? -1 : 1;
+    })[0];
+  if (found === undefined) return answerOf(answers[0] as PartAnswer);
+  return answerOf({ status: 200, body: withDeliveryIds(found.body, found.partition) });
+}
+
+/** The partition that has the message answers; the others only know that they do not have it. */
+async function firstToKnow(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([request.signal, over.signal]);
+  const known = Promise.withResolvers<PartAnswer>();
+  const asked = owners.partitions.map(async (partition) => {
+    const answer = await owners.ask(partition, request, { path: pathOf(request), signal });
+    if (answer.status !== 408) known.resolve(answer);
+    return answer;
+  });
+  const all = Promise.all(asked);
+  // If a partition cannot be asked, another one may still know the message.
+  const none = Promise.allSettled(asked)
+    .then(() => all)
+    .then((answers) => answers[0] as PartAnswer);
+  try {
+    const { status, body, partition } = await Promise.race([known.promise, none]);
+    return answerOf({ status, body: withDeliveryIds(body, partition) });
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,225 @@
+import type {
+  DeletionInput,
+  DeletionPlan,
+  DeletionView,
+  OperationCount,
+  OperationInput,
+  OperationView,
+  ReplayInput,
+  ReplayView,
+} from "@sluice/control-api";
+import { CollectorError } from "../../errors.js";
+import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
+import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";
+import { mergedPage } from "./merge-list.js";
+import { mergeDeletions, mergeOperations, mergePlans, mergeReplays } from "./merge-runs.js";
+import { joinIds, readDeliveryId, splitId } from "./qualified-ids.js";
+
+const API = "/api/v1";
+const BODY_BYTES = 2 * 1_024 * 1_024;
+const PER_SECOND = 200;
+
+type RunView = { readonly id: string; readonly createdAt: string };
+type Runs<V> = readonly { readonly partition: number; readonly view: V }[];
+
+/** Operations, replays and deletions: each runs in every partition that it concerns. */
+export function runRoutes(owners: Owners): readonly Route[] {
+  const list: Handler = (request) =>
+    mergedPage<RunView>(owners, request, {
+      isBefore: (one, other) => one.createdAt > other.createdAt,
+      shown: (view, partition) => ({ ...view, id: joinIds([{ partition, id: view.id }]) }),
+    });
+  const operation = (request: HttpRequest) => askRuns(owners, request, "/operations", mergeOperations);
+  const deletion = (request: HttpRequest) => askRuns(owners, request, "/deletions", mergeDeletions);
+  return [
+    {
+      path: `${API}/operations`,
+      methods: { GET: list, POST: (request) => startOperation(owners, request) },
+    },
+    { path: `${API}/operations/:id`, methods: { GET: operation } },
+    { path: `${API}/operations/:id/cancel`, methods: { POST: operation } },
+    { path: `${API}/replays`, methods: { POST: (request) => startReplay(owners, request) } },
+    {
+      path: `${API}/deletions`,
+      methods: { GET: list, POST: (request) => startDeletion(owners, request) },
+    },
+    { path: `${API}/deletions/:id`, methods: { GET: deletion } },
+    { path: `${API}/deletions/:id/retry`, methods: { POST: deletion } },
+    { path: `${API}/deletions/:id/give-up`, methods: { POST: deletion } },
+    {
+      path: `${API}/suppressions`,
+      methods: {
+        GET: async (request) =>
+          withoutRepetitions(
+            await mergedPage<{ readonly since: string }>(owners, request, {
+              isBefore: (one, other) => one.since < other.since,
+            }),
+          ),
+      },
+    },
+    {
+      path: `${API}/suppressions/:userId`,
+      methods: { DELETE: (request) => liftSuppression(owners, request) },
+    },
+  ];
+}
+
+/** Asks each partition in which something runs about its part. */
+async function askRuns<V>(
+  owners: Owners,
+  request: HttpRequest,
+  collection: string,
+  merge: (runs: Runs<V>) => V,
+): Promise<HttpAnswer> {
+  const id = request.params.id ?? "";
+  const parts = splitId(id);
+  if (parts.some(({ partition }) => !owners.partitions.includes(partition)))
+    throw new CollectorError("not_found", `there is no ${id}`);
+  const [, action = ""] = /\/(cancel|retry|give-up)\/?$/.exec(request.path) ?? [];
+  const body = request.method === "GET" ? undefined : await readBody(request);
+  const answers = await Promise.all(
+    parts.map((part) =>
+      owners.ask(part.partition, request, {
+        path: `${API}${collection}/${encodeURIComponent(part.id)}${action === "" ? "" : `/${action}`}`,
+        ...(body === undefined ? {} : { body }),
+      }),
+    ),
+  );
+  return mergedRuns(answers, merge);
+}
+
+/** A part that has nothing to retry or to give up does not hinder the others. */
+function mergedRuns<V>(answers: readonly PartAnswer[], merge: (runs: Runs<V>) => V): HttpAnswer {
+  const failed = answers.find(({ status }) => status >= 300 && status !== 409);
+  const done = answers.filter(({ status }) => status < 300);
+  if (failed !== undefined || done.length === 0) return answerOf(failed ?? (answers[0] as PartAnswer));
+  const runs = done.map(({ partition, body }) => ({ partition, view: body as V }));
+  return { status: done[0]?.status ?? 200, body: merge(runs) as object };
+}
+
+async function startOperation(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
+  const input = (await readBody(request)) as OperationInput;
+  const byPartition = Array.isArray(input?.ids) ? idsByPartition(input.ids) : undefined;
+  const concerned = byPartition === undefined ? owners.partitions : [...byPartition.keys()];
+  const inputOf = (partition: number, more: Partial<OperationInput>): object => ({
+    ...input,
+    ...(byPartition === undefined ? {} : { ids: byPartition.get(partition) }),
+    ...more,
+  });
+  if (concerned.some((partition) => !owners.partitions.includes(partition)))
+    throw new CollectorError("not_found", "an id is not that of a delivery");
+  const path = `${API}/operations`;
+  const counts = await askEach(owners, request, concerned, path, (one) => inputOf(one, { dryRun: true }));
+  const refusal = counts.find(({ status }) => status !== 200);
+  if (refusal !== undefined) return answerOf(refusal);
+  const totals = counts.map(({ partition, body }) => ({ partition, ...(body as OperationCount) }));
+  if (input.dryRun === true)
+    return { status: 200, body: { total: totals.reduce((sum, { total }) => sum + total, 0) } };
+  const busy = totals.filter(({ total }) => total > 0).map(({ partition }) => partition);
+  // One without deliveries says that there were none.
+  const started = busy.length === 0 ? concerned.slice(0, 1) : busy;
+  const perSecond = Math.max(1, Math.floor((input.perSecond ?? PER_SECOND) / started.length));
+  const answers = await askEach(owners, request, started, path, (one) => inputOf(one, { perSecond }));
+  return mergedRuns<OperationView>(answers, mergeOperations);
+}
+
+function idsByPartition(ids: readonly string[]): ReadonlyMap<number, readonly string[]> {
+  const found = new Map<number, string[]>();
+  for (const id of ids) {
+    const part = readDeliveryId(String(id)) ?? { partition: 0, id };
+    found.set(part.partition, [...(found.get(part.partition) ?? []), part.id]);
+  }
+  return found;
+}
+
+async function startReplay(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
+  const input = (await readBody(request)) as ReplayInput;
+  const path = `${API}/replays`;
+  const counts = await askEach(owners, request, owners.partitions, path, () => ({ ...input, dryRun: true }));
+  const refusal = counts.find(({ status }) => status !== 200);
+  if (refusal !== undefined) return answerOf(refusal);
+  const views = counts.map(({ partition, body }) => ({ partition, view: body as ReplayView }));
+  if (input.dryRun === true) return { status: 200, body: mergeReplays(views) };
+  const busy = views.filter(({ view }) => view.count > 0).map(({ partition }) => partition);
+  const started = busy.length === 0 ? [0] : busy;
+  const answers = await askEach(owners, request, started, path, () => input);
+  return mergedRuns<ReplayView>(answers, mergeReplays);
+}
+
+/**
+ * Deletes users in every partition. The ids that belong to a user may be known in one partition only, so that each is also told those that
+ * the others know.
+ */
+async function startDeletion(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
+  const input = (await readBody(request)) as DeletionInput;
+  const path = `${API}/deletions`;
+  const { partitions } = owners;
+  const planned = await askEach(owners, request, partitions, path, () => ({ ...input, dryRun: true }));
+  const refusal = planned.find(({ status }) => status !== 200);
+  if (refusal !== undefined) return answerOf(refusal);
+  const plan = mergePlans(planned.map(({ body }) => body as DeletionPlan));
+  if (input.dryRun === true) return { status: 200, body: plan };
+  const whole = withJoinedIds(input, plan);
+  const answers = await askEach(owners, request, partitions, path, () => whole);
+  return mergedRuns<DeletionView>(answers, mergeDeletions);
+}
+
+const MAX_IDS = 1_000;
+
+function withJoinedIds(input: DeletionInput, { users }: DeletionPlan): DeletionInput {
+  const userIds = new Set(input.userIds);
+  const anonymousIds = new Set(input.anonymousIds);
+  for (const user of users) {
+    if (user.userId === undefined) continue;
+    for (const id of user.anonymousIds) anonymousIds.add(id);
+    if (input.includeAliases === true) for (const id of user.aliases) userIds.add(id);
+  }
+  if (userIds.size + anonymousIds.size > MAX_IDS)
+    throw new CollectorError(
+      "invalid_request",
+      `together with the ids that are joined to them, these are ${userIds.size + anonymousIds.size} ids, and a deletion has at most ${MAX_IDS}: ask for fewer users at once`,
+    );
+  return { ...input, userIds: [...userIds], anonymousIds: [...anonymousIds] };
+}
+
+async function liftSuppression(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
+  const path = request.query.size === 0 ? request.path : `${request.path}?${request.query}`;
+  const answers = await Promise.all(
+    owners.partitions.map((partition) => owners.ask(partition, request, { path })),
+  );
+  const failed = answers.find(({ status }) => status >= 300 && status !== 404);
+  return answerOf(failed ?? answers.find(({ status }) => status < 300) ?? (answers[0] as PartAnswer));
+}
+
+function withoutRepetitions(answer: HttpAnswer): HttpAnswer {
+  if (answer.status !== 200) return answer;
+  const page = answer.body as { readonly items: readonly { readonly idHmac?: string }[] };
+  const items = new Map(page.items.map((item) => [item.idHmac, item]));
+  return { ...answer, body: { ...page, items: [...items.values()] } };
+}
+
+function askEach(
+  owners: Owners,
+  request: HttpRequest,
+  partitions: readonly number[],
+  path: string,
+  bodyOf: (partition: number) => object,
+): Promise<readonly PartAnswer[]> {
+  return Promise.all(
+    partitions.map((partition) =>
+      owners.ask(partition, request, { method: "POST", path, body: bodyOf(partition) }),
+    ),
+  );
+}
+
+async function readBody(request: HttpRequest): Promise<object> {
+  const bytes = await request.readBody(BODY_BYTES);
+  if (bytes.length === 0) return {};
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed;
+  } catch {
+    // Below.
+  }
+  throw new CollectorError("malformed_json");
+}

@@ -1,0 +1,100 @@
+import { openMemoryStore } from "@sluice/event-log";
+import { systemClock } from "@sluice/resilience";
+import { guardMetrics } from "../admin/collector/guard-metrics.js";
+import type { CollectorOptions } from "../collector-options.js";
+import { bufferBudget } from "../http/body/buffer-budget.js";
+import { healthRoutes, metricsRoute } from "../http/health-routes.js";
+import type { HttpLimits } from "../http/limits.js";
+import { checkHosts } from "../http/routing/host-check.js";
+import type { Route } from "../http/routing/route.js";
+import { defined } from "../process/defined.js";
+import type { Logger } from "../process/telemetry/logger.js";
+import type { Metrics } from "../process/telemetry/metrics.js";
+import { openTokens } from "../tokens/tokens.js";
+import type { ClusterCounts } from "./cluster-counts.js";
+import type { ClusterOptions } from "./cluster-options.js";
+import type { ClusterState } from "./cluster-state.js";
+import { type Front, openFront } from "./front/front.js";
+import type { ListenerName } from "./front/peer.js";
+import { frontRouting, type StandingParts } from "./gateway/front-routing.js";
+import { metricsOfPartitions } from "./gateway/partition-metrics.js";
+
+/** What the process needs to answer requests. */
+export interface FrontParts {
+  readonly options: CollectorOptions & {
+    readonly clusterOptions: ClusterOptions;
+    readonly openFront?: typeof openFront;
+  };
+  readonly limits: HttpLimits;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly counts: ClusterCounts;
+  readonly token: string;
+}
+
+/** What is known of the cluster: nothing until the engine is there. */
+export interface Standing extends StandingParts {
+  state?: ClusterState;
+  /** Why the state is not known yet. */
+  reason: string;
+}
+
+/** Listens. Requests wait until the process has joined the cluster. */
+export async function openNodeFront(
+  { options, limits, logger, metrics, counts, token }: FrontParts,
+  standing: Standing,
+): Promise<Front> {
+  const { clock = systemClock, clusterOptions } = options;
+  const starting = { node: clusterOptions.node, role: "starting" } as const;
+  const tokens = await openTokens({
+    // Tokens of the control API are known to the owner.
+    config: openMemoryStore({ clock }).config,
+    clock,
+    ...defined({ configured: options.adminToken, configuredForMetrics: options.metricsToken }),
+  });
+  const health = healthRoutes({
+    health: () => ({ kind: "ready" }),
+    budget: bufferBudget(limits.maxBufferedBytes),
+    metrics,
+    cluster: {
+      health: () => standing.state?.health() ?? { kind: "unavailable", reason: standing.reason },
+      details: () => standing.state?.details() ?? starting,
+    },
+  });
+  const scraped = guardMetrics(metricsRoute(metrics), tokens, clock);
+  const operators = (host: string, isSeparate: boolean): readonly Route[] =>
+    checkHosts([scraped], { listensOn: host, isSeparate, allowedHosts: options.allowedHosts ?? [] });
+  const operatorsOf = (listener: ListenerName, routes: readonly Route[]): readonly Route[] => {
+    const { adminListen, host } = options;
+    const allowedHosts = options.allowedHosts ?? [];
+    if (listener === "admin")
+      return checkHosts(routes, { listensOn: adminListen?.host ?? "", isSeparate: true, allowedHosts });
+    return adminListen === undefined ? checkHosts(routes, { listensOn: host, allowedHosts }) : [];
+  };
+  const { partitions = 1 } = clusterOptions;
+  const front: Front = await (options.openFront ?? openFront)({
+    ...{ clock, logger, limits, metrics, token },
+    public: { host: options.host, port: options.port },
+    admin: options.adminListen,
+    ownRoutes: (listener) => {
+      if (listener === "admin") return [...health, ...operators(options.adminListen?.host ?? "", true)];
+      return options.adminListen === undefined ? [...health, ...operators(options.host, false)] : health;
+    },
+    ...(partitions === 1
+      ? {}
+      : {
+          routing: frontRouting({
+            ...{ standing, clock, partitions, token, front: () => front },
+            fixedRoutes: (listener) => [
+              ...health,
+              ...operatorsOf(listener, [guardMetrics(metricsOfPartitions(metrics, standing), tokens, clock)]),
+            ],
+            operatorsOf,
+          }),
+        }),
+    owner: (partition) => standing.state?.owner(partition) ?? { kind: "none" },
+    onPassed: (result) => counts.add("sluice_cluster_passed_requests_total", result),
+  });
+  front.advertise(clusterOptions.advertise ?? front.url);
+  return front;
+}

@@ -1,0 +1,151 @@
+import type { LeadingStores, RetentionOptions } from "@sluice/event-log";
+import { type Clock, systemClock } from "@sluice/resilience";
+import type { ClusterControl } from "../../admin/collector/cluster-endpoints.js";
+import type { Collector } from "../../collector.js";
+import type { ClusterPart, CollectorOptions } from "../../collector-options.js";
+import type { Logger } from "../../process/telemetry/logger.js";
+import type { ClusterCounts } from "../cluster-counts.js";
+import type { ClusterState } from "../cluster-state.js";
+import { announceChanges } from "../documents/announce-changes.js";
+import type { Front } from "../front/front.js";
+import type { Membership } from "../membership/membership.js";
+import type { Leadership } from "../ownership/ownership.js";
+import type { Partition } from "./partition.js";
+import type { SeveralPartitions } from "./several-partitions.js";
+
+export interface LeadParts {
+  readonly options: CollectorOptions & {
+    readonly startCollector: (options: CollectorOptions) => Promise<Collector>;
+  };
+  readonly logger: Logger;
+  readonly counts: ClusterCounts;
+  readonly front: Front;
+  readonly state: ClusterState;
+  readonly membership: Membership;
+  readonly retention: RetentionOptions;
+  readonly control: ClusterControl;
+  /** Undefined in a cluster of one partition. */
+  readonly several: SeveralPartitions | undefined;
+}
+
+/** One time of leading: the partition, its term, and what ends it. */
+export interface Lead {
+  readonly partition: Partition;
+  readonly term: number;
+  readonly lost: (reason: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** How long requests and deliveries under way may take when the process hands over. What is not finished is repeated by the next owner. */
+const HAND_OVER_GRACE_MS = 500;
+
+/** Takes over the log, and runs a collector on the replicated stores. */
+export async function leadPartition(parts: LeadParts, lead: Lead): Promise<Leadership> {
+  const { options, counts, logger, several } = parts;
+  const { partition, term, lost, signal } = lead;
+  const { clock = systemClock } = options;
+  const about = several === undefined ? {} : { partition: partition.number };
+  const beganMs = clock.monotonic();
+  const stores = await partition.replica.lead(term, { onDeposed: lost, signal });
+  const ending: (() => void)[] = [];
+  const endAll = (): void => {
+    for (const end of ending.splice(0).reverse()) end();
+  };
+  try {
+    if (several !== undefined && partition.number > 0)
+      ending.push(await several.documents.follow(partition.number, stores.store, signal));
+    const collector = await options.startCollector(ownerOptions(parts, lead, stores, ending));
+    if (several !== undefined && partition.number === 0)
+      ending.push(...leadControl(parts, several, stores, clock));
+    counts.add("sluice_cluster_takeovers_total");
+    logger.info("owns the partition", { term, tookMs: clock.monotonic() - beganMs, ...about });
+    return {
+      async end(how) {
+        endAll();
+        try {
+          await collector.close(how === "hand over" ? HAND_OVER_GRACE_MS : 0);
+        } catch (error) {
+          // A store that was lost takes no last writes.
+          if (how === "hand over") throw error;
+        } finally {
+          await stores.stepDown();
+        }
+      },
+    };
+  } catch (error) {
+    endAll();
+    await stores.stepDown();
+    throw error;
+  }
+}
+
+/** Tells the other partitions of changes. */
+function leadControl(
+  { membership, logger }: LeadParts,
+  { node, documents, peers, controlOwner }: SeveralPartitions,
+  { store }: LeadingStores,
+  clock: Clock,
+): (() => void)[] {
+  const stop = announceChanges({
+    ...{ config: store.config, clock, logger },
+    processes: () => membership.members().filter(({ isAlive }) => isAlive),
+    tell: (address, kinds, signal) =>
+      membership.members().some((member) => member.node === node && member.address === address)
+        ? documents.changed(kinds)
+        : peers.documentsChanged(address, kinds, signal),
+  });
+  return [
+    stop,
+    () => {
+      controlOwner.disableTarget = undefined;
+    },
+  ];
+}
+
+function ownerOptions(
+  parts: LeadParts,
+  { partition: { number } }: Lead,
+  stores: LeadingStores,
+  ending: (() => void)[],
+): CollectorOptions {
+  const { options, front, retention } = parts;
+  return {
+    ...options,
+    store: stores.store,
+    profiles: stores.profiles,
+    storeRetention: retention,
+    startServer: (server) => front.startServer(server, number),
+    cluster: clusterPart(parts, number, ending),
+  };
+}
+
+function clusterPart(parts: LeadParts, number: number, ending: (() => void)[]): ClusterPart {
+  const { counts, front, state, control, several } = parts;
+  const common = { health: () => state.health(), details: () => state.details(), control };
+  if (several === undefined)
+    return {
+      ...common,
+      showMetrics(metrics) {
+        ending.push(() => counts.hideFrom(metrics));
+        counts.showIn(metrics);
+        state.showMetrics(metrics, () => front.waiting);
+      },
+    };
+  return {
+    ...common,
+    showMetrics(metrics) {
+      several.metrics.set(number, metrics);
+      ending.push(() => {
+        if (several.metrics.get(number) === metrics) several.metrics.delete(number);
+      });
+    },
+    partition: {
+      number,
+      count: state.partitions.length,
+      disableTarget: number === 0 ? undefined : (id, url) => several.peers.disableTarget(id, url),
+      onStarted(disableTarget) {
+        if (number === 0) several.controlOwner.disableTarget = disableTarget;
+      },
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { Replica } from "@sluice/event-log";
+import type { Clock } from "@sluice/resilience";
+import type { DisableTarget } from "../../collector-options.js";
+import type { Metrics } from "../../process/telemetry/metrics.js";
+import { type ControlSources, controlSources } from "../documents/control-sources.js";
+import { FollowedDocuments } from "../documents/followed-documents.js";
+import { type PeerCalls, peerCalls } from "../documents/peer-calls.js";
+import type { Front } from "../front/front.js";
+
+/** What only clusters of several partitions need. */
+export interface SeveralPartitions {
+  readonly node: string;
+  readonly sources: ControlSources;
+  readonly documents: FollowedDocuments;
+  readonly peers: PeerCalls;
+  /** The metrics of the collectors that run in this process, by partition. */
+  readonly metrics: Map<number, Metrics>;
+  /** Disables URLs in the control partition, while this process owns it. */
+  readonly controlOwner: { disableTarget: DisableTarget | undefined };
+}
+
+interface SeveralPartsOptions {
+  readonly front: () => Front;
+  readonly token: string;
+  readonly node: string;
+  readonly clock: Clock;
+}
+
+/** `control`: the copy of the control partition. */
+export function severalPartitions(
+  control: Replica,
+  { front, token, node, clock }: SeveralPartsOptions,
+): SeveralPartitions {
+  const sources = controlSources(control, clock);
+  return {
+    ...{ node, sources },
+    documents: new FollowedDocuments({ clock, control, sources }),
+    peers: peerCalls(front, token, clock),
+    metrics: new Map(),
+    controlOwner: { disableTarget: undefined },
+  };
+}
