@@ -1,0 +1,99 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { STORE_LAYOUTS } from "@sluice/event-log";
+import { temporaryDirectories } from "@sluice/event-log/testing";
+import { describe, expect, it } from "vitest";
+import { readTar } from "../../src/backups/tar.js";
+import { VERSION } from "../../src/process/version.js";
+import { describeData, startFixtureCollector } from "./fixture-collector.js";
+
+const FIXTURES = fileURLToPath(new URL("./fixtures/", import.meta.url));
+const fixtures = readdirSync(FIXTURES).filter((name) => name.endsWith(".tar.gz"));
+const temporaryDirectory = temporaryDirectories();
+
+/** Unpacks a fixture into a new folder. */
+async function unpacked(fixture: string): Promise<{ directory: string; expected: object }> {
+  const directory = temporaryDirectory();
+  const bytes = gunzipSync(readFileSync(join(FIXTURES, fixture)));
+  let expected = {};
+  for await (const entry of readTar(
+    (async function* () {
+      yield bytes;
+    })(),
+  )) {
+    if (entry.name === "expected.json") expected = JSON.parse(Buffer.from(entry.bytes).toString());
+    else writeFileSync(join(directory, entry.name), entry.bytes);
+  }
+  return { directory, expected };
+}
+
+function change(file: string, sql: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+}
+
+const layoutOf = (directory: string, name: string): number => {
+  const database = new DatabaseSync(join(directory, name));
+  const { user_version: layout } = database.prepare("PRAGMA user_version").get() as { user_version: number };
+  database.close();
+  return layout;
+};
+
+/** What makes the layouts of before the first release out of the one of 0.1.0. */
+const OLDER: readonly (readonly [name: string, file: string, sql: string])[] = [
+  ["layout 2 of sluice.db", "sluice.db", "PRAGMA user_version = 2"],
+  [
+    "layout 1 of sluice.db",
+    "sluice.db",
+    "ALTER TABLE chunks DROP COLUMN checksum; ALTER TABLE strings DROP COLUMN released; PRAGMA user_version = 1",
+  ],
+  [
+    "layout 1 of profiles.db",
+    "profiles.db",
+    `UPDATE profiles SET body = json_set(body, '$.seen', json_array(first, last));
+     ALTER TABLE profiles DROP COLUMN first; ALTER TABLE profiles DROP COLUMN last; PRAGMA user_version = 1`,
+  ],
+];
+
+async function openAgain(directory: string, expected: object, openings: number): Promise<void> {
+  for (let opening = 0; opening < openings; opening++) {
+    const collector = await startFixtureCollector(directory);
+    try {
+      expect(await describeData(collector)).toEqual(expected);
+    } finally {
+      await collector.close();
+    }
+  }
+  for (const [name, layout] of Object.entries(STORE_LAYOUTS)) expect(layoutOf(directory, name)).toBe(layout);
+}
+
+describe("data folders of older versions", () => {
+  it("has a fixture of this version: npm run fixtures:data", () => {
+    expect(fixtures).toContain(`${VERSION}.tar.gz`);
+  });
+
+  it.each(fixtures)(
+    "opens %s with its messages, outcomes, documents, audience and deletion",
+    async (fixture) => {
+      const { directory, expected } = await unpacked(fixture);
+      expect(expected).toMatchObject({ deletion: { status: "finished" }, profile: { userId: "ada" } });
+      await openAgain(directory, expected, 2);
+    },
+  );
+
+  it.each(OLDER)("opens %s", async (_, file, sql) => {
+    const { directory, expected } = await unpacked("0.1.0.tar.gz");
+    change(join(directory, file), sql);
+    await openAgain(directory, expected, 1);
+  });
+
+  it.each(Object.keys(STORE_LAYOUTS))("does not open a newer %s", async (name) => {
+    const { directory } = await unpacked("0.1.0.tar.gz");
+    change(join(directory, name), "PRAGMA user_version = 99");
+    await expect(startFixtureCollector(directory)).rejects.toThrow(/written by a newer version/);
+  });
+});
