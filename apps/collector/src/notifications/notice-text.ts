@@ -1,0 +1,29 @@
+import { formatTime } from "@sluice/protocol";
+import type { Incident, Notice } from "./incidents/incident.js";
+
+export interface NoticeText {
+  /** One line without control characters. */
+  readonly title: string;
+  readonly text: string;
+}
+
+const MAX_TITLE = 150;
+const MAX_DETAIL = 2_000;
+
+/** Plain texts of a notification. Names come from users, so nothing in them may begin a new line of the title. */
+export function noticeText({ event, incident }: Notice): NoticeText {
+  const what = oneLine(incident.title, MAX_TITLE);
+  const title = event === "opened" ? what : `Resolved: ${what}`;
+  return { title, text: `${title}\n\n${oneLine(incident.detail, MAX_DETAIL)}\n\n${times(incident)}\n` };
+}
+
+function times({ sinceMs, resolvedAtMs }: Incident): string {
+  const since = `Since: ${formatTime(sinceMs)}`;
+  return resolvedAtMs === undefined ? since : `${since}\nResolved: ${formatTime(resolvedAtMs)}`;
+}
+
+/** Control and format characters, such as line breaks and marks that reverse the direction of text, become spaces. */
+export function oneLine(text: string, maxLength: number): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ").trim();
+  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
+}
