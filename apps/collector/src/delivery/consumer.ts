@@ -1,10 +1,11 @@
-import type { ConsumerState, Offset, Retry, Settlement, Store, StoredMessage } from "@sluice/event-log";
+import type { ConsumerState, Lane, Offset, Retry, Settlement, Store, StoredMessage } from "@sluice/event-log";
 import { StoreError } from "@sluice/event-log";
 import type { CircuitBreaker, Clock } from "@sluice/resilience";
 import type { Destination, RoundOutcome } from "../destinations/destination.js";
+import type { Tracing } from "../process/telemetry/tracing.js";
 import { addedConnections } from "./control/connections.js";
-import { failedAgain, type LastTried } from "./control/health.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
+import { Tried, type TriedFacts } from "./health/tried.js";
 import { InFlight } from "./in-flight.js";
 import { LogFeed } from "./log-feed.js";
 import { PerUserQueue } from "./ordering/per-user-queue.js";
@@ -20,10 +21,13 @@ import type { Routing } from "./routing/match.js";
 import { DestinationGate } from "./sending/destination-gate.js";
 import { MessageRound, outgoing, type RoundListener, timestampFormatter } from "./sending/message-round.js";
 import { OpenDestination } from "./sending/open-destination.js";
+import { roundTrace } from "./sending/round-trace.js";
 import type { DeliveryEvents } from "./settling/delivery-events.js";
 import { Ledger } from "./settling/ledger.js";
+import { afterRound, type Recovery, type RoundResult, release, STEADY } from "./settling/recovery.js";
 import { RetryQueue } from "./settling/retry-queue.js";
-import { decide, lastCallMs } from "./settling/retry-schedule.js";
+import { decide, lastCallMs, type RetryPolicy, retryPolicyFor } from "./settling/retry-schedule.js";
+import { type SettleTraces, settleTraces } from "./settling/settle-traces.js";
 import { type Settler, settler } from "./settling/settler.js";
 import { WakeTimer } from "./wake-timer.js";
 
@@ -35,6 +39,8 @@ export interface ConsumerOptions {
   readonly clock: Clock;
   readonly policy: DeliveryPolicy;
   readonly events: DeliveryEvents;
+  /** Takes the spans of traced messages. */
+  readonly tracing?: Tracing | undefined;
   /** A target answered 410. */
   readonly onGone: (url: string) => void;
 }
@@ -51,8 +57,8 @@ export interface ConsumerStatus {
   /** Failed messages that wait for their next attempt. */
   readonly retries: number;
   readonly breaker: CircuitBreaker;
-  /** Since this consumer was created. */
-  readonly lastTried: LastTried;
+  /** How rounds ended since this consumer was created. */
+  readonly tried: TriedFacts;
 }
 
 /**
@@ -69,6 +75,12 @@ type State =
 
 type Outcome = Exclude<RoundOutcome, { kind: "aborted" }>;
 
+/** A delivery that failed or is pending. */
+export interface Discardable {
+  readonly stored: StoredMessage;
+  readonly isPending: boolean;
+}
+
 /** After so many messages that left nothing to store, the cursor is stored on its own. */
 const SILENT_MESSAGES = 5_000;
 const STORE_RETRY_MS = 1_000;
@@ -84,6 +96,7 @@ export class Consumer {
   readonly #options: ConsumerOptions;
   readonly #settler: Settler;
   readonly #ledger: Ledger;
+  readonly #settleTraces: SettleTraces;
   readonly #cursor: CursorTracker;
   readonly #window: LogWindow;
   readonly #feed: LogFeed;
@@ -94,22 +107,30 @@ export class Consumer {
   readonly #listener: RoundListener;
   readonly #timer: WakeTimer;
   readonly #inFlight = new InFlight();
+  readonly #retriesInFlight = new InFlight();
   readonly #formatTime = timestampFormatter();
   #state: State = { kind: "paused" };
   #routing: Routing;
+  /** How failed messages are retried now. Also applies to those that are waiting already. */
+  #retryPolicy: RetryPolicy;
   /** The last cursor that was stored. */
   #storedCursor: Offset;
   #retriesFirst = true;
-  #lastTried: LastTried = { kind: "nothing" };
+  #recovery: Recovery = STEADY;
+  readonly #tried = new Tried();
+  /** By URL, since the destination was opened. */
+  readonly #triedUrls = new Map<string, Tried>();
 
   constructor(options: ConsumerOptions, stored: ConsumerState, routing: Routing) {
     const { destinationId, store, reader, clock, policy, events } = options;
-    const consumerId = destinationId;
     const { consumers } = store;
-    const onFailure = (error: unknown): void => this.#storeFailed(error);
-    const pump = (): void => this.#pump();
+    const onFailure = this.#storeFailed.bind(this);
+    const itsStore = { consumerId: destinationId, consumers, clock, onFailure };
+    const pump = this.#pump.bind(this);
     this.#options = options;
+    this.#settleTraces = settleTraces(options.tracing, destinationId, clock);
     this.#routing = routing;
+    this.#retryPolicy = retryPolicyFor(policy.retry, routing.document.retryForMs);
     this.#cursor = cursorTracker(stored.cursor);
     this.#storedCursor = stored.cursor;
     this.#gate = new DestinationGate(policy.breaker);
@@ -122,32 +143,23 @@ export class Consumer {
       onFailure,
     });
     this.#retries = new RetryQueue({
-      consumerId,
-      consumers,
+      ...itsStore,
       stored: stored.retries,
       onReady: pump,
-      onFailure,
     });
     this.#settler = settler({
-      consumerId,
-      consumers,
-      clock,
+      ...itsStore,
       cursor: () => this.#cursor.cursor,
-      onStored: (settlement) => this.#stored(settlement),
-      onFailure,
+      onStored: this.#stored.bind(this),
     });
-    const ledger = new Ledger({
-      destinationId,
-      settler: this.#settler,
-      retries: this.#retries,
-      clock,
-      events,
-    });
+    const retries = this.#retries;
+    const ledger = new Ledger({ destinationId, settler: this.#settler, retries, clock, events });
     const users = new PerUserQueue({
+      ...itsStore,
       ledger,
       cursor: this.#cursor,
-      clock,
-      recheckMs: policy.retry.backoff.maxMs,
+      retries,
+      policy: () => this.#retryPolicy,
     });
     const feed = new LogFeed({
       window: this.#window,
@@ -164,12 +176,12 @@ export class Consumer {
       users,
       ledger,
       clock,
-      policy: policy.retry,
+      policy: () => this.#retryPolicy,
     });
     this.#ledger = ledger;
     this.#users = users;
     this.#feed = feed;
-    this.#listener = { settler: this.#settler, gone: options.onGone };
+    this.#listener = this.#newListener();
   }
 
   get status(): ConsumerStatus {
@@ -183,14 +195,20 @@ export class Consumer {
       inFlight: this.#inFlight.rounds,
       retries: this.#retries.waiting,
       breaker,
-      lastTried: this.#lastTried,
+      tried: this.#tried.facts(this.#options.clock.monotonic()),
     };
+  }
+
+  /** How the attempts at a URL ended since the destination was opened. */
+  triedAt(url: string): TriedFacts {
+    return (this.#triedUrls.get(url) ?? new Tried()).facts(this.#options.clock.monotonic());
   }
 
   /** Sets which messages the destination gets from now on. Messages in flight are not decided again. */
   route(routing: Routing): void {
     const added = addedConnections(this.#routing.document, routing.document);
     this.#routing = routing;
+    this.#retryPolicy = retryPolicyFor(this.#options.policy.retry, routing.document.retryForMs);
     if (added.length > 0) {
       // The window was read without the new sources. What the cursor has passed is caught up with.
       this.#window.drop();
@@ -225,7 +243,12 @@ export class Consumer {
         ? { kind: "paused" }
         : { kind: "running", destination: new OpenDestination(destination) },
     );
-    this.#gate.reset(destination?.flow.perSecond, this.#options.clock.monotonic());
+    const nowMs = this.#options.clock.monotonic();
+    this.#gate.reset(destination?.flow.perSecond, nowMs);
+    // New settings may have fixed a URL.
+    this.#triedUrls.clear();
+    // Or the whole destination: one waiting message shows whether it works.
+    if (destination !== undefined && this.#tried.last.kind === "failed") this.#recovery = release(nowMs);
     this.#pump();
   }
 
@@ -237,8 +260,14 @@ export class Consumer {
 
   /** Somebody put retries, or wants a result now: checks the retry queue, and probes a destination that is down. */
   wake(): void {
-    this.#retries.changed();
+    this.requeued();
     this.#gate.probeNow(this.#options.clock.monotonic());
+    this.#pump();
+  }
+
+  /** Somebody put retries: checks the retry queue. */
+  requeued(): void {
+    this.#retries.changed();
     this.#pump();
   }
 
@@ -247,9 +276,28 @@ export class Consumer {
     this.#users.setOrder(order);
   }
 
-  /** Adds a failed message to its user's queue, so that the user's later messages wait for it. */
-  restore(stored: StoredMessage, retry: Retry): void {
-    this.#users.restore(stored, retry);
+  /**
+   * Ends deliveries that failed or wait for a retry, as discarded. Leaves out those in flight, whose result is not known yet.
+   * Returns the offsets of the others.
+   */
+  discard(deliveries: readonly Discardable[], reason: string): Offset[] {
+    if (this.#state.kind === "closed") return [];
+    return deliveries.flatMap(({ stored, isPending }) => {
+      if (isPending && !this.#retries.withhold(stored.offset)) return [];
+      this.#ledger.finish(stored, "discarded", reason);
+      if (isPending) this.#users.done(stored);
+      return [stored.offset];
+    });
+  }
+
+  /** The lane of a message whose order counts. */
+  laneOf(stored: StoredMessage): number | undefined {
+    return this.#users.laneOf(stored);
+  }
+
+  /** Adds a user's waiting retries, so that the user's later messages wait for them. */
+  restore(lane: Lane): void {
+    this.#users.restore(lane);
   }
 
   /**
@@ -288,18 +336,24 @@ export class Consumer {
     this.#state = state;
   }
 
-  #storeFailed(error: unknown): void {
+  #storeFailed(error: unknown, again?: () => void): void {
     const { events, destinationId, clock } = this.#options;
     // The destination was deleted meanwhile, and `close` is about to be called.
     if (isGone(error)) return;
     events.storeFailed(destinationId, error);
-    clock.after(STORE_RETRY_MS, () => this.#pump());
+    clock.after(STORE_RETRY_MS, () => {
+      again?.();
+      this.#pump();
+    });
   }
 
-  #stored({ cursor, outcomes, retries }: Settlement): void {
+  #stored(settlement: Settlement): void {
+    const { cursor, outcomes, retries } = settlement;
     this.#storedCursor = cursor;
+    this.#settleTraces.stored(settlement);
     for (const { offset } of outcomes) this.#retries.ended(offset);
     for (const retry of retries) this.#retries.put(retry);
+    this.#users.stored(settlement);
     this.#pump();
   }
 
@@ -307,16 +361,28 @@ export class Consumer {
     if (this.#state.kind !== "running") return;
     const { concurrency } = this.#state.destination.flow;
     let waitUntilMs: number | undefined;
+    let lastCallAtMs: number | undefined;
+    let nowMs = this.#options.clock.monotonic();
     while (this.#inFlight.hasRoom(concurrency) && !this.#settler.full) {
-      const nowMs = this.#options.clock.monotonic();
+      nowMs = this.#options.clock.monotonic();
       this.#retries.fill(nowMs);
+      this.#releaseRetries(nowMs);
       const gate = this.#gate.ask(nowMs);
       if (gate.kind !== "open") waitUntilMs = gate.untilMs;
+      lastCallAtMs = gate.kind === "dead" ? this.#nextLastCallMs() : undefined;
       if (!(gate.kind === "dead" ? this.#startLast(nowMs) : gate.kind === "open" && this.#startAny(nowMs)))
         break;
     }
     // What is due already needs no timer: it waits for a round, a settlement or a lease to end, and each of them pumps.
-    this.#timer.set([waitUntilMs, this.#retries.nextDueMs]);
+    this.#timer.set([waitUntilMs, lastCallAtMs, this.#retries.nextDueMs], nowMs);
+  }
+
+  /** After an outage, waiting retries start before they are due. */
+  #releaseRetries(nowMs: number): void {
+    if (this.#recovery.kind !== "releasing") return;
+    this.#retries.release(nowMs, this.#recovery.storedUntilMs, () => {
+      this.#recovery = STEADY;
+    });
   }
 
   /** A destination that is down gets only messages on their last attempt. */
@@ -348,9 +414,12 @@ export class Consumer {
 
   /** Loads a retry's message and starts its round. It counts as in flight meanwhile. */
   #startRetry(accept: (retry: Retry) => boolean): boolean {
+    const { kind } = this.#recovery;
+    if (kind === "releasing" && !this.#retriesInFlight.hasRoom(this.#recovery.limit)) return false;
     const retry = this.#retries.take(accept);
     if (retry === undefined) return false;
     this.#inFlight.enter(LOADING_BYTES);
+    this.#retriesInFlight.enter(0);
     const isProbe = this.#gate.isProbing;
     const notSent = (): void => {
       if (isProbe) this.#gate.probeNotSent(this.#options.clock.monotonic());
@@ -364,12 +433,14 @@ export class Consumer {
           if (work === undefined) notSent();
           else this.#start(work);
         }
+        this.#retriesInFlight.leave(0);
         this.#leave(LOADING_BYTES);
       },
       (error) => {
         notSent();
         this.#ledger.putBack(retry);
         this.#storeFailed(error);
+        this.#retriesInFlight.leave(0);
         this.#leave(LOADING_BYTES);
       },
     );
@@ -377,8 +448,8 @@ export class Consumer {
   }
 
   #start(work: Work): void {
-    const { clock, policy } = this.#options;
-    const round = new MessageRound(work, clock.monotonic(), policy.retry, this.#listener);
+    const { clock } = this.#options;
+    const round = new MessageRound(work, clock.monotonic(), this.#retryPolicy, this.#listener);
     const message = outgoing(work, this.#formatTime);
     if (message === undefined || this.#state.kind !== "running") {
       this.#conclude(work, round, { kind: "failed", reason: "this kind of message goes to no destination" });
@@ -386,8 +457,10 @@ export class Consumer {
     }
     const bytes = work.heldBytes;
     this.#inFlight.enter(bytes);
+    if (work.retry !== undefined) this.#retriesInFlight.enter(0);
     this.#state.destination.deliver(message, round, (outcome) => {
       if (outcome.kind !== "aborted") this.#conclude(work, round, outcome);
+      if (work.retry !== undefined) this.#retriesInFlight.leave(0);
       this.#leave(bytes);
     });
   }
@@ -399,7 +472,7 @@ export class Consumer {
 
   /** Records what a round's outcome means for its message. */
   #conclude(work: Work, round: MessageRound, outcome: Outcome): void {
-    const { clock, policy } = this.#options;
+    const { clock } = this.#options;
     const nowMs = clock.monotonic();
     this.#observe(outcome, round, nowMs);
     const { number: rounds, firstAttemptAtMs, waiting } = round;
@@ -409,22 +482,31 @@ export class Consumer {
         rounds,
         firstAttemptAtMs,
         nowMs,
-        waitingRetries: this.#retries.waiting,
+        // Those that wait for an earlier message of their user do not return at the same time.
+        waitingRetries: Math.max(0, this.#retries.waiting - this.#users.behind),
         random: clock.random(),
         waiting,
         roundsAt: (url) => round.numberAt(url),
+        notBeforeMs: work.retry?.notBeforeMs,
       },
-      policy.retry,
+      this.#retryPolicy,
     );
     const { stored, retry, place } = work;
+    this.#settleTraces.concluded(stored, round.messageTrace);
     if (decision.kind === "finish") {
       this.#ledger.finish(stored, decision.state, decision.reason);
-      this.#users.done(stored);
+      if (retry?.replay !== true) this.#users.done(stored);
     } else {
       const { kind: _, ...when } = decision;
       const { offset } = stored;
       const replay = retry?.replay ?? false;
-      const next: Retry = { offset, rounds, firstAttemptAtMs, reason: outcome.reason, replay, ...when };
+      const lane = replay ? undefined : this.#users.laneOf(stored);
+      const inLane = lane === undefined ? {} : { lane };
+      const next: Retry = {
+        ...{ offset, rounds, firstAttemptAtMs, reason: outcome.reason, replay },
+        ...when,
+        ...inLane,
+      };
       this.#ledger.retry(stored, next);
       this.#users.failed(stored, next);
     }
@@ -435,16 +517,67 @@ export class Consumer {
   #observe(outcome: Outcome, { error = outcome.reason }: Pick<MessageRound, "error">, nowMs: number): void {
     const { clock, events, destinationId } = this.#options;
     const before = this.#gate.breaker;
-    this.#gate.observe(outcome, nowMs, clock.random());
-    this.#lastTried =
-      outcome.kind === "delivered" ? { kind: "delivered" } : failedAgain(this.#lastTried, clock.now(), error);
+    // No message waits longer than its window for a `Retry-After`, so the probe does not either.
+    const { windowMs: longestWaitMs } = this.#retryPolicy;
+    this.#gate.observe(outcome, { nowMs, random: clock.random(), longestWaitMs });
+    this.#tried.ended(outcome.kind === "delivered" ? undefined : error, {
+      atMs: clock.now(),
+      monotonicMs: nowMs,
+    });
+    this.#recover(outcome, { wasDown: before.kind !== "closed", nowMs });
     const after = this.#gate.breaker;
     if (before.kind !== after.kind) events.breaker(destinationId, before, after, outcome.reason);
   }
 
-  #isLastAttempt({ offset, rounds, firstAttemptAtMs }: Retry, nowMs: number): boolean {
-    return rounds > 0 && nowMs >= lastCallMs(firstAttemptAtMs, offset, this.#options.policy.retry);
+  #newListener(): RoundListener {
+    return {
+      settler: this.#settler,
+      trace: (work) => roundTrace(work, this.#options.destinationId, this.#options.tracing),
+      gone: this.#options.onGone,
+      attempted: (url, error) => this.#attempted(url, error),
+    };
   }
+
+  #attempted(url: string, error: string | undefined): void {
+    const { clock } = this.#options;
+    const tried = this.#triedUrls.get(url) ?? new Tried();
+    this.#triedUrls.set(url, tried);
+    tried.ended(error, { atMs: clock.now(), monotonicMs: clock.monotonic() });
+  }
+
+  /** Begins, goes on with, or ends the release of waiting retries. */
+  #recover(outcome: Outcome, when: { readonly wasDown: boolean; readonly nowMs: number }): void {
+    const result = resultOf(outcome);
+    if (result === undefined) return;
+    const isReleasing = this.#recovery.kind === "releasing";
+    this.#recovery = afterRound(this.#recovery, result, when);
+    if (!isReleasing || this.#recovery.kind === "releasing") return;
+    for (const retry of this.#retries.takeEarly(when.nowMs)) this.#ledger.putBack(retry);
+  }
+
+  #isLastAttempt(retry: Retry, nowMs: number): boolean {
+    return nowMs >= this.#lastCallMs(retry);
+  }
+
+  /** When a message is sent even if the destination is down. A message that was never sent has no last attempt. */
+  #lastCallMs({ offset, rounds, firstAttemptAtMs }: Retry): number {
+    if (rounds === 0) return Number.POSITIVE_INFINITY;
+    return lastCallMs(firstAttemptAtMs, offset, this.#retryPolicy);
+  }
+
+  /** In a short window, the breaker's next probe may be after the last attempt of a message. */
+  #nextLastCallMs(): number {
+    return this.#retries.earliest((retry) => this.#lastCallMs(retry));
+  }
+}
+
+/** Undefined if the round says nothing about the destination. */
+function resultOf(outcome: Outcome): RoundResult | undefined {
+  if (outcome.kind === "failed") return { kind: "refused" };
+  if (outcome.kind === "delivered" || outcome.alive === true) return { kind: "delivered" };
+  if (outcome.alive === "unknown") return undefined;
+  const waits = [outcome.retryAfterMs, ...(outcome.targets ?? []).map(({ retryAfterMs }) => retryAfterMs)];
+  return { kind: "failed", hasRetryAfter: waits.some((ms) => ms !== undefined) };
 }
 
 const ANY = (): boolean => true;

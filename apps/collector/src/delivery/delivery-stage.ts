@@ -1,9 +1,11 @@
-import type { DestinationHealthView } from "@sluice/control-api";
+import type { UrlHealthView } from "@sluice/control-api";
 import type { Store } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { Suppressions } from "../documents/suppressions.js";
+import type { Tracing } from "../process/telemetry/tracing.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
+import type { Health } from "./health/judge-health.js";
 import type { MessageLoader } from "./reading/message-loader.js";
 import type { SharedReader } from "./reading/shared-reader.js";
 import type { Routing } from "./routing/match.js";
@@ -20,17 +22,25 @@ export interface DeliveryStage {
   readonly loader: MessageLoader;
   readonly suppressions: Pick<Suppressions, "covers"> | undefined;
   readonly sources: Routing["sources"];
+  readonly tracing: Tracing | undefined;
+  /** Disables a URL that answered 410 Gone. Resolves with false if it was disabled already. */
+  readonly disableTarget: (destinationId: string, url: string) => Promise<boolean>;
 }
 
 /** The current state of a destination. */
-export interface DestinationStatus {
+export interface DestinationStatus extends Health {
   readonly state: "delivering" | "disabled" | "backing_off";
-  readonly health: DestinationHealthView;
+  /** The targets, in the order of the settings with the disabled ones last. */
+  readonly urls: readonly (Health<UrlHealthView["health"]> & { readonly url: string })[];
   readonly failingSinceMs?: number;
+  /** How long a failed message is retried. Absent while nothing is delivered to it. */
+  readonly retryWindowMs?: number;
   /** Targets that answered 410 Gone. */
   readonly disabledTargets: readonly string[];
   /** Messages of the log that it has not reached yet, and those in their first round. */
   readonly behind: number;
+  /** When the oldest unread message was received. */
+  readonly oldestUnreadMs?: number;
   /** Failed messages that wait for their next attempt. */
   readonly retries: number;
   readonly inFlight: number;

@@ -1,11 +1,12 @@
-import type { Offset } from "@sluice/event-log";
+import type { EventLog, Offset } from "@sluice/event-log";
 import { type CancelTimer, type SerialQueue, serialQueue, wallTimeAt } from "@sluice/resilience";
 import type { Destination, Targets } from "../destinations/destination.js";
 import type { DestinationDocument } from "../documents/documents.js";
-import { Consumer, type ConsumerStatus } from "./consumer.js";
-import { disableTarget } from "./control/disable-target.js";
-import { judgeHealth, type LastTried, lastTriedBefore } from "./control/health.js";
+import { Consumer, type ConsumerStatus, type Discardable } from "./consumer.js";
 import type { DeliveryStage, DestinationStatus } from "./delivery-stage.js";
+import { judgeHealth, judgeUrl, type UrlFacts } from "./health/judge-health.js";
+import { type LastTried, lastTriedBefore } from "./health/last-tried.js";
+import type { TriedFacts } from "./health/tried.js";
 import { type Order, restoreOrder } from "./ordering/restore-order.js";
 import { pendingCatchUps } from "./reading/catch-up.js";
 import { type Routing, routingOf } from "./routing/match.js";
@@ -104,26 +105,45 @@ export class DestinationDelivery {
     this.#consumer?.wake();
   }
 
+  requeued(): void {
+    this.#consumer?.requeued();
+  }
+
+  discard(deliveries: readonly Discardable[], reason: string): readonly Offset[] {
+    return this.#consumer?.discard(deliveries, reason) ?? [];
+  }
+
   async status(): Promise<DestinationStatus | undefined> {
     const consumer = this.#consumer;
     if (consumer === undefined) return undefined;
-    const { state, passed, taken, retries, inFlight, breaker, lastTried } = consumer.status;
-    const { behind } = await this.#stage.store.consumers.backlog(this.#id, passed);
-    const last = await this.#lastTried(lastTried);
-    const { called, disabled } = this.#targets();
+    const { store, clock, policy } = this.#stage;
+    const { state, passed, taken, retries, inFlight, breaker, tried } = consumer.status;
+    const unread = (await store.consumers.backlog(this.#id, passed)).behind;
+    const oldestUnreadMs = unread === 0 ? undefined : await receiptAfter(store.log, passed);
+    const last = await this.#lastTried(tried.last);
+    const urls = this.#urls(consumer, { ...tried, last });
     return {
       state,
-      health: judgeHealth(
-        this.#failure === undefined ? state : "delivering",
-        disabled.length === 0 ? "none" : called.length === 0 ? "all" : "some",
-        last,
-      ),
+      ...judgeHealth({
+        isEnabled: this.#document.enabled,
+        cannotOpen: this.#failure !== undefined,
+        isBackingOff: state === "backing_off",
+        tried: { ...tried, last },
+        urls,
+        waiting: unread + taken + retries,
+        retries,
+        oldestUnreadMs,
+        nowMs: clock.now(),
+      }),
+      urls: urls.map((one) => ({ url: one.url, ...judgeUrl(one) })),
       ...(last.kind === "failed" ? { failingSinceMs: last.sinceMs, lastError: last.error } : {}),
-      disabledTargets: disabled,
-      behind: behind + taken,
+      disabledTargets: this.#targets().disabled.map(({ url }) => url),
+      behind: unread + taken,
+      retryWindowMs: this.#document.retryForMs ?? policy.retry.windowMs,
+      ...(oldestUnreadMs === undefined ? {} : { oldestUnreadMs }),
       retries,
       inFlight,
-      ...(breaker.kind === "open" ? { nextProbeAtMs: wallTimeAt(breaker.probeAtMs, this.#stage.clock) } : {}),
+      ...(breaker.kind === "open" ? { nextProbeAtMs: wallTimeAt(breaker.probeAtMs, clock) } : {}),
     };
   }
 
@@ -241,25 +261,25 @@ export class DestinationDelivery {
       const isKnown =
         this.#restoredOrder === order || (this.#restoredOrder !== undefined && order === "none");
       consumer.setOrder(order);
-      if (!isKnown) await restoreOrder(this.#stage.store, this.#id, consumer, order);
+      if (!isKnown) await restoreOrder(this.#stage.store, this.#id, consumer);
       this.#restoredOrder = order;
     });
   }
 
   async #openConsumer(routing: Routing): Promise<Consumer> {
     const { document } = routing;
-    const { store, reader, loader, clock, policy, events, catalog } = this.#stage;
+    const { store, reader, loader, clock, policy, events, tracing, disableTarget } = this.#stage;
     const head = store.log.head();
     const startAfter = Math.min(head, ...document.connections.map(({ since }) => since)) as Offset;
     const state = await store.consumers.open(this.#id, startAfter);
     const onGone = (url: string): void => {
-      disableTarget({ store, catalog, clock }, this.#id, url).then(
+      disableTarget(this.#id, url).then(
         (isChanged) => isChanged && events.gone(this.#id, url),
         (error) => events.storeFailed(this.#id, error),
       );
     };
     const consumer = new Consumer(
-      { destinationId: this.#id, store, reader, loader, clock, policy, events, onGone },
+      { destinationId: this.#id, store, reader, loader, clock, policy, events, tracing, onGone },
       state,
       routing,
     );
@@ -283,9 +303,21 @@ export class DestinationDelivery {
     return this.#stage.catalog.get(type)?.targets?.(settings) ?? { called: [], disabled: [] };
   }
 
+  #urls(consumer: Consumer, whole: TriedFacts): UrlFacts[] {
+    const { called, disabled } = this.#targets();
+    return [
+      // What is known of the only URL is known of the destination, also from before this process.
+      ...called.map((url): UrlFacts => {
+        const tried = called.length === 1 && disabled.length === 0 ? whole : consumer.triedAt(url);
+        return { url, state: { kind: "called", tried } };
+      }),
+      ...disabled.map(({ url, atMs }): UrlFacts => ({ url, state: { kind: "disabled", sinceMs: atMs } })),
+    ];
+  }
+
   /** How the last round ended, including what is stored of the time before this process. */
   async #lastTried(sinceStart: LastTried): Promise<LastTried> {
-    if (this.#failure !== undefined) return { kind: "failed", ...this.#failure };
+    if (this.#failure !== undefined) return { kind: "failed", inARow: 1, ...this.#failure };
     if (sinceStart.kind === "delivered") return sinceStart;
     const { store, clock } = this.#stage;
     const createdAtMs = { ended: this.#created.atMs, pending: wallTimeAt(this.#created.monotonicMs, clock) };
@@ -297,4 +329,10 @@ export class DestinationDelivery {
     if (sinceStart.kind === "nothing") return before;
     return before.kind === "failed" ? { ...sinceStart, sinceMs: before.sinceMs } : sinceStart;
   }
+}
+
+/** When the first message after `offset` was received; undefined if there is none any more. */
+async function receiptAfter(log: Pick<EventLog, "read">, offset: Offset): Promise<number | undefined> {
+  const [batch] = await log.read(offset, { messages: 1, bytes: 1 });
+  return batch?.receivedAtMs;
 }

@@ -21,6 +21,12 @@ export interface LogFeedOptions {
   readonly isFull: () => boolean;
 }
 
+/**
+ * So many messages may be read beyond the first that is not done, each of which takes 50 bytes. Beyond, messages that wait for an earlier
+ * one of their user are stored: behind slow answers, some may wait for hours while the others pass. Those in flight end soon.
+ */
+const MOST_BEYOND_CURSOR = 10_000;
+
 /** Turns messages of the log into work, one after another. Messages that are not to be delivered are finished on the way. */
 export class LogFeed {
   readonly #options: LogFeedOptions;
@@ -57,6 +63,8 @@ export class LogFeed {
     while (!users.full && !isFull()) {
       const stored = window.take();
       if (stored === undefined) return undefined;
+      const mayWait = cursor.span < MOST_BEYOND_CURSOR;
+      if (!mayWait) users.storeWaiting();
       const place = cursor.add(stored.offset);
       const isSettled = this.#settledAhead.size > 0 && this.#settledAhead.delete(stored.offset);
       const matched = isSettled ? undefined : this.match(stored, false);
@@ -66,7 +74,7 @@ export class LogFeed {
       }
       const { message } = stored;
       const work: Work = { stored, matched, place, heldBytes: heldBytes(message) };
-      if (users.join(work, (offset) => this.#isSuppressed({ message, offset }))) return work;
+      if (users.join(work, mayWait, (offset) => this.covers({ message, offset }))) return work;
     }
     return undefined;
   }
@@ -92,8 +100,12 @@ export class LogFeed {
   }
 
   /** Whether the message came before its user was deleted, or while the user was suppressed. */
-  #isSuppressed({ message, offset }: Pick<StoredMessage, "message" | "offset">): boolean {
-    const { isSuppressed } = this.#options.routing();
-    return message.type !== "delete" && (isSuppressed?.(identityOf(message), offset) ?? false);
+  #isSuppressed(stored: Pick<StoredMessage, "message" | "offset">): boolean {
+    return stored.message.type !== "delete" && this.covers(stored);
+  }
+
+  /** The same for a delete message: what its user sent before is gone, so it waits for none of that. */
+  covers({ message, offset }: Pick<StoredMessage, "message" | "offset">): boolean {
+    return this.#options.routing().isSuppressed?.(identityOf(message), offset) ?? false;
   }
 }

@@ -14,7 +14,8 @@ export interface RetryFeedOptions {
   readonly users: PerUserQueue;
   readonly ledger: Ledger;
   readonly clock: Clock;
-  readonly policy: RetryPolicy;
+  /** The destination's current policy. */
+  readonly policy: () => RetryPolicy;
 }
 
 /** Turns due retries into work: loads the message, and decides again whether and when it is sent. */
@@ -34,12 +35,13 @@ export class RetryFeed {
     const { feed, users, ledger, clock, policy } = this.#options;
     if (stored === undefined) {
       ledger.lost(retry.offset);
-      users.lost(retry.offset);
+      users.lost(retry);
       return undefined;
     }
-    if (!users.resume(stored, retry)) return undefined;
-    const over = retry.rounds > 0 && isOver(retry.firstAttemptAtMs, clock.monotonic(), policy);
-    if (over) ledger.finish(stored, "failed", `gave up after ${windowText(policy)}: ${retry.reason}`);
+    const { message } = stored;
+    if (!users.resume(stored, retry, (offset) => feed.covers({ message, offset }))) return undefined;
+    const over = retry.rounds > 0 && isOver(retry.firstAttemptAtMs, clock.monotonic(), policy());
+    if (over) ledger.finish(stored, "failed", `gave up after ${windowText(policy())}: ${retry.reason}`);
     const matched = over ? undefined : feed.match(stored, retry.replay);
     if (matched !== undefined) return { stored, matched, retry, heldBytes: heldBytes(stored.message) };
     if (!retry.replay) users.done(stored);

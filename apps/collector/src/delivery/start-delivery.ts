@@ -1,12 +1,16 @@
-import type { Store, Versioned } from "@sluice/event-log";
+import type { Offset, Store, Versioned } from "@sluice/event-log";
 import { DOCUMENT_KINDS, followInTime, mirrorDocuments, StoreError } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { DestinationDocument, SourceDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
+import { type DeliveryCounts, deliveryCounts } from "../process/telemetry/delivery-counts.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
+import type { Tracing } from "../process/telemetry/tracing.js";
+import type { Discardable } from "./consumer.js";
+import { disableTarget } from "./control/disable-target.js";
 import { type TestSend, testSend } from "./control/test-send.js";
 import { registerGauges } from "./delivery-gauges.js";
 import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-policy.js";
@@ -23,10 +27,16 @@ export interface DeliveryDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly live: LiveEvents;
+  /** Counts deliveries by destination. Default: counts that nobody reads. */
+  readonly counts?: DeliveryCounts;
   /** Default: nobody is suppressed. */
   readonly suppressions?: Pick<Suppressions, "covers">;
+  /** Takes the spans of traced messages. Default: only the messages' own trace context is passed on. */
+  readonly tracing?: Tracing | undefined;
   /** Default: `DELIVERY_DEFAULTS`. */
   readonly policy?: Partial<DeliveryPolicy>;
+  /** Disables a URL that answered 410 Gone. Resolves with false if it was disabled already. Default: in the store's document. */
+  readonly disableTarget?: (destinationId: string, url: string) => Promise<boolean>;
 }
 
 export interface DeliveryRuntime {
@@ -35,8 +45,14 @@ export interface DeliveryRuntime {
    * undefined if there is no such destination.
    */
   test(destinationId: string): Promise<TestSend | undefined>;
-  /** Call it after retries were put (`retryDelivery`, `replay`): they start at once, and a destination that is down is probed. */
+  /** Call it after retries were put (`retryDelivery`): they start at once, and a destination that is down is probed. */
   wake(destinationId: string): void;
+  /** Call it after retries were put that need not probe a destination that is down. */
+  requeued(destinationId: string): void;
+  /** Call it after retries were removed from the store: every destination counts its own again. */
+  retriesRemoved(): void;
+  /** Ends deliveries as discarded. Returns the offsets of those that were; see `Consumer.discard`. */
+  discard(destinationId: string, deliveries: readonly Discardable[], reason: string): readonly Offset[];
   status(destinationId: string): Promise<DestinationStatus | undefined>;
   /** Lets rounds in flight end for at most `graceMs`, and stores their results. */
   close(graceMs: number): Promise<void>;
@@ -47,18 +63,22 @@ export interface DeliveryRuntime {
  * answered, nothing starts with the old settings any more.
  */
 export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime> {
-  const { store, catalog, clock, logger, metrics, live } = deps;
+  const { store, catalog, clock, logger, metrics, live, counts = deliveryCounts() } = deps;
   const sources = await mirrorDocuments<SourceDocument>(store.config, DOCUMENT_KINDS.source);
   const stage: DeliveryStage = {
     store,
     catalog,
     clock,
     policy: { ...DELIVERY_DEFAULTS, ...deps.policy },
-    events: deliveryEvents(logger, metrics, live),
+    events: deliveryEvents(logger, metrics, live, counts),
     reader: sharedReader(store.log),
     loader: messageLoader(store.log, clock),
     sources,
     suppressions: deps.suppressions,
+    tracing: deps.tracing,
+    disableTarget:
+      deps.disableTarget ??
+      ((destinationId, url) => disableTarget({ store, catalog, clock }, destinationId, url)),
   };
   await resumeRetries(deps);
   const destinations = await followDestinations(stage, logger);
@@ -66,7 +86,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
   const stopListening = store.log.onAppend(() => {
     for (const delivery of deliveries.values()) delivery.notify();
   });
-  registerGauges(metrics, store.log, deliveries);
+  registerGauges(metrics, store.log, deliveries, clock);
 
   return {
     async test(destinationId) {
@@ -75,6 +95,12 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
       return sent;
     },
     wake: (destinationId) => deliveries.get(destinationId)?.wake(),
+    requeued: (destinationId) => deliveries.get(destinationId)?.requeued(),
+    retriesRemoved() {
+      for (const delivery of deliveries.values()) delivery.requeued();
+    },
+    discard: (destinationId, discarded, reason) =>
+      deliveries.get(destinationId)?.discard(discarded, reason) ?? [],
     status: async (destinationId) => deliveries.get(destinationId)?.status(),
     async close(graceMs) {
       destinations.stop();
@@ -116,6 +142,7 @@ async function followDestinations(stage: DeliveryStage, logger: Logger): Promise
     else if (!closing.signal.aborted) {
       const added = new DestinationDelivery(id, document.value, stage);
       deliveries.set(id, added);
+      stage.events.added(id);
       const opening = added.open();
       await (isStarting ? added.consumerOpened : opening);
     }

@@ -11,19 +11,21 @@ export class WakeTimer {
     this.#onWake = onWake;
   }
 
-  /** Sets the timer for the earliest of these monotonic readings that is in the future, or clears it if there is none. */
-  set(timesMs: readonly (number | undefined)[]): void {
+  /**
+   * Sets the timer for the earliest of these monotonic readings that is after `seenMs`, or clears it if there is none. `seenMs` is the
+   * reading up to which the caller has looked: what became due since then still needs a timer.
+   */
+  set(timesMs: readonly (number | undefined)[], seenMs: number): void {
     if (this.#timer === undefined && timesMs.every((atMs) => atMs === undefined)) return;
-    const nowMs = this.#clock.monotonic();
     const atMs = timesMs.reduce<number>(
-      (earliest, at) => (at !== undefined && at > nowMs && at < earliest ? at : earliest),
+      (earliest, at) => (at !== undefined && at > seenMs && at < earliest ? at : earliest),
       Number.POSITIVE_INFINITY,
     );
     // Called often, and mostly with the same time.
     if (atMs === this.#timer?.atMs) return;
     this.cancel();
     if (atMs === Number.POSITIVE_INFINITY) return;
-    const cancel = this.#clock.after(atMs - nowMs, () => {
+    const cancel = this.#clock.after(Math.max(0, atMs - this.#clock.monotonic()), () => {
       this.#timer = undefined;
       this.#onWake();
     });

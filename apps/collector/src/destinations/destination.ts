@@ -31,13 +31,16 @@ export interface DestinationType {
   open(settings: unknown): Promise<Destination>;
   /** Returns the stored settings with a target disabled because it answered 410 Gone. */
   withoutTarget?(settings: unknown, target: string, reason: string, atMs: number): unknown;
+  /** Returns the body of the requests that send a message, as these settings make it. Absent: it sends no requests. */
+  requestBody?(settings: unknown, message: OutgoingMessage): string;
   /** Returns the active and the disabled targets in the stored settings. */
   targets?(settings: unknown): Targets;
 }
 
 export interface Targets {
   readonly called: readonly string[];
-  readonly disabled: readonly string[];
+  /** Those that answered 410 Gone, and when. */
+  readonly disabled: readonly { readonly url: string; readonly atMs: number }[];
 }
 
 export type SettingsResult =
@@ -91,14 +94,27 @@ export interface Round {
   readonly doneUrls: readonly string[];
   /** The URLs in `doneUrls` that failed permanently. */
   readonly failedUrls: readonly string[];
-  /** Records an attempt in the trace. May be called after the round has ended. */
-  record(attempt: RoundAttempt): void;
+  /** Call it when an attempt starts. Returns the trace context to send. Absent, or undefined: the message belongs to no trace. */
+  startTrace?(): AttemptTrace | undefined;
+  /** Records an attempt in the trace. May be called after the round has ended. `trace`: from `startTrace`. */
+  record(attempt: RoundAttempt, trace?: AttemptTrace): void;
   /** Reports that a target answered 410 Gone and must not be called again. May be called after the round has ended. */
   gone(url: string): void;
 }
 
 /** One request (or write) of a round: a stored attempt without its position. All attempts at a URL share one `requestHeaders` object. */
 export type RoundAttempt = Omit<Attempt, "offset" | "attempt" | "replay">;
+
+/** The distributed trace that an attempt belongs to. */
+export interface AttemptTrace {
+  /** Names and values by turns. */
+  readonly headers: readonly string[];
+  /** The attempt's own span, if it is exported. */
+  readonly spanId?: string;
+}
+
+/** The error code of an attempt that was only recorded: the round skipped the target. */
+export const NOT_TRIED = "not_tried";
 
 /** A target to try again. */
 export interface TargetRetry {

@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { chmod, link, open, readFile, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { syncFolder } from "../process/write-durably.js";
 
 /** Whether a stored value contains a sealed secret at any depth. */
 export function hasSealed(value: unknown): boolean {
@@ -125,6 +127,7 @@ async function makeKey(file: string): Promise<Uint8Array> {
   }
   try {
     await link(draft, file);
+    await syncFolder(dirname(file));
     return key;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -136,7 +139,8 @@ async function makeKey(file: string): Promise<Uint8Array> {
   }
 }
 
-function decodeKey(text: string): Uint8Array | undefined {
+/** A key in hex or base64; undefined if the text is none. */
+export function decodeKey(text: string): Uint8Array | undefined {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
   const bytes = Buffer.from(text, "base64");
   return bytes.length === KEY_BYTES && /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? bytes : undefined;

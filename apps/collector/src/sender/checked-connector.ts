@@ -1,6 +1,7 @@
 import { isIP, type LookupFunction, type Socket } from "node:net";
-import { buildConnector } from "undici";
+import type { buildConnector as Undici } from "undici";
 import type { EgressPolicy } from "./egress-policy.js";
+import { buildConnector } from "./undici.js";
 
 /** An address of a host name. */
 export interface ResolvedAddress {
@@ -28,9 +29,9 @@ export interface ConnectorOptions {
 
 /** Opens a connection. Passes the socket to `onSocket` at once, so that it can be destroyed while it connects. */
 export type CheckedConnector = (
-  options: buildConnector.Options,
+  options: Undici.Options,
   onSocket: (socket: Socket) => void,
-  callback: buildConnector.Callback,
+  callback: Undici.Callback,
 ) => void;
 
 /**

@@ -49,13 +49,16 @@ export function deadlineQueue(clock: Clock, timeoutMs: number): DeadlineQueue {
   const arm = (dueMs: number, waitMs: number): void => {
     timer = { cancel: clock.after(Math.max(0, waitMs), () => reached(dueMs)) };
   };
-  /** The timer was set for `reachedMs`. It may fire slightly before the clock reaches it. */
-  const reached = (reachedMs: number): void => {
+  /**
+   * The time up to `upToMs` was over when the timer fired, and what had arrived by then has been read. Later deadlines wait for another
+   * timer, even if they are over by now: this thread may have stood still since it read, and their answers may have arrived meanwhile.
+   */
+  const reached = (upToMs: number): void => {
     timer = undefined;
-    const nowMs = Math.max(reachedMs, clock.monotonic());
     for (let next = dropDone(); next !== undefined; next = dropDone()) {
-      if (next.dueMs > nowMs) {
-        arm(next.dueMs, next.dueMs - nowMs);
+      if (next.dueMs > upToMs) {
+        const nowMs = clock.monotonic();
+        arm(Math.max(next.dueMs, nowMs), next.dueMs - nowMs);
         return;
       }
       const { onMissed } = next;

@@ -1,9 +1,10 @@
 import type { Socket } from "node:net";
 import type { Clock } from "@sluice/resilience";
-import { Client, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import { type ConnectorOptions, checkedConnector } from "./checked-connector.js";
 import { deadlineQueue } from "./deadline-queue.js";
 import { describeFailure, type Failure } from "./describe-failure.js";
+import { Client } from "./undici.js";
 
 /** How an exchange ended. Sending never throws: every end is one of these. */
 export type Exchange =
@@ -11,6 +12,8 @@ export type Exchange =
       readonly kind: "answered";
       readonly status: number;
       readonly retryAfter?: string | undefined;
+      /** Names and values by turns. Only if the status is 300 or more. */
+      readonly headers?: readonly string[] | undefined;
       /** The first 4 KB of the body, never decompressed. */
       readonly body: string;
       readonly address?: string | undefined;
@@ -129,7 +132,7 @@ export function endpoint(options: EndpointOptions): Endpoint {
 
 /** A connection with at most one pending request. */
 class EndpointConnection {
-  readonly client: Client;
+  readonly client: InstanceType<typeof Client>;
   /** The pending request. */
   current: ExchangeHandler | undefined;
   used = false;
@@ -184,7 +187,7 @@ type Ended =
   | {
       readonly kind: "answered";
       readonly status: number;
-      readonly retryAfter?: string | undefined;
+      readonly headers: readonly string[] | undefined;
       readonly body: string;
       readonly cut: boolean;
     }
@@ -192,19 +195,21 @@ type Ended =
 
 function toExchange(ended: Ended, { address }: EndpointConnection, latencyMs: number): Exchange {
   if (ended.kind === "failed") return { kind: "failed", failure: ended.failure, address, latencyMs };
-  const { status, retryAfter, body } = ended;
-  return { kind: "answered", status, retryAfter, body, address, latencyMs };
+  const { status, headers, body } = ended;
+  if (headers === undefined) return { kind: "answered", status, body, address, latencyMs };
+  const retryAfter = headerValue(headers, "retry-after");
+  return { kind: "answered", status, retryAfter, headers, body, address, latencyMs };
 }
 
 /**
  * Receives undici's events of a request. It implements the older handler interface, because the newer one builds an object of all
- * headers for every response, of which only one is needed, and only if the receiver refuses.
+ * headers for every response, which are only needed if the receiver refuses.
  */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #connection: EndpointConnection;
   #onEnd: ((ended: Ended) => void) | undefined;
   #status = 0;
-  #retryAfter: string | undefined;
+  #headers: readonly string[] | undefined;
   #interim = 0;
   #received = 0;
   #kept: Buffer[] = [];
@@ -230,7 +235,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       return true;
     }
     this.#status = status;
-    if (status >= 300) this.#retryAfter = headerValue(headers, "retry-after");
+    if (status >= 300) this.#headers = headers.map((text) => text.toString("latin1"));
     return true;
   }
 
@@ -260,7 +265,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#end({
       kind: "answered",
       status: this.#status,
-      retryAfter: this.#retryAfter,
+      headers: this.#headers,
       body,
       cut,
     });
@@ -274,10 +279,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-function headerValue(headers: readonly Buffer[], name: string): string | undefined {
+function headerValue(headers: readonly string[], name: string): string | undefined {
   for (let index = 0; index + 1 < headers.length; index += 2) {
-    if (headers[index]?.toString("latin1").toLowerCase() === name)
-      return headers[index + 1]?.toString("latin1");
+    if (headers[index]?.toLowerCase() === name) return headers[index + 1];
   }
   return undefined;
 }

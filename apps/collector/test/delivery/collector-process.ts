@@ -2,25 +2,58 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { afterEach, vi } from "vitest";
 
 const LOADER = fileURLToPath(new URL("../../../../scripts/source-loader.mjs", import.meta.url));
 const MAIN = fileURLToPath(new URL("../../src/process/main.ts", import.meta.url));
-const ADMIN_TOKEN = "an-admin-token-of-the-test";
+export const ADMIN_TOKEN = "an-admin-token-of-the-test";
 
 /** A collector in a child process, started as an operator starts it. Its data folder is kept when the process ends. */
 export interface CollectorProcess {
   readonly url: string;
+  /** Resolves with the exit code and signal of the process. */
+  readonly ended: Promise<readonly [code: number | null, signal: NodeJS.Signals | null]>;
   /** Calls the control API. */
   api<T>(method: string, path: string, body?: object): Promise<T>;
   /** Sends messages. Resolves with the ids that got a 200. */
   send(writeKey: string, messages: readonly object[]): Promise<void>;
   /** Sends the signal to the process. Resolves with its exit code and signal. */
-  end(signal: NodeJS.Signals): Promise<readonly [code: number | null, signal: NodeJS.Signals | null]>;
+  end(signal: NodeJS.Signals): CollectorProcess["ended"];
 }
 
+/** The processes of a test file. Each is killed after the test that started it. */
+export function collectorProcesses(): Set<ChildProcess> {
+  const children = new Set<ChildProcess>();
+  afterEach(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    await vi.waitUntil(() => children.size === 0);
+  });
+  return children;
+}
+
+/** Sends batches until the collector is killed, and adds the ids that got a 200 to `answered`. */
+export async function sendUntilKilled(
+  collector: CollectorProcess,
+  writeKey: string,
+  nextBatch: () => readonly { readonly messageId: string }[],
+  answered: Set<string>,
+): Promise<void> {
+  for (;;) {
+    const messages = nextBatch();
+    try {
+      await collector.send(writeKey, messages);
+    } catch {
+      return;
+    }
+    for (const { messageId } of messages) answered.add(messageId);
+  }
+}
+
+/** `atReady`: sent to the process in the same turn in which its line `ready` is read. */
 export async function startCollectorProcess(
   folder: string,
   children: Set<ChildProcess>,
+  atReady?: NodeJS.Signals,
 ): Promise<CollectorProcess> {
   const child = spawn(process.execPath, ["--import", LOADER, MAIN], {
     env: {
@@ -40,7 +73,9 @@ export async function startCollectorProcess(
     const lines: string[] = [];
     createInterface({ input: child.stderr }).on("line", (line) => {
       lines.push(line);
-      if (line.includes('"event":"ready"')) resolve(JSON.parse(line).url);
+      if (!line.includes('"msg":"ready"')) return;
+      if (atReady !== undefined) child.kill(atReady);
+      resolve(JSON.parse(line).url);
     });
     void ended.then(() => reject(new Error(`The collector ended before it was ready:\n${lines.join("\n")}`)));
   });
@@ -52,6 +87,7 @@ export async function startCollectorProcess(
   };
   return {
     url,
+    ended,
     api: <T>(method: string, path: string, body?: object) =>
       call(`/api/v1${path}`, {
         method,

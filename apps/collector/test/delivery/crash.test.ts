@@ -1,10 +1,9 @@
-import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verify } from "@sluice/webhooks";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type CollectorProcess, startCollectorProcess } from "./collector-process.js";
+import { type CollectorProcess, collectorProcesses, startCollectorProcess } from "./collector-process.js";
 import { closeReceivers, type Receiver, startReceiver } from "./receiver.js";
 
 const SECRET = "shared";
@@ -12,7 +11,6 @@ const SECRET = "shared";
 const LIMIT_MS = 180_000;
 /** Maximum wait for something that a process does immediately on an idle machine. */
 const PATIENCE_MS = 60_000;
-const children = new Set<ChildProcess>();
 let folder: string;
 let receiver: Receiver;
 
@@ -21,11 +19,9 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-crash-"));
   receiver = await startReceiver();
 });
-afterEach(async () => {
-  for (const child of children) child.kill("SIGKILL");
-  await vi.waitUntil(() => children.size === 0);
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+// Behind the line above, so that the processes end before their folder is removed.
+const children = collectorProcesses();
 
 const start = (): Promise<CollectorProcess> => startCollectorProcess(folder, children);
 const track = (messageId: string) => ({ type: "track", event: "Ordered", userId: "u1", messageId });
@@ -120,6 +116,11 @@ describe("a killed collector", { timeout: LIMIT_MS }, () => {
 });
 
 describe("a collector stopped by SIGTERM", { timeout: LIMIT_MS }, () => {
+  it("closes in order although the signal comes with its first report that it is ready", async () => {
+    const { ended } = await startCollectorProcess(folder, children, "SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  });
+
   it("completes deliveries in flight, and does not send them again", async () => {
     const first = await start();
     const { writeKey } = await connect(first);

@@ -1,45 +1,55 @@
-import type { Offset, Retry } from "@sluice/event-log";
+import type { Offset } from "@sluice/event-log";
 import { describe, expect, test } from "vitest";
 import { UserOrder } from "../../src/delivery/ordering/user-order.js";
 
 const at = (offset: number) => offset as Offset;
+const ANN = 1;
+const BOB = 2;
 
-function retryOf(offset: number): Retry {
-  return {
-    offset: at(offset),
-    rounds: 1,
-    firstAttemptAtMs: 0,
-    dueAtMs: 0,
-    reason: "http_500",
-    doneUrls: [],
-    replay: false,
-  };
+function newOrder(): UserOrder<Offset> {
+  return new UserOrder(
+    (offset) => offset,
+    () => 0,
+  );
 }
 
 describe("the queue of a deleted user", () => {
-  test("drops its parked messages, so that a new message starts at once", () => {
-    const order = new UserOrder<string>();
-    order.park("ann", retryOf(1));
-    order.park("ann", retryOf(2));
-    expect(order.join("ann", at(3), "waits for them")).toBe("park");
-    order.dropParked("ann", (offset) => offset <= 2);
-    expect(order.join("ann", at(4), "new")).toBe("start");
+  test("drops its stored messages, so that a new message starts at once", () => {
+    const order = newOrder();
+    order.join(ANN, at(1));
+    order.failed(ANN, at(1));
+    order.stored(ANN, at(2));
+    expect(order.join(ANN, at(3))).toBe("store");
+    order.stored(ANN, at(3));
+    expect(order.dropGone(ANN, (offset) => offset <= 3)).toBe(false);
+    expect([order.join(ANN, at(4)), order.behind]).toEqual(["start", 0]);
   });
 
   test("keeps messages in flight and later messages", () => {
-    const order = new UserOrder<string>();
-    expect(order.join("ann", at(1), "under way")).toBe("start");
-    order.park("ann", retryOf(2));
-    order.park("ann", retryOf(5));
-    order.dropParked("ann", (offset) => offset <= 2);
-    expect(order.leave("ann", at(1))).toEqual({ kind: "parked", retry: retryOf(5) });
+    const order = newOrder();
+    order.join(ANN, at(1));
+    order.failed(ANN, at(1));
+    order.stored(ANN, at(2));
+    order.stored(ANN, at(5));
+    order.resume(ANN, at(1));
+    expect(order.dropGone(ANN, (offset) => offset <= 2)).toBe(false);
+    expect(order.leave(ANN, at(1))).toEqual({ kind: "look" });
+  });
+
+  test("asks for later messages when the one that they waited for is gone", () => {
+    const order = newOrder();
+    order.join(ANN, at(1));
+    order.failed(ANN, at(1));
+    order.stored(ANN, at(5));
+    expect(order.dropGone(ANN, (offset) => offset <= 2)).toBe(true);
+    expect([order.isLooking(ANN), order.join(ANN, at(6))]).toEqual([true, "store"]);
   });
 
   test("is found by its first offset, because the message itself is deleted", () => {
-    const order = new UserOrder<string>();
-    order.park("ann", retryOf(1));
-    order.park("bob", retryOf(2));
-    expect(order.firstAt(at(2))).toBe("bob");
-    expect(order.firstAt(at(3))).toBeUndefined();
+    const order = newOrder();
+    order.failed(ANN, at(1));
+    order.failed(BOB, at(2));
+    expect(order.laneAt(at(2))).toBe(BOB);
+    expect(order.laneAt(at(3))).toBeUndefined();
   });
 });

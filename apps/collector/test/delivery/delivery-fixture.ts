@@ -19,9 +19,10 @@ import { type DeliveryRuntime, startDelivery } from "../../src/delivery/start-de
 import { type Catalog, createCatalog } from "../../src/destinations/catalog.js";
 import { secretBox } from "../../src/destinations/secret-box.js";
 import type { SourceDocument } from "../../src/documents/documents.js";
-import { type LiveEvent, liveEvents } from "../../src/process/telemetry/live-events.js";
+import { type LiveEvent, type LiveEvents, liveEvents } from "../../src/process/telemetry/live-events.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
+import type { Tracing } from "../../src/process/telemetry/tracing.js";
 import type { ResolveHost } from "../../src/sender/checked-connector.js";
 import { egressPolicy } from "../../src/sender/egress-policy.js";
 import type { OpenEndpoint } from "../../src/sender/endpoint.js";
@@ -34,6 +35,7 @@ export interface FixtureOptions {
   readonly policy?: Partial<DeliveryPolicy>;
   readonly openEndpoint?: OpenEndpoint;
   readonly source?: Partial<SourceDocument>;
+  readonly tracing?: Tracing;
 }
 
 type Outcome = Extract<LiveEvent, { kind: "outcome" }>;
@@ -43,6 +45,7 @@ export interface DeliveryFixture {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly delivery: DeliveryRuntime;
+  readonly live: LiveEvents;
   /** All log lines so far. */
   readonly log: readonly string[];
   readonly folder: string;
@@ -110,6 +113,7 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
       logger,
       metrics: createMetrics(),
       live,
+      tracing: options.tracing,
       ...(options.policy === undefined ? {} : { policy: options.policy }),
     });
   let delivery = await start();
@@ -137,6 +141,7 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
     get delivery() {
       return delivery;
     },
+    live,
     log,
     folder,
     async create(destination) {

@@ -2,7 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { judgeHealth, lastOf } from "../../src/delivery/control/health.js";
+import { type Health, type HealthFacts, judgeHealth } from "../../src/delivery/health/judge-health.js";
+import { lastOf } from "../../src/delivery/health/last-tried.js";
+import { summarizeHealth } from "../../src/delivery/health/summarize-health.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 const A = "https://hooks.example/a";
@@ -107,16 +109,233 @@ it.each([
   expect(lastOf(deliveries)).toEqual(last);
 });
 
-it.each([
-  ["disabled", "all", "disabled"],
-  ["backing_off", "all", "url_disabled"],
-  ["backing_off", "some", "backing_off"],
-  ["backing_off", "none", "backing_off"],
-  ["delivering", "some", "failing"],
-  ["delivering", "none", "failing"],
-] as const)(
-  "a failing destination that is %s, with %s of its URLs disabled, has the health: %s",
-  (state, disabled, health) => {
-    expect(judgeHealth(state, disabled, { kind: "failed", sinceMs: 0, error: "" })).toBe(health);
-  },
-);
+const fine: HealthFacts = {
+  isEnabled: true,
+  cannotOpen: false,
+  isBackingOff: false,
+  tried: { last: { kind: "delivered" }, recent: { rounds: 1, failed: 0 } },
+  urls: [],
+  waiting: 0,
+  retries: 0,
+  oldestUnreadMs: undefined,
+  nowMs: 1_000_000,
+};
+const refused = { kind: "failed", sinceMs: 5, error: "refused", inARow: 1 } as const;
+const failed: HealthFacts["tried"] = {
+  last: refused,
+  recent: { rounds: 1, failed: 1 },
+  lastError: "refused",
+};
+const none: HealthFacts["tried"] = { last: { kind: "nothing" }, recent: { rounds: 0, failed: 0 } };
+const shared = (rounds: number, failures: number, last: HealthFacts["tried"]["last"]) => ({
+  tried: { last, recent: { rounds, failed: failures }, lastError: "refused" },
+});
+const url = (name: string, tried: HealthFacts["tried"]): HealthFacts["urls"][number] => ({
+  url: name,
+  state: { kind: "called", tried },
+});
+const gone = (name: string): HealthFacts["urls"][number] => ({
+  url: name,
+  state: { kind: "disabled", sinceMs: 7 },
+});
+
+it.each<[string, Partial<HealthFacts>, Health]>([
+  ["delivers", {}, { health: "good", reason: "The last delivery succeeded" }],
+  ["was never tried", { tried: none }, { health: "idle", reason: "It has no delivery yet" }],
+  [
+    "is disabled, whatever else holds",
+    { isEnabled: false, isBackingOff: true, tried: failed, urls: [gone("a")] },
+    { health: "disabled", reason: "It is disabled, so new messages are skipped" },
+  ],
+  [
+    "is disabled with a backlog",
+    { isEnabled: false, retries: 1_500 },
+    {
+      health: "disabled",
+      reason: "It is disabled, so new messages are skipped, and 1,500 earlier messages stay in the backlog",
+    },
+  ],
+  [
+    "is enabled, but its only URL is disabled",
+    { urls: [gone("a")], isBackingOff: true, tried: failed },
+    { health: "url_disabled", reason: "Its URL answered 410 Gone, so nothing is sent", sinceMs: 7 },
+  ],
+  [
+    "has only disabled URLs",
+    { urls: [gone("a"), gone("b")] },
+    { health: "url_disabled", reason: "All 2 URLs answered 410 Gone, so nothing is sent", sinceMs: 7 },
+  ],
+  [
+    "has one disabled URL of two",
+    { urls: [url("a", fine.tried), gone("b")] },
+    { health: "partly_disabled", reason: "1 of 2 URLs answered 410 Gone and gets nothing: b", sinceMs: 7 },
+  ],
+  [
+    "has one disabled URL, and the other fails",
+    { tried: failed, urls: [url("a", failed), gone("b")] },
+    { health: "failing", reason: "refused", sinceMs: 5 },
+  ],
+  [
+    "has an open breaker",
+    { isBackingOff: true, tried: failed, urls: [url("a", failed), gone("b")], waiting: 50_000 },
+    { health: "backing_off", reason: "The last attempts failed: refused", sinceMs: 5 },
+  ],
+  [
+    "cannot be opened",
+    { cannotOpen: true, tried: failed },
+    { health: "failing", reason: "It cannot be opened: refused", sinceMs: 5 },
+  ],
+  ["failed last", { tried: failed }, { health: "failing", reason: "refused", sinceMs: 5 }],
+  [
+    "fails at one of two URLs",
+    { urls: [url("a", failed), url("b", fine.tried)] },
+    { health: "partly_failing", reason: "1 of 2 URLs fails: a: refused", sinceMs: 5 },
+  ],
+  [
+    "fails at one URL and has not tried the other",
+    { tried: failed, urls: [url("a", failed), url("b", none)] },
+    { health: "failing", reason: "refused", sinceMs: 5 },
+  ],
+  [
+    "failed half of many attempts",
+    shared(20, 10, { kind: "delivered" }),
+    { health: "failing", reason: "10 attempts of 20 failed in the last minute, the latest with: refused" },
+  ],
+  [
+    "failed a twentieth of many attempts",
+    shared(2_000, 100, refused),
+    {
+      health: "retrying",
+      reason: "100 attempts of 2,000 failed in the last minute, the latest with: refused",
+      sinceMs: 5,
+    },
+  ],
+  [
+    "failed fewer than a twentieth of many attempts",
+    shared(2_000, 99, refused),
+    { health: "good", reason: "The last delivery succeeded" },
+  ],
+  [
+    "failed ten times in a row after a good minute",
+    shared(2_000, 10, { ...refused, inARow: 10 }),
+    {
+      health: "failing",
+      reason: "10 attempts of 2,000 failed in the last minute, the latest with: refused",
+      sinceMs: 5,
+    },
+  ],
+  [
+    "has 9,999 waiting messages",
+    { waiting: 9_999 },
+    { health: "good", reason: "The last delivery succeeded" },
+  ],
+  ["has 10,000 waiting messages", { waiting: 10_000 }, { health: "behind", reason: "10,000 messages wait" }],
+  [
+    "has an unread message from a minute ago",
+    { waiting: 1, oldestUnreadMs: 940_000 },
+    { health: "good", reason: "The last delivery succeeded" },
+  ],
+  [
+    "has an unread message from over a minute ago",
+    { waiting: 1, oldestUnreadMs: 700_000 },
+    {
+      health: "behind",
+      reason: "1 message waits, and the oldest unread one is 5 min old",
+      sinceMs: 700_000,
+    },
+  ],
+  [
+    "was never tried and is not reading",
+    { tried: none, waiting: 2, oldestUnreadMs: 0 },
+    { health: "behind", reason: "2 messages wait, and the oldest unread one is 16 min old", sinceMs: 0 },
+  ],
+  [
+    "has an unread message from the future, because the clock was set back",
+    { waiting: 1, oldestUnreadMs: 9_000_000 },
+    { health: "good", reason: "The last delivery succeeded" },
+  ],
+])("judges a destination that %s", (_what, facts, health) => {
+  expect(judgeHealth({ ...fine, ...facts })).toEqual(health);
+});
+
+const member = (name: string, health: Health["health"], sinceMs?: number) => ({
+  name,
+  health,
+  reason: "",
+  ...(sinceMs === undefined ? {} : { sinceMs }),
+});
+
+it.each<[string, Parameters<typeof summarizeHealth>[0], Health]>([
+  ["none", [], { health: "idle", reason: "No destination is connected" }],
+  [
+    "one that is idle",
+    [member("A", "idle")],
+    { health: "idle", reason: "The destination has no delivery yet" },
+  ],
+  [
+    "good and idle ones",
+    [member("A", "idle"), member("B", "good"), member("C", "disabled")],
+    { health: "good", reason: "1 destination delivers, 1 has no delivery yet" },
+  ],
+  ["disabled ones", [member("A", "disabled")], { health: "disabled", reason: "The destination is disabled" }],
+  [
+    "some with problems, worst first",
+    [member("A", "good"), member("B", "behind", 3), member("C", "failing", 4), member("D", "url_disabled")],
+    {
+      health: "url_disabled",
+      reason: "3 of 4 destinations need attention: D (url disabled), C (failing), B (behind)",
+      sinceMs: 3,
+    },
+  ],
+  [
+    "many with problems",
+    ["A", "B", "C", "D", "E"].map((name) => member(name, "backing_off")),
+    {
+      health: "backing_off",
+      reason: "5 of 5 destinations need attention: A (down), B (down), C (down) and 2 more",
+    },
+  ],
+])("summarizes %s", (_what, members, summary) => {
+  expect(summarizeHealth(members)).toEqual(summary);
+});
+
+it("shows one health in the status, in the summaries and in the metrics", async () => {
+  const collector = await start();
+  const id = await collector.connect({ webhooks: [{ url: A }, { url: B }] });
+  collector.webhooks.script(A, 401);
+  await send(collector, "m1");
+  const one = await status(collector, id);
+  expect(one).toMatchObject({
+    health: "partly_failing",
+    reason: expect.stringMatching(/^1 of 2 URLs fails: .*401/),
+    since: expect.any(String),
+    urls: [
+      { url: A, health: "failing", reason: expect.stringContaining("401") },
+      { url: B, health: "good", reason: "The last attempt succeeded" },
+    ],
+  });
+  const summary = {
+    health: "partly_failing",
+    reason: "1 of 1 destination needs attention: Webhooks (partly failing)",
+  };
+  expect(await collector.api("GET", "/health")).toMatchObject({
+    ...summary,
+    destinations: [one],
+    sources: [summary],
+  });
+  const metrics = await (await fetch(`${collector.url}/metrics`)).text();
+  expect(metrics).toContain(`sluice_destination_health{destination="${id}",health="partly_failing"} 1`);
+});
+
+it("is behind while it is slower than what comes in", async () => {
+  const collector = await start();
+  const id = await collector.connect({ webhooks: [{ url: A }], rateLimit: 1, concurrency: 1 });
+  for (let n = 0; n < 200; n++)
+    await collector.send({ type: "track", event: "Ordered", userId: `u${n}`, messageId: `m${n}` });
+  await collector.advance(70_000);
+  expect(await status(collector, id)).toMatchObject({
+    health: "behind",
+    reason: expect.stringMatching(/messages wait, and the oldest unread one is 1 min old$/),
+    oldestUnreadAt: expect.any(String),
+  });
+});

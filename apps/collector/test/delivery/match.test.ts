@@ -1,7 +1,14 @@
 import type { Offset, StoredMessage } from "@sluice/event-log";
-import { parseJson } from "@sluice/event-log";
+import { parseJson, userIdentity } from "@sluice/event-log";
 import { describe, expect, it } from "vitest";
-import { type Match, match, routingOf } from "../../src/delivery/routing/match.js";
+import {
+  isOutbound,
+  type Match,
+  match,
+  type Routing,
+  routingOf,
+  wasDisabledAt,
+} from "../../src/delivery/routing/match.js";
 import type { DestinationDocument, SourceDocument } from "../../src/documents/documents.js";
 
 const at = (offset: number): Offset => offset as Offset;
@@ -40,6 +47,7 @@ interface Case {
   readonly document?: Partial<DestinationDocument>;
   readonly type?: object;
   readonly replay?: boolean;
+  readonly isSuppressed?: Routing["isSuppressed"];
 }
 
 const ask = (options: Case): Match =>
@@ -50,6 +58,7 @@ const ask = (options: Case): Match =>
       document(options.document),
       { name: "Webhooks", sources: ["server", "web"], historical: { accepted: true }, ...options.type },
       new Map([["src_1", source]]),
+      options.isSuppressed,
     ),
     options.replay ?? false,
   );
@@ -75,6 +84,72 @@ describe("match", () => {
     [
       "a message from a time when it was disabled",
       { document: { disabledSpans: [{ after: at(9), upTo: at(10) }] } },
+      "skipped",
+      "the destination was disabled",
+    ],
+    [
+      "a message that was queued when the source was disconnected, which is connected again",
+      {
+        document: {
+          connections: [
+            { sourceId: "src_1", since: at(9), upTo: at(10) },
+            { sourceId: "src_1", since: at(12) },
+          ],
+        },
+      },
+      "deliver",
+    ],
+    [
+      "a message that the source sent between two connections",
+      {
+        stored: { offset: at(11) },
+        document: {
+          connections: [
+            { sourceId: "src_1", since: at(9), upTo: at(10) },
+            { sourceId: "src_1", since: at(12) },
+          ],
+        },
+      },
+      "unconnected",
+    ],
+    [
+      "a message from after the source was connected again",
+      {
+        stored: { offset: at(13) },
+        document: {
+          connections: [
+            { sourceId: "src_1", since: at(9), upTo: at(10) },
+            { sourceId: "src_1", since: at(12) },
+          ],
+        },
+      },
+      "deliver",
+    ],
+    [
+      "a replay of a message of a source that was never connected",
+      { stored: { sourceId: "src_2" }, replay: true },
+      "unconnected",
+    ],
+    [
+      "a message that came while its user was suppressed",
+      { isSuppressed: (identity, offset) => identity === userIdentity("u1") && offset === at(10) },
+      "suppressed",
+      "the user is suppressed",
+    ],
+    [
+      "a replay of such a message",
+      { isSuppressed: () => true, replay: true },
+      "suppressed",
+      "the user is suppressed",
+    ],
+    [
+      "a message of a suppressed user that came before",
+      { isSuppressed: (_identity, offset) => offset > at(10) },
+      "deliver",
+    ],
+    [
+      "a message that the collector created for it while it was disabled",
+      { stored: { onlyDestinations: ["dst_1"] }, document: { disabledSpans: [{ after: at(9) }] } },
       "skipped",
       "the destination was disabled",
     ],
@@ -123,6 +198,22 @@ describe("match", () => {
       },
       "deliver",
     ],
+    [
+      "a message exactly as old as the type accepts",
+      {
+        message: { timestamp: "2026-11-21T09:29:00Z" },
+        type: { historical: { accepted: false, limitMs: 60_000 } },
+      },
+      "deliver",
+    ],
+    [
+      "an old message for a type that accepts historical ones",
+      {
+        message: { timestamp: "2020-01-01T00:00:00Z" },
+        type: { historical: { accepted: true, limitMs: 60_000 } },
+      },
+      "deliver",
+    ],
     ["All: false", { message: { integrations: { All: false } } }, "filtered", "integrations: All is false"],
     ["all: false is no All", { message: { integrations: { all: false } } }, "deliver"],
     [
@@ -151,6 +242,34 @@ describe("match", () => {
     ["a value that is not a boolean", { message: { integrations: { Orders: "no" } } }, "deliver"],
     ["integrations that are not an object", { message: { integrations: "none" } }, "deliver"],
     [
+      "a message that was imported without delivery",
+      { stored: { isWithoutDelivery: true } },
+      "filtered",
+      "not delivered: imported without delivery",
+    ],
+    [
+      "an import without delivery whose message asks for all destinations",
+      { stored: { isWithoutDelivery: true }, message: { integrations: { All: true } } },
+      "filtered",
+      "not delivered: imported without delivery",
+    ],
+    [
+      "an import without delivery whose message names the destination",
+      { stored: { isWithoutDelivery: true }, message: { integrations: { Orders: true } } },
+      "deliver",
+    ],
+    [
+      "an import without delivery whose message excludes the destination",
+      { stored: { isWithoutDelivery: true }, message: { integrations: { Orders: false } } },
+      "filtered",
+      "integrations: Orders is false",
+    ],
+    [
+      "a replay of a message that was imported without delivery",
+      { stored: { isWithoutDelivery: true }, replay: true },
+      "deliver",
+    ],
+    [
       "a message that the collector created for it",
       {
         stored: { sourceId: "audiences", onlyDestinations: ["dst_1"] },
@@ -165,6 +284,19 @@ describe("match", () => {
     ],
   ])("%s", (_name, options, kind, reason) => {
     expect(ask(options)).toMatchObject({ kind, ...(reason === undefined ? {} : { reason }) });
+  });
+
+  it("delivers the message itself, with the time that it says", () => {
+    const original = stored({ timestamp: "2026-11-21T09:29:00Z" });
+    const type = { name: "Webhooks", sources: ["server"], historical: { accepted: true } } as const;
+    const routing = routingOf("dst_1", document(), type, new Map());
+    expect(match(original, routing, false)).toEqual({
+      kind: "deliver",
+      message: original.message,
+      timeMs: Date.UTC(2026, 10, 21, 9, 29),
+    });
+    const created = match({ ...original, onlyDestinations: ["dst_1"] }, routing, false);
+    expect(created).toMatchObject({ kind: "deliver", timeMs: Date.UTC(2026, 10, 21, 9, 29) });
   });
 
   it("removes fields without changing the message, which other destinations get unchanged", () => {
@@ -241,5 +373,32 @@ describe("match", () => {
     };
     const message = { properties };
     expect(ask({ message, document: { filters } as object }).kind).toBe(holds ? "filtered" : "deliver");
+  });
+});
+
+describe("wasDisabledAt", () => {
+  const disabledSpans = [{ after: at(3), upTo: at(5) }, { after: at(8) }];
+  it.each([
+    [3, false],
+    [4, true],
+    [5, true],
+    [6, false],
+    [8, false],
+    [9, true],
+    [1_000, true],
+  ])("offset %i: %s", (offset, expected) => {
+    expect(wasDisabledAt(document({ disabledSpans }), at(offset))).toBe(expected);
+  });
+});
+
+describe("isOutbound", () => {
+  it.each([
+    ["track", true],
+    ["alias", true],
+    ["delete", true],
+    ["heartbeat", false],
+    [undefined, false],
+  ])("%s: %s", (type, expected) => {
+    expect(isOutbound({ type } as { type: string })).toBe(expected);
   });
 });

@@ -1,15 +1,37 @@
+import type { OperationFilter } from "@sluice/control-api";
 import type { EventLog } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
-import { replay } from "../../src/delivery/control/replay.js";
+import { selectDeliveries, statesFor } from "../../src/operations/select-deliveries.js";
 import { advanceClock } from "../../src/testing/advance-clock.js";
-import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
-import { closeDeliveries, openDelivery } from "./delivery-fixture.js";
+import { scriptedWebhooks, type WebhookScript } from "../../src/testing/scripted-webhooks.js";
+import { closeDeliveries, type DeliveryFixture, openDelivery } from "./delivery-fixture.js";
+import { openOperations } from "./operations-fixture.js";
 
 closeDeliveries();
 
 const A = "https://hooks.example/a";
 const resolve = async () => [{ address: "198.41.0.4", family: 4 }];
+
+type Filter = { destinationId: string; fromMs?: number; toMs?: number } & OperationFilter;
+
+/** Starts a replay, and resolves when it has started its messages, or with `dryRun` counts them. */
+async function replay(
+  fixture: DeliveryFixture,
+  { fromMs, toMs, ...filter }: Filter,
+  { dryRun = false, perSecond = 1_000 } = {},
+): Promise<{ count: number }> {
+  const operations = await openOperations(fixture);
+  const span = { ...(fromMs === undefined ? {} : { fromMs }), ...(toMs === undefined ? {} : { toMs }) };
+  const wanted = { filter, ...span };
+  if (dryRun) return { count: await operations.count({ kind: "replay", wanted }) };
+  const createdBy = { tokenId: "tok_1", tokenName: "test" };
+  const { id } = await operations.create({ kind: "replay", wanted, createdBy, perSecond });
+  const { total = 0 } = (await operations.selected(id)) ?? {};
+  // Its first batch.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  return { count: total };
+}
 
 /** Three messages delivered, two failed, one filtered. */
 async function settled() {
@@ -33,6 +55,8 @@ async function settled() {
     clock,
     fixture,
     destinationId,
+    /** From now on. */
+    answer: (script: WebhookScript) => webhooks.script(A, script),
     /** The requests since the setup. */
     again: () => webhooks.requests.slice(before),
   };
@@ -82,7 +106,8 @@ describe("a replay", () => {
   });
 
   it("requested again while it runs sends nothing twice, and skips messages delivered by then", async () => {
-    const { clock, fixture, destinationId, again } = await settled();
+    const { clock, fixture, destinationId, answer, again } = await settled();
+    answer({ status: 200, latencyMs: 4_000 });
     const request = { destinationId, state: "failed" } as const;
     expect(await replay(fixture, request)).toEqual({ count: 2 });
     // As after a kill before the response: the client repeats the request.
@@ -105,9 +130,10 @@ describe("a replay", () => {
       get: () => Promise.reject(new Error("one message was read for itself")),
     }) as EventLog;
     const counted = { store: { ...fixture.store, log }, clock: fixture.clock };
-    expect(await replay(counted, { destinationId, state: "delivered" }, { dryRun: true })).toEqual({
-      count: 3,
-    });
+    const selection = { destinationId, states: statesFor("replay", "delivered"), fromMs: 0 };
+    let count = 0;
+    for await (const offsets of selectDeliveries(counted, selection)) count += offsets.length;
+    expect(count).toBe(3);
     expect(reads).toBe(1);
   });
 

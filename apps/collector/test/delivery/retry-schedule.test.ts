@@ -1,4 +1,5 @@
 import type { UrlRetry } from "@sluice/event-log";
+import { RETRY_WINDOW, retrySchedule } from "@sluice/protocol";
 import { describe, expect, it } from "vitest";
 import {
   type Decision,
@@ -7,6 +8,8 @@ import {
   lastCallMs,
   RETRY_DEFAULTS,
   type RoundEnd,
+  retryPolicyFor,
+  windowText,
 } from "../../src/delivery/settling/retry-schedule.js";
 import type { RoundOutcome, TargetRetry } from "../../src/destinations/destination.js";
 
@@ -32,7 +35,14 @@ const end = (changes: Partial<RoundEnd> = {}): RoundEnd => ({
   random: 0.5,
   ...changes,
 });
-const due = (ms: number): Decision => ({ kind: "retry", dueAtMs: NOW + ms, doneUrls: [], failedUrls: [] });
+/** `askedMs`: the delay that the receiver asked for. */
+const due = (ms: number, askedMs?: number): Decision => ({
+  kind: "retry",
+  dueAtMs: NOW + ms,
+  ...(askedMs === undefined ? {} : { notBeforeMs: NOW + askedMs }),
+  doneUrls: [],
+  failedUrls: [],
+});
 const gaveUp: Decision = {
   kind: "finish",
   state: "failed",
@@ -54,13 +64,26 @@ describe("decide", () => {
       { kind: "finish", state: "failed", reason: "HTTP 404" },
     ],
     ["the first retry, about a second later", retry(), end(), due(1_000)],
+    ["Retry-After: 0, which makes no retry earlier", retry(0), end(), due(1_000)],
     ["full jitter: at once", retry(), end({ random: 0 }), due(0)],
     ["full jitter: at most two seconds", retry(), end({ random: 0.999 }), due(1_998)],
     ["doubling", retry(), end({ rounds: 4 }), due(8_000)],
     ["the cap of 15 min", retry(), end({ rounds: 30, random: 0.9999 }), due(15 * MINUTE - 90)],
-    ["Retry-After as a floor", retry(30_000), end(), due(30_000)],
-    ["a Retry-After that is shorter than the delay", retry(500), end({ rounds: 4 }), due(8_000)],
-    ["a Retry-After beyond the window: just before its end", retry(10 * HOUR), end(), due(4 * HOUR - 10_000)],
+    ["Retry-After as a floor", retry(30_000), end(), due(30_000, 30_000)],
+    ["a Retry-After that is shorter than the delay", retry(500), end({ rounds: 4 }), due(8_000, 500)],
+    [
+      "a Retry-After beyond the window: just before its end",
+      retry(10 * HOUR),
+      end(),
+      due(4 * HOUR - 10_000, 10 * HOUR),
+    ],
+    [
+      "an earlier Retry-After that has not passed",
+      retry(),
+      end({ notBeforeMs: NOW + 60_000 }),
+      due(1_000, 60_000),
+    ],
+    ["an earlier Retry-After that has passed", retry(), end({ notBeforeMs: NOW - 1 }), due(1_000)],
     ["a burst of 20, spread over 10 s", retry(), end({ waitingRetries: 20 }), due(5_000)],
     ["a burst of 1,000, spread over a minute", retry(), end({ waitingRetries: 1_000 }), due(30_000)],
     [
@@ -90,7 +113,7 @@ describe("decide", () => {
   it("makes the last attempt between 3 h 45 and 4 h, for every random value", () => {
     for (const random of [() => 0.0001, () => 0.5, () => 0.999_999, Math.random]) {
       let nowMs = NOW;
-      for (let rounds = 1; ; rounds++) {
+      for (let rounds = 1; rounds < 10_000; rounds++) {
         // Maximum duration of an attempt.
         const decision = decide(
           retry(),
@@ -209,9 +232,11 @@ describe("decide, with retries per URL", () => {
       [],
     ],
   ])("%s", (_name, outcome, roundEnd, urls, failedUrls) => {
+    const askedMs = Math.max(0, ...(outcome.targets ?? []).map(({ retryAfterMs = 0 }) => retryAfterMs));
     expect(decide(outcome, roundEnd, RETRY_DEFAULTS)).toEqual({
       kind: "retry",
       dueAtMs: Math.min(...urls.map(({ dueAtMs }) => dueAtMs)),
+      ...(askedMs === 0 ? {} : { notBeforeMs: NOW + askedMs }),
       doneUrls: [...outcome.doneUrls, ...failedUrls],
       failedUrls,
       urls,
@@ -240,5 +265,39 @@ describe("lastCallMs", () => {
     expect(Math.max(...calls)).toBeLessThan(4 * HOUR - 2.5 * MINUTE);
     const perMinute = Map.groupBy(calls, (ms) => Math.floor(ms / MINUTE));
     expect(Math.max(...[...perMinute.values()].map((list) => list.length))).toBeLessThanOrEqual(12);
+  });
+});
+
+describe("retryPolicyFor", () => {
+  it("is the collector's policy without a window of its own, and with the default window", () => {
+    expect(retryPolicyFor(RETRY_DEFAULTS, undefined)).toBe(RETRY_DEFAULTS);
+    expect(retryPolicyFor(RETRY_DEFAULTS, RETRY_WINDOW.defaultMs)).toEqual(RETRY_DEFAULTS);
+  });
+
+  it.each([RETRY_WINDOW.minMs, 10 * MINUTE, 4 * HOUR, 7 * 24 * HOUR])(
+    "makes the attempts that the schedule shows, for a window of %i ms",
+    (windowMs) => {
+      const policy = retryPolicyFor(RETRY_DEFAULTS, windowMs);
+      const attemptsAtMs = [0];
+      for (let nowMs = NOW, rounds = 1; rounds < 10_000; rounds++) {
+        const decision = decide(retry(), end({ rounds, nowMs }), policy);
+        if (decision.kind === "finish") break;
+        nowMs = decision.dueAtMs;
+        attemptsAtMs.push(nowMs - NOW);
+      }
+      expect(attemptsAtMs).toEqual(retrySchedule(windowMs).attemptsAtMs);
+    },
+  );
+});
+
+describe("windowText", () => {
+  it.each([
+    [30_000, "30 s of retries"],
+    [MINUTE, "1 min of retries"],
+    [90 * MINUTE, "1.5 h of retries"],
+    [4 * HOUR, "4 h of retries"],
+    [7 * 24 * HOUR, "7 d of retries"],
+  ])("%i ms: %s", (windowMs, expected) => {
+    expect(windowText({ ...RETRY_DEFAULTS, windowMs })).toBe(expected);
   });
 });

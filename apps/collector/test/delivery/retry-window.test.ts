@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { manualClock, startTestCollector } from "../../src/testing.js";
+import { manualClock, startTestCollector, type TestCollector } from "../../src/testing.js";
 
 const HOUR = 3_600_000;
 const URL_A = "https://hooks.example/a";
@@ -34,5 +34,113 @@ describe("four hours of retries", () => {
         },
       ],
     });
+  });
+});
+
+describe("a retry window of its own", () => {
+  const states = async (collector: TestCollector) => {
+    const { outcomes } = (await collector.api("GET", "/messages/m1")) as {
+      outcomes: { state: string; reason: string }[];
+    };
+    return outcomes.map(({ state, reason }) => ({ state, reason }));
+  };
+  /** A destination that always fails, with one message. */
+  const failing = async (retryForMs: number | undefined): Promise<[TestCollector, string]> => {
+    const collector = await startTestCollector({ clock: manualClock({ random: Math.random }) });
+    const id = await collector.connect({ webhooks: [{ url: URL_A }] });
+    if (retryForMs !== undefined) await collector.api("PATCH", `/destinations/${id}`, { retryForMs });
+    collector.webhooks.script(URL_A, 503);
+    await collector.send(MESSAGE);
+    return [collector, id];
+  };
+  const sinceFirst = ({ webhooks: { requests } }: TestCollector) =>
+    requests.map(({ atMs }) => atMs - (requests[0]?.atMs ?? 0));
+
+  it.each([
+    ["1 minute", 60_000, 3_750, "1 min"],
+    ["30 minutes", 30 * 60_000, 112_500, "30 min"],
+  ])("of %s ends with an attempt in its last part", async (_name, windowMs, lastPartMs, text) => {
+    const [collector] = await failing(windowMs);
+    await collector.advance(windowMs + HOUR);
+    const since = sinceFirst(collector);
+    expect(since.at(-1)).toBeGreaterThanOrEqual(windowMs - lastPartMs);
+    expect(since.at(-1)).toBeLessThan(windowMs);
+    expect(await states(collector)).toEqual([
+      { state: "failed", reason: `gave up after ${text} of retries: HTTP 503` },
+    ]);
+    await collector.close();
+  });
+
+  it("is shortened: a message beyond it fails when it is due next, without another attempt", async () => {
+    const [collector, id] = await failing(undefined);
+    await collector.advance(HOUR);
+    const before = collector.webhooks.requests.length;
+    await collector.api("PATCH", `/destinations/${id}`, { retryForMs: 10 * 60_000 });
+    expect(await states(collector)).toMatchObject([{ state: "pending" }]);
+    await collector.advance(20 * 60_000);
+    expect(collector.webhooks.requests).toHaveLength(before);
+    expect(await states(collector)).toEqual([
+      { state: "failed", reason: "gave up after 10 min of retries: HTTP 503" },
+    ]);
+    await collector.close();
+  });
+
+  it("is lengthened: a message that waits gets more attempts, counted from its first one", async () => {
+    const [collector, id] = await failing(10 * 60_000);
+    await collector.advance(9 * 60_000);
+    expect(await states(collector)).toMatchObject([{ state: "pending" }]);
+    await collector.api("PATCH", `/destinations/${id}`, { retryForMs: HOUR });
+    await collector.advance(2 * HOUR);
+    const last = sinceFirst(collector).at(-1);
+    expect(last).toBeGreaterThanOrEqual(HOUR - 225_000);
+    expect(last).toBeLessThan(HOUR);
+    expect(await states(collector)).toEqual([
+      { state: "failed", reason: "gave up after 1 h of retries: HTTP 503" },
+    ]);
+    await collector.close();
+  });
+
+  it("makes a last attempt in a short window although the destination is down and its probe is later", async () => {
+    const [collector, id] = await failing(undefined);
+    await collector.advance(HOUR);
+    await collector.api("PATCH", `/destinations/${id}`, { enabled: false });
+    await collector.api("PATCH", `/destinations/${id}`, { retryForMs: 60_000, enabled: true });
+    // Opens the breaker: the next probes are up to two minutes apart.
+    const burst = Array.from({ length: 30 }, (_, index) => ({ ...MESSAGE, messageId: `burst-${index}` }));
+    await collector.send(...burst);
+    await collector.advance(3 * 60_000);
+    const attempts = Map.groupBy(collector.webhooks.requests, ({ messageId }) => messageId);
+    for (const { messageId } of burst) {
+      const tried = attempts.get(messageId) ?? [];
+      if (tried.length === 0) continue;
+      const lastMs = (tried.at(-1)?.atMs ?? 0) - (tried[0]?.atMs ?? 0);
+      expect(lastMs).toBeGreaterThanOrEqual(56_250);
+      expect(lastMs).toBeLessThan(60_000);
+    }
+    await collector.close();
+  });
+
+  it("is refused below 1 minute and above 7 days", async () => {
+    const [collector, id] = await failing(undefined);
+    for (const retryForMs of [59_999, 7 * 24 * HOUR + 1, 1.5, "4h", null]) {
+      await expect(collector.api("PATCH", `/destinations/${id}`, { retryForMs })).rejects.toThrow(
+        /400.*retryForMs/,
+      );
+    }
+    await collector.close();
+  });
+
+  it("is shown with its schedule", async () => {
+    const [collector, id] = await failing(60_000);
+    expect(await collector.api("GET", `/destinations/${id}`)).toMatchObject({
+      retryForMs: 60_000,
+      retrySchedule: {
+        attempts: 32,
+        attemptsAtMs: [0, 1_000, 2_875, 4_750, 6_625, 8_500, 10_375, 12_250, 14_125, 16_000, 17_875, 19_750],
+        longestGapMs: 3_750,
+        lastAttemptAfterMs: 56_250,
+      },
+    });
+    await collector.close();
   });
 });

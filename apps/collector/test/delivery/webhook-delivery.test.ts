@@ -11,15 +11,14 @@ describe("a message delivered to a webhook", () => {
   it("is signed over exactly the bytes that were sent, in the documented order of fields", async () => {
     const receiver = await startReceiver();
     const fixture = await openDelivery();
+    // As our SDK sends it.
+    const context = { library: { name: "@sluice/node", version: "0.1.0" }, ip: "192.0.2.1" };
     await fixture.create({
       settings: { webhooks: [{ url: receiver.url, headers: { "X-Team": "blue" } }], sharedSecret: "s3cret" },
     });
-    await fixture.append(
-      [{ messageId: "m1", properties: { name: "Zoë", total: 12.5 }, context: { ip: "192.0.2.1" } }],
-      {
-        receivedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
-      },
-    );
+    await fixture.append([{ messageId: "m1", properties: { name: "Zoë", total: 12.5 }, context }], {
+      receivedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
+    });
     await fixture.until("m1", "delivered");
 
     const [request] = receiver.received;
@@ -31,7 +30,7 @@ describe("a message delivered to a webhook", () => {
       properties: { name: "Zoë", total: 12.5 },
       timestamp: "2026-01-02T03:04:05.006Z",
       messageId: "m1",
-      context: { ip: "192.0.2.1" },
+      context,
     });
     expect(Object.keys(JSON.parse(request?.body ?? "")).slice(0, 6)).toEqual([
       "version",

@@ -6,8 +6,9 @@ import {
   headerWriter,
   shownHeaders,
   tracedHeaders,
+  withTraceHeaders,
 } from "../../src/destinations/webhooks/request/request-headers.js";
-import { bodySigner } from "../../src/destinations/webhooks/request/sign-request.js";
+import { bodySigner, standardSigner } from "../../src/destinations/webhooks/request/sign-request.js";
 
 const BODY = Buffer.from('{"type":"track","event":"Größe"}');
 const NOW = Date.now();
@@ -36,6 +37,14 @@ describe("the headers of a request", () => {
       "x-attempt": "3",
       "x-team": "blue",
     });
+  });
+
+  it("have a trace once, also if stored settings have headers of these names", () => {
+    const sent = withTraceHeaders(
+      ["X-Team", "blue", "TraceParent", "old", "tracestate", "old=1", "X-Note", "traceparent"],
+      ["traceparent", "00-new"],
+    );
+    expect(sent).toEqual(["X-Team", "blue", "X-Note", "traceparent", "traceparent", "00-new"]);
   });
 
   it("are signed with the first of two secrets", () => {
@@ -151,11 +160,19 @@ describe("the body signer", () => {
     ["a secret longer than a block", "ü".repeat(64), 4_032],
     ["an empty body", "s", 0],
     ["a body longer than the previous ones", "s", 100_000],
-  ])("computes the HMAC-SHA1 with %s", (_name, secret, length) => {
+  ])("computes both HMACs with %s", (_name, secret, length) => {
     const sign = bodySigner(secret);
+    const signStandard = standardSigner([secret, "former"]);
     for (const size of [length, 3 * length, length >> 1]) {
       const body = Buffer.from(Array.from({ length: size }, (_, i) => (i * 7) % 256));
       expect(sign(body)).toBe(createHmac("sha1", secret).update(body).digest("hex"));
+      // Ids are ASCII in a header. The signature would be right for any text.
+      for (const id of ["m1", `größe-${"€".repeat(size)}`]) {
+        const macs = [secret, "former"].map((one) =>
+          createHmac("sha256", one).update(`${id}.17.`).update(body).digest("base64"),
+        );
+        expect(signStandard(id, 17, body)).toBe(`v1,${macs[0]} v1,${macs[1]}`);
+      }
     }
   });
 });

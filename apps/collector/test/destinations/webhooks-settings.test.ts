@@ -118,6 +118,7 @@ describe("invalid settings are refused with the path of the wrong field", () => 
     "webhook-id",
     "webhook-signature",
     "no header",
+    "__proto__",
     "",
     "Ünicode",
   ])("the header %j", async (name) => {
@@ -132,6 +133,12 @@ describe("invalid settings are refused with the path of the wrong field", () => 
       expect(await issues(hook({ "X-A": value }))).toHaveLength(1);
     },
   );
+
+  it.each(["constructor", "toString"])("a masked value of %s, which every object inherits", async (name) => {
+    const before = await parsed(hook({ "X-Team": "blue" }));
+    const result = await parseWebhooksSettings(hook({ [name]: "••••••••" }), before, { secrets, judgeUrl });
+    expect(result).toMatchObject({ ok: false, issues: [{ code: "invalid_header" }] });
+  });
 
   it("never quotes a header's value", async () => {
     const result = await parseWebhooksSettings(hook({ "X-A": "hunter2\n" }), undefined, {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Offset, Store, Versioned } from "@sluice/event-log";
 import { DOCUMENT_KINDS, VersionConflict } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
@@ -25,13 +26,17 @@ export interface ConnectionDeps {
 
 export interface NewDestination {
   readonly type: string;
-  /** Default: the catalog's name. */
+  /** Default: the catalog's name, with a number if it is taken. */
   readonly name?: string;
   readonly sourceIds?: readonly string[];
   readonly settings?: unknown;
   /** Default: true. */
   readonly enabled?: boolean;
   readonly filters?: unknown;
+  /** How long a failed message is retried, in milliseconds. Default: 14_400_000 (4 h). */
+  readonly retryForMs?: number;
+  /** How long it may fail before a notification is sent, in milliseconds. Default: 900_000 (15 min). */
+  readonly notifyAfterMs?: number;
 }
 
 export interface DestinationChange {
@@ -42,6 +47,9 @@ export interface DestinationChange {
   readonly settings?: unknown;
   readonly enabled?: boolean;
   readonly filters?: unknown;
+  /** Also applies to messages that are being retried. */
+  readonly retryForMs?: number;
+  readonly notifyAfterMs?: number;
   /** Change only if this is the current version. */
   readonly version?: number;
 }
@@ -78,17 +86,28 @@ export async function createDestination(deps: ConnectionDeps, input: NewDestinat
     `dst_${randomUUID().replaceAll("-", "")}`,
     {
       type: type.type,
-      name: input.name ?? type.name,
+      name: input.name ?? (await freeName(store, type.name)),
       enabled,
       createdAt: new Date(clock.now()).toISOString(),
       connections: sourceIds.map((sourceId) => ({ sourceId, since: head })),
       disabledSpans: enabled ? [] : [{ after: head }],
       filters: filters.rules,
       settings: settings.settings,
+      ...periodsOf(input),
     },
     0,
   );
   return { kind: "changed", destination };
+}
+
+/** The catalog's name, with the first free number if a destination has it already: commands find destinations by name. */
+async function freeName(store: Store, name: string): Promise<string> {
+  const destinations = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
+  const taken = new Set(destinations.map(({ value }) => value.name));
+  for (let number = 1; ; number++) {
+    const wanted = number === 1 ? name : `${name} ${number}`;
+    if (!taken.has(wanted)) return wanted;
+  }
 }
 
 /** Changes a destination. Messages that are already queued are not lost. */
@@ -118,7 +137,7 @@ export async function changeDestination(
   }
 }
 
-async function noteCatchUps(store: Store, id: string, added: readonly Connection[]): Promise<void> {
+export async function noteCatchUps(store: Store, id: string, added: readonly Connection[]): Promise<void> {
   for (const { sourceId, since } of added) {
     const document: CatchUpDocument = { destinationId: id, sourceId, since };
     await store.config.put(DOCUMENT_KINDS.catchUp, `${id}/${sourceId}`, document);
@@ -142,7 +161,7 @@ export function connectedSources(destination: DestinationDocument): string[] {
 
 /** The document after a change, or what is wrong with the change. */
 async function applyChange(
-  { store, catalog }: ConnectionDeps,
+  { store, catalog, clock }: ConnectionDeps,
   before: DestinationDocument,
   change: DestinationChange,
 ): Promise<DestinationDocument | { readonly issues: readonly SettingsIssue[] }> {
@@ -158,7 +177,27 @@ async function applyChange(
   ];
   const issues = parts.flatMap((part) => part.issues ?? []);
   if (issues.length > 0) return { issues };
-  return Object.assign({}, before, { name }, ...parts.map(({ fields }) => fields));
+  const fields: readonly (Partial<DestinationDocument> | undefined)[] = parts.map((part) => part.fields);
+  const after: DestinationDocument = Object.assign({}, before, { name, ...periodsOf(change) }, ...fields);
+  return areSettingsEqual(before, after)
+    ? after
+    : { ...after, settingsChangedAt: new Date(clock.now()).toISOString() };
+}
+
+/** Whether both send the same requests for a message. */
+function areSettingsEqual(one: DestinationDocument, other: DestinationDocument): boolean {
+  return isDeepStrictEqual([one.settings, one.filters], [other.settings, other.filters]);
+}
+
+/** The periods that were given. */
+function periodsOf({
+  retryForMs,
+  notifyAfterMs,
+}: DestinationChange): Pick<DestinationDocument, "retryForMs" | "notifyAfterMs"> {
+  return {
+    ...(retryForMs === undefined ? {} : { retryForMs }),
+    ...(notifyAfterMs === undefined ? {} : { notifyAfterMs }),
+  };
 }
 
 /** Changed fields of a document, or what is wrong with them. */

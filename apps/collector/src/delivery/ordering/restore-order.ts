@@ -1,39 +1,54 @@
-import type { Retry, Store, StoredMessage } from "@sluice/event-log";
+import { BEFORE_FIRST, type Lane, type Store, type StoredMessage } from "@sluice/event-log";
 
-/** Deliveries per page. */
+/** Retries, or lanes, per call of the store. */
 const PAGE = 500;
 
 /** Which messages keep their order per user: all, or only those that the collector made itself. */
 export type Order = "none" | "user";
 
 export interface RestoreTarget {
-  /** A message that waits in the retry queue and whose user's order counts. */
-  restore(stored: StoredMessage, retry: Retry): void;
+  /** The lane of a message whose order counts. */
+  laneOf(stored: StoredMessage): number | undefined;
+  /** The retries of one user that wait in the store. */
+  restore(lane: Lane): void;
 }
 
 /**
- * Tells a consumer which waiting retries keep the order of their users. Needed after a restart, and when a destination starts to
- * ask for order.
+ * Tells a consumer which users have waiting retries, so that their later messages wait too. Needed after a restart, and when a destination
+ * starts to ask for order.
  */
-export async function restoreOrder(
-  store: Store,
-  consumerId: string,
-  target: RestoreTarget,
-  order: Order,
-): Promise<void> {
+export async function restoreOrder(store: Store, consumerId: string, target: RestoreTarget): Promise<void> {
+  await putIntoLanes(store, consumerId, target);
+  for (let after: number | undefined; ; ) {
+    const lanes = await store.consumers.lanes(consumerId, PAGE, after);
+    for (const lane of lanes) target.restore(lane);
+    after = lanes.at(-1)?.lane;
+    if (after === undefined) return;
+  }
+}
+
+/** Retries that were stored while the order did not count, or by an older version, have no lane. */
+async function putIntoLanes(store: Store, consumerId: string, target: RestoreTarget): Promise<void> {
   const { retries } = await store.consumers.backlog(consumerId);
-  let cursor = retries === 0 ? undefined : "";
-  while (cursor !== undefined) {
-    const page = await store.consumers.list(
-      { consumerId, state: "pending" },
-      { limit: PAGE, ...(cursor === "" ? {} : { cursor }) },
-    );
-    for (const { retry } of page.items) {
-      if (retry === undefined || retry.replay) continue;
-      const stored = await store.log.get(retry.offset);
-      const isOrdered = order === "user" || stored?.onlyDestinations !== undefined;
-      if (stored !== undefined && isOrdered) target.restore(stored, retry);
+  if (retries === 0) return;
+  for (let after = BEFORE_FIRST; ; ) {
+    const page = await store.consumers.withoutLane(consumerId, after, PAGE);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.offset;
+    const lanes = [];
+    for (const { offset } of page) {
+      const stored = await store.log.get(offset);
+      const lane = stored && target.laneOf(stored);
+      if (lane !== undefined) lanes.push({ offset, lane });
     }
-    cursor = page.nextCursor;
+    if (lanes.length === 0) continue;
+    await store.consumers.settle(consumerId, {
+      cursor: BEFORE_FIRST,
+      outcomes: [],
+      retries: [],
+      attempts: [],
+      lanes,
+    });
   }
 }

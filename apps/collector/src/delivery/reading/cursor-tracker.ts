@@ -12,6 +12,8 @@ export interface CursorTracker {
   readonly cursor: Offset;
   /** Messages that were added and are not done. */
   readonly open: number;
+  /** Messages in memory: those that were added since the first that is not done. */
+  readonly span: number;
   /** Adds the next message of the log. Offsets ascend. */
   add(offset: Offset): Place;
   done(place: Place): void;
@@ -31,6 +33,9 @@ export function cursorTracker(start: Offset): CursorTracker {
     },
     get open() {
       return open;
+    },
+    get span() {
+      return places.length - first;
     },
     add(offset) {
       open += 1;

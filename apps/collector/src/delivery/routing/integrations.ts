@@ -17,3 +17,10 @@ export function disabledByIntegrations(
   }
   return undefined;
 }
+
+/** Whether a message's `integrations` ask for a destination by its own or its catalog name. `All` names none. */
+export function isNamed(integrations: unknown, ownName: string, catalogName: string): boolean {
+  if (!isPlainObject(integrations)) return false;
+  const name = [ownName, catalogName].find((one) => Object.hasOwn(integrations, one));
+  return name !== undefined && integrations[name] !== false;
+}

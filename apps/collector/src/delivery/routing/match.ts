@@ -5,7 +5,7 @@ import type { DestinationType } from "../../destinations/destination.js";
 import type { Connection, DestinationDocument, SourceDocument } from "../../documents/documents.js";
 import type { Suppressions } from "../../documents/suppressions.js";
 import { applyFilters } from "./apply-filters.js";
-import { disabledByIntegrations } from "./integrations.js";
+import { disabledByIntegrations, isNamed } from "./integrations.js";
 
 /** Everything that decides which messages a destination gets. Built again when its document changes. */
 export interface Routing {
@@ -79,13 +79,24 @@ export function match(stored: StoredMessage, routing: Routing, replay: boolean):
   if (message.type === "track" && source?.blockedEvents.includes(message.event as string)) {
     return { kind: "filtered", reason: "blocked event: the source blocks it" };
   }
-  const off = disabledByIntegrations(message.integrations, document.name, type.name);
+  const off = excludedBySender(stored, routing, replay);
   if (off !== undefined) return { kind: "filtered", reason: off };
   if (!type.historical.accepted && receivedAtMs - timeMs > type.historical.limitMs) {
     return { kind: "filtered", reason: "historical" };
   }
   const filtered = applyFilters(document.filters, message, stored.messageId);
   return filtered.kind === "filtered" ? filtered : { kind: "deliver", message: filtered.message, timeMs };
+}
+
+/** Why the sender excludes the destination, in the message or for its whole batch; undefined if it does not. */
+function excludedBySender(
+  { message: { integrations }, isWithoutDelivery }: StoredMessage,
+  { document, type }: Routing,
+  replay: boolean,
+): string | undefined {
+  const off = disabledByIntegrations(integrations, document.name, type.name);
+  if (off !== undefined || !isWithoutDelivery || replay) return off;
+  return isNamed(integrations, document.name, type.name) ? undefined : WITHOUT_DELIVERY;
 }
 
 function isConnected({ sourceId, offset }: StoredMessage, routing: Routing, replay: boolean): boolean {
@@ -99,6 +110,9 @@ function isConnected({ sourceId, offset }: StoredMessage, routing: Routing, repl
 function skipped({ offset }: StoredMessage, { document }: Routing, replay: boolean): Match | undefined {
   return !replay && wasDisabledAt(document, offset) ? { kind: "skipped", reason: WAS_DISABLED } : undefined;
 }
+
+/** Its batch said `"deliver": false`, and its own `integrations` do not name the destination. */
+export const WITHOUT_DELIVERY = "not delivered: imported without delivery";
 
 export const WAS_DISABLED = "the destination was disabled";
 

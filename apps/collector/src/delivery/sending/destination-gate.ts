@@ -100,8 +100,11 @@ export class DestinationGate {
     this.#breaker = { kind: "open", probes: this.#breaker.probes, probeAtMs: nowMs };
   }
 
-  /** Updates the breaker with the outcome of a round. */
-  observe(outcome: Exclude<RoundOutcome, { kind: "aborted" }>, nowMs: number, random: number): void {
+  /** Updates the breaker with the outcome of a round. A `Retry-After` delays the next probe by `longestWaitMs` at most. */
+  observe(
+    outcome: Exclude<RoundOutcome, { kind: "aborted" }>,
+    { nowMs, random, longestWaitMs }: { nowMs: number; random: number; longestWaitMs: number },
+  ): void {
     const alive = outcome.kind === "retry" ? outcome.alive : true;
     // Only some of several URLs were tried, and failed again. That is news only for a probe.
     if (alive === "unknown" && !this.isProbing) return;
@@ -111,7 +114,7 @@ export class DestinationGate {
     }
     const after = afterFailure(this.#breaker, this.#options, nowMs, random);
     // A Retry-After also delays the probe.
-    const notBeforeMs = nowMs + (outcome.retryAfterMs ?? 0);
+    const notBeforeMs = nowMs + Math.min(outcome.retryAfterMs ?? 0, longestWaitMs);
     this.#breaker =
       after.kind === "open" && after.probeAtMs < notBeforeMs ? { ...after, probeAtMs: notBeforeMs } : after;
   }

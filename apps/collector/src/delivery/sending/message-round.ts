@@ -1,16 +1,28 @@
 import type { Attempt, UrlRetry } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
-import type { OutgoingMessage, Round, RoundAttempt } from "../../destinations/destination.js";
+import {
+  type AttemptTrace,
+  NOT_TRIED,
+  type OutgoingMessage,
+  type Round,
+  type RoundAttempt,
+} from "../../destinations/destination.js";
+import type { MessageTrace } from "../../process/telemetry/tracing.js";
 import type { Work } from "../reading/work.js";
 import { isOutbound } from "../routing/match.js";
 import { isInLastPart, type RetryPolicy } from "../settling/retry-schedule.js";
 import type { Settler } from "../settling/settler.js";
+import type { RoundTrace } from "./round-trace.js";
 
 /** Receives what happens during a round; the outcome is returned. */
 export interface RoundListener {
+  /** The distributed trace of a message. */
+  trace(work: Work): RoundTrace;
   readonly settler: Pick<Settler, "attempt">;
   /** A target answered 410. */
   gone(url: string): void;
+  /** An attempt at a target ended; `error` is absent if the target accepted the message. */
+  attempted(url: string, error: string | undefined): void;
 }
 
 /**
@@ -29,6 +41,7 @@ export class MessageRound implements Round {
   readonly waitingUrls: readonly string[];
   readonly #work: Work;
   readonly #listener: RoundListener;
+  readonly #trace: RoundTrace;
   #error: string | undefined;
 
   constructor(work: Work, nowMs: number, policy: RetryPolicy, listener: RoundListener) {
@@ -42,6 +55,7 @@ export class MessageRound implements Round {
     this.waitingUrls = this.waiting.length === 0 ? [] : this.waiting.map(({ url }) => url);
     this.#work = work;
     this.#listener = listener;
+    this.#trace = listener.trace(work);
   }
 
   /** The error of its last failed attempt. */
@@ -54,8 +68,20 @@ export class MessageRound implements Round {
     return own === undefined ? this.number : (own.find((one) => one.url === url)?.rounds ?? 0) + 1;
   }
 
-  record(attempt: RoundAttempt): void {
+  get messageTrace(): MessageTrace | undefined {
+    return this.#trace.message;
+  }
+
+  startTrace(): AttemptTrace | undefined {
+    return this.#trace.start();
+  }
+
+  record(attempt: RoundAttempt, trace?: AttemptTrace): void {
     const { stored, retry } = this.#work;
+    if (attempt.error?.code !== NOT_TRIED) {
+      this.#listener.attempted(attempt.url, attempt.error?.message);
+      this.#trace.ended(attempt, this.numberAt(attempt.url), trace);
+    }
     this.#error = attempt.error?.message ?? this.#error;
     const placed: Attempt = { ...attempt, offset: stored.offset, attempt: this.numberAt(attempt.url) };
     this.#listener.settler.attempt(retry?.replay === true ? { ...placed, replay: true } : placed);

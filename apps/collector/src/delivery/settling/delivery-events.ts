@@ -1,11 +1,14 @@
 import type { FinalState, StoredMessage } from "@sluice/event-log";
 import type { CircuitBreaker } from "@sluice/resilience";
+import type { DeliveryCounts } from "../../process/telemetry/delivery-counts.js";
 import type { LiveEvents } from "../../process/telemetry/live-events.js";
 import type { Logger } from "../../process/telemetry/logger.js";
-import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../../process/telemetry/metrics.js";
+import { DELIVERY_LATENCY_BUCKETS_SECONDS, type Metrics } from "../../process/telemetry/metrics.js";
 
 /** Reports what happens in delivery: metrics, log lines, the live stream. */
 export interface DeliveryEvents {
+  /** A destination exists from now on: its counters start at 0. */
+  added(destinationId: string): void;
   finished(
     destinationId: string,
     stored: StoredMessage,
@@ -26,7 +29,12 @@ export interface DeliveryEvents {
   storeFailed(destinationId: string, error: unknown): void;
 }
 
-export function deliveryEvents(logger: Logger, metrics: Metrics, live: LiveEvents): DeliveryEvents {
+export function deliveryEvents(
+  logger: Logger,
+  metrics: Metrics,
+  live: LiveEvents,
+  counts: Pick<DeliveryCounts, "delivered" | "failed" | "retried">,
+): DeliveryEvents {
   const outcomes = metrics.counter(
     "sluice_deliveries_total",
     "Messages that ended at a destination, by outcome",
@@ -38,18 +46,27 @@ export function deliveryEvents(logger: Logger, metrics: Metrics, live: LiveEvent
   const latency = metrics.histogram(
     "sluice_delivery_latency_seconds",
     "Time from receipt to delivery",
-    LATENCY_BUCKETS_SECONDS,
+    DELIVERY_LATENCY_BUCKETS_SECONDS,
   );
   return {
+    added(destinationId) {
+      for (const state of ["delivered", "failed"]) outcomes.inc([destinationId, state], 0);
+      retries.inc([destinationId], 0);
+    },
     finished(destinationId, stored, state, reason, atMs) {
       outcomes.inc([destinationId, state]);
-      if (state === "delivered") latency.observe(Math.max(0, atMs - stored.receivedAtMs) / 1_000);
+      if (state === "delivered") {
+        const seconds = Math.max(0, atMs - stored.receivedAtMs) / 1_000;
+        latency.observe(seconds);
+        counts.delivered(destinationId, seconds);
+      } else if (state === "failed") counts.failed(destinationId);
       if (!live.watched) return;
       const { offset, messageId } = stored;
       live.publish({ kind: "outcome", destinationId, offset, messageId, state, reason, atMs }, stored);
     },
     retrying(destinationId, stored, reason, atMs, nextAttemptAtMs) {
       retries.inc([destinationId]);
+      counts.retried(destinationId);
       if (!live.watched) return;
       const { offset, messageId } = stored;
       live.publish(

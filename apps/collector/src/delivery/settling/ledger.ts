@@ -51,6 +51,7 @@ export class Ledger {
 
   /** Returns a retry that was taken out of the queue, possibly with another due time. */
   putBack(retry: Retry): void {
+    this.#options.retries.putBack(retry.offset);
     this.#options.settler.retry(retry);
   }
 

@@ -20,8 +20,10 @@ const MAX_READY = 5_000;
 export class RetryQueue {
   readonly #options: RetryQueueOptions;
   #ready: Retry[] = [];
-  /** Ready or in flight. Prevents a second start when a lease expires meanwhile. */
+  /** Ready, in flight, or on their way to the store. Prevents a second start when a lease expires meanwhile. */
   readonly #held = new Set<Offset>();
+  /** Of these, the ones that were handed over for storing again. */
+  readonly #returned = new Set<Offset>();
   /** The earliest known due time in the store. */
   #nextDueMs: number | undefined;
   #asking = false;
@@ -51,6 +53,14 @@ export class RetryQueue {
     return index < 0 ? undefined : this.#ready.splice(index, 1)[0];
   }
 
+  /** The earliest of the times that `timeOf` gives ready retries. Infinity if none is ready. */
+  earliest(timeOf: (retry: Retry) => number): number {
+    return this.#ready.reduce(
+      (earliest, retry) => Math.min(earliest, timeOf(retry)),
+      Number.POSITIVE_INFINITY,
+    );
+  }
+
   /** Leases due retries. */
   fill(nowMs: number): void {
     if (this.#asking || this.#nextDueMs === undefined || this.#nextDueMs > nowMs) return;
@@ -72,15 +82,56 @@ export class RetryQueue {
     );
   }
 
-  /** Resolves with the due time of the next retry that was not leased. */
-  async #lease(nowMs: number): Promise<number | undefined> {
-    const { consumers, consumerId } = this.#options;
-    const leased = await consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASE_LIMIT);
+  /** Leases retries that are not due yet, and were stored until `storedUntilMs`. `onNone` is called if there are none. */
+  release(nowMs: number, storedUntilMs: number, onNone: () => void): void {
+    if (this.#asking || this.#ready.length > 0) return;
+    this.#asking = true;
+    const { consumers, consumerId, onReady, onFailure } = this.#options;
+    const ended = (leased: readonly Retry[]): void => {
+      this.#hold(leased);
+      if (leased.length === 0) onNone();
+      this.#asking = false;
+      // A retry that was put meanwhile may be due earlier than what was known.
+      this.#nextDueMs = earlier(this.#nextDueMs, this.#putWhileAskingMs);
+      this.#putWhileAskingMs = undefined;
+      onReady();
+    };
+    consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASE_LIMIT, storedUntilMs).then(ended, (error) => {
+      ended([]);
+      onFailure(error);
+    });
+  }
+
+  /** Takes the ready retries that are not due: they wait for their time again. */
+  takeEarly(nowMs: number): Retry[] {
+    const early = this.#ready.filter(({ dueAtMs }) => dueAtMs > nowMs);
+    this.#ready = this.#ready.filter(({ dueAtMs }) => dueAtMs <= nowMs);
+    return early;
+  }
+
+  /** Withholds a waiting retry, so that it can be ended. Returns false if it is in flight. */
+  withhold(offset: Offset): boolean {
+    const index = this.#ready.findIndex((retry) => retry.offset === offset);
+    if (index < 0 && this.#held.has(offset)) return false;
+    if (index >= 0) this.#ready.splice(index, 1);
+    // As long as it is held, a lease of it is ignored.
+    this.#held.add(offset);
+    return true;
+  }
+
+  #hold(leased: readonly Retry[]): void {
     for (const retry of leased) {
       if (this.#held.has(retry.offset)) continue;
       this.#held.add(retry.offset);
       this.#ready.push(retry);
     }
+  }
+
+  /** Resolves with the due time of the next retry that was not leased. */
+  async #lease(nowMs: number): Promise<number | undefined> {
+    const { consumers, consumerId } = this.#options;
+    const leased = await consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASE_LIMIT);
+    this.#hold(leased);
     if (leased.length === LEASE_LIMIT) return nowMs;
     const nextDueMs = await consumers.nextDueMs(consumerId);
     // Due but not leased: an earlier lease has not expired. Ask again, but not at once.
@@ -96,14 +147,39 @@ export class RetryQueue {
     }, onFailure);
   }
 
+  /** Makes a retry of the store ready whose turn has come, whenever it is due. It must be neither in hand nor on its way. */
+  ready(retry: Retry): void {
+    this.#held.add(retry.offset);
+    this.#ready.push(retry);
+    this.#options.onReady();
+  }
+
+  /** Whether the retry is ready or in flight: it needs nobody to make it due. */
+  isInHand(offset: Offset): boolean {
+    return this.#held.has(offset) && !this.#returned.has(offset);
+  }
+
+  /** Whether the retry was handed over and is not stored yet. Until then, its end must not be handed over. */
+  isOnItsWay(offset: Offset): boolean {
+    return this.#returned.has(offset);
+  }
+
   /** A retry was handed over for storing: it counts as waiting. */
   handedOver(offset: Offset): void {
-    if (!this.#held.has(offset)) this.#waiting += 1;
+    if (this.#held.has(offset)) this.#returned.add(offset);
+    else this.#waiting += 1;
+  }
+
+  /** A retry was handed over for storing with another due time. Until it is stored, a lease of the old one is ignored. */
+  putBack(offset: Offset): void {
+    this.#held.add(offset);
+    this.#returned.add(offset);
   }
 
   /** A retry was stored. */
   put({ offset, dueAtMs }: Retry): void {
-    this.#held.delete(offset);
+    // One that is in hand by now must not be leased a second time.
+    if (this.#returned.delete(offset)) this.#held.delete(offset);
     this.#noteDue(dueAtMs);
   }
 
@@ -114,6 +190,7 @@ export class RetryQueue {
 
   /** An outcome was stored. If the message was a retry, it is one no longer. */
   ended(offset: Offset): void {
+    this.#returned.delete(offset);
     if (this.#held.delete(offset)) this.#waiting = Math.max(0, this.#waiting - 1);
   }
 }

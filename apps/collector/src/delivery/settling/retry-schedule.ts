@@ -1,5 +1,5 @@
 import type { Retry, UrlRetry } from "@sluice/event-log";
-import { LIMITS } from "@sluice/protocol";
+import { FIRST_RETRY_WITHIN_MS, RETRY_WINDOW, retryTiming } from "@sluice/protocol";
 import { type BackoffOptions, backoffDelayMs } from "@sluice/resilience";
 import type { RoundOutcome, TargetRetry } from "../../destinations/destination.js";
 
@@ -12,6 +12,8 @@ export interface RetryPolicy {
    * 15 min. `maxMs` is also the length of the last part of the window, in which exactly one attempt is made.
    */
   readonly backoff: BackoffOptions;
+  /** Time before the end of the window in which no retry is scheduled, because it might start too late. Default: 10_000. */
+  readonly endMarginMs: number;
   /**
    * Messages that fail together are retried over a period of at least this many milliseconds per message, so that they
    * are not all retried at once. Default: 500.
@@ -21,15 +23,22 @@ export interface RetryPolicy {
   readonly burstSpreadMaxMs: number;
 }
 
+const TIMING = retryTiming(RETRY_WINDOW.defaultMs);
+
 export const RETRY_DEFAULTS: RetryPolicy = {
-  windowMs: LIMITS.retryWindowMs,
-  backoff: { initialMs: 2_000, maxMs: 15 * 60_000, jitter: "full" },
+  windowMs: RETRY_WINDOW.defaultMs,
+  backoff: { initialMs: FIRST_RETRY_WITHIN_MS, maxMs: TIMING.longestGapMs, jitter: "full" },
+  endMarginMs: TIMING.endMarginMs,
   burstSpreadMs: 500,
   burstSpreadMaxMs: 60_000,
 };
 
-/** Time before the end of the window after which no retry is scheduled, because it might start too late. */
-const END_MARGIN_MS = 10_000;
+/** The policy of a destination with a retry window of its own. Without one, it is the collector's policy. */
+export function retryPolicyFor(base: RetryPolicy, windowMs: number | undefined): RetryPolicy {
+  if (windowMs === undefined) return base;
+  const { longestGapMs, endMarginMs } = retryTiming(windowMs);
+  return { ...base, windowMs, endMarginMs, backoff: { ...base.backoff, maxMs: longestGapMs } };
+}
 
 /** State of a delivery after a round. */
 export interface RoundEnd {
@@ -45,11 +54,16 @@ export interface RoundEnd {
   readonly waiting?: readonly UrlRetry[];
   /** Number of attempts at a URL with its own retries, including this round. */
   readonly roundsAt?: (url: string) => number;
+  /** The retry's `notBeforeMs` before this round. */
+  readonly notBeforeMs?: number | undefined;
 }
 
 export type Decision =
   | { readonly kind: "finish"; readonly state: "delivered" | "failed"; readonly reason: string }
-  | ({ readonly kind: "retry" } & Pick<Retry, "dueAtMs" | "doneUrls" | "failedUrls" | "urls">);
+  | ({ readonly kind: "retry" } & Pick<
+      Retry,
+      "dueAtMs" | "notBeforeMs" | "doneUrls" | "failedUrls" | "urls"
+    >);
 
 type Retriable = Extract<RoundOutcome, { kind: "retry" }>;
 
@@ -64,7 +78,16 @@ export function decide(
   const { doneUrls, failedUrls } = outcome;
   if (isInLastPart(end.firstAttemptAtMs, end.nowMs, policy)) return givenUp(outcome.reason, policy);
   const dueAtMs = dueAfter(end.rounds, outcome.retryAfterMs, end, policy);
-  return { kind: "retry", dueAtMs, doneUrls, failedUrls };
+  return { kind: "retry", dueAtMs, ...notBefore([outcome.retryAfterMs], end), doneUrls, failedUrls };
+}
+
+/** The latest time that a receiver asked to wait for. */
+function notBefore(
+  retryAfterMs: readonly (number | undefined)[],
+  { nowMs, notBeforeMs = nowMs }: RoundEnd,
+): Pick<Retry, "notBeforeMs"> {
+  const latestMs = Math.max(notBeforeMs, ...retryAfterMs.map((ms = 0) => nowMs + ms));
+  return latestMs > nowMs ? { notBeforeMs: Math.round(latestMs) } : {};
 }
 
 /** Each failed URL is retried on its own schedule. A URL that has had its last attempt is given up. */
@@ -87,6 +110,10 @@ function decideForEach(
   return {
     kind: "retry",
     dueAtMs: Math.min(...urls.map(({ dueAtMs }) => dueAtMs)),
+    ...notBefore(
+      failed.map(({ retryAfterMs }) => retryAfterMs),
+      end,
+    ),
     doneUrls: [...outcome.doneUrls, ...givenUpUrls],
     failedUrls: [...outcome.failedUrls, ...givenUpUrls],
     urls,
@@ -102,12 +129,12 @@ function dueAfter(
   rounds: number,
   retryAfterMs: number | undefined,
   { firstAttemptAtMs, nowMs, waitingRetries, random }: RoundEnd,
-  { windowMs, backoff, burstSpreadMs, burstSpreadMaxMs }: RetryPolicy,
+  { windowMs, backoff, endMarginMs, burstSpreadMs, burstSpreadMaxMs }: RetryPolicy,
 ): number {
   const spreadMs = Math.min(waitingRetries * burstSpreadMs, burstSpreadMaxMs, backoff.maxMs);
   const delayMs = Math.max(backoffDelayMs(rounds, backoff, random), Math.floor(spreadMs * random));
   const dueAtMs = nowMs + Math.max(delayMs, retryAfterMs ?? 0);
-  return Math.round(Math.min(dueAtMs, firstAttemptAtMs + windowMs - END_MARGIN_MS));
+  return Math.round(Math.min(dueAtMs, firstAttemptAtMs + windowMs - endMarginMs));
 }
 
 /** Whether an attempt that starts now is the last one, because a retry after it might fall outside the window. */
@@ -133,8 +160,9 @@ export function isOver(firstAttemptAtMs: number, nowMs: number, policy: RetryPol
 
 /** Describes the window for the reason of an outcome, such as `4 h of retries`. */
 export function windowText({ windowMs }: RetryPolicy): string {
-  const hours = windowMs / 3_600_000;
-  return hours >= 1
-    ? `${Number(hours.toFixed(1))} h of retries`
-    : `${Math.round(windowMs / 1_000)} s of retries`;
+  const [unit, size] = UNITS.find(([, unitMs]) => windowMs >= unitMs) ?? SECONDS;
+  return `${Number((windowMs / size).toFixed(1))} ${unit} of retries`;
 }
+
+const SECONDS = ["s", 1_000] as const;
+const UNITS = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000], SECONDS] as const;

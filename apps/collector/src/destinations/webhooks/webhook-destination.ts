@@ -1,15 +1,22 @@
-import { webhookPayload } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { Destination, Flow, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
+import {
+  type Destination,
+  type Flow,
+  NOT_TRIED,
+  type OutgoingMessage,
+  type Round,
+  type RoundOutcome,
+} from "../destination.js";
 import type { Verdict } from "./classify-exchange.js";
 import { concludeRound, type UrlResult } from "./conclude-round.js";
 import { LateExchanges } from "./late-exchanges.js";
+import { requestBody } from "./request/request-body.js";
 import type { WebhooksSettings } from "./settings/settings.js";
 import { type UrlGate, urlGate } from "./url-gate.js";
 import { postTo, type Target } from "./webhook-target.js";
 
-const NOT_TRIED = {
-  code: "not_tried",
+const SKIPPED = {
+  code: NOT_TRIED,
   message:
     "Skipped, because this URL timed out five times in a row. While another URL accepts messages, this one is only probed from time to time",
 } as const;
@@ -41,14 +48,14 @@ export class WebhookDestination implements Destination {
   }
 
   async deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
-    const { payload, success } = this.#policy;
+    const { success } = this.#policy;
     const open = this.#targets.filter(
       ({ url }) => !round.doneUrls.includes(url) && !round.waitingUrls.includes(url),
     );
     const [only] = open;
     if (only === undefined) return outcomeWithoutTarget(this.#targets, round, success);
     // Built once, so that every URL gets exactly the bytes that were signed.
-    const body = Buffer.from(JSON.stringify(webhookPayload(message.message, message.timestamp, payload)));
+    const body = Buffer.from(requestBody(message, this.#policy));
     return concludeRound(await this.#post(open, only, message.messageId, body, round), round, success);
   }
 
@@ -117,8 +124,8 @@ export class WebhookDestination implements Destination {
     const left = open.filter((target) => !tried.includes(target));
     const atMs = this.#clock.now();
     for (const { url, traced } of left)
-      round.record({ atMs, url, error: NOT_TRIED, latencyMs: 0, requestHeaders: traced });
-    const verdict: Verdict = { kind: "retry", reason: NOT_TRIED.code, error: NOT_TRIED };
+      round.record({ atMs, url, error: SKIPPED, latencyMs: 0, requestHeaders: traced });
+    const verdict: Verdict = { kind: "retry", reason: NOT_TRIED, error: SKIPPED };
     return { tried, skipped: left.map(({ url }) => ({ url, verdict, tried: false })) };
   }
 }

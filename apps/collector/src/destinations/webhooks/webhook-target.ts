@@ -4,7 +4,8 @@ import type { Round, RoundAttempt } from "../destination.js";
 import { classifyExchange, type Verdict } from "./classify-exchange.js";
 import type { UrlResult } from "./conclude-round.js";
 import type { RedactEcho } from "./request/redact-echo.js";
-import type { WriteHeaders } from "./request/request-headers.js";
+import { type WriteHeaders, withTraceHeaders } from "./request/request-headers.js";
+import { tracedResponseHeaders } from "./request/response-headers.js";
 
 /** A URL that messages are posted to. */
 export interface Target {
@@ -27,9 +28,14 @@ export async function postTo(
 ): Promise<UrlResult> {
   const { url, endpoint } = target;
   const atMs = clock.now();
-  const exchange = await endpoint.post(target.headers(messageId, round.numberAt(url), body, atMs), body);
+  const trace = round.startTrace?.();
+  const headers = target.headers(messageId, round.numberAt(url), body, atMs);
+  const exchange = await endpoint.post(
+    trace === undefined ? headers : withTraceHeaders(headers, trace.headers),
+    body,
+  );
   const verdict = classifyExchange(exchange);
-  if (verdict.kind !== "aborted") round.record(toAttempt(target, atMs, exchange, verdict));
+  if (verdict.kind !== "aborted") round.record(toAttempt(target, atMs, exchange, verdict), trace);
   if (verdict.kind === "gone") round.gone(url);
   return exchange.kind === "answered" && exchange.retryAfter !== undefined
     ? { url, verdict, retryAfterMs: parseRetryAfter(exchange.retryAfter, clock.now()) }
@@ -47,5 +53,7 @@ function toAttempt(target: Target, atMs: number, exchange: Exchange, verdict: Ve
     latencyMs: exchange.latencyMs,
     requestHeaders: target.traced,
     response: isAnswered ? target.redactEcho(exchange.body) : undefined,
+    responseHeaders:
+      isAnswered && exchange.headers ? tracedResponseHeaders(exchange.headers, target.redactEcho) : undefined,
   };
 }

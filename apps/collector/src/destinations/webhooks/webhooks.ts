@@ -1,5 +1,4 @@
 import { isIP } from "node:net";
-import { rootCertificates } from "node:tls";
 import { LIMITS } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { ResolvedAddress, ResolveHost } from "../../sender/checked-connector.js";
@@ -9,6 +8,7 @@ import type { DestinationType } from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
 import { carriesCredential } from "./request/custom-headers.js";
 import { echoRedactor } from "./request/redact-echo.js";
+import { requestBody } from "./request/request-body.js";
 import { headerWriter, tracedHeaders } from "./request/request-headers.js";
 import { readCaFile } from "./settings/read-ca-file.js";
 import type { JudgeUrl } from "./settings/read-webhooks.js";
@@ -49,20 +49,23 @@ export function webhooksType({
     settingsSchema: WEBHOOKS_SCHEMA,
     parseSettings: (input, previous) => parseWebhooksSettings(input, previous, { secrets, judgeUrl }),
     describe: (settings) => describeWebhooksSettings(settings as WebhooksSettings, secrets),
+    requestBody: (settings, message) => requestBody(message, settings as WebhooksSettings),
     withoutTarget: (settings, url, reason, atMs) =>
       withoutUrl(settings as WebhooksSettings, url, reason, atMs),
     targets(settings) {
       const { webhooks } = settings as WebhooksSettings;
       return {
         called: webhooks.flatMap(({ url, disabled }) => (disabled === undefined ? [url] : [])),
-        disabled: webhooks.flatMap(({ url, disabled }) => (disabled === undefined ? [] : [url])),
+        disabled: webhooks.flatMap(({ url, disabled }) =>
+          disabled === undefined ? [] : [{ url, atMs: Date.parse(disabled.at) }],
+        ),
       };
     },
     async open(kept) {
       const settings = kept as WebhooksSettings;
       const { standardWebhooks } = settings;
       const caPem = await caOf(settings);
-      const extraCa = caPem === undefined ? undefined : [...rootCertificates, caPem];
+      const extraCa = caPem === undefined ? undefined : await withUsualCertificates(caPem);
       const signing = settings.sharedSecrets.map((sealed) => secrets.open(sealed));
       const targets: Target[] = settings.webhooks
         .filter((entry) => entry.disabled === undefined)
@@ -104,6 +107,12 @@ async function caOf({ caFile, caPem }: WebhooksSettings): Promise<string | undef
 
 /** Maximum DNS lookup time when settings are saved, so that a slow name server does not block the request. */
 const LOOKUP_MS = 2_000;
+
+/** A certificate to trust besides the usual ones. They are not loaded at the start: few destinations need them. */
+async function withUsualCertificates(caPem: string): Promise<readonly string[]> {
+  const { rootCertificates } = await import("node:tls");
+  return [...rootCertificates, caPem];
+}
 
 /**
  * Applies the egress policy when settings are saved, so that you see a forbidden address at once. Accepts a name that does

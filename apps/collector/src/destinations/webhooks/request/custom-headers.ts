@@ -22,6 +22,8 @@ const RESERVED = new Set(
     "webhook-id",
     "webhook-timestamp",
     "webhook-signature",
+    "traceparent",
+    "tracestate",
   ].map((name) => name.toLowerCase()),
 );
 
@@ -31,7 +33,8 @@ const LONGEST_VALUE = 4_096;
 
 /** Returns why a header is invalid, or undefined. Never quotes the value, because it may be a credential. */
 export function headerProblem(name: string, value: unknown): string | undefined {
-  if (!TOKEN.test(name)) return `${JSON.stringify(name)} is not a valid header name`;
+  // An object cannot have a field of this name without special care, and no receiver asks for it.
+  if (!TOKEN.test(name) || name === "__proto__") return `${JSON.stringify(name)} is not a valid header name`;
   const lower = name.toLowerCase();
   if (RESERVED.has(lower) || lower.startsWith("proxy-"))
     return `${name} is set by the collector and cannot be overridden`;

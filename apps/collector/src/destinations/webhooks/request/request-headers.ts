@@ -1,7 +1,7 @@
 import { ATTEMPT_HEADER, MESSAGE_ID_HEADER, SIGNATURE_HEADER, USER_AGENT } from "@sluice/protocol";
 import { carriesCredential } from "./custom-headers.js";
 import { REDACTED } from "./redact-echo.js";
-import { bodySigner, standardSignature } from "./sign-request.js";
+import { bodySigner, standardSigner } from "./sign-request.js";
 
 export interface RequestHeaderOptions {
   readonly custom: readonly (readonly [name: string, value: string])[];
@@ -23,6 +23,7 @@ export function headerWriter({ custom, secrets, standardWebhooks }: RequestHeade
   const shared = ["User-Agent", USER_AGENT, "Content-Type", "application/json", ...custom.flat()];
   const [signing] = secrets;
   const sign = signing === undefined ? undefined : bodySigner(signing);
+  const signStandard = standardSigner(secrets);
   return (messageId, round, body, nowMs) => {
     const id = headerSafe(messageId);
     const headers = shared.concat(MESSAGE_ID_HEADER, id, ATTEMPT_HEADER, String(round));
@@ -31,10 +32,22 @@ export function headerWriter({ custom, secrets, standardWebhooks }: RequestHeade
     if (standardWebhooks) {
       const timestampS = Math.floor(nowMs / 1_000);
       headers.push(STANDARD.id, id, STANDARD.timestamp, String(timestampS));
-      headers.push(STANDARD.signature, standardSignature(id, timestampS, body, secrets));
+      headers.push(STANDARD.signature, signStandard(id, timestampS, body));
     }
     return headers;
   };
+}
+
+const TRACE_CONTEXT = new Set(["traceparent", "tracestate"]);
+
+/**
+ * Adds the headers of a message's trace. They replace custom headers of these names, which settings could have before messages had
+ * traces: two of them would end the trace, and a `tracestate` of another trace is wrong.
+ */
+export function withTraceHeaders(headers: readonly string[], trace: readonly string[]): string[] {
+  const isKept = (_: string, index: number): boolean =>
+    !TRACE_CONTEXT.has((headers[index - (index % 2)] ?? "").toLowerCase());
+  return [...headers.filter(isKept), ...trace];
 }
 
 /**

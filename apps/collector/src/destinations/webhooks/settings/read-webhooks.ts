@@ -127,16 +127,16 @@ function readHeaders(
   }
   const entries = Object.entries(value);
   if (entries.length > MAX_HEADERS) refuse(path, "too_many", `At most ${MAX_HEADERS} headers`);
-  const stored = previous?.find((entry) => entry.url === url)?.headers ?? {};
+  const stored = new Map(Object.entries(previous?.find((entry) => entry.url === url)?.headers ?? {}));
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     const isMasked = value === MASK;
     const problem = seen.has(name.toLowerCase())
       ? `${name} is set twice`
-      : valueProblem(name, value, stored[name]);
+      : valueProblem(name, value, stored.get(name));
     seen.add(name.toLowerCase());
     if (problem !== undefined) refuse(`${path}[${JSON.stringify(name)}]`, "invalid_header", problem);
-    else sealed[name] = isMasked ? (stored[name] ?? "") : secrets.seal(value as string);
+    else sealed[name] = isMasked ? (stored.get(name) ?? "") : secrets.seal(value as string);
   }
   return sealed;
 }

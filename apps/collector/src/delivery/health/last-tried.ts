@@ -1,4 +1,3 @@
-import type { DestinationHealthView } from "@sluice/control-api";
 import type { Delivery, Store } from "@sluice/event-log";
 
 /** How the last round at a destination ended. */
@@ -6,11 +5,19 @@ export type LastTried =
   /** No round yet. */
   | { readonly kind: "nothing" }
   | { readonly kind: "delivered" }
-  | { readonly kind: "failed"; readonly sinceMs: number; readonly error: string };
+  | {
+      readonly kind: "failed";
+      /** The first of the failures in a row. */
+      readonly sinceMs: number;
+      readonly error: string;
+      readonly inARow: number;
+    };
 
-/** After a round that failed. `sinceMs` stays that of the first failure in a row. */
+/** After a round that failed. */
 export function failedAgain(before: LastTried, atMs: number, error: string): LastTried {
-  return { kind: "failed", sinceMs: before.kind === "failed" ? before.sinceMs : atMs, error };
+  return before.kind === "failed"
+    ? { ...before, error, inARow: before.inARow + 1 }
+    : { kind: "failed", sinceMs: atMs, error, inARow: 1 };
 }
 
 /** Deliveries to look at per state. They are listed by message, and an older message may have ended later. */
@@ -38,7 +45,7 @@ export async function lastTriedBefore(
   const { sinceMs, newest } = last;
   const attempts = await consumers.attemptsOf(consumerId, newest.offset);
   const error = attempts.findLast((attempt) => attempt.error !== undefined)?.error?.message;
-  return { kind: "failed", sinceMs, error: error ?? newest.reason };
+  return { kind: "failed", sinceMs, error: error ?? newest.reason, inARow: 1 };
 }
 
 /** The last round among the newest deliveries, given in any order. */
@@ -58,18 +65,4 @@ export function lastOf<D extends Pick<Delivery, "state" | "atMs" | "rounds">>(
     .sort((a, b) => a.atMs - b.atMs);
   if (first !== undefined) return { kind: "failed", sinceMs: first.atMs, newest: others.at(-1) ?? first };
   return deliveredAtMs === Number.NEGATIVE_INFINITY ? { kind: "nothing" } : { kind: "delivered" };
-}
-
-/** The one health model: overview, pages, commands and alerts all use it. */
-export function judgeHealth(
-  state: "delivering" | "disabled" | "backing_off",
-  disabledUrls: "none" | "some" | "all",
-  last: LastTried,
-): DestinationHealthView {
-  if (state === "disabled") return "disabled";
-  if (disabledUrls === "all") return "url_disabled";
-  if (state === "backing_off") return "backing_off";
-  if (last.kind === "failed") return "failing";
-  if (disabledUrls === "some") return "partly_disabled";
-  return last.kind === "delivered" ? "good" : "idle";
 }
