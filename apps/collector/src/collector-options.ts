@@ -1,13 +1,40 @@
-import type { Store } from "@sluice/event-log";
+import type { ProfileStore, RetentionOptions, Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import type { ClusterControl } from "./admin/collector/cluster-endpoints.js";
 import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
+import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";
+import type { ListenAddress } from "./http/listeners.js";
+import type { StartServer } from "./http/server.js";
 import { defined } from "./process/defined.js";
 import type { CollectorConfig } from "./process/settings.js";
 import type { Logger } from "./process/telemetry/logger.js";
+import type { Metrics } from "./process/telemetry/metrics.js";
+import type { Tracing } from "./process/telemetry/tracing.js";
 import type { ResolveHost } from "./sender/checked-connector.js";
 import type { OpenEndpoint } from "./sender/endpoint.js";
+
+/** What a collector shows of the cluster to which it belongs. */
+export interface ClusterPart extends ClusterReadiness {
+  readonly control: ClusterControl;
+  /** Absent: the cluster has one partition. */
+  readonly partition?: PartitionPart;
+  showMetrics(metrics: Metrics): void;
+}
+
+/** The partition that a collector owns, of several. Partition 0 is the control partition: settings are changed there. */
+export interface PartitionPart {
+  readonly number: number;
+  readonly count: number;
+  /** Disables a URL that answered 410 Gone, in the control partition. Undefined: here. */
+  readonly disableTarget: DisableTarget | undefined;
+  /** Called with what disables a URL in this partition. */
+  readonly onStarted: (disableTarget: DisableTarget) => void;
+}
+
+/** Disables a URL of a destination. Resolves with false if it was disabled already. */
+export type DisableTarget = (destinationId: string, url: string) => Promise<boolean>;
 
 export interface CollectorOptions {
   /** `dev` creates a first source and an admin token, keeps them readable in the data folder, and allows `POST /api/v1/reset`. */
@@ -15,14 +42,29 @@ export interface CollectorOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** An address of their own for control API, dashboard and metrics. Default: none, they are at `host` and `port`. */
+  readonly adminListen?: ListenAddress;
+  /** The URL at which clients send messages. Default: the URL of its own region, or as each client reached the collector. */
+  readonly publicUrl?: string;
   /** The folder for all data. */
   readonly dataDirectory: string;
   readonly logger: Logger;
+  /** Takes the spans of traced messages, to export them. Default: none are made; messages' own trace context is passed on. */
+  readonly tracing?: Tracing;
   /** Default: the embedded store in the data folder. */
   readonly store?: Store;
+  /** The retention of `store`, to show it. Default: everything is kept. */
+  readonly storeRetention?: RetentionOptions;
+  /**
+   * The cluster whose partition it owns. Default: it runs on its own.
+   * @internal
+   */
+  readonly cluster?: ClusterPart;
   readonly clock?: Clock;
   /** A token of the control API, set by the operator. */
   readonly adminToken?: string;
+  /** A token for `/metrics` alone, set by the operator. */
+  readonly metricsToken?: string;
   /** The key that seals destinations' secrets, 32 bytes in hex or base64. Default: created and kept in the data folder. */
   readonly secretKey?: string;
   /** Default: `oregon` if `regionUrls` has a URL, else none. */
@@ -33,7 +75,7 @@ export interface CollectorOptions {
   readonly dedupeWindowMs?: number;
   /** How long and how much to keep, as in the configuration. Default: everything. The log announces it. */
   readonly retention?: Pick<CollectorConfig, "retentionMs" | "retentionBytes">;
-  /** Messages a second of each source without a limit of its own; `auto`: 10,000 of web and mobile sources. Default: no limit. */
+  /** Messages a second of each source without a limit of its own; `auto`: by the kind of source. Default: no limit. */
   readonly messagesPerSecond?: number | "auto";
   /** Host names for dashboard, control API and metrics, besides addresses and `localhost`; `*`: all. Default: none on loopback, all elsewhere. */
   readonly allowedHosts?: readonly string[];
@@ -41,11 +83,27 @@ export interface CollectorOptions {
   readonly deliveryPolicy?: Partial<DeliveryPolicy>;
   /** The folder of the built dashboard. Default: the one that is part of the package, if it was built. */
   readonly dashboardDirectory?: string;
+  /** The free space of the data folder's disk, for notifications. Default: as the operating system says. */
+  readonly readDisk?: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number }>;
   /** Resolves the host names of webhooks. Default: the resolver of the operating system. */
   readonly resolve?: ResolveHost;
   /** Sends webhooks. Default: over the network. */
   readonly openEndpoint?: OpenEndpoint;
+  /** Serves the routes. Default: over the network. */
+  readonly startServer?: StartServer;
+  /** Where profiles are kept if `store` is given. Default: in memory. */
+  readonly profiles?: ProfileStore;
+  /** The clock of the stages that only watch the others: charts, the event catalog, notifications. Default: `clock`. */
+  readonly watchClock?: Clock;
+  /**
+   * How long after it listens it starts to build profiles, if no audience or computed trait is defined. So the first requests need not
+   * share the machine with the start of a thread. In milliseconds. Default: 0.
+   */
+  readonly profilesAfterMs?: number;
 }
+
+/** The first deliveries of a collector that has messages waiting are out by then. */
+const PROFILES_AFTER_MS = 250;
 
 /** The options of a production collector with this configuration. */
 export function collectorOptions(
@@ -65,15 +123,20 @@ export function collectorOptions(
     dedupeWindowMs: config.dedupeWindowMs,
     allowedHosts: config.allowedHosts,
     retention: config,
+    profilesAfterMs: PROFILES_AFTER_MS,
     httpLimits: {
       maxBufferedBytes: config.maxBufferedBytes,
       maxConnections: config.maxConnections,
       requestTimeoutMs: config.requestTimeoutMs,
       trustedProxies: config.trustedProxies,
+      proxyHeaders: config.proxyHeaders,
     },
     ...defined({
       region: config.region,
+      adminListen: config.adminListen,
+      publicUrl: config.publicUrl,
       adminToken: config.adminToken,
+      metricsToken: config.metricsToken,
       secretKey: env.SLUICE_SECRET_KEY,
       messagesPerSecond: messagesPerSecond === "none" ? undefined : messagesPerSecond,
     }),

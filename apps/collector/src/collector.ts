@@ -1,6 +1,14 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { AUDIENCE_SOURCE_ID, AudienceEngine, startAudiences, startEngineThread } from "@sluice/audiences";
-import type { Store } from "@sluice/event-log";
+import {
+  AUDIENCE_SOURCE_ID,
+  AudienceEngine,
+  type Audiences,
+  startAudiences,
+  startEngineThread,
+} from "@sluice/audiences";
+import type { LimitsView } from "@sluice/control-api";
+import type { RetentionOptions, Store } from "@sluice/event-log";
 import {
   DOCUMENT_KINDS,
   idDigest,
@@ -10,45 +18,73 @@ import {
 } from "@sluice/event-log";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
-import { ratesEndpoint } from "./admin/collector/collector-endpoints.js";
+import { backupEndpoint } from "./admin/backups/backup-endpoint.js";
+import { activityEndpoint } from "./admin/collector/activity-endpoint.js";
+import { clusterEndpoints } from "./admin/collector/cluster-endpoints.js";
+import { destinationRatesEndpoint, ratesEndpoint } from "./admin/collector/collector-endpoints.js";
+import { guardMetrics } from "./admin/collector/guard-metrics.js";
+import { filesInFolder, findDashboard } from "./admin/dashboard/dashboard-files.js";
 import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
-import { findDashboard } from "./admin/dashboard/find-dashboard.js";
+import { audienceSizesEndpoint } from "./admin/definitions/audience-sizes-endpoint.js";
 import { definitionEndpoints } from "./admin/definitions/definition-endpoints.js";
 import { deletionEndpoints } from "./admin/deletions/deletion-endpoints.js";
+import { listGroups } from "./admin/deliveries/list-groups.js";
 import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
+import { notificationEndpoints } from "./admin/notifications/notification-endpoints.js";
+import { operationEndpoints } from "./admin/operations/operation-endpoints.js";
 import { adminRoutes } from "./admin/routes.js";
+import { startSizeHistory } from "./audiences/size-history.js";
+import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
+import { disableTarget } from "./delivery/control/disable-target.js";
 import { startDelivery } from "./delivery/start-delivery.js";
 import { createCatalog } from "./destinations/catalog.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
 import type { DestinationDocument } from "./documents/documents.js";
 import { newId } from "./documents/new-id.js";
 import { openSuppressions, type Suppressions } from "./documents/suppressions.js";
+import { type EventCatalog, startEventCatalog } from "./events/event-catalog.js";
 import { type BufferBudget, bufferBudget } from "./http/body/buffer-budget.js";
 import { healthRoutes, metricsRoute } from "./http/health-routes.js";
 import { HTTP_LIMITS } from "./http/limits.js";
-import { checkHosts } from "./http/routing/host-check.js";
+import { type ListenersOptions, startListeners } from "./http/listeners.js";
+import { checkHosts, isLoopback } from "./http/routing/host-check.js";
 import type { Route } from "./http/routing/route.js";
-import { startServer } from "./http/server.js";
-import { ingestRoutes } from "./ingest/routes.js";
+import { checkPort, startServer } from "./http/server.js";
+import { type IngestRoutesOptions, ingestRoutes } from "./ingest/routes.js";
+import { rateOf } from "./ingest/sources/rate-limit.js";
 import { openSourceDirectory, type SourceDirectory } from "./ingest/sources/source-directory.js";
-import { makeDataFolder, makeOwnerOnly } from "./process/data-folder.js";
+import type { ChannelDeps } from "./notifications/channels/webhook-channel.js";
+import { lowBelowBytes } from "./notifications/incidents/disk-low.js";
+import { diskSpace, type Notifications, startNotifications } from "./notifications/start-notifications.js";
+import { startOperations } from "./operations/start-operations.js";
+import { makeDataFolder, makeOwnerOnly, refuseClusterFolder } from "./process/data-folder.js";
 import { defined } from "./process/defined.js";
 import { announceRetention, resolveRetention } from "./process/retention-defaults.js";
-import { type Stages, stagesToClose } from "./process/stages.js";
+import { type Stages, startWithStages } from "./process/stages.js";
+import { startActivity } from "./process/telemetry/activity.js";
+import { type DeliveryCounts, deliveryCounts } from "./process/telemetry/delivery-counts.js";
+import { startDestinationRates } from "./process/telemetry/destination-rates.js";
 import { type LiveEvents, liveEvents } from "./process/telemetry/live-events.js";
 import type { Logger } from "./process/telemetry/logger.js";
-import { createMetrics, type Metrics } from "./process/telemetry/metrics.js";
-import { type RateHistory, startRateHistory } from "./process/telemetry/rate-history.js";
-import { storeMetrics } from "./process/telemetry/store-metrics.js";
+import { type Counter, createMetrics, type Metrics } from "./process/telemetry/metrics.js";
+import { startRateHistory } from "./process/telemetry/rate-history.js";
+import { buildMetric, type Disk, diskMetrics, storeMetrics } from "./process/telemetry/store-metrics.js";
+import type { Tracing } from "./process/telemetry/tracing.js";
 import { VERSION } from "./process/version.js";
 import { egressPolicy } from "./sender/egress-policy.js";
+import { endpoint } from "./sender/endpoint.js";
+import { hostResolver } from "./sender/host-resolver.js";
 import { openTokens, type Tokens } from "./tokens/tokens.js";
 
 export interface Collector {
   readonly url: string;
   readonly port: number;
+  /** Where control API, dashboard and metrics are. The same as `url`, unless they have an address of their own. */
+  readonly adminUrl: string;
+  /** The configured URL at which clients send messages. */
+  readonly publicUrl: string | undefined;
   /** In `dev` mode: the first source and admin token. */
   readonly firstRun: FirstRun | undefined;
   /** The region it runs as; undefined if no region is configured. */
@@ -59,16 +95,8 @@ export interface Collector {
 }
 
 /** Builds all stages, connects them, and listens. If one cannot start, it closes the others and rejects. */
-export async function startCollector(options: CollectorOptions): Promise<Collector> {
-  const stages = stagesToClose();
-  try {
-    return await startStages(options, stages);
-  } catch (error) {
-    await stages.close(0).catch((closing: unknown) => {
-      options.logger.error("failed to close a stage", { error: closing });
-    });
-    throw error;
-  }
+export function startCollector(options: CollectorOptions): Promise<Collector> {
+  return startWithStages(options, (stages) => startStages(options, stages));
 }
 
 /** The parts that stages share. */
@@ -77,48 +105,94 @@ interface Shared {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly live: LiveEvents;
+  readonly counts: DeliveryCounts;
   readonly budget: BufferBudget;
   readonly region: Region | undefined;
+  readonly publicUrl: string | undefined;
   readonly startedAtMs: number;
+  /** Undefined if no spans are exported. */
+  readonly tracing: Tracing | undefined;
+  readonly readDisk: () => Promise<Disk>;
 }
 
-async function startStages(options: CollectorOptions, stages: Stages): Promise<Collector> {
+function sharedParts(options: CollectorOptions): Shared {
   const clock = options.clock ?? systemClock;
-  const shared: Shared = {
+  const region = options.region ?? defaultRegion(options.regionUrls);
+  return {
     clock,
     logger: options.logger,
     metrics: createMetrics({ withProcess: true }),
     live: liveEvents(),
+    counts: deliveryCounts(),
     budget: bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes),
-    region: options.region ?? defaultRegion(options.regionUrls),
+    region,
+    publicUrl: options.publicUrl ?? (region === undefined ? undefined : options.regionUrls?.[region]),
     startedAtMs: clock.now(),
+    tracing: options.tracing?.exportsSpans === false ? undefined : options.tracing,
+    readDisk: options.readDisk ?? (() => diskSpace(options.dataDirectory)),
   };
+}
+
+async function startStages(options: CollectorOptions, stages: Stages): Promise<Collector> {
+  const shared = sharedParts(options);
+  const { clock } = shared;
+  const { watchClock = clock } = options;
   const { keep } = stages;
-  const store = keep(await openStore(options, shared), (it) => it.close());
-  storeMetrics(store, shared.metrics);
+  const { opened, limits } = await openStore(options, shared);
+  const store = keep(opened, (it) => it.close());
+  registerMetrics(shared, store, options.tracing);
+  options.cluster?.showMetrics(shared.metrics);
   const key = await openKey(options, store);
   const tokens = keep(
-    await openTokens({ config: store.config, clock, ...defined({ configured: options.adminToken }) }),
+    await openTokens({
+      config: store.config,
+      clock,
+      ...defined({ configured: options.adminToken, configuredForMetrics: options.metricsToken }),
+    }),
     (it) => it.close(),
   );
   const first = await makeFirstAccess(options, shared, store, tokens);
-  const processing = await startProcessing({ options, shared, stages, store, key });
+  const { promise: mayBegin, resolve: begin } = Promise.withResolvers<void>();
+  const profiles = { mayBegin, begin };
+  const processing = await startProcessing({ options, shared, stages, store, key, profiles });
   const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
-  const rates = keep(await startRateHistory(shared.metrics, clock, store.config), (it) => it.close());
-  const server = keep(
-    await startServer({
+  const watching = { ...shared, clock: watchClock };
+  const { events, onPlanRefusal } = await startEvents(watching, stages, store, sources);
+  const counting = await startCounting(watching, stages, store, processing.audiences);
+  const notifications = keep(
+    await startNotifications({
       ...shared,
-      host: options.host,
-      port: options.port,
-      logger: shared.logger.with({ stage: "http" }),
-      ...defined({ limits: options.httpLimits }),
-      routes: allRoutes(options, { ...shared, ...processing, store, tokens, sources, rates }),
+      ...processing,
+      clock: watchClock,
+      store,
+      rates: counting.rates,
+      logger: shared.logger.with({ component: "notifications" }),
     }),
     (it, leftMs) => it.close(leftMs),
   );
+  const listeners = keep(
+    await startListeners({
+      ...shared,
+      start: options.startServer ?? startServer,
+      logger: shared.logger.with({ component: "http" }),
+      ...defined({ limits: options.httpLimits }),
+      ...routesByAddress(options, {
+        ...{ ...shared, ...processing, ...counting, store, tokens, sources, events, notifications, limits },
+        backups: startBackups({
+          ...{ ...shared, ...processing, store, version: VERSION, dataDirectory: options.dataDirectory },
+          isKeyInEnvironment: (options.secretKey ?? "") !== "",
+        }),
+        onPlanRefusal,
+      }),
+    }),
+    (it, leftMs) => it.close(leftMs),
+  );
+  beginProfiles(options, clock, stages, profiles);
   return {
-    url: server.url,
-    port: server.port,
+    url: listeners.public.url,
+    port: listeners.public.port,
+    adminUrl: (listeners.admin ?? listeners.public).url,
+    publicUrl: shared.publicUrl,
     firstRun: first,
     region: shared.region,
     store,
@@ -126,9 +200,99 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   };
 }
 
-/** The store that was given, or the embedded one in the data folder. */
-async function openStore(options: CollectorOptions, { clock, logger }: Shared): Promise<Store> {
+/** Lets the thread that builds profiles begin now, or later. */
+function beginProfiles(
+  { profilesAfterMs }: CollectorOptions,
+  clock: Clock,
+  { keep }: Stages,
+  { begin }: ProcessingParts["profiles"],
+): void {
+  if (profilesAfterMs === undefined) begin();
+  else
+    keep(clock.after(profilesAfterMs, begin), (cancel) => {
+      cancel();
+      // Requests that are still open may wait for profiles.
+      begin();
+    });
+}
+
+/** The event catalog, and what it is told of messages that a plan refused. */
+async function startEvents(
+  { metrics, clock, logger }: Shared,
+  { keep }: Stages,
+  store: Store,
+  sources: SourceDirectory,
+) {
+  const violations = metricOfViolations(metrics);
+  const events = keep(
+    await startEventCatalog({
+      store,
+      clock,
+      planOf: sources.planOf,
+      isSource: sources.has,
+      logger: logger.with({ component: "events" }),
+      onReported: (sourceId, messages) => violations.inc([sourceId, "report"], messages),
+    }),
+    (it) => it.close(),
+  );
+  const onPlanRefusal: NonNullable<IngestRoutesOptions["onPlanRefusal"]> = (refused) => {
+    violations.inc([refused.sourceId, "refuse"]);
+    events.addRefused(refused);
+  };
+  return { events, onPlanRefusal };
+}
+
+/** What reads counters and sizes over time. */
+async function startCounting(
+  { metrics, counts, clock }: Shared,
+  { keep }: Stages,
+  { config }: Store,
+  audiences: Audiences,
+) {
+  return {
+    activity: keep(await startActivity(metrics, clock), (it) => it.close()),
+    rates: keep(await startRateHistory(metrics, clock, config), (it) => it.close()),
+    destinationRates: keep(await startDestinationRates(counts, clock, config), (it) => it.close()),
+    sizes: keep(await startSizeHistory(audiences, clock, config), (it) => it.close()),
+  };
+}
+
+function registerMetrics(
+  { metrics, readDisk }: Shared,
+  store: Store,
+  telemetry: Pick<Tracing, "onDropped"> | undefined,
+): void {
+  storeMetrics(store, metrics);
+  diskMetrics(metrics, readDisk, lowBelowBytes);
+  buildMetric(metrics, VERSION);
+  const dropped = metrics.counter(
+    "sluice_telemetry_dropped_total",
+    "Spans (traces) and log lines (logs) that could not be exported over OTLP",
+    ["signal"],
+  );
+  if (telemetry === undefined) return;
+  for (const signal of ["traces", "logs"]) dropped.inc([signal], 0);
+  telemetry.onDropped((signal, count) => dropped.inc([signal], count));
+}
+
+function metricOfViolations(metrics: Metrics): Counter {
+  return metrics.counter(
+    "sluice_plan_violations_total",
+    "Messages that violated their source's tracking plan, by the plan's mode: stored (report) or refused (refuse)",
+    ["source", "mode"],
+  );
+}
+
+/** The store that was given, or the embedded one in the data folder, and the limits in force. */
+async function openStore(
+  options: CollectorOptions,
+  { clock, logger }: Shared,
+): Promise<{ readonly opened: Store; readonly limits: LimitsView }> {
   const { dataDirectory } = options;
+  // A start that fails for its port should not leave a new data folder behind.
+  if (!existsSync(dataDirectory))
+    for (const { host, port } of [options, options.adminListen ?? { host: "", port: 0 }])
+      if (port !== 0) await checkPort(host, port);
   await makeDataFolder(dataDirectory);
   const corrected = await makeOwnerOnly(dataDirectory);
   if (corrected.length > 0)
@@ -136,17 +300,48 @@ async function openStore(options: CollectorOptions, { clock, logger }: Shared): 
       folder: dataDirectory,
       files: corrected,
     });
-  const retention =
-    options.retention === undefined ? {} : await resolveRetention(options.retention, dataDirectory);
-  if (options.store !== undefined) return options.store;
+  const retention = await retentionOf(options);
+  const limits = limitsView(retention, options.messagesPerSecond);
+  logger.info("limits of sources", {
+    ...limits.messagesPerSecond,
+    change: "set messagesPerSecond in the configuration, or the rate limit of a source",
+  });
+  if (options.store !== undefined) return { opened: options.store, limits };
+  refuseClusterFolder(dataDirectory);
   announceRetention(logger, retention);
-  return openSqliteStore({
+  const opened = await openSqliteStore({
     directory: dataDirectory,
     clock,
     retention,
     onDamage: (what) => logger.error("stored data is damaged", { what }),
     ...defined({ dedupeWindowMs: options.dedupeWindowMs }),
   });
+  return { opened, limits };
+}
+
+/** What the store keeps: a store that was given has its own limits. */
+async function retentionOf({
+  store,
+  storeRetention = {},
+  retention,
+  dataDirectory,
+}: CollectorOptions): Promise<RetentionOptions> {
+  if (store !== undefined) return storeRetention;
+  return retention === undefined ? {} : resolveRetention(retention, dataDirectory);
+}
+
+function limitsView(
+  { maxAgeMs, maxBytes }: RetentionOptions,
+  messagesPerSecond: CollectorOptions["messagesPerSecond"],
+): LimitsView {
+  const rates = (["server", "web", "mobile"] as const).map((kind) => [
+    kind,
+    rateOf({ kind }, messagesPerSecond),
+  ]);
+  return {
+    ...defined({ retentionMs: maxAgeMs, retentionBytes: maxBytes }),
+    messagesPerSecond: Object.fromEntries(rates.filter(([, rate]) => rate !== undefined)),
+  };
 }
 
 /** The key that seals the secrets of destinations, and keys the digests of user ids. */
@@ -159,6 +354,7 @@ async function openKey(
     file: join(dataDirectory, "secret.key"),
     sealedFor: async () =>
       (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination))
+        .concat(await store.config.list(DOCUMENT_KINDS.notificationSettings))
         .filter(({ value }) => hasSealed(value))
         .map(({ id }) => id),
   });
@@ -171,11 +367,13 @@ async function openKey(
 
 /** In `dev` mode a first source and token; in production a first admin token if there is none. */
 async function makeFirstAccess(
-  { mode, dataDirectory }: CollectorOptions,
+  { mode, dataDirectory, cluster }: CollectorOptions,
   { clock, region, logger }: Shared,
   store: Store,
   tokens: Tokens,
 ): Promise<FirstRun | undefined> {
+  // Sources and tokens are made in the control partition, and this one follows.
+  if ((cluster?.partition?.number ?? 0) > 0) return undefined;
   if (mode === "dev")
     return firstRun({ config: store.config, tokens, clock, region, directory: dataDirectory });
   const file = await firstToken(tokens, dataDirectory);
@@ -189,18 +387,28 @@ interface ProcessingParts {
   readonly stages: Stages;
   readonly store: Store;
   readonly key: Uint8Array;
+  /** When the thread that builds profiles may begin: some time after the collector listens, or at once if the start waits for it. */
+  readonly profiles: { readonly mayBegin: Promise<void>; readonly begin: () => void };
 }
 
-/** Starts the stages that work on stored messages: delivery, audiences, deletions. */
-async function startProcessing({ options, shared, stages: { keep }, store, key }: ProcessingParts) {
-  const { clock, logger, metrics, live } = shared;
-  const catalog = createCatalog({
+/** What sends requests and emails: the rules for their targets, and what seals their secrets. */
+function sendingParts(options: CollectorOptions, clock: Clock, key: Uint8Array): ChannelDeps {
+  return {
     clock,
     secrets: secretBox(key),
     egress: egressPolicy({ allow: options.allowTargets ?? [] }),
-    exportsFolder: join(options.dataDirectory, "exports"),
-    ...defined({ resolve: options.resolve, openEndpoint: options.openEndpoint }),
-  });
+    resolve: options.resolve ?? hostResolver({ clock }),
+    openEndpoint: options.openEndpoint ?? endpoint,
+  };
+}
+
+/** Starts the stages that work on stored messages: delivery, audiences, deletions. */
+async function startProcessing(parts: ProcessingParts) {
+  const { options, shared, store, key } = parts;
+  const { keep } = parts.stages;
+  const { clock, logger, metrics, live } = shared;
+  const sending = sendingParts(options, clock, key);
+  const catalog = createCatalog({ ...sending, exportsFolder: join(options.dataDirectory, "exports") });
   const digestKey = idDigestKey(key);
   const digest = idDigest(digestKey);
   const suppressions = keep(await openSuppressions({ store, clock, digest }), (it) => it.close());
@@ -211,29 +419,22 @@ async function startProcessing({ options, shared, stages: { keep }, store, key }
       suppressions,
       catalog,
       clock,
-      logger: logger.with({ stage: "delivery" }),
+      logger: logger.with({ component: "delivery" }),
       metrics,
       live,
-      ...defined({ policy: options.deliveryPolicy }),
+      counts: shared.counts,
+      tracing: shared.tracing,
+      ...defined({
+        policy: options.deliveryPolicy,
+        disableTarget: options.cluster?.partition?.disableTarget,
+      }),
     }),
     (it, leftMs) => it.close(leftMs),
   );
-  const audienceLogger = logger.with({ stage: "audiences" });
-  const audiences = keep(
-    await startAudiences({
-      store,
-      // A store that was given has its data elsewhere, or only in memory. Profiles are then kept in memory too.
-      engine:
-        options.store === undefined
-          ? startEngineThread({ directory: options.dataDirectory }, { logger: audienceLogger, metrics })
-          : new AudienceEngine(memoryProfileStore()),
-      clock,
-      logger: audienceLogger,
-      metrics,
-      digestKey,
-    }),
-    (it) => it.close(),
+  options.cluster?.partition?.onStarted((destinationId, url) =>
+    disableTarget({ store, catalog, clock }, destinationId, url),
   );
+  const audiences = await startProfiles(parts, digestKey);
   const deletions = keep(
     await startDeletions({
       store,
@@ -244,11 +445,51 @@ async function startProcessing({ options, shared, stages: { keep }, store, key }
       clock,
       builtInSourceIds: [AUDIENCE_SOURCE_ID],
       newId: () => newId("del"),
-      logger: logger.with({ stage: "deletions" }),
+      onRetriesRemoved: delivery.retriesRemoved,
+      logger: logger.with({ component: "deletions" }),
     }),
     (it) => it.close(),
   );
-  return { catalog, suppressions, delivery, audiences, deletions };
+  // Deletions that go on from the last run may wait for profiles, and closing waits for them.
+  keep(parts.profiles, ({ begin }) => begin());
+  const operations = keep(
+    await startOperations({
+      store,
+      delivery,
+      live,
+      clock,
+      newId: (kind) => newId(kind === "replay" ? "rpl" : "op"),
+      logger: logger.with({ component: "operations" }),
+    }),
+    (it) => it.close(),
+  );
+  return { ...sending, catalog, suppressions, delivery, audiences, deletions, operations };
+}
+
+/** Starts what builds profiles and evaluates audiences and computed traits. */
+async function startProfiles(
+  { options, shared, stages, store, profiles }: ProcessingParts,
+  digestKey: Uint8Array,
+): Promise<Audiences> {
+  const { clock, metrics } = shared;
+  const logger = shared.logger.with({ component: "audiences" });
+  // A store that was given has its data elsewhere, or only in memory. Profiles are then kept in memory too.
+  const engine =
+    options.store === undefined
+      ? startEngineThread(
+          { directory: options.dataDirectory },
+          { logger, metrics, mayStart: profiles.mayBegin },
+        )
+      : new AudienceEngine(options.profiles ?? memoryProfileStore());
+  const { begin: onNeeded } = profiles;
+  return stages.keep(
+    await startAudiences({ store, engine, clock, logger, metrics, digestKey, onNeeded }),
+    (it) => {
+      // Closing waits for the calls that wait for it.
+      profiles.begin();
+      return it.close();
+    },
+  );
 }
 
 function warnOfUnrecognized(suppressions: Suppressions, logger: Logger): void {
@@ -261,40 +502,99 @@ function warnOfUnrecognized(suppressions: Suppressions, logger: Logger): void {
 }
 
 type RouteParts = Shared &
-  Awaited<ReturnType<typeof startProcessing>> & {
+  Awaited<ReturnType<typeof startProcessing>> &
+  Awaited<ReturnType<typeof startCounting>> & {
     readonly store: Store;
     readonly tokens: Tokens;
     readonly sources: SourceDirectory;
-    readonly rates: RateHistory;
+    readonly events: EventCatalog;
+    readonly onPlanRefusal: NonNullable<IngestRoutesOptions["onPlanRefusal"]>;
+    readonly notifications: Notifications;
+    readonly backups: Backups;
+    readonly limits: LimitsView;
   };
 
-function allRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
-  const { store, logger, metrics, audiences, deletions, suppressions, rates } = parts;
-  const dashboard = options.dashboardDirectory ?? findDashboard();
-  const guarded = [
-    metricsRoute(metrics),
+/** Everything on one address; or only what clients use on the public address, and everything on the operators' address. */
+function routesByAddress(options: CollectorOptions, parts: RouteParts): RoutesByAddress {
+  const { host, port, adminListen, publicUrl } = options;
+  const forClients = clientRoutes(options, parts);
+  const guarded = operatorRoutes(options, parts);
+  const allowedHosts = [...(options.allowedHosts ?? [])];
+  if (adminListen !== undefined)
+    return {
+      public: { host, port, routes: forClients },
+      admin: {
+        ...adminListen,
+        routes: [
+          ...forClients,
+          ...checkHosts(guarded, { listensOn: adminListen.host, isSeparate: true, allowedHosts }),
+        ],
+      },
+    };
+  // The public name is ours. It does not switch the check on where there was none.
+  if (publicUrl !== undefined && (allowedHosts.length > 0 || isLoopback(host)))
+    allowedHosts.push(new URL(publicUrl).host);
+  return {
+    public: {
+      host,
+      port,
+      routes: [...forClients, ...checkHosts(guarded, { listensOn: host, allowedHosts })],
+    },
+  };
+}
+
+type RoutesByAddress = Pick<ListenersOptions, "public" | "admin">;
+
+/** What operators use: metrics, control API, dashboard. */
+function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
+  const { logger, metrics, audiences, deletions, suppressions, rates, notifications, tokens, clock } = parts;
+  const { dashboardDirectory } = options;
+  const dashboard = dashboardDirectory === undefined ? findDashboard() : filesInFolder(dashboardDirectory);
+  return [
+    guardMetrics(metricsRoute(metrics), tokens, clock),
     ...adminRoutes({
       ...parts,
-      logger: logger.with({ stage: "admin" }),
+      planOf: parts.sources.planOf,
+      logger: logger.with({ component: "admin" }),
       mode: options.mode,
+      cluster: options.cluster?.control,
+      partitions: options.cluster?.partition?.count,
       version: VERSION,
       endpoints: [
         ratesEndpoint(rates),
+        destinationRatesEndpoint(parts.destinationRates),
+        activityEndpoint(parts.activity),
+        ...notificationEndpoints(notifications),
         ...definitionEndpoints(audiences),
+        audienceSizesEndpoint(parts.sizes),
         ...deletionEndpoints(deletions, suppressions),
+        ...operationEndpoints(parts.operations),
+        listGroups(parts),
+        backupEndpoint(parts.backups),
+        ...clusterEndpoints(options.cluster?.control),
       ],
     }),
     ...(dashboard === undefined ? [] : dashboardRoutes(dashboard)),
   ];
+}
+
+/** What clients use: ingestion and health. */
+function clientRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
+  const { store, logger, metrics } = parts;
   return [
-    ...healthRoutes({ health: () => store.health(), budget: parts.budget, metrics }),
+    ...healthRoutes({
+      health: () => store.health(),
+      budget: parts.budget,
+      metrics,
+      ...defined({ cluster: options.cluster }),
+    }),
     ...ingestRoutes({
       ...parts,
-      logger: logger.with({ stage: "ingest" }),
+      logger: logger.with({ component: "ingest" }),
       regionUrls: options.regionUrls ?? {},
       limits: defined({ messagesPerSecond: options.messagesPerSecond }),
+      ...defined({ partition: options.cluster?.partition?.number }),
     }),
-    ...checkHosts(guarded, { listensOn: options.host, allowedHosts: options.allowedHosts ?? [] }),
   ];
 }
 

@@ -53,7 +53,18 @@ export const ERRORS = {
     message: STORE_ERRORS.not_in_force,
   },
   data_damaged: { status: 500, retryable: false, message: STORE_ERRORS.data_damaged },
+  not_supported: { status: 501, retryable: false, message: "The collector cannot do this" },
   storage_unavailable: { status: 503, retryable: true, message: STORE_ERRORS.storage_unavailable },
+  no_owner: {
+    status: 503,
+    retryable: true,
+    message: "No process of the cluster can take the request now. Nothing of it was carried out",
+  },
+  owner_lost: {
+    status: 503,
+    retryable: true,
+    message: "The process that handled the request was lost. It may have been carried out",
+  },
   overloaded: {
     status: 503,
     retryable: true,
@@ -67,6 +78,7 @@ export type ErrorCode = keyof typeof ERRORS;
 const DETAIL_SAYS_ALL: ReadonlySet<ErrorCode> = new Set([
   "invalid_request",
   "unauthorized",
+  "forbidden",
   "not_found",
   "wait_timed_out",
   "wait_impossible",

@@ -45,6 +45,8 @@ export interface TestCollectorOptions
 
 export interface TestCollector extends AsyncDisposable {
   readonly url: string;
+  /** The same as `url`, unless the option `adminListen` is given. */
+  readonly adminUrl: string;
   readonly writeKey: string;
   readonly sourceId: string;
   readonly adminToken: string;
@@ -92,8 +94,9 @@ export async function startTestCollector(options: TestCollectorOptions = {}): Pr
   const { sourceId, writeKey, adminToken } = firstRun;
 
   const call = httpCaller(collector.url);
+  const callAdmin = httpCaller(collector.adminUrl);
   const api: TestCollector["api"] = (method, path, body) =>
-    call(method, `/api/v1${path}`, `Bearer ${adminToken}`, body);
+    callAdmin(method, `/api/v1${path}`, `Bearer ${adminToken}`, body);
   const close = async (): Promise<void> => {
     await collector.close(0);
     if (ownFolder) await rm(dataDirectory, { recursive: true, force: true });
@@ -101,6 +104,7 @@ export async function startTestCollector(options: TestCollectorOptions = {}): Pr
 
   return {
     url: collector.url,
+    adminUrl: collector.adminUrl,
     writeKey,
     sourceId,
     adminToken,

@@ -1,11 +1,16 @@
 import type { Audiences } from "@sluice/audiences";
+import type { LimitsView } from "@sluice/control-api";
 import type { Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { Catalog } from "../destinations/catalog.js";
+import type { PlanOf } from "../documents/source-plan.js";
+import type { EventCatalog } from "../events/event-catalog.js";
+import type { DiskSpace } from "../notifications/incidents/disk-low.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tokens } from "../tokens/tokens.js";
+import type { ClusterControl } from "./collector/cluster-endpoints.js";
 import type { RecentMessages } from "./live/recent-messages.js";
 
 /** The dependencies of the control API's handlers. */
@@ -14,12 +19,16 @@ export interface AdminContext {
   readonly catalog: Catalog;
   readonly delivery: Pick<DeliveryRuntime, "test" | "status" | "wake">;
   readonly audiences: Pick<Audiences, "reset" | "refusedJoins">;
+  readonly events: Pick<EventCatalog, "of" | "behind" | "forget" | "clear">;
+  readonly planOf: PlanOf;
   readonly tokens: Tokens;
   readonly live: LiveEvents;
   /** The end of the log, shared by the readers of the live stream. */
   readonly recent: RecentMessages;
   readonly clock: Clock;
   readonly logger: AdminLogger;
+  /** The configured URL at which clients send messages. */
+  readonly publicUrl: string | undefined;
   /** Undefined if no region is configured. */
   readonly region: Region | undefined;
   /** `dev` allows `POST /reset`. */
@@ -27,6 +36,13 @@ export interface AdminContext {
   /** When this process started, in milliseconds since the epoch. */
   readonly startedAtMs: number;
   readonly version: string;
+  readonly limits: LimitsView;
+  /** The free space of the disk with the data folder. */
+  readonly readDisk: () => Promise<DiskSpace>;
+  /** Undefined if the collector runs on its own. */
+  readonly cluster?: ClusterControl | undefined;
+  /** The number of the cluster's partitions. Undefined: one, or the collector runs on its own. */
+  readonly partitions?: number | undefined;
 }
 
 /** The part of the logger that the control API uses. */

@@ -1,9 +1,10 @@
-import { chmod, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ConfigStore, DOCUMENT_KINDS, type Versioned } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { SourceDocument } from "../documents/documents.js";
+import { writeDurably } from "../process/write-durably.js";
 import type { Tokens } from "../tokens/tokens.js";
 import { createSource } from "./sources/change-source.js";
 
@@ -47,7 +48,7 @@ export async function firstRun({
     (await usableSource(config, kept.sourceId)) ??
     withKey(await createSource(config, { name: "My app" }, region, clock.now()));
   if (file !== undefined && (kept.adminToken !== adminToken || kept.sourceId !== source.sourceId)) {
-    await writeOwnerOnly(file, `${JSON.stringify({ adminToken, sourceId: source.sourceId }, null, 2)}\n`);
+    await writeDurably(file, `${JSON.stringify({ adminToken, sourceId: source.sourceId }, null, 2)}\n`);
   }
   return { ...source, adminToken };
 }
@@ -60,7 +61,7 @@ export async function firstToken(tokens: Tokens, directory: string): Promise<str
   if (tokens.list().length > 0) return undefined;
   const { token } = await tokens.create("made at first start", "full");
   const file = join(directory, "admin-token");
-  await writeOwnerOnly(file, `${token}\n`);
+  await writeDurably(file, `${token}\n`);
   return file;
 }
 
@@ -81,14 +82,6 @@ async function readKept(file: string): Promise<Kept> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT" || error instanceof SyntaxError) return {};
     throw error;
   }
-}
-
-/** Writes the file atomically, and readable only by its owner from the first byte. */
-async function writeOwnerOnly(file: string, text: string): Promise<void> {
-  const draft = `${file}.new`;
-  await writeFile(draft, text, { mode: 0o600 });
-  await chmod(draft, 0o600);
-  await rename(draft, file);
 }
 
 type UsableSource = Pick<FirstRun, "sourceId" | "writeKey">;

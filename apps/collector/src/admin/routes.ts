@@ -13,13 +13,16 @@ import { openApiDocument } from "./openapi/openapi.js";
 export const API_PREFIX = "/api/v1";
 
 export interface AdminRoutesOptions extends Omit<AdminContext, "recent"> {
-  /** Further endpoints: those of audiences, computed traits, profiles, deletions and rates. */
+  /** Further endpoints: those of audiences, computed traits, profiles, deletions, rates and notifications. */
   readonly endpoints?: readonly Endpoint[];
 }
 
 /** The routes of the control API, its OpenAPI document and its documentation page. */
 export function adminRoutes({ endpoints = [], ...options }: AdminRoutesOptions): Route[] {
-  const context: AdminContext = { ...options, recent: recentMessages(options.store.log, options.clock) };
+  const context: AdminContext = {
+    ...options,
+    recent: recentMessages(options.store.log, options.clock, options.planOf),
+  };
   const all = [...ENDPOINTS, ...endpoints];
   const parts: ServingParts = {
     context,
@@ -36,6 +39,6 @@ export function adminRoutes({ endpoints = [], ...options }: AdminRoutesOptions):
   }
   return [
     ...[...byPath].map(([path, methods]): Route => ({ path, methods })),
-    ...docsRoutes(openApiDocument(all, context.version)),
+    ...docsRoutes(() => openApiDocument(all, context.version)),
   ];
 }

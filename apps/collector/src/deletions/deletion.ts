@@ -15,7 +15,7 @@ export const DELETION = "deletion";
  *   forget    removes the profile, memberships, and audience messages that are not published yet
  *   tell      sends a `delete` message per source to its enabled destinations that accept deletions
  *   erase     rewrites the files, so that no removed data is left on disk
- *   trace     waits until the `delete` messages are delivered or have failed, then purges them too
+ *   trace     waits until the `delete` messages are delivered, or somebody gives up those that failed, then purges them too
  *   done      nothing is left to do
  */
 export const STEPS = ["suppress", "collect", "purge", "forget", "tell", "erase", "trace", "done"] as const;
@@ -53,6 +53,8 @@ export interface DeletionDocument {
   /** Removed by `erase`, because ids are personal data. */
   readonly users?: readonly (DeletedUser | UntypedUser)[];
   readonly error?: string;
+  /** Somebody gave up the `delete` messages that are not delivered. */
+  readonly givesUp?: boolean;
   readonly receipt: DeletionReceipt;
 }
 

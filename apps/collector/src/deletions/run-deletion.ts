@@ -1,4 +1,4 @@
-import type { Versioned } from "@sluice/event-log";
+import { VersionConflict, type Versioned } from "@sluice/event-log";
 import type { Logger } from "../process/telemetry/logger.js";
 import { DELETION, type DeletionDocument, type Step, stepAfter } from "./deletion.js";
 import { type DeletionParts, runStep } from "./run-step.js";
@@ -7,6 +7,8 @@ export interface RunParts extends DeletionParts {
   readonly logger: Logger;
   /** Stops the run between two commits. */
   readonly signal: AbortSignal;
+  /** Resolves after a time, when the run is stopped, or when somebody changed the deletion. */
+  readonly pause: (ms: number) => Promise<void>;
 }
 
 /** Pause after a failure. Doubles with each failure in a row. */
@@ -19,8 +21,7 @@ type Deletion = Versioned<DeletionDocument>;
 
 /** Runs a deletion from its next step to the end. Stores the result of each step before it starts the next one. Never rejects. */
 export async function runDeletion(first: Deletion, parts: RunParts): Promise<void> {
-  const { clock, logger, signal } = parts;
-  const pause = (ms: number): Promise<void> => clock.sleep(ms, signal).catch(() => {});
+  const { logger, signal, pause } = parts;
   let deletion = first;
   let pauseMs = FIRST_PAUSE_MS;
   let checkMs = FIRST_CHECK_MS;
@@ -28,18 +29,25 @@ export async function runDeletion(first: Deletion, parts: RunParts): Promise<voi
     const { step } = deletion.value;
     if (step === "done") return;
     try {
-      const advanced = await advance(deletion, step, parts);
-      if (advanced !== undefined) {
-        deletion = advanced;
-        pauseMs = FIRST_PAUSE_MS;
-        continue;
-      }
+      const { deletion: next, waiting } = await advance(deletion, step, parts);
+      deletion = next;
+      pauseMs = FIRST_PAUSE_MS;
+      if (waiting === "no") continue;
+      if (waiting === "with news") checkMs = FIRST_CHECK_MS;
       await pause(checkMs);
       checkMs = Math.min(checkMs * 2, MAX_PAUSE_MS);
+      // Somebody may have given up meanwhile.
+      deletion = await newest(deletion, parts);
     } catch (error) {
       if (signal.aborted) return;
+      // Somebody gave up its delete messages meanwhile.
+      if (error instanceof VersionConflict) {
+        deletion = await newest(deletion, parts);
+        continue;
+      }
+      const { id } = deletion;
       logger.error("a deletion failed and will be retried", {
-        deletionId: deletion.id,
+        deletionId: id,
         step,
         error,
         againInMs: pauseMs,
@@ -51,31 +59,46 @@ export async function runDeletion(first: Deletion, parts: RunParts): Promise<voi
   }
 }
 
-/** Runs the next step and stores its result. Returns undefined if the step cannot complete yet. */
-async function advance(
-  { id, value, version }: Deletion,
-  step: Exclude<Step, "done">,
-  parts: RunParts,
-): Promise<Deletion | undefined> {
+async function newest(deletion: Deletion, { store }: RunParts): Promise<Deletion> {
+  return (await store.config.get<DeletionDocument>(DELETION, deletion.id)) ?? deletion;
+}
+
+interface Advanced {
+  readonly deletion: Deletion;
+  /** Whether the step cannot complete yet, and whether its state so far is news. */
+  readonly waiting: "no" | "with news" | "without news";
+}
+
+/** Runs the next step and stores its result. */
+async function advance(deletion: Deletion, step: Exclude<Step, "done">, parts: RunParts): Promise<Advanced> {
+  const { id, value, version } = deletion;
   const result = await runStep(step, id, value, parts);
-  if (result === undefined) return undefined;
+  const { config } = parts.store;
   const { users, error: _, ...kept } = value;
+  if (result.kind !== "done") {
+    const status = result.kind === "waiting" ? result.status : "running";
+    const next: DeletionDocument = { ...kept, status, receipt: result.receipt };
+    if (JSON.stringify(next) === JSON.stringify(value)) return { deletion, waiting: "without news" };
+    const stored = await config.put<DeletionDocument>(DELETION, id, next, version);
+    return { deletion: stored, waiting: result.kind === "waiting" ? "with news" : "no" };
+  }
   const next = stepAfter(step);
   // The ids are not needed from `erase` on. Remove them before `erase` rewrites the files, because the files contain this document.
-  const isErased = next === "trace" || next === "done";
-  const known = isErased || next === "erase" ? undefined : (result.users ?? users);
-  return parts.store.config.put<DeletionDocument>(
+  const isErased = next === "erase" || next === "trace" || next === "done";
+  const known = isErased ? undefined : (result.users ?? users);
+  const stored = await config.put<DeletionDocument>(
     DELETION,
     id,
     {
       ...kept,
       ...(result.receipt === undefined ? {} : { receipt: result.receipt }),
       ...(known === undefined ? {} : { users: known }),
-      status: isErased ? "finished" : "running",
+      status: next === "done" ? "finished" : "running",
       step: next,
     },
     version,
   );
+  return { deletion: stored, waiting: "no" };
 }
 
 /** Stores the error in the deletion, if the store accepts it. The step is retried in any case. */
@@ -84,9 +107,8 @@ async function noteFailure(deletion: Deletion, error: unknown, { store }: RunPar
   try {
     const now = (await config.get<DeletionDocument>(DELETION, deletion.id)) ?? deletion;
     const message = error instanceof Error ? error.message : String(error);
-    // A finished deletion stays finished. Only the traces of its `delete` messages are left to remove.
-    const status = now.value.status === "finished" ? "finished" : "failed";
-    return await config.put(DELETION, now.id, { ...now.value, status, error: message }, now.version);
+    const failed: DeletionDocument = { ...now.value, status: "failed", error: message };
+    return await config.put(DELETION, now.id, failed, now.version);
   } catch {
     return deletion;
   }

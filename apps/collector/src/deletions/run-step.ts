@@ -6,6 +6,7 @@ import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { DestinationDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
+import { deliveriesIn, withDeliveries } from "./delete-messages.js";
 import { type DeletedUser, type DeletionDocument, type Step, usersOf } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
 import { messagesOf } from "./messages-of.js";
@@ -50,12 +51,23 @@ export interface DeletionParts {
   readonly clock: Clock;
   /** Built-in sources. They have no messages from clients, so they get no `delete` message. */
   readonly builtInSourceIds: readonly string[];
+  /** Called when waiting retries were removed: those who count them read their number again. Default: nothing. */
+  readonly onRetriesRemoved?: () => void;
   /** Stops a step between two commits. Default: never. */
   readonly signal?: AbortSignal;
 }
 
-/** The fields of the deletion that a step changes. Undefined if the step cannot complete yet. */
-export type StepResult = Partial<Pick<DeletionDocument, "users" | "receipt">> | undefined;
+export type StepResult =
+  /** The step is done, with the fields that it changed. */
+  | ({ readonly kind: "done" } & Partial<Pick<DeletionDocument, "users" | "receipt">>)
+  /** It cannot complete yet. `receipt` is the state so far. */
+  | {
+      readonly kind: "waiting";
+      readonly receipt: DeletionReceipt;
+      readonly status: "running" | "undelivered";
+    }
+  /** It goes on once `receipt` is stored. */
+  | { readonly kind: "again"; readonly receipt: DeletionReceipt };
 
 /** Runs one step. Idempotent, so a step that a crash interrupted is repeated with the same result. */
 export function runStep(
@@ -89,7 +101,7 @@ async function suppress(
   { profiles, suppressions, signal }: DeletionParts,
 ): Promise<StepResult> {
   const { includeAliases = false } = deletion;
-  if (!deletion.suppress) return {};
+  if (!deletion.suppress) return { kind: "done" };
   // Suppress the known ids at once, and repeat it when audiences have caught up and know all ids.
   const suppressKnown = async (): Promise<void> => {
     for (const { identity } of usersOf(deletion)) {
@@ -101,7 +113,7 @@ async function suppress(
   await suppressKnown();
   await profiles.counted();
   await suppressKnown();
-  return {};
+  return { kind: "done" };
 }
 
 async function collect(
@@ -132,23 +144,31 @@ async function collect(
   }
   // Count before anything is removed. A purge that is repeated after a crash would count only the rest.
   const receipt = withUsers(deletion, (user, index) => ({ ...user, ...found[index] }));
-  return { users, receipt };
+  return { kind: "done", users, receipt };
 }
 
 /** Removes a user from the log and the delivery queues. */
 async function purgeUser(
   { identity, identities }: Pick<DeletedUser, "identity" | "identities">,
-  { store, suppressions, signal }: DeletionParts,
+  parts: DeletionParts,
 ): Promise<{ attempts: number; retries: number }> {
-  suppressions.purged(identities);
-  const { attempts, retries } = await store.purge({ identities, requested: [identity] }, signal);
+  parts.suppressions.purged(identities);
+  return removeMessages({ identities, requested: [identity] }, parts);
+}
+
+async function removeMessages(
+  query: Parameters<Purging["purge"]>[0],
+  { store, signal, onRetriesRemoved }: DeletionParts,
+): Promise<{ attempts: number; retries: number }> {
+  const { attempts, retries } = await store.purge(query, signal);
+  if (retries > 0) onRetriesRemoved?.();
   return { attempts, retries };
 }
 
 async function purge(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
   const removed: { attempts: number; retries: number }[] = [];
   for (const user of usersOf(deletion)) removed.push(await purgeUser(user, parts));
-  return { receipt: withUsers(deletion, (user, index) => ({ ...user, ...removed[index] })) };
+  return { kind: "done", receipt: withUsers(deletion, (user, index) => ({ ...user, ...removed[index] })) };
 }
 
 async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
@@ -165,7 +185,7 @@ async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise
     // When the step is repeated after a crash, there is nothing left to count, so keep the first result.
     return user.profile ? user : { ...user, profile, audienceMemberships };
   });
-  return { receipt: { ...receipt, purgedAt: formatTime(clock.now()) } };
+  return { kind: "done", receipt: { ...receipt, purgedAt: formatTime(clock.now()) } };
 }
 
 async function tell(
@@ -197,7 +217,7 @@ async function tell(
       }
     }
   }
-  return { receipt: { ...deletion.receipt, deleteMessages } };
+  return { kind: "done", receipt: { ...deletion.receipt, deleteMessages } };
 }
 
 /** Appending the message twice is safe, because the log deduplicates by source and message id. */
@@ -236,30 +256,26 @@ async function erase(
 ): Promise<StepResult> {
   await store.compact();
   await profiles.compact();
-  return { receipt: { ...deletion.receipt, erasedAt: formatTime(clock.now()) } };
+  return { kind: "done", receipt: { ...deletion.receipt, erasedAt: formatTime(clock.now()) } };
 }
 
-/** Returns undefined while a `delete` message is still pending. */
-async function trace(
-  deletion: DeletionDocument,
-  { store, clock, signal }: DeletionParts,
-): Promise<StepResult> {
-  const existing = new Set(
-    (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).map(({ id }) => id),
-  );
-  for (const { sourceId, messageId, destinationIds } of deletion.receipt.deleteMessages) {
-    const [message] = (await store.log.find({ sourceId, messageId }, { limit: 1 })).items;
-    if (message === undefined) continue;
-    const outcomes = await store.consumers.outcomesOf(message.offset);
-    const isSettled = (destinationId: string): boolean =>
-      !existing.has(destinationId) ||
-      outcomes.some((outcome) => outcome.consumerId === destinationId && outcome.state !== "pending");
-    if (!destinationIds.every(isSettled)) return undefined;
-  }
-  for (const { sourceId, messageId } of deletion.receipt.deleteMessages)
-    await store.purge({ sourceId, messageId }, signal);
+/** Waits for the deliveries of the `delete` messages, and records them. Once all are done, it removes the messages. */
+async function trace(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
+  const { store, clock } = parts;
+  const { receipt, givesUp = false } = deletion;
+  const deleteMessages = await withDeliveries(receipt.deleteMessages, store);
+  const now: DeletionReceipt = { ...receipt, deleteMessages };
+  const pending = deliveriesIn(deleteMessages, "pending").length;
+  const failed = deliveriesIn(deleteMessages, "failed").length;
+  if (pending + failed > 0 && !givesUp)
+    return { kind: "waiting", receipt: now, status: pending > 0 ? "running" : "undelivered" };
+  // The messages hold the only trace of their deliveries, so the receipt is stored before they are removed.
+  if (JSON.stringify(now) !== JSON.stringify(receipt)) return { kind: "again", receipt: now };
+  for (const { sourceId, messageId } of deleteMessages) await removeMessages({ sourceId, messageId }, parts);
   await store.compact();
-  return { receipt: { ...deletion.receipt, tracesErasedAt: formatTime(clock.now()) } };
+  const endedAt = formatTime(clock.now());
+  const gaveUp = pending + failed > 0 ? { gaveUpAt: endedAt } : {};
+  return { kind: "done", receipt: { ...now, ...gaveUp, tracesErasedAt: endedAt } };
 }
 
 type UserReceipt = DeletionReceipt["users"][number];

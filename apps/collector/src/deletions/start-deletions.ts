@@ -1,9 +1,10 @@
 import type { DeletionPlan } from "@sluice/control-api";
-import type { ConfigStore, Identity, Versioned } from "@sluice/event-log";
+import { type ConfigStore, type Identity, VersionConflict, type Versioned } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { Logger } from "../process/telemetry/logger.js";
 import { DELETION, type DeletionDocument } from "./deletion.js";
 import { withKeyedReceipts } from "./keyed-receipts.js";
+import { Pauses } from "./pauses.js";
 import { planDeletion } from "./plan-deletion.js";
 import { runDeletion } from "./run-deletion.js";
 import { type DeletionParts, emptyReceipt } from "./run-step.js";
@@ -24,6 +25,10 @@ export interface Deletions {
   /** Returns what a deletion would remove. Changes nothing. */
   plan(identities: readonly Identity[], options: DeletionOptions): Promise<DeletionPlan>;
   get(id: string): Promise<Versioned<DeletionDocument> | undefined>;
+  /** Gives up the `delete` messages that are not delivered. Resolves with the changed deletion; undefined if none has the id. */
+  giveUp(id: string): Promise<Versioned<DeletionDocument> | undefined>;
+  /** Looks at the deliveries of a deletion's `delete` messages now. Call it after a retry. */
+  wake(id: string): void;
   /** Oldest first. */
   list(): Promise<readonly Versioned<DeletionDocument>[]>;
   /** Stops running steps between two commits. The next start repeats them. */
@@ -41,15 +46,19 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
   const { store, clock, profiles, digest } = options;
   const { config } = store;
   const closing = new AbortController();
-  const running = new Map<string, Promise<void>>();
+  const running = new Map<string, { readonly ended: Promise<void>; readonly pauses: Pauses }>();
   const run = (deletion: Versioned<DeletionDocument>): void => {
-    if (running.has(deletion.id)) return;
-    const run = runDeletion(deletion, { ...options, signal: closing.signal });
-    running.set(
-      deletion.id,
-      run.finally(() => running.delete(deletion.id)),
-    );
+    const { id } = deletion;
+    if (running.has(id)) return;
+    const pauses = new Pauses(clock, closing.signal);
+    const ended = runDeletion(deletion, {
+      ...options,
+      signal: closing.signal,
+      pause: (ms) => pauses.pause(ms),
+    });
+    running.set(id, { pauses, ended: ended.finally(() => running.delete(id)) });
   };
+  const wake = (id: string): void => running.get(id)?.pauses.end();
 
   for (const deletion of await withKeyedReceipts(config, digest))
     if (deletion.value.step !== "done") run(deletion);
@@ -79,11 +88,30 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
       run(deletion);
       return deletion;
     },
+    giveUp: async (id) => {
+      const changed = await giveUp(config, id);
+      wake(id);
+      return changed;
+    },
+    wake,
     get: (id) => config.get<DeletionDocument>(DELETION, id),
     list: () => config.list<DeletionDocument>(DELETION),
     close: async () => {
       closing.abort();
-      await Promise.all(running.values());
+      await Promise.all([...running.values()].map(({ ended }) => ended));
     },
   };
+}
+
+async function giveUp(config: ConfigStore, id: string): Promise<Versioned<DeletionDocument> | undefined> {
+  for (;;) {
+    const found = await config.get<DeletionDocument>(DELETION, id);
+    if (found === undefined || found.value.step === "done") return found;
+    try {
+      return await config.put(DELETION, id, { ...found.value, givesUp: true }, found.version);
+    } catch (error) {
+      // The deletion itself stored the state of its deliveries at the same time.
+      if (!(error instanceof VersionConflict)) throw error;
+    }
+  }
 }

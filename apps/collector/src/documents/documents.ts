@@ -20,6 +20,17 @@ export interface SourceDocument {
   /** Which ids its messages may join. Default: depends on `kind`. */
   readonly identity?: IdentityPolicy;
   readonly region?: Region;
+  /** The partition of the cluster that stores and delivers its messages. Absent: 0. */
+  readonly partition?: number;
+}
+
+/** Kind `source_plan`; its id is the source's. */
+export interface SourcePlanDocument {
+  /** `report`: messages that violate the plan are stored and counted. `refuse`: they are refused. */
+  readonly mode: "report" | "refuse";
+  /** The plan's JSON as it was given. */
+  readonly plan: { readonly [field: string]: unknown };
+  readonly updatedAt: string;
 }
 
 /**
@@ -49,8 +60,14 @@ export interface DestinationDocument {
   readonly connections: readonly Connection[];
   readonly disabledSpans: readonly DisabledSpan[];
   readonly filters: readonly FilterRuleView[];
+  /** How long a failed message is retried, from its first attempt, in milliseconds. Default: 14_400_000 (4 h). */
+  readonly retryForMs?: number;
+  /** How long it may fail before a notification is sent, in milliseconds. Default: 900_000 (15 min). */
+  readonly notifyAfterMs?: number;
   /** Settings as returned by the type's `parseSettings`, with secrets sealed. */
   readonly settings: unknown;
+  /** When settings or filters were last changed. Absent: not since it was created, or by an older version. */
+  readonly settingsChangedAt?: string;
 }
 
 /**

@@ -16,7 +16,9 @@ export function randomText(length: number): string {
 }
 
 /** Returns an id such as `src_4kZ…`: the prefix and 16 random characters. */
-export function newId(prefix: "src" | "dst" | "tok" | "rpl" | "aud" | "msg" | "ctr" | "del"): string {
+export function newId(
+  prefix: "src" | "dst" | "tok" | "rpl" | "op" | "aud" | "msg" | "ctr" | "del" | "ntf" | "org",
+): string {
   return `${prefix}_${randomText(16)}`;
 }
 

@@ -175,7 +175,7 @@ function isOpen({ spans }: SuppressionDocument): boolean {
 }
 
 /** Identifies a key without revealing anything about it. */
-function keyName(digest: IdDigest): string {
+export function keyName(digest: IdDigest): string {
   return digest.ofSha256("").slice(0, 16);
 }
 

@@ -4,11 +4,19 @@ import type { Route } from "./routing/route.js";
 
 export type Health = { readonly kind: "ready" } | { readonly kind: "unavailable"; readonly reason: string };
 
+/** What readiness says of the cluster to which the process belongs. */
+export interface ClusterReadiness {
+  health(): Health;
+  /** Further fields of `/readyz`. */
+  details(): object;
+}
+
 export interface HealthRoutesOptions {
   /** Whether the store takes writes. */
   readonly health: () => Health;
   readonly budget: BufferBudget;
   readonly metrics: Metrics;
+  readonly cluster?: ClusterReadiness;
 }
 
 /** Above this share of the memory for bodies the collector is not ready, so that load balancers send requests elsewhere. */
@@ -24,10 +32,17 @@ export function readiness(health: Health, bufferedShare: number): Readiness {
 }
 
 /** `/healthz`: the process responds. `/readyz`: it accepts messages. Both need no token. */
-export function healthRoutes({ health, budget, metrics }: HealthRoutesOptions): Route[] {
+export function healthRoutes({ health, budget, metrics, cluster }: HealthRoutesOptions): Route[] {
   const bufferedShare = (): number => budget.usedBytes / budget.maxBytes;
+  const whole = (): Readiness => {
+    const own = readiness(health(), bufferedShare());
+    const ofCluster = cluster?.health();
+    return own.kind === "ready" && ofCluster?.kind === "unavailable"
+      ? { kind: "not ready", reason: ofCluster.reason }
+      : own;
+  };
   metrics.gauge("sluice_ready", "1 while the collector accepts requests", () =>
-    readiness(health(), bufferedShare()).kind === "ready" ? 1 : 0,
+    whole().kind === "ready" ? 1 : 0,
   );
   metrics.gauge("sluice_store_available", "1 while the store accepts writes", () =>
     health().kind === "ready" ? 1 : 0,
@@ -38,13 +53,14 @@ export function healthRoutes({ health, budget, metrics }: HealthRoutesOptions): 
       path: "/readyz",
       methods: {
         GET: () => {
-          const now = readiness(health(), bufferedShare());
+          const now = whole();
+          const details = cluster?.details();
           return now.kind === "ready"
-            ? { status: 200, body: { status: "ready" } }
+            ? { status: 200, body: { status: "ready", ...details } }
             : {
                 status: 503,
                 headers: { "retry-after": "1" },
-                body: { status: "not ready", reason: now.reason },
+                body: { status: "not ready", reason: now.reason, ...details },
               };
         },
       },

@@ -18,7 +18,7 @@ export function httpMetrics(metrics: Metrics, budget: BufferBudget): HttpMetrics
     "status",
   ]);
   const broken = metrics.counter(
-    "sluice_http_broken_total",
+    "sluice_http_connections_broken_total",
     "Connections closed because of what the client sent",
     ["code"],
   );
@@ -29,7 +29,7 @@ export function httpMetrics(metrics: Metrics, budget: BufferBudget): HttpMetrics
     broken: (code) => broken.inc([code]),
   };
   metrics.gauge("sluice_http_buffered_bytes", "Request bodies held in memory", () => budget.usedBytes);
-  metrics.gauge("sluice_http_buffered_bytes_max", "Memory limit for request bodies", () => budget.maxBytes);
+  metrics.gauge("sluice_http_buffered_limit_bytes", "Memory limit for request bodies", () => budget.maxBytes);
   metrics.gauge("sluice_http_requests_active", "Requests without a response yet", () => http.activeRequests);
   metrics.gauge("sluice_http_connections", "Open connections", () => http.connections);
   return http;

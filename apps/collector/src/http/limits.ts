@@ -1,4 +1,5 @@
 import { KB } from "@sluice/protocol";
+import type { ProxyHeaders } from "./connection/forwarded.js";
 
 /** Limits for one client, and for all clients together. */
 export interface HttpLimits {
@@ -22,8 +23,10 @@ export interface HttpLimits {
   readonly maxConnections: number;
   /** Memory for the bodies of all pending requests, with 4 KB for each request. Beyond it requests get 503 `overloaded`. Default: 64 MB. */
   readonly maxBufferedBytes: number;
-  /** Number of proxies in front that append to `X-Forwarded-For`. 0: the header is ignored. Default: 0. */
+  /** Number of proxies in front whose headers are believed. 0: none. Default: 0. */
   readonly trustedProxies: number;
+  /** Which headers the proxies write: `X-Forwarded-…` or `Forwarded`. The other kind is ignored. Default: "x-forwarded". */
+  readonly proxyHeaders: ProxyHeaders;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
@@ -38,4 +41,5 @@ export const HTTP_LIMITS: HttpLimits = {
   maxConnections: 10_000,
   maxBufferedBytes: 64 * KB * KB,
   trustedProxies: 0,
+  proxyHeaders: "x-forwarded",
 };

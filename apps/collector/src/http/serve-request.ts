@@ -10,7 +10,9 @@ import {
   isConnectionBroken,
   isNotReading,
 } from "./connection/connection.js";
+import type { TrustedProxies } from "./connection/forwarded.js";
 import { IncomingRequest } from "./connection/incoming-request.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "./connection/request-id.js";
 import { errorAnswer, respond, respondStream } from "./connection/respond.js";
 import type { HttpMetrics } from "./http-metrics.js";
 import { corsHeaders, preflightHeaders } from "./routing/cors.js";
@@ -20,7 +22,7 @@ import type { Router } from "./routing/router.js";
 export interface ServeOptions {
   readonly findRoute: Router;
   readonly budget: BufferBudget;
-  readonly trustedProxies: number;
+  readonly trustedProxies: TrustedProxies;
   readonly metrics: HttpMetrics;
   readonly logFailure: (event: string, fields: LogFields) => void;
   /** Holds the controller of each request that asked for a signal. */
@@ -44,7 +46,8 @@ export function serveRequest(
     return;
   }
   const target = splitTarget(message.url ?? "/");
-  const match = options.findRoute(target.path);
+  const found = options.findRoute(target.path);
+  const match = found?.route.isNotFoundPage && !asksForPage(message, target.path) ? undefined : found;
   const request = new IncomingRequest(
     message,
     response,
@@ -68,6 +71,8 @@ class ServedRequest {
   readonly #response: ServerResponse;
   readonly #request: IncomingRequest;
   readonly #route: Route | undefined;
+  /** In the response's header, in the bodies of errors, and in log lines about the request. */
+  readonly #requestId: string;
 
   constructor(
     options: ServeOptions,
@@ -81,6 +86,7 @@ class ServedRequest {
     this.#response = response;
     this.#request = request;
     this.#route = route;
+    this.#requestId = requestIdOf(message.headers[REQUEST_ID_HEADER]);
   }
 
   handle(): void {
@@ -101,7 +107,7 @@ class ServedRequest {
   readonly #fail = (error: unknown): void => {
     if (collectorErrorOf(error).code === "internal") {
       const { method, path } = this.#request;
-      this.#options.logFailure("request failed", { method, path, error });
+      this.#options.logFailure("request failed", { requestId: this.#requestId, method, path, error });
     }
     this.#finish(errorAnswer(error));
   };
@@ -121,24 +127,29 @@ class ServedRequest {
       this.#respond(answer, connection);
       return;
     }
-    respondStream(this.#response, { ...answer, stream }, this.#corsHeaders(), this.#request.signal)
+    respondStream(this.#response, { ...answer, stream }, this.#headers(), this.#request.signal)
       .catch((error: unknown) => {
-        this.#options.logFailure("response stream failed", { path: this.#request.path, error });
+        this.#options.logFailure("response stream failed", {
+          requestId: this.#requestId,
+          path: this.#request.path,
+          error,
+        });
       })
       .finally(() => this.#end());
   };
 
   #respond(answer: HttpAnswer, connection: Connection): void {
-    respond(this.#message, this.#response, answer, {
-      headers: this.#corsHeaders(),
+    respond(this.#message, this.#response, withRequestId(answer, this.#requestId), {
+      headers: this.#headers(),
       isBodyLost: this.#request.isBodyHeldBack || isConnectionBroken(connection),
     });
     countUnsent(connection, this.#response);
     this.#end();
   }
 
-  #corsHeaders(): Readonly<Record<string, string>> {
-    return this.#route?.cors ? corsHeaders(this.#message.headers) : NO_HEADERS;
+  #headers(): Readonly<Record<string, string>> {
+    const id = { [REQUEST_ID_HEADER]: this.#requestId };
+    return this.#route?.cors ? { ...corsHeaders(this.#message.headers), ...id } : id;
   }
 
   #end(): void {
@@ -149,6 +160,23 @@ class ServedRequest {
     // The head of a streamed response was sent before the server began to close, and promised to keep the connection.
     if (isClosing()) this.#response.once("finish", () => setImmediate(closeIdleConnections));
   }
+}
+
+/** The answer with the request's id in the body, if it is an error. */
+function withRequestId(answer: HttpAnswer, requestId: string): HttpAnswer {
+  const { status, body } = answer;
+  if (status < 400 || typeof body !== "object" || !("success" in body) || body.success !== false)
+    return answer;
+  return { ...answer, body: { ...body, requestId } };
+}
+
+/** Whether a browser asks for a page. Addresses of the APIs are none, whoever asks. */
+function asksForPage({ method, headers }: IncomingMessage, path: string): boolean {
+  return (
+    (method === "GET" || method === "HEAD") &&
+    (headers.accept ?? "").includes("text/html") &&
+    !/^\/(?:v1|api)(?:\/|$)/.test(path)
+  );
 }
 
 /** The handler of a request, or the answer if there is none. */

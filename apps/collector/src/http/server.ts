@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "@sluice/resilience";
 import type { Logger } from "../process/telemetry/logger.js";
@@ -13,7 +13,12 @@ import type { Route } from "./routing/route.js";
 import { createRouter } from "./routing/router.js";
 import { serveRequest } from "./serve-request.js";
 
+// An `import` reads every property of the module, and one of them loads Node.js's own fetch: a sixth of a start.
+const { createServer } = process.getBuiltinModule("node:http");
+
 export interface ServerOptions {
+  /** Which of the collector's addresses it is. Default: `public`. */
+  readonly name?: "public" | "admin";
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -24,6 +29,8 @@ export interface ServerOptions {
   readonly limits?: Partial<HttpLimits>;
   /** The memory for bodies, if others need to see how full it is. Default: one of `limits.maxBufferedBytes`. */
   readonly budget?: BufferBudget;
+  /** The metrics of requests, if several servers share them. */
+  readonly httpMetrics?: HttpMetrics;
 }
 
 export interface HttpServer {
@@ -34,45 +41,103 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>;
 }
 
+export type StartServer = (options: ServerOptions) => Promise<HttpServer>;
+
 /** Serves routes over node:http. Rejects if it cannot listen on the port. */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   const { clock } = options;
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes);
-  const metrics = httpMetrics(options.metrics, budget);
+  const metrics = options.httpMetrics ?? httpMetrics(options.metrics, budget);
+  const serving = routeServer({ ...options, limits, budget, httpMetrics: metrics });
+  const { server, ...listener } = await openListener({ ...options, limits, metrics, clock }, serving.serve);
+  return {
+    ...listener,
+    close(graceMs) {
+      serving.beginClosing(() => server.closeIdleConnections());
+      return listener.close(graceMs);
+    },
+  };
+}
+
+/** Serves parsed requests with routes, whoever listens. */
+export interface RouteServer {
+  readonly serve: ServeRequest;
+  /** Aborts the requests that asked for a signal. From now on connections end with their response, and `closeIdle` is called for the idle ones. */
+  beginClosing(closeIdle: () => void): void;
+  /** Aborts the requests that asked for a signal, such as live streams. */
+  abortStreams(): void;
+}
+
+type ServeRequest = (message: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => void;
+
+export function routeServer(
+  options: Omit<ServerOptions, "host" | "port" | "limits" | "budget" | "httpMetrics"> & {
+    readonly limits: Pick<HttpLimits, "trustedProxies" | "proxyHeaders">;
+    readonly budget: BufferBudget;
+    readonly httpMetrics: HttpMetrics;
+  },
+): RouteServer {
   /** Few requests ask for a signal, and only those are aborted when the server closes. */
   const aborts = new Set<AbortController>();
-  let isClosing = false;
-
-  const server = createLimitedServer(limits);
+  let closeIdle: (() => void) | undefined;
   const serving = {
     findRoute: createRouter(options.routes),
-    budget,
-    trustedProxies: limits.trustedProxies,
-    metrics,
-    logFailure: failureLog(options.logger, clock),
+    budget: options.budget,
+    trustedProxies: { count: options.limits.trustedProxies, headers: options.limits.proxyHeaders },
+    metrics: options.httpMetrics,
+    logFailure: failureLog(options.logger, options.clock),
     aborts,
-    isClosing: () => isClosing,
-    closeIdleConnections: () => server.closeIdleConnections(),
+    isClosing: () => closeIdle !== undefined,
+    closeIdleConnections: () => closeIdle?.(),
   };
-  server.on("request", (message, response) => serveRequest(serving, message, response, false));
-  server.on("checkContinue", (message, response) => serveRequest(serving, message, response, true));
-  watchConnections(server, limits, metrics, clock);
+  const abortStreams = (): void => {
+    for (const controller of aborts) controller.abort();
+  };
+  return {
+    serve: (message, response, expectsContinue) => serveRequest(serving, message, response, expectsContinue),
+    beginClosing(closeIdleConnections) {
+      closeIdle = closeIdleConnections;
+      abortStreams();
+    },
+    abortStreams,
+  };
+}
 
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly limits: HttpLimits;
+  readonly metrics: Pick<HttpMetrics, "connections" | "broken">;
+  readonly clock: Clock;
+}
+
+/** An address that is listened on. */
+export interface Listener extends HttpServer {
+  readonly server: Server;
+}
+
+/** Listens, and passes every request to `serve`. Rejects if it cannot listen on the port. */
+export async function openListener(options: ListenerOptions, serve: ServeRequest): Promise<Listener> {
+  const { limits, metrics, clock } = options;
+  const server = createLimitedServer(limits);
+  server.on("request", (message, response) => serve(message, response, false));
+  server.on("checkContinue", (message, response) => serve(message, response, true));
+  watchConnections(server, limits, metrics, clock);
   await listen(server, options.host, options.port);
   const { port } = server.address() as AddressInfo;
   return {
+    server,
     port,
     url: `http://${urlHost(options.host)}:${port}`,
     close(graceMs) {
-      isClosing = true;
       return new Promise((resolve) => {
         const cancel = clock.after(graceMs, () => server.closeAllConnections());
         server.close(() => {
           cancel();
           resolve();
         });
-        for (const controller of aborts) controller.abort();
         server.closeIdleConnections();
       });
     },
@@ -95,7 +160,12 @@ function createLimitedServer(limits: HttpLimits): Server {
   return server;
 }
 
-function watchConnections(server: Server, limits: HttpLimits, metrics: HttpMetrics, clock: Clock): void {
+function watchConnections(
+  server: Server,
+  limits: HttpLimits,
+  metrics: Pick<HttpMetrics, "connections" | "broken">,
+  clock: Clock,
+): void {
   server.on("connection", (socket) => {
     metrics.connections++;
     socket.once("close", () => metrics.connections--);
@@ -112,6 +182,13 @@ function watchConnections(server: Server, limits: HttpLimits, metrics: HttpMetri
     metrics.broken(error.code ?? "unknown");
     endBroken(error, connection);
   });
+}
+
+/** Rejects like `startServer` if the port cannot be listened on. Used before anything is created that a failed start would leave behind. */
+export async function checkPort(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await listen(server, host, port);
+  await new Promise((resolve) => server.close(resolve));
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

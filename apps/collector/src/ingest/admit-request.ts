@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { NewBatch, ScannedRequest } from "@sluice/event-log";
-import type { MessageKind } from "@sluice/protocol";
+import { isPlainObject, type MessageKind } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
@@ -12,6 +12,7 @@ import type { RejectionRecorder } from "./record-rejections.js";
 import { rejectionsOf } from "./rejections.js";
 import { type Authenticator, type Credentials, keysDisagree } from "./sources/authenticator.js";
 import type { RateLimiter } from "./sources/rate-limit.js";
+import type { SourceDirectory } from "./sources/source-directory.js";
 import { namedKeys } from "./sources/write-key.js";
 
 /** A request whose messages have been read. */
@@ -31,7 +32,17 @@ export interface Admitted {
   readonly refusals: readonly Refusal[];
 }
 
+/** A message that violated its source's tracking plan and was refused. */
+export interface PlanRefusal {
+  readonly sourceId: string;
+  readonly atMs: number;
+  readonly message: { readonly [field: string]: unknown };
+  readonly violation: { readonly path: string; readonly message: string };
+}
+
 export interface AdmissionOptions {
+  readonly sources: Pick<SourceDirectory, "planOf">;
+  readonly onPlanRefusal?: ((refused: PlanRefusal) => void) | undefined;
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
   readonly rejections: RejectionRecorder;
@@ -77,11 +88,17 @@ function admitParsed(request: ReceivedRequest, opened: OpenedRequest, options: A
   const { metrics, suppressions } = options;
   const isForeignKey = checkNamedKeys(opened, sender, options.authenticator);
   if (kind === undefined && !opened.isBatch) throw noBatch();
-  const { keys, refusals, madeIds, wantsIp } = validateMessages(opened, { isForeignKey, makeId: randomUUID });
+  const sourcePlan = options.sources.planOf(source.id);
+  const { keys, refusals, madeIds, wantsIp } = validateMessages(opened, {
+    isForeignKey,
+    makeId: randomUUID,
+    plan: sourcePlan?.mode === "refuse" ? sourcePlan.plan : undefined,
+  });
   options.limiter.admit(source, opened.items.length);
   const receivedAtMs = options.clock.now();
   if (refusals.length > 0) {
     metrics.rejected(refusals);
+    tellOfPlan(opened, refusals, { sourceId: source.id, atMs: receivedAtMs }, options);
     const from = { sourceId: source.id, receivedAtMs, writeKey, suppressions };
     options.rejections.add(rejectionsOf(opened, refusals, from));
   }
@@ -97,6 +114,20 @@ function admitParsed(request: ReceivedRequest, opened: OpenedRequest, options: A
     ...storedContents(opened, keys, kind, suppressions),
   };
   return { batch, refusals };
+}
+
+function tellOfPlan(
+  opened: OpenedRequest,
+  refusals: readonly Refusal[],
+  from: Pick<PlanRefusal, "sourceId" | "atMs">,
+  { onPlanRefusal }: AdmissionOptions,
+): void {
+  if (onPlanRefusal === undefined) return;
+  for (const { index, issues } of refusals) {
+    const violation = issues.find(({ code }) => code === "plan_violation");
+    const message = opened.items[index];
+    if (violation !== undefined && isPlainObject(message)) onPlanRefusal({ ...from, message, violation });
+  }
 }
 
 /** Throws if the request names another source's key; returns whether a key in its messages is another source's. */

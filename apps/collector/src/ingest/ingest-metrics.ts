@@ -6,7 +6,7 @@ import type { Refusal } from "./messages/validate-messages.js";
 /** The metrics of ingestion. */
 export interface IngestMetrics {
   /** `duplicates`: how many of them had been received before. */
-  accepted(messages: number, duplicates: number): void;
+  accepted(sourceId: string, messages: number, duplicates: number): void;
   rejected(refusals: readonly Refusal[]): void;
   /** A request was refused whole. */
   refused(code: ErrorCode): void;
@@ -20,9 +20,12 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
     "Messages by result: accepted (new), duplicate, rejected",
     ["result"],
   );
-  const rejected = metrics.counter("sluice_ingest_rejected_total", "Refused messages by their first issue", [
-    "code",
-  ]);
+  const bySource = metrics.counter("sluice_source_messages_total", "Messages stored, by source", ["source"]);
+  const rejected = metrics.counter(
+    "sluice_ingest_rejected_messages_total",
+    "Refused messages by their first issue",
+    ["code"],
+  );
   const refused = metrics.counter(
     "sluice_ingest_refused_requests_total",
     "Requests refused as a whole, by code",
@@ -33,10 +36,12 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
     "Time from passing a batch to the log until it is on disk",
     LATENCY_BUCKETS_SECONDS,
   );
+  for (const result of ["accepted", "duplicate", "rejected"]) messages.inc([result], 0);
   let underWay = 0;
   metrics.gauge("sluice_ingest_appends_active", "Batches waiting for the log", () => underWay);
   return {
-    accepted(count, duplicates) {
+    accepted(sourceId, count, duplicates) {
+      if (count > duplicates) bySource.inc([sourceId], count - duplicates);
       messages.inc(["accepted"], count - duplicates);
       if (duplicates > 0) messages.inc(["duplicate"], duplicates);
     },

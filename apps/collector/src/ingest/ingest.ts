@@ -5,13 +5,16 @@ import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import type { HttpRequest } from "../http/routing/route.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
-import { type Admitted, requestAdmission } from "./admit-request.js";
+import type { Tracing } from "../process/telemetry/tracing.js";
+import { type Admitted, type PlanRefusal, requestAdmission } from "./admit-request.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
-import { messageReader } from "./messages/read-messages.js";
+import { openRequest } from "./messages/open-request.js";
+import { messageReader, type ReadMessages } from "./messages/read-messages.js";
 import { rejectionRecorder } from "./record-rejections.js";
 import { type Credentials, createAuthenticator } from "./sources/authenticator.js";
 import { rateLimiter } from "./sources/rate-limit.js";
 import type { Source, SourceDirectory } from "./sources/source-directory.js";
+import { ingestTracer } from "./trace-ingest.js";
 import { invalidMessage, success } from "./verdict.js";
 
 export interface IngestOptions {
@@ -20,12 +23,18 @@ export interface IngestOptions {
   readonly clock: Clock;
   readonly metrics: IngestMetrics;
   readonly live: LiveEvents;
+  /** Takes the spans of traced messages. */
+  readonly tracing?: Tracing | undefined;
   /** Default: nobody is suppressed. */
   readonly suppressions?: Pick<Suppressions, "isSuppressed"> | undefined;
   /** The region this collector runs as. Undefined: regions are not configured, and every known key is accepted. */
   readonly region: Region | undefined;
   /** Base URLs of the regions, for clients that sent to the wrong one. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
+  /** Called for each message that a source's plan refused. */
+  readonly onPlanRefusal?: ((refused: PlanRefusal) => void) | undefined;
+  /** The partition of the cluster that this collector owns. Default: it takes the messages of every source. */
+  readonly partition?: number | undefined;
   /** Messages a second of each source without a limit of its own; `auto`: of those with public keys. Default: no limit. */
   readonly messagesPerSecond?: number | "auto" | undefined;
 }
@@ -33,63 +42,83 @@ export interface IngestOptions {
 type IngestRequest = Pick<HttpRequest, "headers" | "remoteAddress" | "vouch">;
 type ReadBody = () => Uint8Array | Promise<Uint8Array>;
 
+/** Where a request can name its write key outside of its body. */
+interface RequestHead {
+  readonly authorization: string | undefined;
+  /** From the query string. */
+  readonly writeKey: string | undefined;
+}
+
 export interface Ingest {
   /**
    * Stores the messages of one request. Resolves when they are on disk; rejects with a `CollectorError` if none was stored.
-   * `kind`: the kind of a single message; undefined for a batch.
+   * `kind`: the kind of a single message; undefined for a batch. `writeKey`: from the request's address; it replaces the header.
    */
-  take(request: IngestRequest, kind: MessageKind | undefined, readBody: ReadBody): Promise<IngestSuccess>;
+  take(
+    request: IngestRequest,
+    kind: MessageKind | undefined,
+    readBody: ReadBody,
+    writeKey?: string,
+  ): Promise<IngestSuccess>;
   /** The source of a write key, in this region; throws `invalid_write_key` or `wrong_region`. */
   authenticate(writeKey: string | undefined): Source;
 }
 
-/** A request that was admitted; `release` must be called when its batch is written. */
-interface Received extends Admitted {
-  readonly release: () => void;
-}
-
 export function createIngest(options: IngestOptions): Ingest {
-  const { store, sources, clock, metrics } = options;
+  const { store, sources, clock } = options;
   const authenticator = createAuthenticator(options);
   const limiter = rateLimiter(clock, options.messagesPerSecond);
   const rejections = rejectionRecorder(options);
   const readMessages = messageReader(options.suppressions);
   const admit = requestAdmission({ ...options, authenticator, limiter, rejections });
 
+  const refuses = (source: Source): boolean => sources.planOf(source.id)?.mode === "refuse";
+
+  const credentialsOf = (head: RequestHead): Credentials | undefined =>
+    head.writeKey === undefined
+      ? authenticator.fromHeader(head.authorization)
+      : { writeKey: head.writeKey, source: authenticator.source(head.writeKey) };
+
   /** Refuses whatever can be refused without the body, so that it is neither held in memory nor parsed. */
-  const checkHeader = ({ headers }: IngestRequest): Credentials | undefined => {
+  const checkHead = (head: RequestHead): Credentials | undefined => {
     try {
-      return authenticator.fromHeader(headers.authorization);
+      return credentialsOf(head);
     } catch (error) {
       rejections.addRequest(error, undefined, undefined);
       throw error;
     }
   };
 
+  const append = batchAppender(options);
+
   const receive = async (
     request: IngestRequest,
     kind: MessageKind | undefined,
     readBody: ReadBody,
-    header: Credentials | undefined,
-  ): Promise<Received> => {
-    const { headers, remoteAddress } = request;
-    let known = header;
+    head: RequestHead,
+    first: Credentials | undefined,
+  ): Promise<IngestSuccess> => {
+    const { remoteAddress } = request;
+    let known = first;
     let body: Uint8Array | undefined;
     let release = (): void => {};
     try {
       body = await readBody();
-      const named = header ?? authenticator.fromBody(body, kind);
-      if (header === undefined) limiter.admit(named.source, 0);
+      const named = first ?? authenticator.fromBody(body, kind);
+      if (first === undefined) limiter.admit(named.source, 0);
       request.vouch();
-      const messages = await readMessages(body, kind);
+      const read = await readMessages(body, kind, refuses(named.source));
       // Keys and limits may have changed meanwhile. From here to the append nothing waits, and a change waits for `release`.
       release = sources.begin();
-      const sender = authenticator.fromHeader(headers.authorization) ?? {
+      const sender = credentialsOf(head) ?? {
         writeKey: named.writeKey,
         source: authenticator.source(named.writeKey),
       };
-      if (header !== undefined) known = sender;
-      return { ...admit({ sender, body, kind, remoteAddress, messages }), release };
+      if (first !== undefined) known = sender;
+      const messages = refuses(sender.source) ? parsed(read, body, kind) : read;
+      const admitted = admit({ sender, body, kind, remoteAddress, messages });
+      // Not awaited here: this function would keep the parsed request in memory until the messages are on disk.
+      return append(kind, admitted).finally(release);
     } catch (error) {
       release();
       rejections.addRequest(error, known, body);
@@ -97,35 +126,45 @@ export function createIngest(options: IngestOptions): Ingest {
     }
   };
 
-  const append = async (
-    kind: MessageKind | undefined,
-    { batch, refusals }: Admitted,
-  ): Promise<IngestSuccess> => {
-    if (kind !== undefined && refusals[0] !== undefined) throw invalidMessage(refusals[0]);
-    if (batch === undefined) return success(0, refusals);
-    const endTimer = metrics.appending();
-    const { duplicates } = await store.log.append(batch).finally(endTimer);
-    metrics.accepted(batch.keys.length, duplicates.length);
-    return success(batch.keys.length, refusals, duplicates.length);
-  };
-
   return {
     authenticate: authenticator.source,
-    async take(request, kind, readBody) {
-      const header = checkHeader(request);
+    async take(request, kind, readBody, writeKey) {
+      const head = { authorization: request.headers.authorization, writeKey };
+      const first = checkHead(head);
       assertWritable(store);
-      if (header !== undefined) {
-        limiter.admit(header.source, 0);
+      if (first !== undefined) {
+        limiter.admit(first.source, 0);
         request.vouch();
       }
-      const received = await receive(request, kind, readBody, header);
-      try {
-        return await append(kind, received);
-      } finally {
-        received.release();
-      }
+      return receive(request, kind, readBody, head, first);
     },
   };
+}
+
+/** Stores what was admitted, and resolves when it is on disk. What it waits with does not hold the batch. */
+function batchAppender({ store, metrics, clock, tracing }: IngestOptions) {
+  const traceIngest = tracing && ingestTracer(tracing, clock);
+  return async (kind: MessageKind | undefined, { batch, refusals }: Admitted): Promise<IngestSuccess> => {
+    if (kind !== undefined && refusals[0] !== undefined) throw invalidMessage(refusals[0]);
+    if (batch === undefined) return success(0, refusals);
+    const { sourceId } = batch;
+    const messages = batch.keys.length;
+    const endTimer = metrics.appending();
+    const endTrace = traceIngest?.(batch);
+    return store.log
+      .append(batch)
+      .finally(endTimer)
+      .then(({ duplicates }) => {
+        endTrace?.(duplicates);
+        metrics.accepted(sourceId, messages, duplicates.length);
+        return success(messages, refusals, duplicates.length);
+      });
+  };
+}
+
+/** A scan that a plan has overtaken, parsed. */
+function parsed(read: ReadMessages, body: Uint8Array, kind: MessageKind | undefined): ReadMessages {
+  return read.kind === "parsed" ? read : { kind: "parsed", opened: openRequest(body, kind) };
 }
 
 function assertWritable(store: Pick<Store, "health">): void {

@@ -3,14 +3,17 @@ import { LIMITS, MESSAGE_KINDS, type MessageKind, type Region } from "@sluice/pr
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import { CollectorError } from "../errors.js";
-import type { Handler, HttpRequest, Route } from "../http/routing/route.js";
+import type { Handler, Route } from "../http/routing/route.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
+import type { Tracing } from "../process/telemetry/tracing.js";
+import type { PlanRefusal } from "./admit-request.js";
 import { browserSettings } from "./browser-settings.js";
 import { createIngest } from "./ingest.js";
 import { ingestMetrics } from "./ingest-metrics.js";
 import { PIXEL_GIF, pixelBody } from "./pixel.js";
+import { rudderstackRoutes } from "./rudderstack-routes.js";
 import type { SourceDirectory } from "./sources/source-directory.js";
 
 export interface IngestRoutesOptions {
@@ -20,12 +23,20 @@ export interface IngestRoutesOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly live: LiveEvents;
+  /** Takes the spans of traced messages. */
+  readonly tracing?: Tracing | undefined;
   /** Default: nobody is suppressed. */
   readonly suppressions?: Pick<Suppressions, "isSuppressed">;
+  /** Called for each message that a source's plan refused. */
+  readonly onPlanRefusal?: (refused: PlanRefusal) => void;
   /** The region this collector runs as; undefined if no region is configured. */
   readonly region: Region | undefined;
-  /** Base URLs of the regions: the other region's is in a 421, our own in the settings for browsers. */
+  /** Base URLs of the regions: the other region's is in a 421. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
+  /** The URL at which clients reach this collector, for the settings of browsers. Default: as each client reached it. */
+  readonly publicUrl?: string | undefined;
+  /** The partition of the cluster that this collector owns. Default: it takes the messages of every source. */
+  readonly partition?: number;
   readonly limits?: {
     /** Messages a second of each source without a limit of its own; `auto`: of web and mobile sources. Default: no limit. */
     readonly messagesPerSecond?: number | "auto";
@@ -42,7 +53,7 @@ const SHORT: Readonly<Record<MessageKind, string>> = {
   alias: "a",
 };
 
-/** The ingestion API: everything under `/v1`. */
+/** The ingestion API: everything under `/v1`, and what RudderStack's SDKs request elsewhere. */
 export function ingestRoutes(options: IngestRoutesOptions): Route[] {
   const { logger, clock } = options;
   const ingest = createIngest({
@@ -61,15 +72,15 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
       status: 200,
       body: await ingest.take(request, kind, () => request.readBody(LIMITS.messageBytes)),
     });
-  const { region, regionUrls } = options;
-  const ownUrl = region === undefined ? undefined : regionUrls[region];
+  const { publicUrl } = options;
   const settings: Handler = async (request) => {
     const writeKey = request.params.writeKey ?? "";
     ingest.authenticate(writeKey);
     return {
       status: 200,
-      headers: { "cache-control": "public, max-age=120" },
-      body: browserSettings(writeKey, publicUrl(request, ownUrl)),
+      // A URL from one client's headers must not reach other clients through a shared cache.
+      headers: { "cache-control": `${publicUrl === undefined ? "private" : "public"}, max-age=120` },
+      body: browserSettings(writeKey, new URL(publicUrl ?? request.origin)),
     };
   };
   /** Always responds with the image: a page cannot read anything else. */
@@ -103,15 +114,10 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
     { path: "/v1/m", cors, methods: { POST: clientMetrics } },
     { path: "/v1/projects/:writeKey/settings", cors, methods: { GET: settings } },
     { path: "/v1/pixel/:kind", cors, methods: { GET: pixel } },
+    ...rudderstackRoutes(ingest),
   ];
 }
 
 function kindNamed(name: string | undefined): MessageKind | undefined {
   return MESSAGE_KINDS.find((kind) => kind === name || SHORT[kind] === name);
-}
-
-/** The URL at which clients reach this collector: as configured, or else as this client reached it. */
-function publicUrl(request: HttpRequest, configured: string | undefined): URL {
-  const asked = `http://${request.headers.host ?? "localhost"}`;
-  return new URL(configured ?? (URL.canParse(asked) ? asked : "http://localhost"));
 }

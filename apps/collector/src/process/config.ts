@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { clusterProblems } from "./settings/cluster-settings.js";
 import { type CollectorConfig, SETTINGS, type Setting } from "./settings.js";
 
 /** The configuration is not valid. The message has one line for each problem. */
@@ -37,8 +38,10 @@ export function loadConfig(inputs: ConfigInputs = {}): CollectorConfig {
           : { value: file[name], origin: `${name} in ${path}` };
     config[name] = parseSetting(setting, given, problems);
   }
+  const checked = config as unknown as CollectorConfig;
+  if (problems.length === 0) problems.push(...clusterProblems(checked));
   if (problems.length > 0) throw new ConfigError(problems);
-  return config as unknown as CollectorConfig;
+  return checked;
 }
 
 /** A value that was given for a setting, and where. */

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { access, chmod, constants, lstat, mkdir, readdir, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 
@@ -17,9 +18,34 @@ export async function makeDataFolder(folder: string): Promise<void> {
     throw new Error(`The data folder ${path} cannot be used: it is a file`);
 }
 
+/** In the data folder of a collector of a cluster: to which cluster it belongs. */
+export const CLUSTER_MARK = "cluster.json";
+/** The database of a collector that runs on its own. */
+export const OWN_DATABASE = "sluice.db";
+
+/** In a data folder that `sluice migrate` makes, until it is whole. */
+const DOWNLOAD = "migration.download";
+
+/** Throws if the folder is not whole yet: a collector would begin with nothing. */
+export function refuseHalfMoved(folder: string): void {
+  if (!existsSync(join(folder, DOWNLOAD)) || existsSync(join(folder, OWN_DATABASE))) return;
+  throw new Error(
+    `The data folder ${folder} is not complete: \`sluice migrate\` did not finish. Run the same command again, or remove the folder`,
+  );
+}
+
+/** Throws if the folder belongs to a cluster: a collector that runs on its own would begin with nothing. */
+export function refuseClusterFolder(folder: string): void {
+  refuseHalfMoved(folder);
+  if (!existsSync(join(folder, CLUSTER_MARK))) return;
+  throw new Error(
+    `The data folder ${folder} belongs to a collector of a cluster. Set clusterServers (SLUICE_CLUSTER_SERVERS), or use another folder`,
+  );
+}
+
 /** The names of the collector's own files and folders. It does not touch anything else in the data folder. */
 const OWN =
-  /^(?:sluice\.db|profiles\.db|secret\.key|dev\.json|admin-token|listening\.json|damaged-rows\.jsonl|exports$|repair\.draft$)/;
+  /^(?:sluice\.db|profiles\.db|cluster\.json|copy$|secret\.key|dev\.json|admin-token|listening\.json|damaged-rows\.jsonl|exports$|repair\.draft$|migration\.(?:upload|download)$)/;
 /** The permissions of group and others. */
 const OTHERS = 0o077;
 

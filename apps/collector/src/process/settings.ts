@@ -1,17 +1,34 @@
 import { KB, REGIONS, type Region } from "@sluice/protocol";
+import { CLUSTER_SETTINGS, type ClusterConfig } from "./settings/cluster-settings.js";
+import {
+  baseUrl,
+  httpUrl,
+  integer,
+  list,
+  listenAddress,
+  oneOf,
+  orWord,
+  text,
+} from "./settings/parse-setting.js";
+import type { Setting } from "./settings/setting.js";
 import { LOG_LEVELS, type LogFormat, type LogLevel } from "./telemetry/logger.js";
 
+export type { Setting } from "./settings/setting.js";
+
 /** The configuration of a collector. A test compares `docs/reference/configuration.md` with `SETTINGS`. */
-export interface CollectorConfig {
+export interface CollectorConfig extends ClusterConfig {
   readonly host: string;
   readonly port: number;
+  readonly adminListen: { readonly host: string; readonly port: number } | undefined;
+  readonly publicUrl: string | undefined;
   readonly dataDir: string;
   readonly adminToken: string | undefined;
+  readonly metricsToken: string | undefined;
   readonly region: Region | undefined;
   readonly oregonUrl: string | undefined;
   readonly dublinUrl: string | undefined;
   readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
+  readonly logFormat: LogFormat | "auto";
   readonly dedupeWindowMs: number;
   readonly retentionMs: number | "none";
   readonly retentionBytes: number | "auto" | "none";
@@ -20,23 +37,10 @@ export interface CollectorConfig {
   readonly requestTimeoutMs: number;
   readonly messagesPerSecond: number | "auto" | "none";
   readonly trustedProxies: number;
+  readonly proxyHeaders: "x-forwarded" | "forwarded";
   readonly allowTargets: readonly string[];
   readonly allowedHosts: readonly string[];
   readonly closeGraceMs: number;
-}
-
-/** How a setting is read, checked and described. */
-export interface Setting<T> {
-  /** The environment variable; the key in the file is the name in `SETTINGS`. */
-  readonly env: string;
-  readonly default: T;
-  /** Completes the sentence "SETTING must be …". */
-  readonly rule: string;
-  /** Parses text (environment) or a JSON value (file); undefined if it breaks the rule. */
-  readonly parse: (value: unknown) => T | undefined;
-  readonly meaning: string;
-  /** Neither errors nor logs show the value. */
-  readonly isSecret?: boolean;
 }
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -56,6 +60,22 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     parse: integer(0, 65_535),
     meaning: "The port to listen on. `0`: any free port.",
   },
+  adminListen: {
+    env: "SLUICE_ADMIN_LISTEN",
+    default: undefined,
+    rule: "an address of this machine with a port, such as `127.0.0.1:8788` or `[::1]:8788`",
+    parse: listenAddress,
+    meaning:
+      "A second address, for the dashboard, the control API and `/metrics`. `host` and `port` then serve only ingestion, `/healthz` and `/readyz`. Absent: there is one address for all.",
+  },
+  publicUrl: {
+    env: "SLUICE_PUBLIC_URL",
+    default: undefined,
+    rule: "an http or https URL without query, fragment and password",
+    parse: baseUrl,
+    meaning:
+      "The URL at which clients send messages, such as `https://events.example.com`. Settings for browsers and the snippets of the dashboard name it. Absent: the URL of its own region, or the one that each client used.",
+  },
   dataDir: {
     env: "SLUICE_DATA_DIR",
     default: "./sluice-data",
@@ -69,6 +89,15 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     rule: "a text of at least 16 characters",
     parse: (value) => (typeof value === "string" && value.length >= 16 ? value : undefined),
     meaning: "The token of the control API. Absent: the collector creates one in the data folder.",
+    isSecret: true,
+  },
+  metricsToken: {
+    env: "SLUICE_METRICS_TOKEN",
+    default: undefined,
+    rule: "a text of at least 16 characters",
+    parse: (value) => (typeof value === "string" && value.length >= 16 ? value : undefined),
+    meaning:
+      "A token that can only read `/metrics`, for Prometheus on another machine. On the collector's machine, `/metrics` needs none.",
     isSecret: true,
   },
   region: {
@@ -102,10 +131,11 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
   },
   logFormat: {
     env: "SLUICE_LOG_FORMAT",
-    default: "json",
-    rule: "one of json, pretty",
-    parse: oneOf(["json", "pretty"] as const),
-    meaning: "`json`: one JSON object per line. `pretty`: text for people.",
+    default: "auto",
+    rule: "one of auto, json, pretty",
+    parse: oneOf(["auto", "json", "pretty"] as const),
+    meaning:
+      "`json`: one JSON object per line. `pretty`: a short line for people. `auto`: `pretty` if stderr is a terminal, else `json`.",
   },
   dedupeWindowMs: {
     env: "SLUICE_DEDUPE_WINDOW_MS",
@@ -157,7 +187,7 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     rule: "an integer of at least 1, `auto` or `none`",
     parse: orWord(["auto", "none"], integer(1)),
     meaning:
-      "Messages per second from each source without a limit of its own. Beyond it clients get 429. `auto`: 10,000 from web and mobile sources, whose keys are public, and no limit for server sources. `none`: no limit.",
+      "Messages per second from each source without a limit of its own. Beyond it clients get 429. `auto`: 10,000 from each web or mobile source, whose keys are public, and 50,000 from each server source. `none`: no limit.",
   },
   trustedProxies: {
     env: "SLUICE_TRUSTED_PROXIES",
@@ -165,7 +195,15 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     rule: "an integer from 0 to 10",
     parse: integer(0, 10),
     meaning:
-      "Number of proxies in front of the collector that append to `X-Forwarded-For`. 0: the header is ignored.",
+      "Number of proxies in front of the collector whose headers are believed. 0: the headers are ignored.",
+  },
+  proxyHeaders: {
+    env: "SLUICE_PROXY_HEADERS",
+    default: "x-forwarded",
+    rule: "`x-forwarded` or `forwarded`",
+    parse: oneOf(["x-forwarded", "forwarded"] as const),
+    meaning:
+      "Which headers these proxies write: `X-Forwarded-For`, `-Proto` and `-Host`, or `Forwarded`. The other kind is ignored, because a proxy passes it on from clients.",
   },
   allowTargets: {
     env: "SLUICE_ALLOW_TARGETS",
@@ -190,41 +228,5 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     parse: integer(0, 600_000),
     meaning: "How long pending requests and deliveries may take after SIGTERM.",
   },
+  ...CLUSTER_SETTINGS,
 };
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
-}
-
-function integer(min: number, max = Number.MAX_SAFE_INTEGER): (value: unknown) => number | undefined {
-  return (value) => {
-    const number =
-      typeof value === "string" && /^\d+$/.test(value.trim()) ? Number(value) : (value as number | undefined);
-    return Number.isSafeInteger(number) && (number as number) >= min && (number as number) <= max
-      ? (number as number)
-      : undefined;
-  };
-}
-
-function orWord<const T extends string>(
-  words: readonly T[],
-  parse: (value: unknown) => number | undefined,
-): (value: unknown) => number | T | undefined {
-  return (value) => words.find((word) => word === value) ?? parse(value);
-}
-
-function oneOf<const T extends string>(values: readonly T[]): (value: unknown) => T | undefined {
-  return (value) => values.find((known) => known === value);
-}
-
-function list(value: unknown): readonly string[] | undefined {
-  const items = typeof value === "string" ? value.split(",") : value;
-  if (!Array.isArray(items) || items.some((item) => typeof item !== "string")) return undefined;
-  return items.map((item: string) => item.trim()).filter((item) => item !== "");
-}
-
-function httpUrl(value: unknown): string | undefined {
-  if (typeof value !== "string" || !URL.canParse(value)) return undefined;
-  const { protocol } = new URL(value);
-  return protocol === "http:" || protocol === "https:" ? value.replace(/\/+$/, "") : undefined;
-}

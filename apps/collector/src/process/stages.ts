@@ -1,4 +1,5 @@
-import { systemClock } from "@sluice/resilience";
+import { type Clock, systemClock } from "@sluice/resilience";
+import type { Logger } from "./telemetry/logger.js";
 
 /** The started stages of a collector, to be closed in reverse order. */
 export interface Stages {
@@ -29,4 +30,20 @@ export function stagesToClose(now: () => number = systemClock.monotonic): Stages
       if (failures.length > 0) throw failures[0];
     },
   };
+}
+
+/** Runs `start` with new stages. If it rejects, closes those that it started, and rejects too. */
+export async function startWithStages<T>(
+  { clock = systemClock, logger }: { readonly clock?: Clock; readonly logger: Logger },
+  start: (stages: Stages) => Promise<T>,
+): Promise<T> {
+  const stages = stagesToClose(clock.monotonic);
+  try {
+    return await start(stages);
+  } catch (error) {
+    await stages.close(0).catch((closing: unknown) => {
+      logger.error("failed to close a stage", { error: closing });
+    });
+    throw error;
+  }
 }

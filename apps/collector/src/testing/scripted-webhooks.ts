@@ -26,6 +26,8 @@ export type ScriptedAnswer =
       readonly status: number;
       readonly retryAfter?: string;
       readonly body?: string;
+      /** Headers of the response; recorded if the status is 300 or more. */
+      readonly headers?: Readonly<Record<string, string>>;
       /** Default: 0. */
       readonly latencyMs?: number;
     };
@@ -119,6 +121,7 @@ function play(
     status,
     retryAfter,
     body = "",
+    headers = {},
     latencyMs = 0,
   } = typeof answer === "number" ? { status: answer } : answer;
   if (latencyMs >= timeoutMs) return { afterMs: timeoutMs, exchange: timeout };
@@ -128,6 +131,7 @@ function play(
       kind: "answered",
       status,
       ...(retryAfter === undefined ? {} : { retryAfter }),
+      ...(status < 300 ? {} : { headers: Object.entries(headers).flat() }),
       body,
       latencyMs,
     },

@@ -25,9 +25,12 @@ interface Guesser {
 }
 
 export function guessLimit(): GuessLimit {
-  const guessers = new LRUCache<string, Guesser>({ max: MAX_NETWORKS });
+  /** Made by the first wrong token: its arrays take memory and time at the start, and most collectors see none. */
+  let made: LRUCache<string, Guesser> | undefined;
   return {
     wrong(address, nowMs) {
+      made ??= new LRUCache<string, Guesser>({ max: MAX_NETWORKS });
+      const guessers = made;
       const network = networkOf(address);
       const before = guessers.get(network);
       const isFresh = before !== undefined && nowMs - before.lastWrongMs <= FORGET_AFTER_MS;

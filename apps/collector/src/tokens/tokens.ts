@@ -43,8 +43,10 @@ export interface Tokens {
 export interface TokensOptions {
   readonly config: ConfigStore;
   readonly clock?: Clock;
-  /** A token from the environment or configuration. Valid while the process runs, never stored. */
+  /** A token with full access from the environment or configuration. Valid while the process runs, never stored. */
   readonly configured?: string;
+  /** The same for `/metrics` alone. */
+  readonly configuredForMetrics?: string;
 }
 
 const PREFIX = "slt_";
@@ -58,6 +60,7 @@ export async function openTokens({
   config,
   clock = backgroundClock,
   configured,
+  configuredForMetrics,
 }: TokensOptions): Promise<Tokens> {
   const byHash = new Map<string, KnownToken>();
   const listeners = new Map<string, Set<() => void>>();
@@ -79,7 +82,15 @@ export async function openTokens({
     if (document !== undefined) byHash.set(document.value.hash, viewOf(document));
     else notifyRevoked(id);
   });
-  if (configured !== undefined) byHash.set(hashToken(configured), CONFIGURED);
+  const fixed = new Set<string>();
+  for (const [token, view] of [
+    [configuredForMetrics, CONFIGURED_FOR_METRICS],
+    [configured, CONFIGURED],
+  ] as const) {
+    if (token === undefined) continue;
+    byHash.set(hashToken(token), view);
+    fixed.add(view.id);
+  }
 
   return {
     verify: (token) => byHash.get(hashToken(token)),
@@ -95,7 +106,7 @@ export async function openTokens({
       return { view: viewOf(document), token };
     },
     async revoke(id) {
-      if (id === CONFIGURED.id && configured !== undefined) return "configured";
+      if (fixed.has(id)) return "configured";
       return (await config.delete(DOCUMENT_KINDS.token, id)) ? "revoked" : "unknown";
     },
     onRevoked(id, listener) {
@@ -122,6 +133,8 @@ const CONFIGURED: KnownToken = {
   access: "full",
   createdAt: new Date(0).toISOString(),
 };
+
+const CONFIGURED_FOR_METRICS: KnownToken = { ...CONFIGURED, id: "configured-metrics", access: "metrics" };
 
 function viewOf({ id, value }: Versioned<TokenDocument>): TokenView {
   return { id, name: value.name, access: value.access, createdAt: value.createdAt };

@@ -59,11 +59,9 @@ is still running, gets the first one's response with \`Idempotent-Replayed: true
 it gets a 409. What a request creates is stored in one transaction with its key, so it is not
 created twice even if the collector is killed before it responds.
 
-- A retry, a replay and a test message create nothing that could be stored this way. If the
-  collector is killed after the work and before the response, they run again. Messages that are
-  already in flight are left out. A replay with \`"state": "failed"\` also leaves out what was
-  delivered in the meantime; without a \`state\`, a message may be sent once more, under the same
-  message id.
+- The retry of a single delivery and a test message create nothing that could be stored this way.
+  If the collector is killed after the work and before the response, they run again. An operation
+  and a replay are stored with the key.
 - A token is shown only once: repeating the request that created it gets a 409.
 
 ### Versions

@@ -2,14 +2,19 @@ import type { IncomingHttpHeaders } from "node:http";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type NewBatch, openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
+import { listGroups } from "../../src/admin/deliveries/list-groups.js";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
+import { operationEndpoints } from "../../src/admin/operations/operation-endpoints.js";
 import { type AdminRoutesOptions, API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
+import { newId } from "../../src/documents/new-id.js";
 import { collectorErrorOf } from "../../src/errors.js";
+import { SourceEvents } from "../../src/events/source-events.js";
 import { errorAnswer } from "../../src/http/connection/respond.js";
 import type { Route } from "../../src/http/routing/route.js";
 import { createRouter } from "../../src/http/routing/router.js";
+import { startOperations } from "../../src/operations/start-operations.js";
 import { liveEvents } from "../../src/process/telemetry/live-events.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
@@ -53,21 +58,39 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     metrics: createMetrics(),
     live,
   });
+  const operations = await startOperations({
+    store,
+    delivery,
+    live,
+    clock,
+    newId: (kind) => newId(kind === "replay" ? "rpl" : "op"),
+    logger: createLogger({ write() {} }),
+  });
   const context: AdminRoutesOptions = {
     store,
     catalog,
     delivery,
     // Audiences have tests of their own, beside a whole collector.
     audiences: { reset: (clearLog) => clearLog(), refusedJoins: async () => [] },
+    events: { of: () => new SourceEvents(), behind: 0, forget: async () => {}, clear: async () => {} },
+    planOf: () => undefined,
     tokens,
     live,
     clock,
     logger: { warn() {}, error() {} },
+    publicUrl: undefined,
     region: "oregon",
     mode: "dev",
     startedAtMs: clock.now(),
+    limits: { messagesPerSecond: {} },
+    readDisk: async () => ({ freeBytes: 3e9, totalBytes: 100e9 }),
     version: "0.0.0-test",
     ...overrides,
+    endpoints: [
+      ...operationEndpoints(operations),
+      listGroups({ store, clock }),
+      ...(overrides.endpoints ?? []),
+    ],
   };
   const routes = adminRoutes(context);
   const router = createRouter(routes);
@@ -95,6 +118,9 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
         query: url.searchParams,
         headers,
         remoteAddress: options.address ?? "127.0.0.1",
+        hosts: [url.host],
+        origin: "http://127.0.0.1:8787",
+        isLocal: true,
         signal: options.signal ?? new AbortController().signal,
         vouch: () => {},
         dropBody: async () => {},
@@ -107,7 +133,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
       });
       if (answer.stream !== undefined)
         await answer.stream(
-          options.onChunk ?? (() => true),
+          (chunk) => options.onChunk?.(String(chunk)) ?? true,
           options.signal ?? new AbortController().signal,
           options.drained ?? (async () => {}),
         );
@@ -157,6 +183,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
       return store.log.head();
     },
     async [Symbol.asyncDispose]() {
+      await operations.close();
       await delivery.close(0);
       tokens.close();
       await store.close();
@@ -167,7 +194,8 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
 export type ControlApi = Awaited<ReturnType<typeof controlApi>>;
 
 function holdAgainstSchema(method: string, path: string, status: number, body: unknown): void {
-  const endpoint = ENDPOINTS.find(
+  const nothing = {} as never;
+  const endpoint = [...ENDPOINTS, ...operationEndpoints(nothing), listGroups(nothing)].find(
     (listed) => listed.method === method && `${API_PREFIX}${listed.path}` === path,
   );
   if (endpoint?.answer.schema === undefined || status !== endpoint.answer.status) return;

@@ -27,7 +27,11 @@ beforeAll(async () => {
     { type: "track", messageId: "m-2", userId: "ann", event: "Order" },
     { type: "track", messageId: "m-3", userId: "ann" },
   ]);
-  const ids: Record<string, string> = { audiences: audience.body.id, "computed-traits": orders.body.id };
+  const ids: Record<string, string> = {
+    audiences: audience.body.id,
+    "computed-traits": orders.body.id,
+    sources: world.sourceId,
+  };
   const { body } = await world.api("GET", "/openapi.json");
   lists = Object.entries(body.paths as Record<string, Record<string, Operation>>)
     .filter(([, { get }]) => get?.parameters.some(({ name }) => name === "cursor"))
@@ -37,7 +41,7 @@ afterAll(() => world.close());
 
 test("pages by cursor are what lists have", () => {
   expect(lists.length).toBeGreaterThanOrEqual(12);
-  expect(lists.join()).not.toContain("{");
+  expect(lists.join()).not.toMatch(/\{|undefined/);
 });
 
 test.each([

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { filesInFolder } from "../../src/admin/dashboard/dashboard-files.js";
 import { DASHBOARD_PAGES, dashboardRoutes } from "../../src/admin/dashboard/dashboard-routes.js";
 import { type HttpServer, startServer } from "../../src/http/server.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
@@ -23,7 +24,7 @@ beforeAll(async () => {
     clock: manualClock(),
     logger: createLogger({ write() {} }),
     metrics: createMetrics(),
-    routes: dashboardRoutes(folder),
+    routes: dashboardRoutes(filesInFolder(folder)),
   });
 });
 
@@ -45,6 +46,27 @@ describe("the dashboard's files", () => {
       expect(response.headers.get("cache-control")).toBe("no-cache");
     },
   );
+
+  it.each(["/nope", "/nope/deeper", "/nope.html"])(
+    "answers %s with its page and a 404, if a browser asks",
+    async (path) => {
+      const response = await get(path, { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
+      expect([response.status, await response.text()]).toEqual([404, PAGE]);
+    },
+  );
+
+  it.each([
+    ["/nope", "*/*", "GET"],
+    ["/nope", "application/json", "GET"],
+    ["/nope", "text/html", "POST"],
+    ["/v1/nope", "text/html", "GET"],
+    ["/api/v1/nope", "text/html", "GET"],
+    ["/api", "text/html", "GET"],
+  ])("answers %s with JSON, for %s by %s", async (path, accept, method) => {
+    const response = await fetch(`${server.url}${path}`, { method, headers: { accept } });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ code: "not_found" });
+  });
 
   it("allows nothing that is not its own, and no script in the page", async () => {
     const csp = (await get("/")).headers.get("content-security-policy") ?? "";

@@ -81,7 +81,27 @@ describe("destinations", () => {
     const sent = await api.ask("POST", `${path}/test`, {});
     expect(sent.body).toMatchObject({ state: "delivered", reason: "200", attempts: [{ url: "scripted:" }] });
     expect(api.destination.delivered[0]?.message.event).toBe("Test Event");
+    expect((await api.ask("GET", `${path}/test`)).body).toEqual({ last: sent.body });
+    expect((await api.ask("GET", "/api/v1/destinations/dst_none/test")).status).toBe(404);
     expect((await api.ask("POST", "/api/v1/destinations/dst_none/test")).status).toBe(404);
+  });
+
+  it("gives a second destination without a name another name, and the audit log keeps the name of a deleted one", async () => {
+    const { api, destination, path } = await withDestination();
+    await using _ = api;
+    const input = { type: destination.type };
+    const names: string[] = [];
+    for (let made = 0; made < 2; made++)
+      names.push((await api.ask("POST", "/api/v1/destinations", input)).body.name);
+    expect(new Set([destination.name, ...names]).size).toBe(3);
+    await api.ask("PATCH", path, { name: "Renamed" });
+    await api.ask("POST", "/api/v1/replays", { filter: { destinationId: destination.id }, dryRun: true });
+    await api.ask("DELETE", path);
+    const { items } = (await api.ask("GET", "/api/v1/audit?limit=2")).body;
+    expect(items).toMatchObject([
+      { action: "destinations.delete", target: destination.id, targetName: "Renamed" },
+      { action: "destinations.patch", target: destination.id, targetName: destination.name },
+    ]);
   });
 
   it("tells how it does", async () => {
@@ -91,6 +111,8 @@ describe("destinations", () => {
       destinationId: destination.id,
       state: "delivering",
       health: "idle",
+      reason: "It has no delivery yet",
+      urls: [],
       behind: 0,
       retries: 0,
       waiting: 0,
@@ -203,7 +225,7 @@ describe("what becomes of a message", () => {
       status: 400,
       body: {
         message:
-          "invalid_request: filter.state: Expected one of delivered, failed, filtered, skipped, suppressed",
+          "invalid_request: filter.state: Expected one of delivered, failed, filtered, skipped, suppressed, discarded",
       },
     });
   });

@@ -39,6 +39,7 @@ await readLive({
   store,
   recent: recentMessages(store.log, clock),
   live: liveEvents(),
+  planOf: () => undefined,
   clock,
   filter: { terms: [] },
   token: { access: "full" },

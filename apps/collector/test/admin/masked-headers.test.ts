@@ -66,6 +66,7 @@ describe("a token that may only read", () => {
       "/messages/{messageId}",
       "/wait",
       "/deliveries/{id}",
+      "/delivery-groups",
     ]);
   });
 

@@ -37,6 +37,11 @@ async function sendRefused(): Promise<void> {
   await collector.advance(1_000);
 }
 
+it("a long row of punctuation behind a URL is masked in one pass", () => {
+  const text = `https://shop.example/cart${")".repeat(500_000)}7).`;
+  expect(maskUrls({ access: "read" }, text)).toBe("https://shop.example/…).");
+});
+
 describe("a token that may only read", () => {
   it("is told of a webhook's URL where it leads, and nothing after the host, whatever it asks", async () => {
     await sendRefused();
@@ -75,6 +80,8 @@ describe("a token that may only read", () => {
       "/deliveries",
       "/deliveries/{id}",
       "/audit",
+      "/health",
+      "/delivery-groups",
     ]);
     const shown = (await (await ask("/messages/m1", readToken)).json()) as {
       message: object;

@@ -3,9 +3,10 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Region } from "@sluice/protocol";
 import { type Collector, startCollector } from "../../src/collector.js";
+import type { CollectorOptions } from "../../src/collector-options.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
+import { type OpenedCollector, openClusterCollector, testStore } from "../cluster/collector-on-cluster.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
 type Json = any;
@@ -70,6 +71,8 @@ export interface CollectorWorld {
   readonly collector: Collector;
   readonly writeKey: string;
   readonly sourceId: string;
+  /** The metrics of the process that does the work. */
+  metrics(): Promise<string>;
   api(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>;
   /** Sends a batch with a write key (default: the first source's) and expects 200. */
   send(batch: readonly Json[], writeKey?: string): Promise<Json>;
@@ -79,27 +82,48 @@ export interface CollectorWorld {
   close(): Promise<void>;
 }
 
-/** A real collector in development mode, on a data folder of its own. */
-export async function openCollector(
-  options: { readonly region?: Region; readonly regionUrls?: Partial<Record<Region, string>> } = {},
-): Promise<CollectorWorld> {
+type WorldOptions = Pick<CollectorOptions, "region" | "regionUrls">;
+
+/** How a collector is started and stopped, whatever it consists of. */
+async function openAlone(options: WorldOptions): Promise<OpenedCollector> {
   const directory = await mkdtemp(join(tmpdir(), "sluice-audiences-"));
   const start = (): Promise<Collector> =>
-    startCollector({
-      mode: "dev",
-      host: "127.0.0.1",
-      port: 0,
-      dataDirectory: directory,
-      logger: createLogger({ level: "error" }),
-      allowTargets: ["127.0.0.0/8"],
-      ...options,
-    });
+    startCollector({ ...DEVELOPMENT, host: "127.0.0.1", port: 0, dataDirectory: directory, ...options });
   let collector = await start();
-  const { adminToken, writeKey, sourceId } = collector.firstRun ?? {};
+  return {
+    directory,
+    get collector() {
+      return collector;
+    },
+    ownerUrl: async () => collector.url,
+    async start() {
+      collector = await start();
+    },
+    stop: () => collector.close(5_000),
+    remove: () => rm(directory, { recursive: true }),
+  };
+}
+
+const DEVELOPMENT = {
+  mode: "dev",
+  logger: createLogger({ level: "error" }),
+  allowTargets: ["127.0.0.0/8"],
+} as const;
+
+async function open(options: WorldOptions): Promise<OpenedCollector> {
+  const store = testStore();
+  if (store === "embedded") return openAlone(options);
+  return openClusterCollector(store, () => ({ ...DEVELOPMENT, ...options }));
+}
+
+/** A real collector in development mode, on a data folder of its own. `SLUICE_TEST_STORE` makes it a cluster of three. */
+export async function openCollector(options: WorldOptions = {}): Promise<CollectorWorld> {
+  const opened = await open(options);
+  const { adminToken, writeKey, sourceId } = opened.collector.firstRun ?? {};
   if (adminToken === undefined || writeKey === undefined || sourceId === undefined)
     throw new Error("a collector in development mode makes a source");
   const api: CollectorWorld["api"] = async (method, path, body) => {
-    const response = await fetch(`${collector.url}/api/v1${path}`, {
+    const response = await fetch(`${opened.collector.url}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -108,15 +132,16 @@ export async function openCollector(
     return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
   };
   return {
-    directory,
+    directory: opened.directory,
     get collector() {
-      return collector;
+      return opened.collector;
     },
     writeKey,
     sourceId,
+    metrics: async () => (await fetch(`${await opened.ownerUrl()}/metrics`)).text(),
     api,
     async send(batch, key = writeKey) {
-      const response = await fetch(`${collector.url}/v1/batch`, {
+      const response = await fetch(`${opened.collector.url}/v1/batch`, {
         method: "POST",
         headers: { authorization: `Basic ${btoa(`${key}:`)}` },
         body: JSON.stringify({ batch }),
@@ -136,13 +161,13 @@ export async function openCollector(
       return body.id;
     },
     async restart(whileStopped) {
-      await collector.close(5_000);
+      await opened.stop();
       await whileStopped?.();
-      collector = await start();
+      await opened.start();
     },
     async close() {
-      await collector.close(5_000);
-      await rm(directory, { recursive: true });
+      await opened.stop();
+      await opened.remove();
     },
   };
 }

@@ -118,7 +118,7 @@ it.each<Damage>(["zeroed", "garbled"])(
         expect(lines).toContainEqual(
           expect.objectContaining({
             level: "warn",
-            event: expect.stringContaining("profiles.db was damaged"),
+            msg: expect.stringContaining("profiles.db was damaged"),
             damagedFile: kept,
           }),
         );

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const deaths = async (): Promise<number> => {
-  const text = await (await fetch(`${world.collector.url}/metrics`)).text();
+  const text = await world.metrics();
   return Number(/^sluice_audience_engine_deaths_total (\d+)$/m.exec(text)?.[1] ?? 0);
 };
 

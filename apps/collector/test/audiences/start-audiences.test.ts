@@ -80,7 +80,7 @@ async function start(engine = new AudienceEngine(profiles)): Promise<Audiences> 
 
 /** Messages that are not counted yet, those of audiences among them. */
 async function behind(): Promise<number> {
-  return Number(/^sluice_audiences_behind (\d+)$/m.exec(await metrics.render())?.[1]);
+  return Number(/^sluice_audiences_backlog_messages (\d+)$/m.exec(await metrics.render())?.[1]);
 }
 
 async function identify(userId: string, plan: string): Promise<void> {
@@ -241,6 +241,25 @@ describe("a change of an audience", () => {
     expect((await made).body).toMatchObject({ code: "not_in_force" });
     goOn?.();
   });
+});
+
+test("sizes are known of audiences for which everybody was evaluated", async () => {
+  await makePros();
+  const started = await start();
+  await identify("ann", "pro");
+  await clock.advance(1_000);
+  const paused = { ...PROS.document, key: "waiting", paused: true };
+  const made = store.config.put(AUDIENCE, "waiting", paused);
+  await clock.advance(1_000);
+  await made;
+  expect(await started.sizes()).toEqual([{ id: "pros", size: 1 }]);
+  const resumed = store.config.put(AUDIENCE, "waiting", { ...paused, paused: false });
+  await clock.advance(1_000);
+  await resumed;
+  expect(await started.sizes()).toEqual([
+    { id: "pros", size: 1 },
+    { id: "waiting", size: 1 },
+  ]);
 });
 
 test("windows end by the clock, without any message", async () => {

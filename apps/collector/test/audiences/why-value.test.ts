@@ -87,7 +87,7 @@ test("first, last and kinds of values name the event that the value comes from",
 
   const { body } = await world.api("GET", `/computed-traits/${traits.list}`);
   expect(body.status.leftOut).toEqual({ users: 1, events: 1 });
-  const metrics = await (await fetch(`${world.collector.url}/metrics`)).text();
+  const metrics = await world.metrics();
   // Of each of the five traits.
   expect(metrics).toMatch(/^sluice_computed_traits_left_out_events 5$/m);
 });

@@ -485,6 +485,10 @@ const SIZES: BodyCase[] = [
   tooLarge("512,001 bytes", `{"batch":[],"x":"${"y".repeat(512_001 - 18)}"}`),
   tooLarge("a megabyte of blanks", " ".repeat(MB)),
   tooLarge(
+    "40 KB besides ordinary messages",
+    `{"batch":[${good("beside")}],"other":"${"y".repeat(40_000)}"}`,
+  ),
+  tooLarge(
     "a large context times many messages",
     `{"context":{"x":"${"y".repeat(300_000)}"},"batch":[${Array.from({ length: 100 }, () => good("")).join()}]}`,
   ),

@@ -34,7 +34,7 @@ export async function startCollectorProcess(): Promise<CollectorProcess> {
   const url = await new Promise<string>((resolve, reject) => {
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
-      const ready = /"event":"ready".*?"url":"([^"]+)"/.exec(stderr);
+      const ready = /"msg":"ready".*?"url":"([^"]+)"/.exec(stderr);
       if (ready?.[1] !== undefined) resolve(ready[1]);
     });
     child.once("exit", () => reject(new Error(`The collector ended: ${stderr}`)));

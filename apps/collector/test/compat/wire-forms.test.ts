@@ -263,6 +263,61 @@ describe("messages", () => {
   });
 });
 
+// As their sources write them.
+describe("RudderStack's SDKs without JavaScript", () => {
+  const time = "2026-11-21T11:59:58.123456+00:00";
+  const message = { type: "track", event: "E", userId: "u1", anonymousId: "u1", channel: "server" };
+  const library = (name: string) => ({ context: { library: { name, version: "4.2.0" } } });
+
+  test.each<[name: string, headers: Record<string, string>, batch: object, isPacked: boolean]>([
+    ["Ruby", { accept: "application/json" }, { batch: [{ ...message, timestamp: time }] }, true],
+    [
+      "Python",
+      { "user-agent": "analytics-python/2.1.4" },
+      { batch: [{ ...message, integrations: {}, timestamp: time, properties: {} }], sentAt: time },
+      false,
+    ],
+    [
+      "Go",
+      { "rs-targetnode": "0", "rs-nodecount": "1", "rs-useragent": "serverSDK" },
+      {
+        batch: [
+          { ...message, ...library("analytics-go"), originalTimestamp: "2026-11-21T11:59:58.123456789Z" },
+        ],
+        sentAt: "2026-11-21T11:59:58.123456789Z",
+        ...library("analytics-go"),
+      },
+      true,
+    ],
+    [
+      "Android, also in React Native",
+      { anonymousid: "dTE=" },
+      {
+        sentAt: "2026-11-21T11:59:58.123Z",
+        batch: [{ ...message, channel: "mobile", integrations: { All: true }, userProperties: null }],
+      },
+      true,
+    ],
+  ])("%s", async (_name, headers, { batch, ...envelope }: { batch?: object[] }, isPacked) => {
+    const body = JSON.stringify({ ...envelope, batch: batch?.map((it) => ({ ...it, messageId: id() })) });
+    const packed = isPacked ? { "content-encoding": "gzip" } : {};
+    const all = { ...AUTH, "content-type": "application/json", ...headers, ...packed };
+    expect(await send("/v1/batch", all, [isPacked ? gzipSync(body) : body])).toMatchObject({
+      status: 200,
+      body: { success: true, accepted: 1 },
+    });
+    expect(await arrived()).toMatchObject([{ event: "E", userId: "u1", anonymousId: "u1" }]);
+  });
+
+  test("the configuration for Android, with the key in the header", async () => {
+    const path = "/sourceConfig?p=android&v=1.26.0&bv=34";
+    expect(await send(path, AUTH, [], "GET")).toMatchObject({
+      status: 200,
+      body: { source: { enabled: true, destinations: [] } },
+    });
+  });
+});
+
 describe("context.ip", () => {
   test.each<[name: string, context: object, ip: string | undefined]>([
     ["context.direct", { direct: true }, "127.0.0.1"],

@@ -1,7 +1,11 @@
-import type { ChildProcess } from "node:child_process";
 import { temporaryDirectories } from "@sluice/event-log/testing";
-import { afterEach, expect, it, vi } from "vitest";
-import { type CollectorProcess, startCollectorProcess } from "../delivery/collector-process.js";
+import { expect, it, vi } from "vitest";
+import {
+  type CollectorProcess,
+  collectorProcesses,
+  sendUntilKilled,
+  startCollectorProcess,
+} from "../delivery/collector-process.js";
 import { closeReceivers, type Received, startReceiver } from "../delivery/receiver.js";
 
 /** Crashes per run. Set `SLUICE_CRASHES=300` for a long run. */
@@ -11,39 +15,14 @@ const SENDERS = 4;
 const MOST_A_BATCH = 20;
 
 const temporaryDirectory = temporaryDirectories();
-const children = new Set<ChildProcess>();
+const children = collectorProcesses();
 closeReceivers();
-afterEach(async () => {
-  for (const child of children) child.kill("SIGKILL");
-  await vi.waitUntil(() => children.size === 0);
-});
 
 /** 1 of 50 messages is refused permanently, and 1 of 100 once. More retries would be spread over up to a minute. */
 function answerTo({ messageId, attempt }: Received): number {
   const turn = Number(messageId.split("-")[1]) % 100;
   if (turn % 50 === 13) return 400;
   return turn === 7 && attempt === 1 ? 503 : 200;
-}
-
-/** Sends batches until the collector is killed, and records the ids that got a 200. */
-async function load(
-  collector: CollectorProcess,
-  writeKey: string,
-  nextId: () => string,
-  answered: Set<string>,
-): Promise<void> {
-  for (;;) {
-    const ids = Array.from({ length: 1 + Math.floor(Math.random() * MOST_A_BATCH) }, nextId);
-    try {
-      await collector.send(
-        writeKey,
-        ids.map((messageId) => ({ type: "track", event: "Ordered", userId: "u1", messageId })),
-      );
-    } catch {
-      return;
-    }
-    for (const id of ids) answered.add(id);
-  }
 }
 
 /** Returns the ids of all failed deliveries from the control API. */
@@ -73,7 +52,13 @@ it(`delivers or lists as failed every message that got a 200, over ${CRASHES} ki
   });
   const answered = new Set<string>();
   let sent = 0;
-  const nextId = (): string => `m-${sent++}`;
+  const nextBatch = () =>
+    Array.from({ length: 1 + Math.floor(Math.random() * MOST_A_BATCH) }, () => ({
+      type: "track",
+      event: "Ordered",
+      userId: "u1",
+      messageId: `m-${sent++}`,
+    }));
   let writeKey = "";
   for (let crash = 0; crash < CRASHES; crash++) {
     const collector = await startCollectorProcess(folder, children);
@@ -91,7 +76,9 @@ it(`delivers or lists as failed every message that got a 200, over ${CRASHES} ki
     }
     const before = answered.size;
     const enough = 1 + Math.floor(Math.random() * 600);
-    const loads = Array.from({ length: SENDERS }, () => load(collector, writeKey, nextId, answered));
+    const loads = Array.from({ length: SENDERS }, () =>
+      sendUntilKilled(collector, writeKey, nextBatch, answered),
+    );
     await vi.waitUntil(() => answered.size >= before + enough, { timeout: 30_000, interval: 1 });
     await collector.end("SIGKILL");
     await Promise.all(loads);

@@ -1,6 +1,13 @@
-import { idDigest, openMemoryStore } from "@sluice/event-log";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { idDigest, openMemoryStore, openSqliteStore } from "@sluice/event-log";
+import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
+import { startCollector } from "../../src/collector.js";
+import { DELETION, type DeletionDocument } from "../../src/deletions/deletion.js";
+import { emptyReceipt } from "../../src/deletions/run-step.js";
 import { type DeletionsOptions, startDeletions } from "../../src/deletions/start-deletions.js";
 import { openSuppressions } from "../../src/documents/suppressions.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
@@ -48,4 +55,35 @@ test("closing interrupts a running purge, and the next start completes the delet
   while ((await again.get("d1"))?.value.step !== "done") await clock.advance(0);
   expect((await again.get("d1"))?.value.error).toBeUndefined();
   await again.close();
+});
+
+test("a collector that is closed at once ends, although a deletion of its last run waits for profiles", async () => {
+  const dataDirectory = await mkdtemp(join(tmpdir(), "sluice-closing-"));
+  const store = await openSqliteStore({ directory: dataDirectory, clock: systemClock });
+  const identity = "u:ann" as const;
+  await store.config.put<DeletionDocument>(
+    DELETION,
+    "del_1",
+    {
+      createdAt: "2026-01-01T00:00:00.000Z",
+      suppress: false,
+      includeAliases: true,
+      status: "running",
+      step: "suppress",
+      users: [{ identity, identities: [], aliases: [], sourceIds: [] }],
+      receipt: emptyReceipt([identity], idDigest(new Uint8Array(32))),
+    },
+    0,
+  );
+  await store.close();
+  const collector = await startCollector({
+    mode: "production",
+    host: "127.0.0.1",
+    port: 0,
+    dataDirectory,
+    logger: createLogger({ write() {} }),
+    profilesAfterMs: 3_600_000,
+  });
+  await collector.close(0);
+  await rm(dataDirectory, { recursive: true });
 });

@@ -153,12 +153,89 @@ describe("a deletion", () => {
     await world.webhook(receiver.url, [world.sourceId]);
     await world.send([track("ann", "queued")]);
     const { body } = await world.api("POST", "/deletions", { userIds: ["ann"] });
-    const finished = await until(body.id, (deletion) => deletion.status === "finished");
-    expect(finished.step).toBe("trace");
+    const waiting = await until(
+      body.id,
+      (deletion) => deletion.receipt?.deleteMessages[0]?.deliveries?.[0].attempts > 0,
+    );
+    expect(waiting).toMatchObject({ step: "trace", status: "running" });
+    expect(waiting.receipt.erasedAt).toEqual(expect.any(String));
+    expect(waiting.receipt.deleteMessages[0].deliveries).toEqual([
+      {
+        destinationId: expect.any(String),
+        state: "pending",
+        attempts: expect.any(Number),
+        error: "HTTP 503",
+      },
+    ]);
     status = 200;
     await receiver.until((got) => got.some((message) => message.type === "delete"));
-    await until(body.id, (deletion) => deletion.step === "done");
+    const done = await until(body.id, (deletion) => deletion.step === "done");
+    expect(done.status).toBe("finished");
+    expect(done.receipt.deleteMessages[0].deliveries).toMatchObject([{ state: "sent" }]);
     expect(receiver.got.map((message) => message.type)).toEqual(["delete"]);
+  }, 60_000);
+
+  test("leaves no removed retry in the number of those that wait", async () => {
+    status = 503;
+    const destination = await world.webhook(receiver.url, [world.sourceId]);
+    const retries = async (): Promise<number> =>
+      (await world.api("GET", `/destinations/${destination}/status`)).body.retries;
+    await world.send([track("ann", "queued")]);
+    while ((await retries()) === 0) await new Promise((resolve) => setImmediate(resolve));
+    const { body } = await world.api("POST", "/deletions", { userIds: ["ann"] });
+    await until(body.id, (deletion) => deletion.receipt?.purgedAt !== undefined);
+    status = 200;
+    await until(body.id, (deletion) => deletion.status === "finished");
+    expect(await retries()).toBe(0);
+  }, 60_000);
+
+  test("is not finished while a delete message has failed; it is sent again when asked, to the destination that missed it", async () => {
+    status = 401;
+    const other = await openReceiver(() => 200);
+    const broken = await world.webhook(receiver.url, [world.sourceId]);
+    await world.webhook(other.url, [world.sourceId]);
+    await world.send([track("ann", "one")]);
+    const { body } = await world.api("POST", "/deletions", { userIds: ["ann"] });
+    const failed = await until(body.id, (deletion) => deletion.status === "undelivered");
+    const failure = { destinationId: broken, state: "failed", attempts: 1, error: "HTTP 401" };
+    const [message] = failed.receipt.deleteMessages;
+    expect(message.deliveries).toMatchObject([failure, { state: "sent" }]);
+    expect(failed.receipt).not.toHaveProperty("tracesErasedAt");
+
+    await world.restart();
+    const after = await until(body.id, (deletion) => deletion.status === "undelivered");
+    expect(after.receipt).toEqual(failed.receipt);
+    status = 200;
+    const refused = await world.api("POST", `/deletions/${body.id}/retry`, { destinationId: "dst_other" });
+    expect(refused).toMatchObject({ status: 409, body: { code: "conflict" } });
+    const retried = await world.api("POST", `/deletions/${body.id}/retry`, { destinationId: broken });
+    expect(retried.status).toBe(202);
+    const done = await until(body.id, (deletion) => deletion.status === "finished");
+    expect(done.receipt.deleteMessages[0].deliveries).toMatchObject([{ state: "sent" }, { state: "sent" }]);
+    expect(other.got.filter((got) => got.type === "delete")).toHaveLength(1);
+    expect((await world.api("POST", `/deletions/${body.id}/retry`, {})).status).toBe(409);
+    expect((await world.api("POST", `/deletions/${body.id}/give-up`)).status).toBe(409);
+    await other.close();
+  }, 60_000);
+
+  test("can be given up when a delete message has failed: it is erased, and the receipt says that it failed", async () => {
+    status = 410;
+    await world.webhook(receiver.url, [world.sourceId]);
+    const user = `gone-${MARKER}`;
+    await world.send([track(user, "one")]);
+    const { body } = await world.api("POST", "/deletions", { userIds: [user] });
+    await until(body.id, (deletion) => deletion.status === "undelivered");
+    expect(await filesWith(user)).not.toEqual([]);
+    const retry = await world.api("POST", `/deletions/${body.id}/retry`, {});
+    expect(retry).toMatchObject({ status: 409, body: { code: "url_disabled" } });
+    expect((await world.api("POST", `/deletions/${body.id}/give-up`)).status).toBe(202);
+    const done = await until(body.id, (deletion) => deletion.status === "finished");
+    expect(done.receipt).toMatchObject({
+      deleteMessages: [{ deliveries: [{ state: "failed" }] }],
+      gaveUpAt: expect.any(String),
+      tracesErasedAt: expect.any(String),
+    });
+    expect(await filesWith(user)).toEqual([]);
   }, 60_000);
 
   test("cancels messages that a destination has read but not sent yet", { timeout: 60_000 }, async () => {
@@ -172,7 +249,7 @@ describe("a deletion", () => {
     const hers = await world.api("GET", "/messages?userId=ann&limit=500");
     expect(hers.body.items).toHaveLength(150);
     const { body } = await world.api("POST", "/deletions", { userIds: ["ann"] });
-    await until(body.id, (deletion) => deletion.status === "finished");
+    await until(body.id, (deletion) => deletion.receipt?.erasedAt !== undefined);
     const underWay = held.came.filter(
       (message) => message.userId === "ann" && message.type !== "delete",
     ).length;

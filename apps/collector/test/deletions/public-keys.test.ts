@@ -142,7 +142,7 @@ describe("what a source may join", () => {
       },
     ]);
     expect(await issuesOf("m-2")).toMatchObject([{ code: "join_refused", path: "anonymousId" }]);
-    const metrics = await (await fetch(`${world.collector.url}/metrics`)).text();
+    const metrics = await world.metrics();
     expect(metrics).toMatch(/^sluice_refused_joins_total\{source="src_[^"]+"\} 2$/m);
   });
 

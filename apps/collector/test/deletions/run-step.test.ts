@@ -2,7 +2,8 @@ import type { Identity } from "@sluice/event-log";
 import { idDigest, idOf, isUserIdentity, openMemoryStore } from "@sluice/event-log";
 import { purgedIdentities } from "@sluice/event-log/testing";
 import { manualClock } from "@sluice/resilience/testing";
-import { expect, test } from "vitest";
+import { expect, it, test } from "vitest";
+import { deliveryNow } from "../../src/deletions/delete-messages.js";
 import type { DeletionDocument } from "../../src/deletions/deletion.js";
 import { type DeletionParts, emptyReceipt, runStep } from "../../src/deletions/run-step.js";
 import { openSuppressions } from "../../src/documents/suppressions.js";
@@ -91,9 +92,11 @@ function lagging() {
 
 test("finds a user's other ids although audiences lag behind", async () => {
   const { parts } = await open(lagging());
-  const made = await runStep("collect", "d1", deletion([JUST_ASKED]), parts);
-  expect(made?.users).toEqual([{ ...JUST_ASKED, identities: ["u:u1", "a:old"] }]);
-  expect(made?.receipt?.users).toMatchObject([{ anonymousIds: 1 }]);
+  expect(await runStep("collect", "d1", deletion([JUST_ASKED]), parts)).toMatchObject({
+    kind: "done",
+    users: [{ ...JUST_ASKED, identities: ["u:u1", "a:old"] }],
+    receipt: { users: [{ anonymousIds: 1 }] },
+  });
 });
 
 test("suppresses a user before audiences have caught up, and the other ids afterwards", async () => {
@@ -117,4 +120,58 @@ test("completes a deletion from an older version, whose ids match both kinds", a
   const users = [{ userId: "u1", ids: ["u1", "old"], sharedIds: ["shared"], sourceIds: ["src"] }];
   await runStep("purge", "d1", deletion(users), parts);
   expect(purged).toEqual(["u1", "old"]);
+});
+
+it.each<[string, boolean, Parameters<typeof deliveryNow>[2], ReturnType<typeof deliveryNow>]>([
+  ["was not read yet", true, undefined, { destinationId: "d", state: "pending", attempts: 0 }],
+  [
+    "waits for its first attempt",
+    true,
+    { state: "pending", reason: "replay", rounds: 0 },
+    { destinationId: "d", state: "pending", attempts: 0 },
+  ],
+  [
+    "waits for a retry",
+    true,
+    { state: "pending", reason: "HTTP 503", rounds: 2 },
+    { destinationId: "d", state: "pending", attempts: 2, error: "HTTP 503" },
+  ],
+  [
+    "was delivered",
+    true,
+    { state: "delivered", reason: "HTTP 200", rounds: 3 },
+    { destinationId: "d", state: "sent", attempts: 3 },
+  ],
+  [
+    "was delivered, and its destination deleted",
+    false,
+    { state: "delivered", reason: "HTTP 200", rounds: 1 },
+    { destinationId: "d", state: "sent", attempts: 1 },
+  ],
+  [
+    "was given up",
+    true,
+    { state: "failed", reason: "HTTP 401", rounds: 1 },
+    { destinationId: "d", state: "failed", attempts: 1, error: "HTTP 401" },
+  ],
+  [
+    "was skipped, because the destination was disabled",
+    true,
+    { state: "skipped", reason: "the destination is disabled", rounds: 0 },
+    { destinationId: "d", state: "failed", attempts: 0, error: "the destination is disabled" },
+  ],
+  [
+    "was filtered",
+    true,
+    { state: "filtered", reason: "rule 1", rounds: 0 },
+    { destinationId: "d", state: "not_sent", attempts: 0, error: "rule 1" },
+  ],
+  [
+    "lost its destination",
+    false,
+    { state: "pending", reason: "HTTP 503", rounds: 2 },
+    { destinationId: "d", state: "not_sent", attempts: 2, error: "the destination was deleted before" },
+  ],
+])("a delete message that %s", (_what, exists, outcome, delivery) => {
+  expect(deliveryNow("d", exists, outcome)).toEqual(delivery);
 });

@@ -26,6 +26,16 @@ function ask(path: string, host: string, method = "GET"): Promise<{ status: numb
   });
 }
 
+test.each<[header: string, isAllowed: boolean]>([
+  ["[::1]:8787", true],
+  ["[::1]", true],
+  ["[::1].evil.example", false],
+  ["[::1]:8787.evil.example", false],
+  ["[127.0.0.1]evil.example", false],
+])("an address in brackets is the whole name: %s", (header, isAllowed) => {
+  expect(isAllowedHost(header, [])).toBe(isAllowed);
+});
+
 test("on loopback, operator routes refuse foreign host names; ingestion and health accept all", async () => {
   collector = await startTestCollector();
   for (const path of ["/metrics", "/api/v1/info", "/api/v1/openapi.json"]) {

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, describe, expect, test } from "vitest";
 import { CollectorError } from "../../src/errors.js";
-import { forwardedFor } from "../../src/http/connection/incoming-request.js";
+import { forwardedFor } from "../../src/http/connection/forwarded.js";
 import type { HttpLimits } from "../../src/http/limits.js";
 import type { HttpAnswer, Route } from "../../src/http/routing/route.js";
 import { createRouter } from "../../src/http/routing/router.js";
@@ -47,6 +47,7 @@ describe("startServer", () => {
       success: false,
       code: "internal",
       message: "internal: The collector failed to handle this request",
+      requestId: response.headers.get("x-request-id"),
     });
     expect(logged).toHaveLength(1);
     expect(logged[0]).toContain("the password is 12345");
@@ -275,5 +276,10 @@ test.each<[header: string | undefined, proxies: number, address: string | undefi
   ["1.1.1.1", 2, "1.1.1.1"],
   ["", 1, undefined],
 ])("the address that the outermost trusted proxy saw: %s behind %d", (header, proxies, address) => {
-  expect(forwardedFor(header, proxies)).toBe(address);
+  expect(
+    forwardedFor(header === undefined ? {} : { "x-forwarded-for": header }, {
+      count: proxies,
+      headers: "x-forwarded",
+    }),
+  ).toBe(address);
 });

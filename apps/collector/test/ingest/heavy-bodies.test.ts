@@ -13,6 +13,8 @@ test("large bodies are parsed one per turn: a message that arrives after a hundr
   const ingest = createIngest({
     store,
     sources: {
+      planOf: () => undefined,
+      has: () => true,
       find: () => ({ id: "src_1", kind: "server" }),
       version: 1,
       begin: () => () => {},

@@ -1,7 +1,7 @@
 import type { TokenBucket } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { decideRate, type RateDecision, rateLimiter } from "../../src/ingest/sources/rate-limit.js";
+import { decideRate, type RateDecision, rateLimiter, rateOf } from "../../src/ingest/sources/rate-limit.js";
 
 const at = (tokens: number, atMs = 0): TokenBucket => ({ tokens, atMs });
 const admitted = (tokens: number, atMs: number): RateDecision => ({
@@ -59,4 +59,14 @@ test("over a minute, a source that never stops gets its rate, and other sources 
   expect(taken).toBeGreaterThanOrEqual(60 * 100);
   // One second's worth at the start, and the batch that went below zero.
   expect(taken).toBeLessThanOrEqual(61 * 100 + 30);
+});
+
+test.each([
+  ["server", "auto", 50_000],
+  ["web", "auto", 10_000],
+  ["mobile", "auto", 10_000],
+  ["server", 7, 7],
+  ["web", undefined, undefined],
+] as const)("a %s source without a limit of its own, by the setting %s", (kind, setting, rate) => {
+  expect(rateOf({ kind }, setting)).toBe(rate);
 });

@@ -17,7 +17,14 @@ test("long spellings of a key in headers are not remembered", () => {
     lookUps++;
     return { id: "src_1", kind: "server" as const };
   };
-  const sources = { find, version: 1, begin: () => () => {}, close: () => {} };
+  const sources = {
+    find,
+    planOf: () => undefined,
+    has: () => true,
+    version: 1,
+    begin: () => () => {},
+    close: () => {},
+  };
   const authenticator = createAuthenticator({ sources, region: undefined, regionUrls: {} });
   const spelling = (i: number, length: number) =>
     `Basic ${Buffer.from(`key:${i}`.padEnd(length)).toString("base64")}`;

@@ -54,6 +54,7 @@ describe("scanRequest", () => {
       JSON.stringify({ context: { a: 1 }, integrations: { All: false }, writeKey: "wk", batch: [message()] }),
       undefined,
     ],
+    ["an import without delivery", JSON.stringify({ deliver: false, batch: [message()] }), undefined],
     [
       "each kind",
       batch(

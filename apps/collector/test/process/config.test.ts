@@ -52,6 +52,22 @@ describe("loadConfig", () => {
     ]);
   });
 
+  test.each([
+    ["SLUICE_ADMIN_LISTEN", "8788"],
+    ["SLUICE_ADMIN_LISTEN", ":8788"],
+    ["SLUICE_ADMIN_LISTEN", "127.0.0.1"],
+    ["SLUICE_ADMIN_LISTEN", "127.0.0.1:70000"],
+    ["SLUICE_ADMIN_LISTEN", "http://127.0.0.1:8788"],
+    ["SLUICE_PUBLIC_URL", "events.example.com"],
+    ["SLUICE_PUBLIC_URL", "ftp://events.example.com"],
+    ["SLUICE_PUBLIC_URL", "https://me:secret@events.example.com"],
+    ["SLUICE_PUBLIC_URL", "https://events.example.com/?a=b"],
+    ["SLUICE_PUBLIC_URL", "https://events.example.com/#"],
+    ["SLUICE_METRICS_TOKEN", "short"],
+  ])("refuses %s=%s", (name, value) => {
+    expect(problemsOf({ env: { [name]: value } })).toEqual([expect.stringContaining(`${name} must be `)]);
+  });
+
   test("reports a file that cannot be read or is not an object", () => {
     const missing = problemsOf({
       env: { SLUICE_CONFIG: "nowhere.json" },
@@ -80,6 +96,21 @@ describe("loadConfig", () => {
       "limits by default",
       {},
       { retentionMs: 2_592_000_000, retentionBytes: "auto", messagesPerSecond: "auto" },
+    ],
+    [
+      "a second address",
+      { SLUICE_ADMIN_LISTEN: "127.0.0.1:8788" },
+      { adminListen: { host: "127.0.0.1", port: 8_788 } },
+    ],
+    [
+      "a second address of IPv6",
+      { SLUICE_ADMIN_LISTEN: "[::1]:0" },
+      { adminListen: { host: "::1", port: 0 } },
+    ],
+    [
+      "a public URL with a path",
+      { SLUICE_PUBLIC_URL: "https://example.com/events/" },
+      { publicUrl: "https://example.com/events" },
     ],
     ["an empty variable is none", { SLUICE_PORT: "" }, { port: 8_787 }],
     [

@@ -3,13 +3,9 @@ import type { ConfigStore } from "@sluice/event-log";
 import { openMemoryStore, StorageUnavailable } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { createMetrics, LATENCY_BUCKETS_SECONDS } from "../../src/process/telemetry/metrics.js";
-import {
-  RATE_SPANS,
-  type RateHistory,
-  ratePoint,
-  startRateHistory,
-} from "../../src/process/telemetry/rate-history.js";
+import { createMetrics, DELIVERY_LATENCY_BUCKETS_SECONDS } from "../../src/process/telemetry/metrics.js";
+import { type RateHistory, startRateHistory } from "../../src/process/telemetry/rate-history.js";
+import { RATE_SPANS, ratePoint } from "../../src/process/telemetry/rate-series.js";
 
 function collectorCounters() {
   const metrics = createMetrics();
@@ -18,7 +14,11 @@ function collectorCounters() {
     ingested: metrics.counter("sluice_ingest_messages_total", "Messages", ["result"]),
     ended: metrics.counter("sluice_deliveries_total", "Deliveries", ["destination", "state"]),
     retried: metrics.counter("sluice_delivery_retries_total", "Retries", ["destination"]),
-    latency: metrics.histogram("sluice_delivery_latency_seconds", "Latency", LATENCY_BUCKETS_SECONDS),
+    latency: metrics.histogram(
+      "sluice_delivery_latency_seconds",
+      "Latency",
+      DELIVERY_LATENCY_BUCKETS_SECONDS,
+    ),
   };
 }
 
@@ -164,14 +164,12 @@ test("nothing is stored while nothing happens, and a failing store does no harm"
 });
 
 test("latencies above the greatest bound are reported as that bound", () => {
-  const none = { atMs: 0, monotonicMs: 0, accepted: 0, rejected: 0, delivered: 0, failed: 0, retried: 0 };
   const point = ratePoint(
-    { ...none, latency: [] },
+    { atMs: 0, monotonicMs: 0, counts: { delivered: 0 }, latency: [] },
     {
-      ...none,
       atMs: 2_000,
       monotonicMs: 2_000,
-      delivered: 4,
+      counts: { delivered: 4 },
       latency: [
         [1, 0],
         [10, 1],
@@ -179,5 +177,50 @@ test("latencies above the greatest bound are reported as that bound", () => {
       ],
     },
   );
-  expect(point.latencyP99Ms).toBe(10_000);
+  expect(point).toMatchObject({
+    delivered: 4,
+    latencyP50Ms: 10_000,
+    latencyP99Ms: 10_000,
+    latencyOver: ["p50", "p99"],
+  });
+});
+
+test.each([
+  ["89 s", [89], [60_000, 120_000], [60_000, 120_000], undefined],
+  ["some seconds and an hour", [1, 1, 1, 3_500], [0, 1_000], [1_800_000, 3_600_000], undefined],
+  ["six days", [6 * 86_400], [345_600_000, 604_800_000], [345_600_000, 604_800_000], undefined],
+  ["a second and eight days", [1, 8 * 86_400], [0, 1_000], [604_800_000, 604_800_000], ["p99"]],
+  ["eight days", [8 * 86_400], [604_800_000, 604_800_000], [604_800_000, 604_800_000], ["p50", "p99"]],
+])("latencies of %s are not cut off", async (_what, seconds, p50, p99, over) => {
+  const clock = manualClock();
+  const { metrics, latency } = collectorCounters();
+  const history = await startRateHistory(metrics, clock, keptNowhere);
+  for (const one of seconds) latency.observe(one);
+  await clock.advance(2_000);
+  const [point] = history.read("5m").points;
+  await history.close();
+  const { latencyP50Ms = -1, latencyP99Ms = -1 } = point ?? {};
+  expect(latencyP50Ms).toBeGreaterThanOrEqual(p50[0] as number);
+  expect(latencyP50Ms).toBeLessThanOrEqual(p50[1] as number);
+  expect(latencyP99Ms).toBeGreaterThanOrEqual(p99[0] as number);
+  expect(latencyP99Ms).toBeLessThanOrEqual(p99[1] as number);
+  expect(point?.latencyOver).toEqual(over);
+  if (seconds.length === 1) expect(latencyP99Ms).toBe(latencyP50Ms);
+});
+
+test("a stored point of an earlier version, whose histogram ended at ten seconds, says that its latency was above", async () => {
+  const clock = manualClock();
+  const at = new Date(clock.now()).toISOString();
+  const none = { at, overMs: 2_000, accepted: 0, rejected: 0, delivered: 1, failed: 0, retried: 0 };
+  const kept = [
+    { ...none, latencyP50Ms: 4_000, latencyP99Ms: 10_000 },
+    { ...none, latencyP50Ms: 10, latencyP99Ms: 20 },
+  ];
+  const stored = { "5m": kept, "1h": [], "24h": [] };
+  const history = await startRateHistory(collectorCounters().metrics, clock, {
+    get: async <T>() => ({ id: "collector", version: 1, value: stored as T }),
+    put: keptNowhere.put,
+  });
+  expect(history.read("5m").points).toEqual([{ ...kept[0], latencyOver: ["p99"] }, kept[1]]);
+  await history.close();
 });

@@ -25,5 +25,5 @@ test("`none` keeps everything and logs nothing", async () => {
   expect(lines).toEqual([]);
   announceRetention(logger, { maxAgeMs: 5 });
   expect(lines).toHaveLength(1);
-  expect(lines[0]).toContain('"event":"older messages are removed","retentionMs":5');
+  expect(lines[0]).toContain('"msg":"older messages are removed","component":"collector","retentionMs":5');
 });

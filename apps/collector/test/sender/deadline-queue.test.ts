@@ -92,6 +92,28 @@ it.each([
   expect(missed).toHaveLength(2);
 });
 
+it("lets answers be read that arrived while the thread stood still after it had read", async () => {
+  const clock = manualClock();
+  let stoodStillMs = 0;
+  const missed: string[] = [];
+  // When a timer fires, the event loop reads the sockets, and then runs the callback.
+  const after = (ms: number, callback: () => void) =>
+    clock.after(ms, () => {
+      if (stoodStillMs > 0) b.done();
+      stoodStillMs = 1_000;
+      callback();
+    });
+  const queue = deadlineQueue({ ...clock, after, monotonic: () => clock.monotonic() + stoodStillMs }, 5_000);
+  const add = (name: string) => queue.add(clock.monotonic(), () => missed.push(name));
+  add("a");
+  await clock.advance(500);
+  const b = add("b");
+  add("c");
+  await clock.advance(4_500);
+  expect(missed).toEqual(["a", "c"]);
+  expect(clock.pending).toBe(0);
+});
+
 it("leaves no timer when it is stopped", async () => {
   const { clock, queue, missed, add } = open();
   add("a");

@@ -79,7 +79,10 @@ describe("a policy without exceptions", () => {
   it.each(["", "localhost", "1.2.3", "1.2.3.4.5", "::g", "0x7f.1"])(
     "refuses %j, which is no address",
     (address) => {
-      expect(closed.judge(address, "hooks.example")).toMatchObject({ allowed: false });
+      expect(closed.judge(address, "hooks.example")).toMatchObject({
+        allowed: false,
+        message: expect.stringContaining(`hooks.example is ${address}, which is not an address`),
+      });
     },
   );
 
@@ -88,6 +91,20 @@ describe("a policy without exceptions", () => {
       allowed: false,
       message:
         "hooks.internal is 10.0.0.1, which is a private address (10.0.0.0/8). Only public addresses are allowed, and those in the collector's setting allowTargets",
+    });
+  });
+});
+
+describe("the text for a literal address", () => {
+  it.each([
+    ["::1", "::1"],
+    ["::1", "[::1]"],
+    ["fe80::A", "[FE80::a]"],
+    ["127.0.0.1", "127.0.0.1."],
+  ])("names %s once, when the URL has %s", (address, host) => {
+    expect(closed.judge(address, host)).toMatchObject({
+      allowed: false,
+      message: expect.stringMatching(new RegExp(`^${address} is a `)),
     });
   });
 });
@@ -149,6 +166,8 @@ describe("a policy with exceptions", () => {
   });
 
   it.each(["10.0.0.0/33", "http://x", "a b", "", "10.0.0.0/8/8"])("refuses %j when it is made", (entry) => {
-    expect(() => egressPolicy({ allow: [entry] })).toThrow(RangeError);
+    expect(() => egressPolicy({ allow: [entry] })).toThrow(
+      new RangeError(`Setting \`allowTargets\` takes addresses, blocks and host names, got ${entry}`),
+    );
   });
 });

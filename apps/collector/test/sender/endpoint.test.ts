@@ -4,6 +4,8 @@ import { gzipSync } from "node:zlib";
 import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
+// @boundaries-ignore the thread is for tests of three packages
+import { answeringThread } from "../../../../packages/resilience/test/answering-thread.js";
 import type { ResolveHost } from "../../src/sender/checked-connector.js";
 import { egressPolicy } from "../../src/sender/egress-policy.js";
 import { type Endpoint, type EndpointOptions, type Exchange, endpoint } from "../../src/sender/endpoint.js";
@@ -244,6 +246,17 @@ describe("TLS", () => {
     await clock.advance(5_000);
     expect(await exchange).toMatchObject({ kind: "failed" });
   });
+});
+
+it("accepts an answer that arrived in time, although the process stood still beyond the deadline", async () => {
+  const receiver = await answeringThread(certificate("valid"));
+  const timeoutMs = 1_000;
+  const one = at(`https://hooks.test:${receiver.port}/`, { timeoutMs, extraCa: [fixture("ca.pem")] });
+  const startedMs = systemClock.monotonic();
+  const exchange = post(one);
+  await receiver.standStill(systemClock.monotonic, startedMs + timeoutMs + 20);
+  expect(await exchange).toMatchObject({ kind: "answered", status: 200 });
+  await receiver.close();
 });
 
 describe("misbehaving receivers", () => {

@@ -21,6 +21,8 @@ export interface AuditLog {
     readonly token: KnownToken;
     readonly action: string;
     readonly target?: string | undefined;
+    /** The name of the target when it was changed. */
+    readonly targetName?: string | undefined;
     readonly change?: unknown;
   }): Promise<void>;
   /** Newest first. */
@@ -40,7 +42,7 @@ export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
   };
 
   return {
-    async add({ token, action, target, change }) {
+    async add({ token, action, target, targetName, change }) {
       await config.put<AuditDocument>(
         KIND,
         newId("aud"),
@@ -50,6 +52,7 @@ export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
           tokenName: token.name,
           action,
           ...(target === undefined ? {} : { target }),
+          ...(targetName === undefined ? {} : { targetName }),
           ...(change === undefined ? {} : { change: redact(change) }),
         },
         0,

@@ -1,22 +1,31 @@
+import type { DiskView } from "@sluice/control-api";
 import { DOCUMENT_KINDS } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
+import { type DiskSpace, lowBelowBytes } from "../../notifications/incidents/disk-low.js";
+import type { DestinationRates } from "../../process/telemetry/destination-rates.js";
 import type { RateHistory } from "../../process/telemetry/rate-history.js";
 import { auditLog } from "../audit/audit-log.js";
+import { destinations } from "../destinations/destination-endpoints.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskFor } from "../masking/mask-for.js";
+import { maskUrls } from "../masking/mask-urls.js";
 import { withoutUndefined } from "../without-undefined.js";
+import { collectorHealth } from "./collector-health.js";
 
 export const collectorEndpoints: readonly Endpoint[] = [
   endpoint("GET /audit", async ({ query, token }, { store, clock }) => {
     return { status: 200, body: maskFor(token, await auditLog(store.config, clock).list(query)) };
   }),
-  endpoint("GET /info", ({ token }, { store, clock, mode, region, startedAtMs, version }) => {
+  endpoint("GET /info", async ({ token }, context) => {
+    const { store, clock, mode, publicUrl, region, startedAtMs, version, limits, cluster, readDisk } =
+      context;
     const health = store.health();
     const body = withoutUndefined({
       version,
       mode,
+      publicUrl,
       region,
       node: process.versions.node,
       startedAt: formatTime(startedAtMs),
@@ -25,13 +34,20 @@ export const collectorEndpoints: readonly Endpoint[] = [
         health.kind === "ready"
           ? health
           : { kind: health.kind, reason: health.reason, since: formatTime(health.sinceMs) },
+      disk: await readDisk().then(diskView, () => undefined),
+      limits,
+      cluster: cluster === undefined ? undefined : { name: cluster.name, node: cluster.node },
       token,
     });
     return { status: 200, body };
   }),
-  endpoint("POST /reset", async (_request, { mode, store, delivery, audiences }) => {
+  endpoint("GET /health", async ({ token }, context) => {
+    return { status: 200, body: maskUrls(token, await collectorHealth(context)) };
+  }),
+  endpoint("POST /reset", async (_request, { mode, store, delivery, audiences, events }) => {
     if (mode !== "dev") throw new CollectorError("not_found", "only a collector in dev mode can be reset");
     await audiences.reset(() => store.clear());
+    await events.clear();
     // The consumers must notice that their queues are empty.
     for (const { id } of await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination))
       delivery.wake(id);
@@ -39,6 +55,17 @@ export const collectorEndpoints: readonly Endpoint[] = [
   }),
 ];
 
+function diskView({ freeBytes, totalBytes }: DiskSpace): DiskView {
+  return { freeBytes, totalBytes, lowBelowBytes: Math.round(lowBelowBytes(totalBytes)) };
+}
+
 export function ratesEndpoint(history: Pick<RateHistory, "read">): Endpoint {
   return endpoint("GET /rates", ({ query }) => ({ status: 200, body: history.read(query.span ?? "1h") }));
+}
+
+export function destinationRatesEndpoint(rates: Pick<DestinationRates, "read">): Endpoint {
+  return endpoint("GET /destinations/:id/rates", async ({ params, query }, { store }) => {
+    const { id } = await destinations.find(store.config, params.id);
+    return { status: 200, body: rates.read(id, query.span ?? "1h") };
+  });
 }

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { extname } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
+import type { DashboardFiles } from "./dashboard-files.js";
 
 /**
  * The first path segments of the dashboard's URLs. Each of them, and every path below it, serves the one HTML page. A test
@@ -16,6 +15,7 @@ export const DASHBOARD_PAGES = [
   "deliveries",
   "sources",
   "catalog",
+  "cluster",
   "destinations",
   "audiences",
   "computed-traits",
@@ -57,27 +57,29 @@ const TYPES: Readonly<Record<string, string>> = {
 const COMPRESSIBLE = new Set([".html", ".js", ".css", ".svg", ".json", ".txt"]);
 const YEAR_SECONDS = 31_536_000;
 
-/** Routes for the dashboard's files. The folder must not change while the collector runs. */
-export function dashboardRoutes(folder: string): Route[] {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith(".map"))
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length).replaceAll("\\", "/"))
-    .map((path) => (path.startsWith("/") ? path : `/${path}`));
-  const page = serveFile(join(folder, "index.html"), "no-cache");
+/** Routes for the dashboard's files. */
+export function dashboardRoutes(files: DashboardFiles): Route[] {
+  const page = serveFile(files, "/index.html", "no-cache");
   return [
     { path: "/", methods: { GET: page } },
     ...DASHBOARD_PAGES.flatMap((name): Route[] => [
       { path: `/${name}`, methods: { GET: page } },
       { path: `/${name}/*`, methods: { GET: page } },
     ]),
-    ...files
+    ...files.paths
       .filter((path) => path !== "/index.html")
       .map((path): Route => {
         // Names of built assets contain a hash of their content, so they can be cached forever.
         const isHashed = path.startsWith("/assets/");
         const caching = isHashed ? `public, max-age=${YEAR_SECONDS}, immutable` : "no-cache";
-        return { path, methods: { GET: serveFile(join(folder, path), caching) } };
+        return { path, methods: { GET: serveFile(files, path, caching) } };
       }),
+    // The page says that there is nothing at this address. Listed last, because the first pattern wins.
+    {
+      path: "/*",
+      isNotFoundPage: true,
+      methods: { GET: serveFile(files, "/index.html", "no-cache", 404) },
+    },
   ];
 }
 
@@ -89,19 +91,19 @@ interface LoadedFile {
 }
 
 /** Reads and compresses the file on first use, then keeps it in memory: all files together are less than a megabyte. */
-function serveFile(path: string, caching: string): Handler {
+function serveFile(files: DashboardFiles, path: string, caching: string, status: 200 | 404 = 200): Handler {
   let loading: Promise<LoadedFile> | undefined;
   return async (request) => {
-    loading ??= load(path).catch((error: unknown) => {
+    loading ??= load(files, path).catch((error: unknown) => {
       loading = undefined;
       throw error;
     });
-    return answerWith(await loading, request, path, caching);
+    return answerWith(await loading, request, { path, caching, status });
   };
 }
 
-async function load(path: string): Promise<LoadedFile> {
-  const plain = await readFile(path);
+async function load(files: DashboardFiles, path: string): Promise<LoadedFile> {
+  const plain = await files.read(path);
   const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
   if (!COMPRESSIBLE.has(extname(path))) return { etag, plain };
   const [br, gzipped] = await Promise.all([
@@ -111,14 +113,18 @@ async function load(path: string): Promise<LoadedFile> {
   return { etag, plain, br, gzip: gzipped };
 }
 
-function answerWith(file: LoadedFile, request: HttpRequest, path: string, caching: string): HttpAnswer {
+function answerWith(
+  file: LoadedFile,
+  request: HttpRequest,
+  { path, caching, status }: { readonly path: string; readonly caching: string; readonly status: 200 | 404 },
+): HttpAnswer {
   const headers = { etag: file.etag, "cache-control": caching, vary: "accept-encoding", ...SECURITY_HEADERS };
-  if (request.headers["if-none-match"] === file.etag) return { status: 304, headers };
+  if (status === 200 && request.headers["if-none-match"] === file.etag) return { status: 304, headers };
   const accepted = String(request.headers["accept-encoding"] ?? "");
   const encoding =
     file.br && /\bbr\b/.test(accepted) ? "br" : file.gzip && /\bgzip\b/.test(accepted) ? "gzip" : undefined;
   return {
-    status: 200,
+    status,
     headers: {
       ...headers,
       "content-type": TYPES[extname(path)] ?? "application/octet-stream",

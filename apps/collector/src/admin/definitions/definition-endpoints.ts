@@ -16,6 +16,7 @@ import {
 import type { Versioned } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
+import { pageRequest } from "../paging/page-request.js";
 import { type Evaluated, managedDefinition } from "./managed-definition.js";
 
 /** The endpoints of audiences, computed traits and profiles, for `adminRoutes`. */
@@ -23,6 +24,10 @@ export function definitionEndpoints(audiences: Audiences): Endpoint[] {
   return [
     ...audienceEndpoints(audiences),
     ...computedTraitEndpoints(audiences),
+    endpoint("GET /profiles", async ({ query }) => ({
+      status: 200,
+      body: await audiences.search(query.q ?? "", pageRequest(query)),
+    })),
     endpoint("GET /profiles/:userId", async ({ params }) => {
       const profile = await audiences.profile(params.userId);
       if (profile === undefined) throw new CollectorError("not_found", "this user has no profile");

@@ -1,22 +1,26 @@
-import { replay, retryDelivery } from "../../delivery/control/replay.js";
-import { newId } from "../../documents/new-id.js";
+import { retryDelivery } from "../../delivery/control/retry-delivery.js";
 import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskFor } from "../masking/mask-for.js";
 import { attemptsOf } from "../messages/outcomes.js";
-import { timeSpan } from "../paging/page-request.js";
+import { requestBodyOf } from "../messages/request-body.js";
+import { withoutUndefined } from "../without-undefined.js";
 import { deliveryView } from "./delivery-view.js";
 import { findDelivery } from "./find-delivery.js";
 import { listDeliveries } from "./list-deliveries.js";
 
 export const deliveryEndpoints: readonly Endpoint[] = [
   listDeliveries,
-  endpoint("GET /deliveries/:id", async ({ params, token }, { store }) => {
+  endpoint("GET /deliveries/:id", async ({ params, token }, { store, catalog }) => {
     const { delivery, message } = await findDelivery(store, params.id);
-    const attempts = await attemptsOf(store, delivery.consumerId, message);
-    return { status: 200, body: maskFor(token, { ...deliveryView(delivery, message), attempts }) };
+    const { consumerId } = delivery;
+    const attempts = await attemptsOf(store, consumerId, message);
+    const requestBody =
+      attempts.length === 0 ? undefined : await requestBodyOf({ store, catalog }, consumerId, message);
+    const body = withoutUndefined({ ...deliveryView(delivery, message), attempts, requestBody });
+    return { status: 200, body: maskFor(token, body) };
   }),
   endpoint("POST /deliveries/:id/retry", async ({ params: { id } }, context) => {
     const { store, catalog, delivery: runtime } = context;
@@ -26,14 +30,5 @@ export const deliveryEndpoints: readonly Endpoint[] = [
     runtime.wake(delivery.consumerId);
     const { delivery: now } = await findDelivery(store, id);
     return { status: 202, body: deliveryView(now, message) };
-  }),
-  endpoint("POST /replays", async ({ body: { filter, dryRun = false } }, context) => {
-    const { destinationId } = filter;
-    requireTarget(await destinations.find(context.store.config, destinationId), context.catalog);
-    const { from: _from, to: _to, ...rest } = filter;
-    const { count } = await replay(context, { ...rest, ...timeSpan(filter) }, { dryRun });
-    if (dryRun) return { status: 200, body: { count }, target: destinationId };
-    context.delivery.wake(destinationId);
-    return { status: 201, body: { id: newId("rpl"), count }, target: destinationId };
   }),
 ];

@@ -1,4 +1,5 @@
 import { DOCUMENT_KINDS, type Versioned } from "@sluice/event-log";
+import { formatTime } from "@sluice/protocol";
 import {
   type ChangeResult,
   changeDestination,
@@ -14,6 +15,7 @@ import { maskUrls } from "../masking/mask-urls.js";
 import { attemptView } from "../messages/outcomes.js";
 import { destinationStatus } from "./destination-status.js";
 import { catalogEntryView, destinationView } from "./destination-view.js";
+import { forgetLastTest, keepLastTest, lastTest } from "./last-test.js";
 
 export const destinations = documentResource<DestinationDocument>(DOCUMENT_KINDS.destination, "destination");
 
@@ -43,14 +45,22 @@ export const destinationEndpoints: readonly Endpoint[] = [
     return { status: 200, body: destinationView(destination, context.catalog) };
   }),
   endpoint("DELETE /destinations/:id", async ({ params }, { store }) => {
+    await forgetLastTest(store.config, params.id);
     if (!(await removeDestination(store, params.id))) throw notFound("destination", params.id);
     return { status: 204 };
   }),
-  endpoint("POST /destinations/:id/test", async ({ params }, { delivery }) => {
+  endpoint("POST /destinations/:id/test", async ({ params }, { delivery, store, clock }) => {
     const sent = await delivery.test(params.id);
     if (sent === undefined) throw notFound("destination", params.id);
     const attempts = sent.attempts.map((attempt) => attemptView(attempt, sent.messageId));
-    return { status: 200, body: { ...sent, attempts } };
+    const body = { ...sent, at: formatTime(clock.now()), attempts };
+    await keepLastTest(store.config, params.id, body);
+    return { status: 200, body };
+  }),
+  endpoint("GET /destinations/:id/test", async ({ params, token }, { store }) => {
+    await destinations.find(store.config, params.id);
+    const last = await lastTest(store.config, params.id);
+    return { status: 200, body: maskFor(token, last === undefined ? {} : { last }) };
   }),
   endpoint("GET /destinations/:id/status", async ({ params, token }, context) => {
     const destination = await destinations.find(context.store.config, params.id);

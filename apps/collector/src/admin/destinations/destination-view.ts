@@ -1,5 +1,11 @@
-import type { CatalogEntryView, DestinationView } from "@sluice/control-api";
+import {
+  type CatalogEntryView,
+  type DestinationView,
+  NOTIFY_AFTER,
+  type RetryScheduleView,
+} from "@sluice/control-api";
 import type { Versioned } from "@sluice/event-log";
+import { RETRY_WINDOW, retrySchedule } from "@sluice/protocol";
 import { connectedSources } from "../../delivery/control/connections.js";
 import type { Catalog } from "../../destinations/catalog.js";
 import type { DestinationType } from "../../destinations/destination.js";
@@ -10,6 +16,7 @@ export function destinationView(
   { id, version, value }: Versioned<DestinationDocument>,
   catalog: Catalog,
 ): DestinationView {
+  const { retryForMs = RETRY_WINDOW.defaultMs, notifyAfterMs = NOTIFY_AFTER.defaultMs } = value;
   return {
     id,
     type: value.type,
@@ -19,8 +26,19 @@ export function destinationView(
     sourceIds: connectedSources(value),
     filters: value.filters,
     settings: catalog.get(value.type)?.describe(value.settings) ?? {},
+    retryForMs,
+    retrySchedule: retryScheduleView(retryForMs),
+    notifyAfterMs,
     version,
   };
+}
+
+/** Attempts to list. A window of 7 days has hundreds, which are all an hour apart. */
+const LISTED_ATTEMPTS = 12;
+
+function retryScheduleView(retryForMs: number): RetryScheduleView {
+  const { attemptsAtMs, ...rest } = retrySchedule(retryForMs);
+  return { attempts: attemptsAtMs.length, attemptsAtMs: attemptsAtMs.slice(0, LISTED_ATTEMPTS), ...rest };
 }
 
 export function catalogEntryView(type: DestinationType): CatalogEntryView {

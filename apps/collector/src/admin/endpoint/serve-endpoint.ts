@@ -1,12 +1,14 @@
 import { type TObject, Type } from "@sinclair/typebox";
 import { NotInForce } from "@sluice/event-log";
-import { CollectorError, ERRORS } from "../../errors.js";
+import { CollectorError } from "../../errors.js";
 import type { Handler, HttpAnswer, HttpRequest } from "../../http/routing/route.js";
 import { authenticate } from "../../tokens/authenticate.js";
 import type { GuessLimit } from "../../tokens/guess-limit.js";
 import type { KnownToken } from "../../tokens/tokens.js";
 import type { AuditLog } from "../audit/audit-log.js";
+import { nameOf } from "../audit/name-of.js";
 import type { AdminContext } from "../context.js";
+import { challenge } from "./challenge.js";
 import { ADMIN_BODY_BYTES, checkAgainst, readJson, readQuery } from "./check-request.js";
 import type { Endpoint, EndpointAnswer } from "./endpoint.js";
 import type { Idempotency } from "./idempotency.js";
@@ -30,13 +32,7 @@ export function serveEndpoint(endpoint: Endpoint, parts: ServingParts): Handler 
       const checked = await checkRequest(endpoint, parts, request);
       return toHttp(await runOnce(endpoint, parts, checked));
     } catch (error) {
-      // RFC 9110 requires `www-authenticate` on a 401. The server answers all other errors.
-      if (!(error instanceof CollectorError) || error.code !== "unauthorized") throw error;
-      return {
-        status: ERRORS.unauthorized.status,
-        headers: { "www-authenticate": 'Bearer realm="sluice"' },
-        body: { success: false, code: error.code, message: error.message },
-      };
+      return challenge(error);
     }
   };
 }
@@ -48,6 +44,8 @@ async function checkRequest(
 ): Promise<Checked> {
   const permitted = (): KnownToken => {
     const token = authenticate(request, context.tokens, guesses, context.clock);
+    if (token.access === "metrics")
+      throw new CollectorError("forbidden", "this token may only read /metrics");
     if (endpoint.access === "write" && token.access !== "full") throw new CollectorError("forbidden");
     return token;
   };
@@ -72,7 +70,7 @@ async function checkRequest(
 
 async function readBody(endpoint: Endpoint, request: HttpRequest): Promise<unknown> {
   if (endpoint.body !== undefined) {
-    const body = readJson(await request.readBody(ADMIN_BODY_BYTES));
+    const body = readJson(await request.readBody(endpoint.bodyBytes ?? ADMIN_BODY_BYTES));
     checkAgainst(endpoint.body, body);
     return body;
   }
@@ -109,11 +107,15 @@ async function runAudited(
   checked: Checked,
 ): Promise<EndpointAnswer> {
   const { token, body, params } = checked;
-  const record = (target: string | undefined): Promise<void> =>
+  const { config } = context.store;
+  // Afterwards it may be deleted, or have another name.
+  const before = endpoint.access === "write" ? await nameOf(config, params.id) : undefined;
+  const record = async (target: string | undefined): Promise<void> =>
     audit.add({
       token,
       action: endpoint.name,
       target,
+      targetName: before ?? (await nameOf(config, target)),
       ...(endpoint.isBodyPersonal ? {} : { change: body }),
     });
   try {

@@ -1,15 +1,17 @@
 import type { DroppedView, LiveEventView } from "@sluice/control-api";
 import type { Rejection, StoredMessage } from "@sluice/event-log";
 import { type FilterSubject, formatTime, isPlainObject } from "@sluice/protocol";
+import type { PlanOf } from "../../documents/source-plan.js";
 import { receivedView, rejectedView } from "../messages/message-view.js";
+import { violationsField } from "../messages/plan-violations.js";
 import type { OutcomeEvent } from "./missed-outcomes.js";
 
 function json(event: LiveEventView): string {
   return JSON.stringify(event);
 }
 
-export function messageJson(stored: StoredMessage): string {
-  return json({ kind: "message", ...receivedView(stored) });
+export function messageJson(stored: StoredMessage, planOf?: PlanOf): string {
+  return json({ kind: "message", ...receivedView(stored), ...violationsField(stored, planOf) });
 }
 
 export function outcomeJson({ offset: _, atMs, nextAttemptAtMs, ...event }: OutcomeEvent): string {

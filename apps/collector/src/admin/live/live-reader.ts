@@ -1,6 +1,7 @@
 import type { Offset, Store } from "@sluice/event-log";
 import type { MessageFilter } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import type { PlanOf } from "../../documents/source-plan.js";
 import type { LiveEvents } from "../../process/telemetry/live-events.js";
 import type { KnownToken } from "../../tokens/tokens.js";
 import { wakeSignal } from "../endpoint/wake-signal.js";
@@ -16,6 +17,7 @@ export interface LiveReaderOptions {
   readonly store: Pick<Store, "log" | "consumers">;
   readonly recent: RecentMessages;
   readonly live: LiveEvents;
+  readonly planOf: PlanOf;
   readonly clock: Clock;
   readonly filter: MessageFilter;
   /** The token that opened the stream. */
@@ -174,7 +176,7 @@ class LiveReader {
     const filtered = this.#filter.message(stored);
     if (filtered.matches && needsOutcome) {
       filtered.isSent = true;
-      this.#sendMessage(recentMessage(stored));
+      this.#sendMessage(recentMessage(stored, this.#options.planOf));
     }
     return filtered.matches;
   }

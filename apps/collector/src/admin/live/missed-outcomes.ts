@@ -24,6 +24,7 @@ const STATES: readonly (FinalState | "pending")[] = [
   "filtered",
   "skipped",
   "suppressed",
+  "discarded",
 ];
 
 /** A reader's filter. */

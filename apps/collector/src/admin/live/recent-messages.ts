@@ -8,6 +8,7 @@ import {
   type StoredMessage,
 } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
+import type { PlanOf } from "../../documents/source-plan.js";
 import { messageJson } from "./event-json.js";
 
 /** A message that is decoded once and serialized once for all readers of the stream. */
@@ -48,7 +49,7 @@ const KEPT_DECODED_BYTES = 1_024 * 1_024;
 /** Older stretches are read again, so that messages removed by a deletion do not come from here. */
 const KEPT_MS = 10_000;
 
-export function recentMessages(log: Pick<EventLog, "read">, clock: Clock): RecentMessages {
+export function recentMessages(log: Pick<EventLog, "read">, clock: Clock, planOf?: PlanOf): RecentMessages {
   let readers = 0;
   let kept: readonly Kept[] = [];
   let decoded: readonly Decoded[] = [];
@@ -78,7 +79,7 @@ export function recentMessages(log: Pick<EventLog, "read">, clock: Clock): Recen
     const messages = batches
       .flatMap(decodeBatch)
       .filter(({ offset }) => offset > stretch.after)
-      .map(recentMessage);
+      .map((stored) => recentMessage(stored, planOf));
     if (readers > 0)
       decoded = latest([...decoded, { stretch, bytes: bytesOf(batches), messages }], KEPT_DECODED_BYTES);
     return messages;
@@ -141,12 +142,12 @@ function bytesOf(batches: readonly StoredBatch[]): number {
   return batches.reduce((sum, { body }) => sum + body.byteLength, 0);
 }
 
-export function recentMessage(stored: StoredMessage): RecentMessage {
+export function recentMessage(stored: StoredMessage, planOf?: PlanOf): RecentMessage {
   let text: string | undefined;
   return {
     stored,
     json() {
-      text ??= messageJson(stored);
+      text ??= messageJson(stored, planOf);
       return text;
     },
   };

@@ -17,7 +17,7 @@ export const HEARTBEAT = ":\n\n";
 
 /** Parses a `Last-Event-ID`; undefined if it is not a position. */
 export function readPosition(id: string | undefined): StreamPosition | undefined {
-  const match = /^(-1|\d{1,16})\/(\S{20,30})$/.exec(id ?? "");
+  const match = /^(-1|\d{1,15})\/(\S{20,30})$/.exec(id ?? "");
   if (match === null) return undefined;
   const atMs = Date.parse(match[2] ?? "");
   if (Number.isNaN(atMs)) return undefined;

@@ -5,7 +5,7 @@ import { readLive } from "./live-reader.js";
 import { readPosition } from "./server-sent-event.js";
 
 export const streamLive = endpoint("GET /live", ({ query, request, token }, context) => {
-  const { store, recent, live, clock, tokens } = context;
+  const { store, recent, live, clock, tokens, planOf } = context;
   const filter = readFilter(query.q);
   const lastEventId = request.headers["last-event-id"];
   const resumeFrom = readPosition(typeof lastEventId === "string" ? lastEventId : undefined);
@@ -16,7 +16,10 @@ export const streamLive = endpoint("GET /live", ({ query, request, token }, cont
       const { signal, stop } = untilRevoked(requestSignal, tokens, token);
       const drained = () => orAborted(requestDrained(), signal);
       try {
-        await readLive({ store, recent, live, clock, filter, token, resumeFrom, write, drained, signal });
+        await readLive({
+          ...{ store, recent, live, planOf, clock, filter, token, resumeFrom },
+          ...{ write, drained, signal },
+        });
       } finally {
         stop();
       }

@@ -17,7 +17,7 @@ function withoutHeaderValues(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutHeaderValues);
   if (!isRecord(value)) return value;
   const { requestHeaders } = value;
-  const { response, ...rest } = value;
+  const { response, responseHeaders, ...rest } = value;
   const shown = Object.fromEntries(
     Object.entries(rest).map(([name, inner]) => {
       if (name === "headers" && isRecord(inner)) return [name, maskedSettings(inner)];
@@ -25,11 +25,11 @@ function withoutHeaderValues(value: unknown): unknown {
       return [name, withoutHeaderValues(inner)];
     }),
   );
-  if (response === undefined) return shown;
-  const isEcho = typeof response === "string" && isRecord(requestHeaders);
+  const sent = isRecord(requestHeaders) ? requestHeaders : {};
   return {
     ...shown,
-    response: isEcho ? withoutEcho(response, requestHeaders) : withoutHeaderValues(response),
+    ...(response === undefined ? {} : { response: maskedResponse(response, sent) }),
+    ...(isRecord(responseHeaders) ? { responseHeaders: withoutEchoes(responseHeaders, sent) } : {}),
   };
 }
 
@@ -41,6 +41,15 @@ function maskedSettings(headers: object): object {
 /** The request headers of an attempt. */
 function maskedRequest(headers: object): object {
   return mapValues(headers, (name, value) => (isSetByCollector(name) ? value : REDACTED));
+}
+
+/** A receiver may repeat the headers that were sent. */
+function maskedResponse(response: unknown, sent: object): unknown {
+  return typeof response === "string" ? withoutEcho(response, sent) : withoutHeaderValues(response);
+}
+
+function withoutEchoes(headers: object, sent: object): object {
+  return mapValues(headers, (_name, value) => (typeof value === "string" ? withoutEcho(value, sent) : value));
 }
 
 function withoutEcho(response: string, headers: object): string {

@@ -2,8 +2,8 @@ import type { KnownToken } from "../../tokens/tokens.js";
 
 /** A URL anywhere in a text: its origin, and the rest. */
 const URL_IN_TEXT = /(https?:\/\/[^\s/?#"<>\\]+)([/?#\\][^\s"<>]*)/gi;
-/** Belongs to the sentence around the URL. */
-const PUNCTUATION = /[:;,.)]*$/;
+/** At the end of a URL they belong to the sentence around it. */
+const PUNCTUATION = ":;,.)";
 /** Fields whose value is a URL as a client sent it, possibly with whitespace. */
 const URL_FIELDS: ReadonlySet<string> = new Set(["url", "webhookUrl"]);
 
@@ -25,9 +25,11 @@ function masked(value: unknown, paths: readonly string[] = []): unknown {
   const inside = "url" in value && typeof value.url === "string" ? pathsOf(value.url) : paths;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) =>
-      URL_FIELDS.has(name) && typeof inner === "string"
-        ? [name, masked(asSent(inner))]
-        : [name, masked(inner, inside)],
+      name === "requestBody"
+        ? [name, inner]
+        : URL_FIELDS.has(name) && typeof inner === "string"
+          ? [name, masked(asSent(inner))]
+          : [name, masked(inner, inside)],
     ),
   );
 }
@@ -44,6 +46,8 @@ function asSent(typed: string): string {
 }
 
 function maskedUrl(url: string, origin: string, rest: string): string {
-  const after = PUNCTUATION.exec(rest)?.[0] ?? "";
-  return rest.slice(0, rest.length - after.length) === "/" ? url : `${origin}/…${after}`;
+  // A regular expression such as /[.,]*$/ would try every place of a long row of dots.
+  let end = rest.length;
+  while (end > 0 && PUNCTUATION.includes(rest[end - 1] ?? " ")) end--;
+  return rest.slice(0, end) === "/" ? url : `${origin}/…${rest.slice(end)}`;
 }

@@ -8,7 +8,7 @@ export function deliveryId(destinationId: string, offset: Offset): string {
 
 /** Throws `not_found` if the text is not a delivery id. */
 export function parseDeliveryId(id: string): { destinationId: string; offset: Offset } {
-  const match = /^(.+)\.(\d{1,16})$/.exec(id);
+  const match = /^(.+)\.(\d{1,15})$/.exec(id);
   if (match?.[1] === undefined) throw notFound("delivery", id);
   return { destinationId: match[1], offset: Number(match[2]) as Offset };
 }

@@ -23,7 +23,7 @@ const FIELD_OF_STORE: Readonly<
 };
 
 /** The outcomes that are always in the store. A pending message, or one that a disabled destination skips, may have none there yet. */
-const STORED_OUTCOMES: readonly FinalState[] = ["delivered", "failed", "filtered", "suppressed"];
+const STORED_OUTCOMES: readonly FinalState[] = ["delivered", "failed", "filtered", "suppressed", "discarded"];
 
 /**
  * The part of a filter that the store can search for. It finds at least the messages that match: terms that are negated,

@@ -2,30 +2,40 @@ import type { Audiences } from "@sluice/audiences";
 import type { MessageView } from "@sluice/control-api";
 import type { Store } from "@sluice/event-log";
 import { remarks } from "@sluice/protocol";
+import type { Catalog } from "../../destinations/catalog.js";
+import type { PlanOf } from "../../documents/source-plan.js";
 import { joinIssues } from "./join-issues.js";
 import { receivedView, rejectedView } from "./message-view.js";
 import { outcomesWithAttempts } from "./outcomes.js";
+import { violationsOf } from "./plan-violations.js";
+
+export interface MessageSources {
+  readonly audiences?: Pick<Audiences, "refusedJoins">;
+  readonly planOf?: PlanOf;
+  /** Makes the bodies of the requests again. */
+  readonly catalog?: Catalog;
+}
 
 /**
- * The message of that id, or the refused message; undefined if there is neither. With `audiences`, its issues include the
- * joins of ids that were refused.
+ * The message of that id, or the refused message; undefined if there is neither. It includes what the parts that are given
+ * know of it: joins of ids that were refused, violations of the tracking plan, and the bodies of the requests.
  */
 export async function findMessage(
   store: Store,
   messageId: string,
   sourceId: string | undefined,
-  audiences?: Pick<Audiences, "refusedJoins">,
+  { audiences, planOf, catalog }: MessageSources = {},
 ): Promise<MessageView | undefined> {
   const query = { messageId, ...(sourceId === undefined ? {} : { sourceId }) };
   const [stored] = (await store.log.find(query, { limit: 1 })).items;
   if (stored !== undefined) {
     const refused = (await audiences?.refusedJoins(stored)) ?? [];
-    const issues = [...remarks(stored.message), ...joinIssues(refused)];
+    const issues = [...remarks(stored.message), ...joinIssues(refused), ...violationsOf(stored, planOf)];
     return {
       ...receivedView(stored),
       state: "accepted",
       ...(issues.length === 0 ? {} : { issues }),
-      outcomes: await outcomesWithAttempts(store, stored),
+      outcomes: await outcomesWithAttempts(store, stored, catalog),
     };
   }
   const [rejected] = (await store.rejections.find(query, { limit: 1 })).items;

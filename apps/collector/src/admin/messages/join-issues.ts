@@ -8,6 +8,8 @@ const REASONS: Readonly<Record<RefusedJoin["reason"], (field: string) => string>
   user: (field) =>
     `\`${field}\` is not joined to the user: it is another user, and the source's \`identity\` is \`anonymous\``,
   other: (field) => `\`${field}\` is not joined to the user: it belongs to another user already`,
+  earlier: (field) =>
+    `\`${field}\` is not joined to the user: the profile had no room for it, or the source's \`identity\` did not allow it then`,
 };
 
 /** The joins of ids that were refused, as issues of their message. */

@@ -1,7 +1,7 @@
 import type { DeliveryStateView, MessageView, OutcomeSummary, WaitStateView } from "@sluice/control-api";
 
 /** States of destinations that do not get the message. */
-const LEFT_OUT: readonly string[] = ["filtered", "skipped", "suppressed"];
+const LEFT_OUT: readonly string[] = ["filtered", "skipped", "suppressed", "discarded"];
 
 export type WaitVerdict =
   | { readonly kind: "reached" }

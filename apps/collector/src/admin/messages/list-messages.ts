@@ -9,8 +9,9 @@ import { withoutUndefined } from "../without-undefined.js";
 import { readFilter, storeQuery } from "./filter-query.js";
 import { receivedView } from "./message-view.js";
 import { outcomesOf } from "./outcomes.js";
+import { violationsField } from "./plan-violations.js";
 
-export const listMessages = endpoint("GET /messages", async ({ query, token }, { store }) => {
+export const listMessages = endpoint("GET /messages", async ({ query, token }, { store, planOf }) => {
   const filter = readFilter(query.q);
   const matches = compileFilter(filter);
   const { messageId, userId, type, event, sourceId } = query;
@@ -25,7 +26,11 @@ export const listMessages = endpoint("GET /messages", async ({ query, token }, {
     (page) => store.log.find(wanted, page),
     async (message) => {
       const outcomes = await outcomesOf(store, message, destinations);
-      const summary = { ...receivedView(message), outcomes: maskFor(token, outcomes) };
+      const summary = {
+        ...receivedView(message),
+        ...violationsField(message, planOf),
+        outcomes: maskFor(token, outcomes),
+      };
       return matches(summary) ? summary : undefined;
     },
   );

@@ -9,8 +9,8 @@ import { waitForMessage } from "./wait-for-message.js";
 
 export const messageEndpoints: readonly Endpoint[] = [
   listMessages,
-  endpoint("GET /messages/:messageId", async ({ params, query, token }, { store, audiences }) => {
-    const found = await findMessage(store, params.messageId, query.sourceId, audiences);
+  endpoint("GET /messages/:messageId", async ({ params, query, token }, { store, ...sources }) => {
+    const found = await findMessage(store, params.messageId, query.sourceId, sources);
     if (found === undefined) throw notFound("message", params.messageId);
     return { status: 200, body: maskedMessage(token, found) };
   }),

@@ -9,10 +9,12 @@ import {
 } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import { WAS_DISABLED, wasDisabledAt } from "../../delivery/routing/match.js";
+import type { Catalog } from "../../destinations/catalog.js";
 import { shownHeaders } from "../../destinations/webhooks/request/request-headers.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { withoutUndefined } from "../without-undefined.js";
 import { deliveryId } from "./delivery-id.js";
+import { requestBodyOf } from "./request-body.js";
 
 /**
  * The outcomes of a message at every destination that gets it, including destinations that have not read it yet.
@@ -42,14 +44,21 @@ export async function outcomesOf(
   ];
 }
 
-/** The outcomes with all attempts. */
-export async function outcomesWithAttempts(store: Store, message: StoredMessage): Promise<OutcomeView[]> {
+/** The outcomes with all attempts, and with the request bodies if a catalog is given. */
+export async function outcomesWithAttempts(
+  store: Store,
+  message: StoredMessage,
+  catalog?: Catalog,
+): Promise<OutcomeView[]> {
   const outcomes = await outcomesOf(store, message);
   return Promise.all(
-    outcomes.map(async (outcome) => ({
-      ...outcome,
-      attempts: await attemptsOf(store, outcome.destinationId, message),
-    })),
+    outcomes.map(async (outcome) => {
+      const { destinationId } = outcome;
+      const attempts = await attemptsOf(store, destinationId, message);
+      if (catalog === undefined || attempts.length === 0) return { ...outcome, attempts };
+      const requestBody = await requestBodyOf({ store, catalog }, destinationId, message);
+      return { ...outcome, attempts, ...(requestBody === undefined ? {} : { requestBody }) };
+    }),
   );
 }
 
@@ -76,13 +85,16 @@ export function outcomeSummary(delivery: Delivery): OutcomeSummary & { readonly 
 
 /** An attempt with its time as text and the headers as they were sent. */
 export function attemptView(
-  { atMs, requestHeaders, ...attempt }: Omit<Attempt, "offset">,
+  { atMs, requestHeaders, responseHeaders, ...attempt }: Omit<Attempt, "offset">,
   messageId: string,
 ): AttemptView {
   return withoutUndefined({
     ...attempt,
     at: formatTime(atMs),
     requestHeaders: requestHeaders && shownHeaders(requestHeaders, messageId, { ...attempt, atMs }),
+    responseHeaders: responseHeaders?.shown,
+    // None left out is not said.
+    responseHeadersLeftOut: responseHeaders?.leftOut || undefined,
   });
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { HttpAnswer, Route } from "../../http/routing/route.js";
+import { LOCAL_COLLECTOR_URL } from "@sluice/protocol";
+import type { Handler, HttpAnswer, Route } from "../../http/routing/route.js";
 import { escapeHtml } from "./escape-html.js";
 import type { OpenApiDocument, Operation } from "./openapi.js";
 
@@ -29,12 +30,20 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The OpenAPI document and an HTML page of it, which needs no script, no other host and no token. */
-export function docsRoutes(document: OpenApiDocument): Route[] {
+/**
+ * The OpenAPI document and an HTML page of it, which needs no script, no other host and no token. Both are made when somebody asks for
+ * them: few do, and the document takes a quarter of a start.
+ */
+export function docsRoutes(makeDocument: () => OpenApiDocument): Route[] {
+  let made: OpenApiDocument | undefined;
   let page: string | undefined;
-  const json: HttpAnswer = { status: 200, body: document };
-  const html = (): HttpAnswer => {
-    page ??= renderDocs(document);
+  const document = (): OpenApiDocument => {
+    made ??= makeDocument();
+    return made;
+  };
+  const json = (): HttpAnswer => ({ status: 200, body: document() });
+  const html: Handler = ({ origin }) => {
+    page ??= renderDocs(document());
     return {
       status: 200,
       headers: {
@@ -43,14 +52,17 @@ export function docsRoutes(document: OpenApiDocument): Route[] {
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
       },
-      body: page,
+      body: page.replaceAll(EXAMPLE_ORIGIN, escapeHtml(origin)),
     };
   };
   return [
-    { path: "/api/v1/openapi.json", methods: { GET: () => json } },
+    { path: "/api/v1/openapi.json", methods: { GET: json } },
     { path: "/api/v1/docs", methods: { GET: html } },
   ];
 }
+
+/** Replaced by the origin under which the page was requested. */
+const EXAMPLE_ORIGIN = LOCAL_COLLECTOR_URL;
 
 export function renderDocs(document: OpenApiDocument): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -100,7 +112,7 @@ function renderOperation(method: string, path: string, operation: Operation): st
 function curlLine(method: string, path: string, hasBody: boolean): string {
   const verb = method === "GET" ? "" : ` -X ${method}`;
   const body = hasBody ? " -H 'Content-Type: application/json' -d '{…}'" : "";
-  return `curl${verb} http://127.0.0.1:8787/api/v1${path} -H "Authorization: Bearer $SLUICE_TOKEN"${body}`;
+  return `curl${verb} ${EXAMPLE_ORIGIN}/api/v1${path} -H "Authorization: Bearer $SLUICE_TOKEN"${body}`;
 }
 
 function schemaBlock(schema: object): string {

@@ -16,12 +16,13 @@ const MAX_WRITE_KEYS = 50;
 
 type Source = Versioned<SourceDocument>;
 
-/** Stores a source with its first write key. */
-export function createSource(
+/** Stores a source with its first write key. `partitions`: those of the cluster. */
+export async function createSource(
   config: ConfigStore,
   input: SourceInput,
   region: Region | undefined,
   nowMs: number,
+  partitions = 1,
 ): Promise<Source> {
   const createdAt = formatTime(nowMs);
   const source: SourceDocument = withoutUndefined({
@@ -33,8 +34,19 @@ export function createSource(
     rateLimit: input.rateLimit,
     identity: input.identity,
     region,
+    partition: partitions === 1 ? undefined : await emptiestPartition(config, partitions),
   });
   return config.put(DOCUMENT_KINDS.source, newId("src"), source, 0);
+}
+
+/** The partition with the fewest sources. */
+async function emptiestPartition(config: ConfigStore, partitions: number): Promise<number> {
+  const counts = Array.from({ length: partitions }, () => 0);
+  for (const { value } of await config.list<SourceDocument>(DOCUMENT_KINDS.source)) {
+    const { partition = 0 } = value;
+    counts[partition] = (counts[partition] ?? 0) + 1;
+  }
+  return counts.indexOf(Math.min(...counts));
 }
 
 export function patchSource(config: ConfigStore, source: Source, patch: SourcePatch): Promise<Source> {
@@ -72,6 +84,7 @@ export async function removeWriteKey(config: ConfigStore, source: Source, remove
 export async function deleteSource(parts: ConnectionDeps, id: string): Promise<void> {
   const { config } = parts.store;
   await config.delete(DOCUMENT_KINDS.source, id);
+  await config.delete(DOCUMENT_KINDS.sourcePlan, id);
   for (const destination of await config.list<DestinationDocument>(DOCUMENT_KINDS.destination)) {
     const sourceIds = connectedSources(destination.value);
     if (!sourceIds.includes(id)) continue;

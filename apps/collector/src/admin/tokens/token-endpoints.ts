@@ -23,7 +23,7 @@ export const tokenEndpoints: readonly Endpoint[] = [
       case "configured":
         throw new CollectorError(
           "conflict",
-          "this token is configured: change the collector's setting adminToken (SLUICE_ADMIN_TOKEN) and restart it",
+          "this token is configured: change the collector's setting adminToken (SLUICE_ADMIN_TOKEN) or metricsToken (SLUICE_METRICS_TOKEN) and restart it",
         );
       default:
         return revocation satisfies never;

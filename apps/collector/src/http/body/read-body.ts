@@ -94,16 +94,24 @@ function collect(
       }
       chunks.push(chunk);
     };
+    let hasEnded = false;
     const onEnd = (): void => {
-      stop();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      // The listeners end with the request. Removing them would take longer than anything else here.
+      hasEnded = true;
+      progress.fail = undefined;
+      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+      // An idle connection keeps its last request, and must not keep the body with it.
+      chunks.length = 0;
+      resolve(body);
     };
     const fail = (error: unknown): void => {
       stop();
       reject(error);
     };
-    const onClose = (): void =>
+    const onClose = (): void => {
+      if (hasEnded) return;
       fail(new CollectorError("request_timeout", "the connection ended before the body did"));
+    };
     progress.fail = fail;
     request.on("data", onData);
     request.on("end", onEnd);

@@ -2,7 +2,6 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { KB } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
-import type { IncomingRequest } from "./incoming-request.js";
 import { rawErrorAnswer } from "./respond.js";
 
 const pending = Symbol("pending");
@@ -10,12 +9,20 @@ const latest = Symbol("latest");
 const unsentBytes = Symbol("unsentBytes");
 const isBroken = Symbol("isBroken");
 
+/** A request whose body may still arrive. */
+export interface ArrivingRequest {
+  /** Whether the body has not arrived completely. */
+  readonly isArriving: boolean;
+  /** The rest of the body will not arrive. */
+  failBody(error: CollectorError): void;
+}
+
 /** A client connection. Its state is kept on the socket itself, because every request asks for it. */
 export interface Connection extends Socket {
   /** Requests without a response yet. */
   [pending]?: number;
   /** The last request that arrived. */
-  [latest]?: IncomingRequest;
+  [latest]?: ArrivingRequest;
   /** Size of the responses that the client has not read yet. Small ones are not counted. */
   [unsentBytes]?: number;
   /** The client sent something that is not HTTP, or sent too slowly. The connection is closed after the pending responses. */
@@ -29,7 +36,7 @@ export interface Connection extends Socket {
 const MAX_UNSENT_BYTES = 64 * KB;
 const SMALL_RESPONSE_BYTES = KB;
 
-export function beginRequest(connection: Connection, request: IncomingRequest): void {
+export function beginRequest(connection: Connection, request: ArrivingRequest): void {
   connection[pending] = (connection[pending] ?? 0) + 1;
   connection[latest] = request;
 }

@@ -3,7 +3,10 @@ import type { CollectorError } from "../../errors.js";
 import type { BufferBudget } from "../body/buffer-budget.js";
 import { clientGroup } from "../body/client-group.js";
 import { type BodyProgress, dropBody, readBody } from "../body/read-body.js";
+import { isLoopback } from "../routing/host-check.js";
 import type { HttpRequest } from "../routing/route.js";
+import { isPassedOn, peerAddress } from "./client-address.js";
+import { forwardedFor, hostsOf, isForwarded, originOf, type TrustedProxies } from "./forwarded.js";
 
 /** A node:http request as handlers see it. Rarely used parts are made on first use. */
 export class IncomingRequest implements HttpRequest {
@@ -15,7 +18,7 @@ export class IncomingRequest implements HttpRequest {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #budget: BufferBudget;
-  readonly #trustedProxies: number;
+  readonly #trustedProxies: TrustedProxies;
   readonly #aborts: Set<AbortController>;
   #progress: BodyProgress | undefined;
   #isVouchedFor = false;
@@ -29,7 +32,7 @@ export class IncomingRequest implements HttpRequest {
     target: { path: string; query: string; params: Readonly<Record<string, string>> },
     options: {
       budget: BufferBudget;
-      trustedProxies: number;
+      trustedProxies: TrustedProxies;
       expectsContinue: boolean;
       /** Holds the controllers of requests that asked for a signal, until they end. */
       aborts: Set<AbortController>;
@@ -54,8 +57,26 @@ export class IncomingRequest implements HttpRequest {
   }
 
   get remoteAddress(): string {
-    const connected = (this.#message.socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, "");
-    return forwardedFor(this.headers["x-forwarded-for"], this.#trustedProxies) ?? connected;
+    return forwardedFor(this.headers, this.#trustedProxies) ?? this.#peerAddress;
+  }
+
+  get #peerAddress(): string {
+    return peerAddress(this.#message);
+  }
+
+  get hosts(): readonly string[] {
+    return hostsOf(this.headers, this.#trustedProxies);
+  }
+
+  get origin(): string {
+    return originOf(this.headers, this.#trustedProxies);
+  }
+
+  get isLocal(): boolean {
+    const { host = "" } = this.headers;
+    // nginx without any settings forwards in HTTP/1.0, under its own name for the collector and without a mark.
+    const isDirect = this.#message.httpVersion !== "1.0" && !isForwarded(this.headers);
+    return isDirect && !isPassedOn(this.#message) && isLoopback(this.#peerAddress) && isLoopback(host);
   }
 
   get signal(): AbortSignal {
@@ -121,15 +142,4 @@ export class IncomingRequest implements HttpRequest {
   release(): void {
     this.#progress?.hold.release();
   }
-}
-
-/** The address that the outermost trusted proxy saw. Proxies append to the header, so its last `proxies` entries are trusted. */
-export function forwardedFor(
-  header: string | readonly string[] | undefined,
-  proxies: number,
-): string | undefined {
-  if (proxies === 0 || header === undefined) return undefined;
-  const hops = String(header).split(",");
-  const address = hops[Math.max(0, hops.length - proxies)]?.trim();
-  return address === "" ? undefined : address;
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "./route.js";
 
 /** Headers that pages may send even if the preflight does not ask for them. */
-const ALLOWED_HEADERS = "authorization, content-type, content-encoding, x-retry-count";
+const ALLOWED_HEADERS = "authorization, content-type, content-encoding, x-request-id, x-retry-count";
 
 /** A day. Browsers may shorten it. */
 const MAX_AGE_SECONDS = "86400";
@@ -19,7 +19,7 @@ export function corsHeaders(request: IncomingHttpHeaders): Headers {
   return {
     "access-control-allow-origin": origin,
     "access-control-allow-credentials": "true",
-    "access-control-expose-headers": "Retry-After, X-RateLimit-Reset",
+    "access-control-expose-headers": "Retry-After, X-RateLimit-Reset, X-Request-Id",
     vary: "Origin",
   };
 }

@@ -5,29 +5,33 @@ import type { Handler, Route } from "./route.js";
 export interface HostCheckOptions {
   /** The address on which the server listens. */
   readonly listensOn: string;
+  /** The routes have an address of their own: the check always applies. Default: false. */
+  readonly isSeparate?: boolean;
   /** Allowed names: `events.example.com`, `*.example.com`, `*` for all. */
   readonly allowedHosts: readonly string[];
 }
 
 /**
  * Wraps routes so that they respond only if the `Host` header names this machine, or an allowed name. Otherwise a web page could let
- * its own name resolve to this machine (DNS rebinding) and read the responses. The check applies if the server listens on loopback or
- * `allowedHosts` is set: in other cases the collector does not know its names.
+ * its own name resolve to this machine (DNS rebinding) and read the responses. The name that a trusted proxy says must be allowed too;
+ * it does not replace the `Host` header, because such a page can send any other header. The check applies if the server listens on
+ * loopback, the routes have an address of their own, or `allowedHosts` is set: in other cases the collector does not know its names.
  */
 export function checkHosts(routes: readonly Route[], options: HostCheckOptions): readonly Route[] {
-  const { listensOn, allowedHosts } = options;
-  if (allowedHosts.includes("*") || (allowedHosts.length === 0 && !isLoopback(listensOn))) return routes;
+  const { listensOn, isSeparate = false, allowedHosts } = options;
+  const isChecked = isSeparate || allowedHosts.length > 0 || isLoopback(listensOn);
+  if (!isChecked || allowedHosts.includes("*")) return routes;
   return routes.map((route) => ({ ...route, methods: checkedMethods(route.methods, allowedHosts) }));
 }
 
 function checkedMethods(methods: Route["methods"], allowedHosts: readonly string[]): Route["methods"] {
   const checked = (handler: Handler): Handler => {
     return (request) => {
-      const { host } = request.headers;
-      if (host === undefined || isAllowedHost(host, allowedHosts)) return handler(request);
+      const foreign = request.hosts.find((host) => !isAllowedHost(host, allowedHosts));
+      if (foreign === undefined) return handler(request);
       throw new CollectorError(
         "host_not_allowed",
-        `${host.slice(0, 100)}: if this name is yours, add it to the setting allowedHosts (SLUICE_ALLOWED_HOSTS)`,
+        `${foreign.slice(0, 100)}: if this name is yours, add it to the setting allowedHosts (SLUICE_ALLOWED_HOSTS)`,
       );
     };
   };
@@ -46,11 +50,12 @@ export function isAllowedHost(header: string, allowedHosts: readonly string[]): 
 
 /** In lower case, without port, brackets, and trailing dot. */
 function hostName(header: string): string {
-  const bare = /^\[([^\]]*)\]/.exec(header)?.[1] ?? header.replace(/:\d*$/, "");
+  const bare = /^\[([^\]]*)\](?::\d*)?$/.exec(header)?.[1] ?? header.replace(/:\d*$/, "");
   return bare.toLowerCase().replace(/\.$/, "");
 }
 
-function isLoopback(address: string): boolean {
-  const name = hostName(address);
-  return name === "localhost" || name === "::1" || name.startsWith("127.");
+/** Whether an address, or a `Host` header, is of the loopback interface. */
+export function isLoopback(address: string): boolean {
+  const name = isIP(address) === 6 ? address : hostName(address);
+  return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
 }

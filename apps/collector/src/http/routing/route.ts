@@ -11,6 +11,12 @@ export interface HttpRequest {
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly remoteAddress: string;
+  /** The host names under which the client reached the collector: of the `Host` header, then of a trusted proxy. */
+  readonly hosts: readonly string[];
+  /** Scheme, host and port under which the client reached the collector. Throws `invalid_request` if the headers do not say it. */
+  readonly origin: string;
+  /** Whether the client is on this machine, without a proxy in between. */
+  readonly isLocal: boolean;
   /** Aborts when the client disconnects or the server closes. */
   readonly signal: AbortSignal;
   /** Call it when the request has shown a valid key or token: its body no longer counts to the small share of memory for requests without. */
@@ -32,7 +38,7 @@ export interface HttpAnswer {
    * false if the client does not keep up; `drained` then resolves when it has caught up or disconnected.
    */
   readonly stream?: (
-    write: (chunk: string) => boolean,
+    write: (chunk: string | Uint8Array) => boolean,
     signal: AbortSignal,
     drained: () => Promise<void>,
   ) => Promise<void>;
@@ -45,6 +51,8 @@ export interface Route {
   /** `/v1/batch`, `/api/v1/sources/:id`; matches with and without a trailing slash. */
   readonly path: string;
   readonly methods: Readonly<Partial<Record<"GET" | "POST" | "PUT" | "PATCH" | "DELETE", Handler>>>;
+  /** It is the page for addresses that do not exist: only browsers that ask for a page get it, others a JSON 404. Default: false. */
+  readonly isNotFoundPage?: boolean;
   /** Whether pages of any origin may call it (the ingestion API). Default: false. */
   readonly cors?: boolean;
 }

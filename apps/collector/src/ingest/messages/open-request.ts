@@ -92,6 +92,8 @@ function* openBatch(arrived: Uint8Array): Generator<void, OpenedRequest> {
   // The caller refuses it, if it needs a batch.
   if (!around.isBatch)
     return { ...around, body: arrived, deepItems: NONE, largeItems: NONE, bytesOf: () => arrived };
+  if (around.root?.deliver !== undefined && typeof around.root.deliver !== "boolean")
+    throw new CollectorError("invalid_message", "the batch's `deliver` must be true or false");
   if (unfoldedBytes(around, envelope.length, count) > MAX_UNFOLDED_BYTES)
     throw new CollectorError(
       "payload_too_large",

@@ -22,6 +22,8 @@ export type ReadMessages =
 export type MessageReader = (
   body: Uint8Array,
   kind: MessageKind | undefined,
+  /** The messages must be looked into, so a scan is not enough. */
+  mustParse: boolean,
 ) => ReadMessages | Promise<ReadMessages>;
 
 /** Larger bodies are parsed in slices, each in its own turn of the event loop. */
@@ -29,8 +31,8 @@ const MAX_BYTES_AT_ONCE = LIMITS.messageBytes;
 
 export function messageReader(suppressions: Pick<Suppressions, "isSuppressed"> | undefined): MessageReader {
   const nextTurn = eventLoopTurns();
-  return (body, kind) => {
-    const scan = scanBody(body, kind, suppressions);
+  return (body, kind, mustParse) => {
+    const scan = mustParse ? undefined : scanBody(body, kind, suppressions);
     if (scan !== undefined) return { kind: "scanned", scan };
     if (body.length <= MAX_BYTES_AT_ONCE) return { kind: "parsed", opened: openRequest(body, kind) };
     return runInTurns(openInSlices(body, kind), nextTurn).then((opened) => ({ kind: "parsed", opened }));
@@ -44,7 +46,7 @@ function scanBody(
   suppressions: Pick<Suppressions, "isSuppressed"> | undefined,
 ): ScannedRequest | undefined {
   const scan = scanRequest(body, kind);
-  if (scan === undefined || scan.bytesAround > MAX_ENVELOPE_BYTES) return undefined;
+  if (scan === undefined || scan.envelopeBytes > MAX_ENVELOPE_BYTES) return undefined;
   if (scan.bytesAround * scan.keys.length > MAX_UNFOLDED_BYTES) return undefined;
   return suppressedItems(scan.keys, suppressions).size > 0 ? undefined : scan;
 }

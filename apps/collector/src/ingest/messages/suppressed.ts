@@ -1,5 +1,5 @@
 import type { MessageKey } from "@sluice/event-log";
-import { anonymousIdentity, userIdentity } from "@sluice/event-log";
+import { anonymousIdentity, isWithoutDelivery, userIdentity } from "@sluice/event-log";
 import { isPlainObject } from "@sluice/protocol";
 import type { Suppressions } from "../../documents/suppressions.js";
 import type { OpenedRequest } from "./open-request.js";
@@ -21,12 +21,14 @@ export function suppressedItems(
 const KEPT = ["type", "messageId", "userId", "anonymousId"] as const;
 
 /** The body with only the kept fields of these messages. It is serialized again, which is rare; the envelope is merged into each message already. */
-export function withoutContents({ items, isBatch }: OpenedRequest, places: ReadonlySet<number>): Uint8Array {
+export function withoutContents(opened: OpenedRequest, places: ReadonlySet<number>): Uint8Array {
+  const { items, isBatch } = opened;
   const kept = items.map((item, index) => {
     if (!places.has(index) || !isPlainObject(item)) return item;
     return Object.fromEntries(KEPT.flatMap((field) => (field in item ? [[field, item[field]]] : [])));
   });
-  return Buffer.from(JSON.stringify(isBatch ? { batch: kept } : kept[0]));
+  const mark = isWithoutDelivery(opened) ? { deliver: false } : {};
+  return Buffer.from(JSON.stringify(isBatch ? { ...mark, batch: kept } : kept[0]));
 }
 
 /** The keys for that body: messages without contents cannot be found by their event. */

@@ -1,11 +1,21 @@
 import type { MessageKey } from "@sluice/event-log";
 import { wantsIp } from "@sluice/event-log";
-import { type Issue, isPlainObject, issue, LIMITS, validate } from "@sluice/protocol";
+import {
+  type Issue,
+  isPlainObject,
+  issue,
+  LIMITS,
+  type Plan,
+  planIssues,
+  requestBudget,
+  type StepBudget,
+  validate,
+} from "@sluice/protocol";
 import { MAX_NESTING, type OpenedRequest } from "./open-request.js";
 
 /** An issue of the shared validator, or one that only the collector can find. */
 export interface RefusalIssue {
-  readonly code: Issue["code"] | "nested_too_deep" | "invalid_write_key";
+  readonly code: Issue["code"] | "nested_too_deep" | "invalid_write_key" | "plan_violation";
   readonly path: string;
   readonly message: string;
 }
@@ -30,7 +40,11 @@ export interface ValidateOptions {
   /** Whether a write key in a message belongs to another source than the request's. */
   readonly isForeignKey: (writeKey: string) => boolean;
   readonly makeId: () => string;
+  /** Messages that violate it are refused. */
+  readonly plan?: Plan | undefined;
 }
+
+type Rules = ValidateOptions & { readonly budget: StepBudget };
 
 const TOO_DEEP: RefusalIssue = {
   code: "nested_too_deep",
@@ -47,13 +61,14 @@ const SHOWN_ID_LENGTH = 2 * LIMITS.messageIdLength;
 
 /** Validates each message of a request on its own. */
 export function validateMessages(request: OpenedRequest, options: ValidateOptions): ValidatedMessages {
+  const rules: Rules = { ...options, budget: requestBudget(request.body.length) };
   const keys: MessageKey[] = [];
   const madeIds: [number, string][] = [];
   const refusals: Refusal[] = [];
   let oneWantsIp = false;
 
   for (const [index, item] of request.items.entries()) {
-    const issues = request.deepItems.has(index) ? [TOO_DEEP] : issuesOf(request, index, item, options);
+    const issues = request.deepItems.has(index) ? [TOO_DEEP] : issuesOf(request, index, item, rules);
     if (issues.length > 0 || !isPlainObject(item)) {
       refusals.push(refusal(index, item, issues));
       continue;
@@ -95,12 +110,13 @@ function issuesOf(
   request: OpenedRequest,
   index: number,
   item: unknown,
-  options: ValidateOptions,
+  { isForeignKey, plan, budget }: Rules,
 ): readonly RefusalIssue[] {
   if (request.largeItems.has(index)) return [issue("message_too_large", "")];
   const issues = validate(item);
   const writeKey = request.isBatch && isPlainObject(item) ? item.writeKey : undefined;
-  if (typeof writeKey === "string" && writeKey !== "" && options.isForeignKey(writeKey))
+  if (typeof writeKey === "string" && writeKey !== "" && isForeignKey(writeKey))
     return [...issues, FOREIGN_KEY];
-  return issues;
+  if (plan === undefined || issues.length > 0 || !isPlainObject(item)) return issues;
+  return planIssues(item, plan, budget);
 }

@@ -17,9 +17,11 @@ export interface AuthenticatorOptions {
   readonly region: Region | undefined;
   /** Base URLs of the regions, for clients that sent to the wrong one. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
+  /** The partition of the cluster that this collector owns. Default: it takes the messages of every source. */
+  readonly partition?: number | undefined;
 }
 
-/** Finds the source of a request. Its methods throw `invalid_write_key` or `wrong_region`. */
+/** Finds the source of a request. Its methods throw `invalid_write_key` or `wrong_region`, and `no_owner` for a source of another partition. */
 export interface Authenticator {
   source(writeKey: string | undefined): Source;
   /** Credentials of an `Authorization` header; undefined if it has no Basic user name. */
@@ -52,6 +54,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       throw new CollectorError("invalid_write_key", reason);
     }
     assertHere(found.region, options);
+    if (options.partition !== undefined && (found.partition ?? 0) !== options.partition)
+      throw new CollectorError("no_owner", "the process that took the request does not know the source yet");
     return found;
   };
 

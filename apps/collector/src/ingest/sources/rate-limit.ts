@@ -14,14 +14,19 @@ import type { Source } from "./source-directory.js";
  * enough that other sources keep working when somebody takes the key from the page.
  */
 const PUBLIC_KEY_RATE = 10_000;
+/**
+ * Messages a second of a server source. Imports and busy backends stay below it. A loop that sends without end gets 429, before it takes the
+ * whole collector and fills the disk.
+ */
+const SECRET_KEY_RATE = 50_000;
 
-/** The limit of a source without one of its own, by the setting for all; undefined: no limit. Server sources' keys are secret, and may import. */
+/** The limit of a source without one of its own, by the setting for all; undefined: no limit. */
 export function rateOf(
   { kind }: Pick<Source, "kind">,
   setting: number | "auto" | undefined,
 ): number | undefined {
   if (setting !== "auto") return setting;
-  return kind === "server" ? undefined : PUBLIC_KEY_RATE;
+  return kind === "server" ? SECRET_KEY_RATE : PUBLIC_KEY_RATE;
 }
 
 export type RateDecision =
@@ -51,7 +56,7 @@ export interface RateLimiter {
   admit(source: Pick<Source, "id" | "kind" | "rateLimit">, messages: number): void;
 }
 
-/** `setting`: messages a second of each source without a limit of its own; `auto`: of those with public keys. Undefined: no limit. */
+/** `setting`: messages a second of each source without a limit of its own; `auto`: by the kind of source. Undefined: no limit. */
 export function rateLimiter(clock: Clock, setting: number | "auto" | undefined): RateLimiter {
   const buckets = new Map<string, TokenBucket>();
   return {

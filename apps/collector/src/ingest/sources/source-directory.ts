@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
 import type { ConfigStore, Versioned } from "@sluice/event-log";
 import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
-import type { SourceDocument } from "../../documents/documents.js";
+import { readPlan } from "@sluice/protocol";
+import type { SourceDocument, SourcePlanDocument } from "../../documents/documents.js";
+import type { PlanOf, SourcePlan } from "../../documents/source-plan.js";
 import { gracePeriods } from "./grace-periods.js";
 
 /** The part of a source that ingestion needs. */
@@ -11,6 +13,8 @@ export interface Source {
   readonly region?: NonNullable<SourceDocument["region"]>;
   /** Messages a second. Absent: no limit of its own. */
   readonly rateLimit?: number;
+  /** The partition of the cluster that stores its messages. Default: 0. */
+  readonly partition?: number;
 }
 
 /** The present sources by their write keys. */
@@ -20,6 +24,10 @@ export interface SourceDirectory {
    * right.
    */
   find(writeKey: string): Source | undefined;
+  /** The tracking plan of a source. A plan changes as a source does: see `version` and `begin`. */
+  readonly planOf: PlanOf;
+  /** Whether there is a source with that id. */
+  has(sourceId: string): boolean;
   /** Changes with each change of a source. A source that was found is valid until then. */
   readonly version: number;
   /**
@@ -45,6 +53,7 @@ export async function openSourceDirectory(config: ConfigStore): Promise<SourceDi
     const source: Source = {
       id,
       kind: value.kind,
+      ...(value.partition === undefined ? {} : { partition: value.partition }),
       ...(value.region === undefined ? {} : { region: value.region }),
       ...(value.rateLimit === undefined ? {} : { rateLimit: value.rateLimit }),
     };
@@ -58,13 +67,31 @@ export async function openSourceDirectory(config: ConfigStore): Promise<SourceDi
     version++;
     return acknowledging.end();
   });
+  const plans = new Map<string, SourcePlan>();
+  const planMirror = await mirrorDocuments<SourcePlanDocument>(
+    config,
+    DOCUMENT_KINDS.sourcePlan,
+    (id, document) => {
+      plans.delete(id);
+      const reading = document === undefined ? undefined : readPlan(document.value.plan);
+      if (document !== undefined && reading?.kind === "plan")
+        plans.set(id, { mode: document.value.mode, plan: reading.plan });
+      version++;
+      return acknowledging.end();
+    },
+  );
   return {
+    planOf: (sourceId) => plans.get(sourceId),
+    has: (sourceId) => hashesOf.has(sourceId),
     find: (writeKey) => byHash.get(hashOf(writeKey)),
     get version() {
       return version;
     },
     begin: () => acknowledging.begin(),
-    close: () => mirror.close(),
+    close() {
+      mirror.close();
+      planMirror.close();
+    },
   };
 }
 

@@ -1,3 +1,6 @@
+import { type LogTerminal, prettyLine } from "./pretty-line.js";
+import { HIDDEN, isSecretName, withoutSecrets } from "./secrets.js";
+
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFormat = "json" | "pretty";
@@ -6,7 +9,7 @@ export interface LogFields {
   readonly [name: string]: unknown;
 }
 
-/** Writes one line per event. Values of fields that are named like secrets are hidden; errors include their causes. */
+/** Writes one line per event, with time, level, msg and component. Secrets are hidden; errors include their causes. */
 export interface Logger {
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
@@ -23,14 +26,23 @@ export interface LoggerOptions {
   readonly format?: LogFormat;
   /** Receives each line, with its line feed. Default: writes to stderr. */
   readonly write?: (line: string) => void;
+  /** Colours and the width of the terminal, for `pretty`. Default: no colours, and lines are not cut. */
+  readonly terminal?: LogTerminal;
+  /** Also receives each line, for other outputs. Default: none. */
+  readonly also?: ((record: LogRecord) => void) | undefined;
   /** Milliseconds since the epoch. Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
-/** Names of secret fields at any depth, in lower case and without separators. */
-const SECRET =
-  /^(authorization|cookie|writekeys?|token|admintoken|sharedsecrets?|secrets?|password|signature|xsignature)$/;
-const HIDDEN = "[hidden]";
+/** A line that was written. Secrets are hidden, and long values are cut. */
+export interface LogRecord {
+  readonly time: Date;
+  readonly level: LogLevel;
+  readonly msg: string;
+  /** With `component`. */
+  readonly fields: LogFields;
+}
+
 /** Values that are deeper or longer are cut, to keep log lines small. */
 const MAX_DEPTH = 6;
 const MAX_TEXT = 4_096;
@@ -42,6 +54,8 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     format = "json",
     write = (line) => process.stderr.write(line),
     now = Date.now,
+    terminal = {},
+    also,
   } = options;
   const least = LOG_LEVELS.indexOf(level);
   const make = (bound: LogFields): Logger => {
@@ -49,13 +63,17 @@ export function createLogger(options: LoggerOptions = {}): Logger {
       (at: LogLevel) =>
       (event: string, fields: LogFields = {}): void => {
         if (LOG_LEVELS.indexOf(at) < least) return;
-        const safe = printable({ ...bound, ...fields }, 0) as LogFields;
-        const time = new Date(now()).toISOString();
+        const { component = "collector", ...others } = { ...bound, ...fields };
+        // These names are of the line itself.
+        const safe = { component, ...renamed(printable(others, 0) as LogFields) };
+        const time = new Date(now());
+        const msg = withoutSecrets(event);
         write(
           format === "json"
-            ? `${JSON.stringify({ time, level: at, event, ...safe })}\n`
-            : `${time} ${at.padEnd(5)} ${oneLine(event)}${pretty(safe)}\n`,
+            ? `${JSON.stringify({ time: time.toISOString(), level: at, msg, ...safe })}\n`
+            : `${prettyLine({ time, level: at, msg, fields: safe }, terminal)}\n`,
         );
+        also?.({ time, level: at, msg, fields: safe });
       };
     return {
       debug: log("debug"),
@@ -71,14 +89,18 @@ export function createLogger(options: LoggerOptions = {}): Logger {
 /** A copy that `JSON.stringify` can write, with secrets hidden and long values cut. */
 function printable(value: unknown, depth: number): unknown {
   if (typeof value === "bigint") return value.toString();
-  if (typeof value === "string") return value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value;
+  if (typeof value === "string")
+    return withoutSecrets(value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value);
   if (typeof value !== "object" || value === null) return value;
   if (depth >= MAX_DEPTH) return "…";
   if (value instanceof Error) return printableError(value, depth);
   if (value instanceof Date) return value;
   if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => printable(item, depth + 1));
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, isSecret(name) ? HIDDEN : printable(item, depth + 1)]),
+    Object.entries(value).map(([name, item]) => [
+      name,
+      isSecretName(name) ? HIDDEN : printable(item, depth + 1),
+    ]),
   );
 }
 
@@ -89,22 +111,17 @@ function printableError(error: Error, depth: number): LogFields {
     name,
     message: printable(message, depth),
     ...(code === undefined ? {} : { code: String(code) }),
-    ...(stack === undefined ? {} : { stack }),
+    ...(stack === undefined ? {} : { stack: printable(stack, depth) }),
     ...(cause === undefined ? {} : { cause: printable(cause, depth + 1) }),
   };
 }
 
-function isSecret(name: string): boolean {
-  return SECRET.test(name.toLowerCase().replace(/[-_]/g, ""));
-}
-
-function pretty(fields: LogFields): string {
-  return Object.entries(fields)
-    .map(([name, value]) => ` ${name}=${typeof value === "string" ? oneLine(value) : JSON.stringify(value)}`)
-    .join("");
-}
-
-/** Escapes control characters, so that text from clients can neither forge lines nor control a terminal. */
-function oneLine(text: string): string {
-  return text.replace(/\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
+/** Fields that are named like parts of the line. */
+function renamed({ time, level, msg, ...fields }: LogFields): LogFields {
+  return {
+    ...fields,
+    ...(time === undefined ? {} : { timeValue: time }),
+    ...(level === undefined ? {} : { levelValue: level }),
+    ...(msg === undefined ? {} : { msgValue: msg }),
+  };
 }

@@ -1,8 +1,18 @@
-import * as prom from "prom-client";
+import type * as prom from "prom-client";
+import {
+  collectDefaultMetrics,
+  Gauge,
+  Counter as PromCounter,
+  Histogram as PromHistogram,
+  Registry,
+} from "./prom-client.js";
 
 /** A value that only grows, one for each combination of label values. */
 export interface Counter {
-  /** Adds `by` (default 1). `labels` are values, in the order in which the label names were given. */
+  /**
+   * Adds `by` (default 1). `labels` are values, in the order in which the label names were given. Adding 0 shows a series from the
+   * start, so that rates see its first increment.
+   */
   inc(labels?: readonly string[], by?: number): void;
 }
 
@@ -17,18 +27,15 @@ export interface Sample {
   readonly value: number;
 }
 
+type Samples = Iterable<readonly [labels: readonly string[], value: number]>;
+
 /** The metrics of one collector. A name can be registered once. */
 export interface Metrics {
   counter(name: string, help: string, labels?: readonly string[]): Counter;
   /** `read` is called at each scrape. There is no sample while it returns undefined. */
   gauge(name: string, help: string, read: () => number | undefined): void;
-  /** A gauge with labels: `read` returns all of its samples. */
-  gauges(
-    name: string,
-    help: string,
-    labels: readonly string[],
-    read: () => Iterable<readonly [labels: readonly string[], value: number]>,
-  ): void;
+  /** A gauge with labels: `read` returns all of its samples. A scrape waits for it. */
+  gauges(name: string, help: string, labels: readonly string[], read: () => Samples | Promise<Samples>): void;
   /** `buckets`: upper bounds, ascending. */
   histogram(name: string, help: string, buckets: readonly number[]): Histogram;
   /** The present samples of a metric; empty for an unknown name. */
@@ -42,6 +49,13 @@ export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
+/** Upper bounds in seconds, up to seven days: as long as a delivery may be retried. */
+export const DELIVERY_LATENCY_BUCKETS_SECONDS: readonly number[] = [
+  ...LATENCY_BUCKETS_SECONDS,
+  ...[30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 57_600],
+  ...[86_400, 172_800, 345_600, 604_800],
+];
+
 /** Label values come from clients. Beyond this many series a counter adds to one called `other`, so its memory is bounded. */
 const MAX_SERIES = 1_000;
 
@@ -51,13 +65,13 @@ export interface MetricsOptions {
 }
 
 export function createMetrics({ withProcess = false }: MetricsOptions = {}): Metrics {
-  const registry = new prom.Registry();
+  const registry = new Registry();
   const registers = [registry];
   const process = withProcess ? processMetrics() : undefined;
   return {
     counter: (name, help, labelNames = []) => boundedCounter({ name, help, registers }, labelNames),
     gauge(name, help, read) {
-      new prom.Gauge({
+      new Gauge({
         name,
         help,
         registers,
@@ -69,18 +83,19 @@ export function createMetrics({ withProcess = false }: MetricsOptions = {}): Met
       });
     },
     gauges(name, help, labelNames, read) {
-      new prom.Gauge({
+      new Gauge({
         name,
         help,
         labelNames,
         registers,
-        collect() {
+        async collect() {
+          const samples = await read();
           this.reset();
-          for (const [labels, value] of read()) this.labels(...labels).set(value);
+          for (const [labels, value] of samples) this.labels(...labels).set(value);
         },
       });
     },
-    histogram: (name, help, buckets) => new prom.Histogram({ name, help, buckets: [...buckets], registers }),
+    histogram: (name, help, buckets) => new PromHistogram({ name, help, buckets: [...buckets], registers }),
     async read(name) {
       const metric = await registry.getSingleMetric(name)?.get();
       const values: readonly prom.MetricValueWithName<string>[] = metric?.values ?? [];
@@ -106,7 +121,7 @@ function boundedCounter(config: prom.CounterConfiguration<string>, labelNames: r
     series.set(key, added);
     return added;
   };
-  new prom.Counter({
+  new PromCounter({
     ...config,
     labelNames: [...labelNames],
     collect() {
@@ -114,6 +129,8 @@ function boundedCounter(config: prom.CounterConfiguration<string>, labelNames: r
       for (const { labels, count } of series.values()) this.labels(...labels).inc(count);
     },
   });
+  // Without labels the only series is known, so that rates see its first increment.
+  if (labelNames.length === 0) addSeries([]);
   return {
     inc(labels = [], by = 1) {
       const key = labels.length === 1 ? (labels[0] as string) : labels.join("\0");
@@ -123,13 +140,21 @@ function boundedCounter(config: prom.CounterConfiguration<string>, labelNames: r
   };
 }
 
+/** Gauges of prom-client whose names end in `_total`, which only counters may. Others, with a label `type`, show the same. */
+const MISNAMED = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+] as const;
+
 /** Made once for all collectors of the process: prom-client cannot stop the timer and the observer that feed these metrics. */
 let ofProcess: prom.Registry | undefined;
 
 function processMetrics(): prom.Registry {
   if (ofProcess === undefined) {
-    ofProcess = new prom.Registry();
-    prom.collectDefaultMetrics({ register: ofProcess });
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+    for (const name of MISNAMED) ofProcess.removeSingleMetric(name);
   }
   return ofProcess;
 }

@@ -1,0 +1,77 @@
+import type { ClusterView } from "@sluice/control-api";
+import { CollectorError } from "../../errors.js";
+import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
+
+/** The cluster, as its owner sees it. */
+export interface ClusterControl {
+  readonly name: string;
+  /** The name of this process. */
+  readonly node: string;
+  view(): ClusterView;
+  /** Resolve with false if there is no process of this name. */
+  drain(node: string): Promise<boolean>;
+  undrain(node: string): Promise<boolean>;
+  /** Has a process own a partition; undefined: any. Resolves with false if there is no process of this name. */
+  move(partition: number, node: string | undefined): Promise<boolean>;
+}
+
+export function clusterEndpoints(cluster: ClusterControl | undefined): readonly Endpoint[] {
+  const present = (): ClusterControl => {
+    if (cluster !== undefined) return cluster;
+    throw new CollectorError("not_found", "this collector runs on its own: it is not part of a cluster");
+  };
+  return [
+    endpoint("GET /cluster", () => ({ status: 200, body: present().view() })),
+    endpoint("POST /cluster/members/:node/drain", async ({ params: { node } }) => {
+      const control = present();
+      if (hasNoSuccessor(control.view(), node))
+        throw new CollectorError(
+          "conflict",
+          `${node} is the only process that can own the partition: start another one, or cancel the drain of another one, first`,
+        );
+      if (!(await control.drain(node))) throw unknown(node);
+      return { status: 200, body: control.view(), target: node };
+    }),
+    endpoint("DELETE /cluster/members/:node/drain", async ({ params: { node } }) => {
+      const control = present();
+      if (!(await control.undrain(node))) throw unknown(node);
+      return { status: 200, body: control.view(), target: node };
+    }),
+    endpoint("PUT /cluster/partitions/:partition/owner", async ({ params, body }) => {
+      const control = present();
+      const partition = partitionNamed(params.partition, control.view());
+      if (!(await control.move(partition, body.node))) throw unknown(body.node);
+      return { status: 200, body: control.view(), target: params.partition };
+    }),
+    endpoint("DELETE /cluster/partitions/:partition/owner", async ({ params }) => {
+      const control = present();
+      const partition = partitionNamed(params.partition, control.view());
+      await control.move(partition, undefined);
+      return { status: 200, body: control.view(), target: params.partition };
+    }),
+  ];
+}
+
+function partitionNamed(text: string, { partitions }: ClusterView): number {
+  const found = partitions.find(({ partition }) => String(partition) === text);
+  if (found === undefined)
+    throw new CollectorError("not_found", `the cluster has the partitions 0 to ${partitions.length - 1}`);
+  if (partitions.length === 1)
+    throw new CollectorError(
+      "conflict",
+      "the cluster has one partition, which moves when its owner is drained: sluice cluster drain",
+    );
+  return found.partition;
+}
+
+function hasNoSuccessor({ members }: ClusterView, node: string): boolean {
+  const isKnown = members.some((member) => member.node === node);
+  return (
+    isKnown &&
+    !members.some((member) => member.node !== node && member.isAlive && member.isReady && !member.isDrained)
+  );
+}
+
+function unknown(node: string): CollectorError {
+  return new CollectorError("not_found", `the cluster has no process named ${node}`);
+}

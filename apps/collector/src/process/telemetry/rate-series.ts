@@ -1,0 +1,166 @@
+import type { RatePointView, RateSpan } from "@sluice/control-api";
+import { formatTime } from "@sluice/protocol";
+
+/** Resolution and length of each span: 618 points in total. */
+export const RATE_SPANS: Readonly<Record<RateSpan, { readonly everyMs: number; readonly points: number }>> = {
+  "5m": { everyMs: 2_000, points: 150 },
+  "1h": { everyMs: 20_000, points: 180 },
+  "24h": { everyMs: 300_000, points: 288 },
+};
+
+/** One reading of counters, which count since the collector's start. */
+export interface Reading<Name extends string> {
+  /** Wall-clock time, for display. */
+  readonly atMs: number;
+  /** Monotonic time, for durations. */
+  readonly monotonicMs: number;
+  readonly counts: Readonly<Record<Name, number>>;
+  /** Cumulative histogram of the time from receipt to delivery, by ascending bound; the last is +Infinity. */
+  readonly latency: readonly (readonly [upToSeconds: number, count: number])[];
+}
+
+/** What was counted in an interval. */
+export type RatePoint<Name extends string> = Pick<
+  RatePointView,
+  "at" | "overMs" | "latencyP50Ms" | "latencyP99Ms" | "latencyOver"
+> &
+  Readonly<Record<Name, number>>;
+
+export type KeptPoints<Name extends string> = { readonly [span in RateSpan]: readonly RatePoint<Name>[] };
+
+/** The points of all spans of one thing. */
+export interface RateSeries<Name extends string> {
+  take(reading: Reading<Name>): void;
+  points(span: RateSpan): readonly RatePoint<Name>[];
+  /** What to store: also includes the current points, which are not closed yet. */
+  toKeep(reading: Reading<Name>): KeptPoints<Name>;
+}
+
+/** Continues the points that were kept. */
+export function rateSeries<Name extends string>(
+  first: Reading<Name>,
+  kept: KeptPoints<Name> | undefined,
+): RateSeries<Name> {
+  const begin = (span: RateSpan): SpanSeries<Name> => spanSeries(first, RATE_SPANS[span], kept?.[span] ?? []);
+  const spans = { "5m": begin("5m"), "1h": begin("1h"), "24h": begin("24h") };
+  return {
+    take(reading) {
+      for (const one of Object.values(spans)) one.take(reading);
+    },
+    points: (span) => spans[span].points(),
+    toKeep: (reading) => ({
+      "5m": spans["5m"].pointsWith(reading),
+      "1h": spans["1h"].pointsWith(reading),
+      "24h": spans["24h"].pointsWith(reading),
+    }),
+  };
+}
+
+/** Whether nothing was counted between two readings. */
+export function isSilent<Name extends string>(before: Reading<Name>, after: Reading<Name>): boolean {
+  return (Object.keys(after.counts) as Name[]).every((name) => before.counts[name] === after.counts[name]);
+}
+
+interface SpanSeries<Name extends string> {
+  take(reading: Reading<Name>): void;
+  points(): readonly RatePoint<Name>[];
+  /** Also includes the current point, which is not closed yet. */
+  pointsWith(reading: Reading<Name>): readonly RatePoint<Name>[];
+}
+
+/** The first reading after its due time closes a point, so a late reading makes a longer point, not a gap. */
+function spanSeries<Name extends string>(
+  first: Reading<Name>,
+  { everyMs, points: most }: { readonly everyMs: number; readonly points: number },
+  kept: readonly RatePoint<Name>[],
+): SpanSeries<Name> {
+  // If the clock was set back, some stored points may be in the future. After many starts there may be many short ones.
+  const closed = kept
+    .map((point) => ({
+      point: readKept(point),
+      closedMs: first.monotonicMs + Date.parse(point.at) - first.atMs,
+    }))
+    .filter(({ closedMs }) => closedMs > first.monotonicMs - everyMs * most && closedMs <= first.monotonicMs)
+    .slice(-most);
+  const points = (): RatePoint<Name>[] => closed.map(({ point }) => point);
+  let last = first;
+  return {
+    take(reading) {
+      const { monotonicMs } = reading;
+      if (monotonicMs - last.monotonicMs < everyMs) return;
+      closed.push({ point: ratePoint(last, reading), closedMs: monotonicMs });
+      while (
+        closed[0] !== undefined &&
+        (closed.length > most || closed[0].closedMs <= monotonicMs - everyMs * most)
+      )
+        closed.shift();
+      last = reading;
+    },
+    points,
+    pointsWith: (reading) =>
+      reading.monotonicMs > last.monotonicMs ? [...points(), ratePoint(last, reading)] : points(),
+  };
+}
+
+/** The rates between two readings. */
+export function ratePoint<Name extends string>(before: Reading<Name>, after: Reading<Name>): RatePoint<Name> {
+  const p50 = latencyQuantile(before, after, 0.5);
+  const p99 = latencyQuantile(before, after, 0.99);
+  const over = [...(p50?.isOver ? ["p50" as const] : []), ...(p99?.isOver ? ["p99" as const] : [])];
+  const names = Object.keys(after.counts) as Name[];
+  const grown = names.map((name) => [name, after.counts[name] - before.counts[name]] as const);
+  return {
+    at: formatTime(after.atMs),
+    overMs: after.monotonicMs - before.monotonicMs,
+    ...(Object.fromEntries(grown) as Record<Name, number>),
+    ...(p50 === undefined ? {} : { latencyP50Ms: p50.ms }),
+    ...(p99 === undefined ? {} : { latencyP99Ms: p99.ms }),
+    ...(over.length === 0 ? {} : { latencyOver: over }),
+  };
+}
+
+interface Quantile {
+  readonly ms: number;
+  /** It is above `ms`, the greatest bound: that is all that is known. */
+  readonly isOver: boolean;
+}
+
+/**
+ * The quantile `share` of the latencies between two readings, interpolated in its bucket; undefined if there were none. It is the
+ * latency of one delivery (nearest rank), so that with a single delivery all quantiles are the same.
+ */
+function latencyQuantile(
+  before: Pick<Reading<never>, "latency">,
+  after: Pick<Reading<never>, "latency">,
+  share: number,
+): Quantile | undefined {
+  const growth = after.latency.map(
+    ([bound, count], index) => [bound, count - (before.latency[index]?.[1] ?? 0)] as const,
+  );
+  const total = growth.at(-1)?.[1] ?? 0;
+  if (total <= 0) return undefined;
+  const rank = Math.max(1, Math.ceil(share * total));
+  let [lowerBound, lowerCount] = [0, 0];
+  for (const [bound, count] of growth) {
+    if (count >= rank) {
+      if (bound === Number.POSITIVE_INFINITY) return { ms: lowerBound * 1_000, isOver: true };
+      const within = (rank - 0.5 - lowerCount) / (count - lowerCount);
+      return { ms: (lowerBound + (bound - lowerBound) * within) * 1_000, isOver: false };
+    }
+    [lowerBound, lowerCount] = [bound, count];
+  }
+  return { ms: lowerBound * 1_000, isOver: true };
+}
+
+/** The greatest bucket of earlier versions, in milliseconds. */
+const EARLIER_GREATEST_MS = 10_000;
+
+/** A stored point. In points of earlier versions, the greatest value stands for everything above it. */
+function readKept<Name extends string>(point: RatePoint<Name>): RatePoint<Name> {
+  const { latencyP50Ms, latencyP99Ms, latencyOver } = point;
+  const over = [
+    ...(latencyP50Ms === EARLIER_GREATEST_MS ? ["p50" as const] : []),
+    ...(latencyP99Ms === EARLIER_GREATEST_MS ? ["p99" as const] : []),
+  ];
+  return latencyOver !== undefined || over.length === 0 ? point : { ...point, latencyOver: over };
+}
