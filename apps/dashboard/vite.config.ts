@@ -1,10 +1,12 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+// @boundaries-ignore every build keeps licences in the same way
+import { LICENSES_FILE, licensesText, thirdPartyPackages } from "../../scripts/third-party-licenses.ts";
 // @boundaries-ignore where our sources lie is written at the root, once
 import { sourceAliases } from "../../source-aliases.ts";
 
 export default defineConfig({
-  plugins: [react(), preloadFont()],
+  plugins: [react(), preloadFont(), keepLicenses()],
   resolve: { alias: sourceAliases },
   build: {
     target: "es2023",
@@ -35,6 +37,22 @@ function preloadFont(): Plugin {
             attrs: { rel: "preload", as: "font", type: "font/woff2", href: `/${name}`, crossorigin: true },
             injectTo: "head-prepend",
           })),
+    },
+  };
+}
+
+/** Adds the licences of everything that was bundled, styles and fonts included. The collector serves the file. */
+function keepLicenses(): Plugin {
+  return {
+    name: "keep-licenses",
+    apply: "build",
+    generateBundle(_options, bundle) {
+      // Fonts are assets, and no modules.
+      const assets = Object.values(bundle).flatMap((file) =>
+        file.type === "asset" ? file.originalFileNames : [],
+      );
+      const source = licensesText(thirdPartyPackages([...this.getModuleIds(), ...assets]));
+      this.emitFile({ type: "asset", fileName: LICENSES_FILE, source });
     },
   };
 }

@@ -139,14 +139,14 @@ describeInBrowser("a form about a resource that someone else changes", () => {
     await page.goto(`${dashboard.url}/computed-traits/${made.id}`);
     await page.getByRole("button", { name: "Edit" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("textbox", { name: "Event" }).fill("Mine");
+    await dialog.getByRole("combobox", { name: "Event" }).fill("Mine");
     await dashboard.api("PATCH", `/computed-traits/${made.id}`, { event: "Theirs" });
     await dialog.getByText("Someone else changed the definition.", { exact: false }).waitFor();
-    expect(await dialog.getByRole("textbox", { name: "Event" }).inputValue()).toBe("Mine");
+    expect(await dialog.getByRole("combobox", { name: "Event" }).inputValue()).toBe("Mine");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await dialog.getByText("Not saved: this was changed while you were editing").waitFor();
     await dialog.getByRole("button", { name: "Discard my changes" }).click();
-    expect(await dialog.getByRole("textbox", { name: "Event" }).inputValue()).toBe("Theirs");
+    expect(await dialog.getByRole("combobox", { name: "Event" }).inputValue()).toBe("Theirs");
   });
 
   test("of an audience works on its page", async () => {

@@ -57,6 +57,15 @@ describeInBrowser("without a mouse", () => {
       };
     });
 
+  /** The focus. If it is out of sight because the page has just grown, goes away and comes back. */
+  const focusAgain = async (): Promise<Focus> => {
+    const at = await focus();
+    if (at.isVisible) return at;
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Tab");
+    return focus();
+  };
+
   /** Presses Tab until an element with that name has the focus. The focus must always be visible. */
   const tabTo = async (name: RegExp): Promise<void> => {
     const passed: string[] = [];
@@ -65,7 +74,8 @@ describeInBrowser("without a mouse", () => {
       const at = await focus();
       passed.push(`${at.role} ${at.name}`);
       // After the last element, the browser itself has the focus once.
-      if (at.role !== "body") expect(at, passed.join(" → ")).toMatchObject({ isVisible: true });
+      if (at.role !== "body")
+        await expect.poll(focusAgain, { message: passed.join(" → ") }).toEqual({ ...at, isVisible: true });
       if (name.test(at.name)) return;
     }
     throw new Error(`Tab does not lead to ${name}: ${passed.join(" → ")}`);
@@ -102,17 +112,18 @@ describeInBrowser("without a mouse", () => {
     await expect.poll(isLost).toBe(false);
 
     receiver.answer("/hook", 404);
-    await dashboard.send({ type: "track", messageId: "bad", userId: "u1", event: "Order Refunded" });
     await tabTo(/^Live messages$/);
     await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Live messages", level: 1 }).waitFor();
+    await dashboard.send({ type: "track", messageId: "bad", userId: "u1", event: "Order Refunded" });
     await page.getByRole("option", { name: /Order Refunded/ }).waitFor();
     await tabTo(/^Messages, newest first$/);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: /Order Refunded/ }).waitFor();
     await expect.poll(isLost).toBe(false);
-    const timeline = page.getByRole("list", { name: "Timeline, oldest first" });
-    await timeline.getByText("Failed", { exact: true }).waitFor();
+    const timeline = page.locator(".destination-timeline");
+    await timeline.getByText("Failed", { exact: true }).first().waitFor();
     const before = receiver.received.length;
     await tabTo(/^Retry now$/);
     await page.keyboard.press("Enter");

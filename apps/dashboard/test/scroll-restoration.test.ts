@@ -83,7 +83,7 @@ describeInBrowser("the browser's Back", () => {
     await page.getByRole("row").nth(40).waitFor();
     await page.evaluate(() => scrollTo(0, 900));
     await expect.poll(() => page.evaluate(() => scrollY)).toBe(900);
-    await page.getByRole("row").nth(30).getByRole("link").first().click();
+    await page.getByRole("row").nth(12).getByRole("link").first().click();
     await page.waitForURL(/\/messages\//);
     await expect.poll(() => page.evaluate(() => scrollY)).toBe(0);
     await page.goBack();

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { buildDashboard } from "./running-dashboard.js";
 
 /** The sum of all files, each compressed separately. */
-const MOST_BYTES = 250_000;
+const MOST_BYTES = 300_000;
 
 let folder: string;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ async function files(): Promise<readonly string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-test("the whole dashboard is at most 250 KB compressed, font included", async () => {
+test("the whole dashboard is at most 300 KB compressed, font included", async () => {
   const sizes = await Promise.all(
     (await files()).map(async (file) => gzipSync(await readFile(file)).byteLength),
   );

@@ -40,40 +40,38 @@ const MESSAGE: StoredMessageView = {
   ],
 };
 
-test("a message's timeline is in order over all destinations", () => {
-  const moments = timelineOf(MESSAGE).map((moment) =>
-    moment.kind === "attempt"
-      ? `attempt ${moment.attempt.attempt} ${moment.destinationId}`
-      : moment.kind === "outcome"
-        ? `${moment.outcome.state} ${moment.outcome.destinationId}`
-        : moment.kind,
-  );
-  expect(moments).toEqual([
-    "sent",
-    "received",
-    "stored",
-    "attempt 1 slow",
-    "filtered off",
-    "attempt 2 slow",
-    "delivered slow",
-    "pending later",
+test("a message's timeline is grouped by destination, those that need attention first", () => {
+  const { ingestion, destinations } = timelineOf(MESSAGE);
+  expect(ingestion.map(({ kind }) => kind)).toEqual(["sent", "received", "stored"]);
+  expect(
+    destinations.map(({ destinationId, attempts, outcome, endedAt }) => [
+      destinationId,
+      attempts.map(({ attempt: number }) => number),
+      outcome.state,
+      endedAt,
+    ]),
+  ).toEqual([
+    ["later", [], "pending", undefined],
+    ["slow", [1, 2], "delivered", at(9)],
+    ["off", [], "filtered", at(4)],
   ]);
 });
 
 test("a rejected message was received and rejected", () => {
-  const moments = timelineOf({
+  const { ingestion, destinations } = timelineOf({
     sourceId: "s",
     receivedAt: at(1),
     state: "rejected",
     issues: [],
     excerpt: "{}",
   });
-  expect(moments.map(({ kind }) => kind)).toEqual(["received", "rejected"]);
+  expect(ingestion.map(({ kind }) => kind)).toEqual(["received", "rejected"]);
+  expect(destinations).toEqual([]);
 });
 
 test("omits an invalid client timestamp", () => {
-  const moments = timelineOf({ ...MESSAGE, message: { timestamp: "yesterday" } });
-  expect(moments[0]?.kind).toBe("received");
+  const { ingestion } = timelineOf({ ...MESSAGE, message: { timestamp: "yesterday" } });
+  expect(ingestion[0]?.kind).toBe("received");
 });
 
 test.each([

@@ -54,8 +54,9 @@ describeInBrowser("while a page is open", () => {
     await page.getByRole("heading", { name: "Destinations", level: 1 }).waitFor();
     await page.goto(`${dashboard.url}/live?q=type%3Atrack`);
     await page.getByText("Live", { exact: true }).waitFor();
-    await dashboard.api("DELETE", `/tokens/${id}`);
     await page.getByRole("link", { name: "Audiences" }).click();
+    await page.getByRole("heading", { name: "Audiences", level: 1 }).waitFor();
+    await dashboard.api("DELETE", `/tokens/${id}`);
     await page.getByText("The token is not valid. Sign in again.").waitFor();
     expect(new URL(page.url()).pathname).toBe("/audiences");
     await page.getByLabel("Admin token").fill(dashboard.adminToken);

@@ -16,7 +16,10 @@ let timer: ReturnType<typeof setInterval> | undefined;
 /** Sets the skew from the collector's time and the browser's time at the same moment. */
 export function setCollectorClock(collectorMs: number, browserMs: number): void {
   const difference = collectorMs - browserMs;
+  const before = skewMs;
   skewMs = Number.isFinite(difference) && Math.abs(difference) >= LEAST_SKEW_MS ? difference : 0;
+  // What is shown must not wait for the next second.
+  if (Math.abs(skewMs - before) >= LEAST_SKEW_MS) tick();
 }
 
 /** How far the collector's clock is ahead of this browser's, in milliseconds. 0: about the same. */

@@ -5,8 +5,6 @@ import { type ConnectionWatch, connectionWatch } from "./connection.js";
 export interface ControlApi extends AdminClient {
   /** The live stream. `onOpen` is called when the stream is open, even before the first event. */
   live(options?: LiveOptions, onOpen?: () => void): AsyncGenerator<LiveItem>;
-  /** The metrics in Prometheus text format. They need no token. */
-  metrics(): Promise<string>;
   readonly connection: ConnectionWatch;
 }
 
@@ -36,11 +34,6 @@ export function controlApi({ token, onUnauthorized = () => {} }: ControlApiOptio
     ...adminClient({ url, token, fetch: watched }),
     live: (options, onOpen = () => {}) =>
       adminClient({ url, token, fetch: watched }).live({ ...options, onOpen }),
-    async metrics() {
-      const response = await watched("/metrics");
-      if (!response.ok) throw new Error(`/metrics answered ${response.status}`);
-      return response.text();
-    },
     connection,
   };
 }

@@ -1,5 +1,5 @@
-import type { RateSpan } from "@sluice/control-api";
-import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
+import type { CollectorHealthView, RateSpan, SizeSpan } from "@sluice/control-api";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useApi } from "./api-context.js";
 import { setCollectorClock } from "./collector-clock.js";
 import type { ControlApi } from "./control-api.js";
@@ -13,6 +13,9 @@ const SLOW_MS = 30_000;
 const ALL = { limit: 500 };
 /** For counts that change with every message. */
 const FAST_MS = 2_000;
+
+/** To invalidate after a change of a destination. */
+export const HEALTH_KEY = ["health"];
 
 export function useInfo() {
   const api = useApi();
@@ -28,12 +31,28 @@ export function useInfo() {
   });
 }
 
+/** The URL at which clients send messages: as configured, or else as this browser reached the collector. */
+export function useCollectorUrl(): string {
+  return useInfo().data?.publicUrl ?? location.origin;
+}
+
 /** Accepted, delivered and failed messages over time. */
 export function useRates(span: RateSpan) {
   const api = useApi();
   return useQuery({
     queryKey: ["rates", span],
     queryFn: () => api.rates(span),
+    refetchInterval: span === "5m" ? FAST_MS : 5 * FAST_MS,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** What a destination received over time. */
+export function useDestinationRates(id: string, span: RateSpan) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["rates", id, span],
+    queryFn: () => api.destinations.rates(id, span),
     refetchInterval: span === "5m" ? FAST_MS : 5 * FAST_MS,
     placeholderData: keepPreviousData,
   });
@@ -59,6 +78,16 @@ export function useSources() {
   });
 }
 
+/** Names of track events that any source sent, with their properties; for suggestions. */
+export function useEventNames() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["event-names"],
+    queryFn: async () => (await api.sources.eventNames()).items,
+    staleTime: SLOW_MS,
+  });
+}
+
 export function useDestinations() {
   const api = useApi();
   return useQuery({
@@ -77,26 +106,26 @@ export function useCatalog() {
   });
 }
 
-export function useDestinationStatus(id: string) {
-  return useQuery(statusQuery(useApi(), id));
+/** The health of the collector, every destination and every source: one request for all that a page shows of it. */
+export function useHealth() {
+  return useQuery(healthQuery(useApi()));
 }
 
-/** The statuses loaded so far, and whether any is still missing. */
-export function useDestinationStatuses(ids: readonly string[]) {
+/** What each source sent and each destination received in the last hour. */
+export function useActivity() {
   const api = useApi();
-  const answers = useQueries({ queries: ids.map((id) => statusQuery(api, id)) });
-  return {
-    isPending: answers.some((answer) => answer.isPending),
-    statuses: answers.flatMap((answer) => answer.data ?? []),
-  };
+  return useQuery({ queryKey: ["activity"], queryFn: () => api.activity(), refetchInterval: 5 * FAST_MS });
 }
 
-function statusQuery(api: ControlApi, id: string) {
-  return {
-    queryKey: ["destination-status", id],
-    queryFn: () => api.destinations.status(id),
-    refetchInterval: FAST_MS,
-  };
+export function useDestinationStatus(id: string) {
+  return useQuery({
+    ...healthQuery(useApi()),
+    select: ({ destinations }: CollectorHealthView) => destinations.find((one) => one.destinationId === id),
+  });
+}
+
+function healthQuery(api: ControlApi) {
+  return { queryKey: HEALTH_KEY, queryFn: () => api.health(), refetchInterval: FAST_MS };
 }
 
 export function useAudiences() {
@@ -105,6 +134,17 @@ export function useAudiences() {
     queryKey: ["audiences"],
     queryFn: async () => (await api.audiences.list(ALL)).items,
     refetchInterval: FAST_MS,
+  });
+}
+
+/** How many members an audience had over time. */
+export function useAudienceSizes(id: string, span: SizeSpan) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["audiences", id, "sizes", span],
+    queryFn: () => api.audiences.sizes(id, span),
+    refetchInterval: SLOW_MS,
+    placeholderData: keepPreviousData,
   });
 }
 
@@ -127,12 +167,18 @@ export function useComputedTraits() {
   });
 }
 
+/** The source of the messages that audiences and computed traits send. */
+export const BUILT_IN_SOURCE = { id: "src_audiences", name: "audiences and computed traits" } as const;
+
 /** Names of sources and destinations by id. Unknown ids are shortened. */
 export function useNames(): { source: (id: string) => string; destination: (id: string) => string } {
   const sources = useSources().data;
   const destinations = useDestinations().data;
   return {
-    source: (id) => sources?.find((one) => one.id === id)?.name ?? shortId(id),
+    source: (id) =>
+      id === BUILT_IN_SOURCE.id
+        ? BUILT_IN_SOURCE.name
+        : (sources?.find((one) => one.id === id)?.name ?? shortId(id)),
     destination: (id) => destinations?.find((one) => one.id === id)?.name ?? shortId(id),
   };
 }

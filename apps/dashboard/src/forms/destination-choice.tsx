@@ -13,7 +13,7 @@ export function DestinationChoice({
 }) {
   const destinations = useDestinations().data ?? [];
   if (destinations.length === 0) {
-    return <p className="soft">No destinations yet. The result is computed and listed here, but not sent.</p>;
+    return <p className="soft">No destinations yet. You see the result here, but nothing is sent.</p>;
   }
   return (
     <fieldset className="stack-tight">

@@ -10,6 +10,7 @@ import { AudiencePage } from "./audiences/audience-page.js";
 import { AudiencesPage } from "./audiences/audiences-page.js";
 import { CatalogPage } from "./catalog/catalog-page.js";
 import { ConnectPage } from "./catalog/connect-page.js";
+import { ClusterPage } from "./cluster/cluster-page.js";
 import { ComputedTraitPage } from "./computed-traits/computed-trait-page.js";
 import { ComputedTraitsPage } from "./computed-traits/computed-traits-page.js";
 import { DeletionsPage } from "./deletions/deletions-page.js";
@@ -22,6 +23,7 @@ import { OverviewPage } from "./overview/overview-page.js";
 import { ProfilePage } from "./profiles/profile-page.js";
 import { ProfilesPage } from "./profiles/profiles-page.js";
 import { SettingsPage } from "./settings/settings-page.js";
+import { EventsPage } from "./sources/events-page.js";
 import { SourcePage } from "./sources/source-page.js";
 import { SourcesPage } from "./sources/sources-page.js";
 
@@ -35,6 +37,7 @@ const PAGES: readonly (readonly [pattern: string, page: (params: Params) => Reac
   ["/deliveries", () => <DeliveriesPage />],
   ["/sources", () => <SourcesPage />],
   ["/sources/:id", ({ id = "" }) => <SourcePage key={id} id={id} />],
+  ["/sources/:id/events", ({ id = "" }) => <EventsPage key={id} sourceId={id} />],
   ["/catalog", () => <CatalogPage />],
   ["/catalog/:type", ({ type = "" }) => <ConnectPage key={type} type={type} />],
   ["/destinations", () => <DestinationsPage />],
@@ -49,6 +52,7 @@ const PAGES: readonly (readonly [pattern: string, page: (params: Params) => Reac
   ["/profiles", () => <ProfilesPage />],
   ["/profiles/:id", ({ id = "" }) => <ProfilePage key={id} userId={id} />],
   ["/deletions", () => <DeletionsPage />],
+  ["/cluster", () => <ClusterPage />],
   ["/settings", () => <SettingsPage />],
 ];
 

@@ -4,10 +4,12 @@ export const addresses = {
   live: (filter?: string) => (filter ? `/live?q=${encodeURIComponent(filter)}` : "/live"),
   message: (messageId: string, sourceId?: string) =>
     `/messages/${encodeURIComponent(messageId)}${sourceId === undefined ? "" : `?source=${encodeURIComponent(sourceId)}`}`,
-  deliveries: (query: { destination?: string; state?: string; error?: string; since?: string } = {}) =>
-    withQuery("/deliveries", query),
+  deliveries: (
+    query: { destination?: string; state?: string; error?: string; since?: string; cause?: string } = {},
+  ) => withQuery("/deliveries", query),
   sources: () => "/sources",
   source: (id: string) => `/sources/${encodeURIComponent(id)}`,
+  sourceEvents: (id: string) => `/sources/${encodeURIComponent(id)}/events`,
   catalog: () => "/catalog",
   connect: (type: string) => `/catalog/${encodeURIComponent(type)}`,
   destinations: () => "/destinations",
@@ -19,8 +21,9 @@ export const addresses = {
   computedTraits: () => "/computed-traits",
   computedTrait: (id: string) => `/computed-traits/${encodeURIComponent(id)}`,
   profile: (userId: string) => `/profiles/${encodeURIComponent(userId)}`,
-  profiles: () => "/profiles",
+  profiles: (q?: string) => withQuery("/profiles", { q }),
   deletions: () => "/deletions",
+  cluster: () => "/cluster",
   settings: () => "/settings",
 } as const;
 

@@ -44,31 +44,64 @@ function action(
   return { id: `action:${href}`, label, icon, words, does: { kind: "go", href } };
 }
 
-/** The commands for a text, best match first. */
+/** A command and the words by which it is found besides its label. */
+interface Candidate {
+  readonly command: PaletteCommand;
+  readonly words: string;
+}
+
+/** Things with a name that are shown: before anything is typed, and of those that match. */
+const SHOWN_AT_FIRST = 6;
+const SHOWN_MATCHES = 12;
+
+/**
+ * The commands for a text, best match first: the same name, then names that begin with it, then names with a word that begins with
+ * it, then names that contain it, then other words. Among equals, pages come before actions, and both before things with a name.
+ */
 export function commandsFor(text: string, things: readonly NamedThing[]): readonly PaletteCommand[] {
   const wanted = text.trim().toLowerCase();
-  const places = NAVIGATION_ITEMS.filter((place) => matches(wanted, `${place.label} ${place.words}`)).map(
-    (place): PaletteCommand => ({
-      id: `place:${place.href}`,
-      label: place.label,
-      icon: place.icon,
-      hint: `g ${place.key}`,
-      does: { kind: "go", href: place.href },
-    }),
-  );
-  const named = (
-    wanted === "" ? things.slice(0, 6) : things.filter((thing) => matches(wanted, thing.name)).slice(0, 12)
-  ).map(
-    (thing): PaletteCommand => ({
-      id: thing.href,
-      label: thing.name,
-      icon: thing.icon,
-      hint: thing.kind,
-      does: { kind: "go", href: thing.href },
-    }),
-  );
-  const actions = ACTIONS.filter((one) => matches(wanted, `${one.label} ${one.words}`));
-  return [...places, ...actions, ...named, ...searches(text.trim())];
+  const places = NAVIGATION_ITEMS.map(({ label, icon, href, key, words }): Candidate => {
+    const does = { kind: "go", href } as const;
+    return { command: { id: `place:${href}`, label, icon, hint: `g ${key}`, does }, words };
+  });
+  const actions = ACTIONS.map(({ words, ...command }): Candidate => ({ command, words }));
+  const named = things.map(({ name, href, icon, kind }): Candidate => {
+    const does = { kind: "go", href } as const;
+    return { command: { id: href, label: name, icon, hint: kind, does }, words: kind };
+  });
+  if (wanted === "")
+    return [...places, ...actions, ...named.slice(0, SHOWN_AT_FIRST)].map(({ command }) => command);
+  const found = [
+    ...ranked(wanted, [...places, ...actions]),
+    ...ranked(wanted, named).slice(0, SHOWN_MATCHES),
+  ];
+  return [...found.sort((a, b) => a.rank - b.rank).map(({ command }) => command), ...searches(text.trim())];
+}
+
+/** The candidates that match, with their ranks, best first; equals stay in their order. */
+function ranked(
+  wanted: string,
+  candidates: readonly Candidate[],
+): { readonly command: PaletteCommand; readonly rank: number }[] {
+  return candidates
+    .flatMap(({ command, words }) => {
+      const rank = matchRank(wanted, command.label, words);
+      return rank === undefined ? [] : [{ command, rank }];
+    })
+    .sort((a, b) => a.rank - b.rank);
+}
+
+/** How well a text in lower case matches a name, 0 best; undefined if one of its words is neither in the name nor in `words`. */
+export function matchRank(wanted: string, name: string, words: string): number | undefined {
+  const lower = name.toLowerCase();
+  if (lower === wanted) return 0;
+  if (lower.startsWith(wanted)) return 1;
+  const parts = wanted.split(/\s+/);
+  const ofName = lower.split(/[^\p{L}\p{N}]+/u);
+  if (parts.every((part) => ofName.some((word) => word.startsWith(part)))) return 2;
+  if (parts.every((part) => lower.includes(part))) return 3;
+  const all = `${lower} ${words.toLowerCase()}`;
+  return parts.every((part) => all.includes(part)) ? 4 : undefined;
 }
 
 /** Searches for the text: as a filter, and one word also as a message id or user id. */
@@ -100,10 +133,4 @@ function searches(text: string): PaletteCommand[] {
     );
   }
   return all;
-}
-
-/** Whether every word of `wanted` is in `text`. */
-function matches(wanted: string, text: string): boolean {
-  const lower = text.toLowerCase();
-  return wanted.split(/\s+/).every((word) => lower.includes(word));
 }

@@ -1,17 +1,24 @@
-import type { DestinationHealthView } from "@sluice/control-api";
+import { type CollectorHealthView, HEALTH_WORDS, type HealthLevel } from "@sluice/control-api";
 import type { Tone } from "./states.js";
 
-interface HealthWords {
+const TONES: Readonly<Record<HealthLevel, Tone>> = {
+  ok: "good",
+  quiet: "quiet",
+  warning: "wait",
+  problem: "bad",
+};
+
+/** The word and the colour of a health. */
+export function healthWords(health: CollectorHealthView["health"]): {
   readonly label: string;
   readonly tone: Tone;
+} {
+  const { label, level } = HEALTH_WORDS[health];
+  return { label, tone: TONES[level] };
 }
 
-export const HEALTH: Readonly<Record<DestinationHealthView, HealthWords>> = {
-  good: { label: "Delivering", tone: "good" },
-  idle: { label: "Idle", tone: "quiet" },
-  failing: { label: "Failing", tone: "bad" },
-  url_disabled: { label: "URL disabled", tone: "bad" },
-  partly_disabled: { label: "Partly disabled", tone: "wait" },
-  backing_off: { label: "Backing off", tone: "bad" },
-  disabled: { label: "Disabled", tone: "quiet" },
-};
+/** Whether messages do not arrive, or not as they should. */
+export function needsAttention(health: CollectorHealthView["health"]): boolean {
+  const { level } = HEALTH_WORDS[health];
+  return level === "warning" || level === "problem";
+}

@@ -19,6 +19,27 @@ export function perSecond(value: number): string {
   return `${value === 0 ? "0" : value.toFixed(1)}/s`;
 }
 
+/** The mean rate of a count over a time; per minute or hour if it is slow. */
+export function rateText(value: number | undefined, overMs: number | undefined): string {
+  if (value === undefined || overMs === undefined || overMs <= 0) return "…";
+  const second = (value * 1_000) / overMs;
+  if (value === 0 || second >= 0.1) return perSecond(second);
+  return second * 60 >= 0.1 ? `${(second * 60).toFixed(1)}/min` : `${(second * 3_600).toFixed(1)}/h`;
+}
+
+interface Results {
+  readonly delivered: number;
+  readonly failed: number;
+  readonly retried: number;
+}
+
+/** The share of what was tried that succeeded, or a dash if nothing was. A destination that is down has none. */
+export function successText(results: Results | undefined): string {
+  if (results === undefined) return "–";
+  const tried = results.delivered + results.failed + results.retried;
+  return tried === 0 ? "–" : percent(results.delivered / tried);
+}
+
 /** `99.3 %`. Never rounds up to 100 % or down to 0 %. */
 export function percent(share: number): string {
   if (share >= 1) return "100 %";

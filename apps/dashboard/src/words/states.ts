@@ -39,6 +39,11 @@ export const STATES: Readonly<Record<OutcomeState, StateWords>> = {
     tone: "held",
     meaning: "Not sent because the user is suppressed.",
   },
+  discarded: {
+    label: "Discarded",
+    tone: "quiet",
+    meaning: "Not sent any more because somebody discarded it. Replay the message to send it.",
+  },
   rejected: {
     label: "Rejected",
     tone: "bad",
@@ -54,4 +59,5 @@ export const STATE_ORDER: readonly DeliveryStateView[] = [
   "filtered",
   "skipped",
   "suppressed",
+  "discarded",
 ];

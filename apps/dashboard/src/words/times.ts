@@ -15,6 +15,11 @@ export function dateOf(atMs: number): string {
   return new Date(atMs).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 }
 
+/** `21 Nov`, in the browser's time zone. */
+export function dayOf(atMs: number): string {
+  return new Date(atMs).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+}
+
 /** `14:03:27`, optionally with milliseconds or without seconds, in the browser's time zone. */
 export function clockTime(atMs: number, precision: "min" | "s" | "ms" = "s"): string {
   const at = new Date(atMs);

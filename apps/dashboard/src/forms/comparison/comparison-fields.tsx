@@ -10,11 +10,14 @@ export interface NamedComparison extends ComparisonDraft {
 export function ComparisonFields({
   what,
   placeholder,
+  list,
   test,
   onChange,
 }: {
   what: "Trait" | "Property" | "Field";
   placeholder: string;
+  /** Id of a `datalist` with names. */
+  list?: string;
   test: NamedComparison;
   onChange: (part: Partial<NamedComparison>) => void;
 }) {
@@ -24,6 +27,7 @@ export function ComparisonFields({
         label={what}
         hideLabel
         placeholder={placeholder}
+        list={list}
         spellCheck={false}
         value={test.name}
         onChange={(event) => onChange({ name: event.target.value })}

@@ -1,17 +1,16 @@
 import type { AudienceView } from "@sluice/control-api";
 import { type Condition, validateCondition } from "@sluice/protocol";
-import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences } from "../../api/queries.js";
 import { DraftConflict } from "../../forms/edit-conflict.js";
+import { EventSuggestions } from "../../forms/event-suggestions.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { TextField } from "../../ui/controls/field.js";
 import { Card } from "../../ui/layout/page.js";
-import { visibleText } from "../../words/visible-text.js";
 import { AUDIENCES } from "../definitions/definition-kind.js";
 import { KeyHint } from "../definitions/key-hint.js";
 import { useSaveDefinition } from "../definitions/use-save-definition.js";
@@ -60,7 +59,7 @@ export function AudienceForm({ audience }: { audience?: AudienceView }) {
   const save = useSaveAudience(audience, draft, condition, (saved) => navigate(addresses.audience(saved.id)));
   const saveIfComplete = () => {
     setTried(true);
-    if (issues.length === 0) save.mutate(version);
+    if (issues.length === 0 && name.trim() !== "") save.mutate(version);
   };
   return (
     // Not a form element: Enter selects a suggested event, and would submit too early.
@@ -139,9 +138,8 @@ function ConditionsCard({
 }) {
   const eventListId = useId();
   const audiences = (useAudiences().data ?? []).filter((one) => one.id !== audienceId);
-  const events = useRecentEvents();
   return (
-    <Card title="Conditions" note="Time windows end on the millisecond, without a new message">
+    <Card title="Conditions" note="Users leave when a time window ends, even without a new message">
       <ConditionGroup
         group={root}
         path="condition"
@@ -153,28 +151,8 @@ function ConditionsCard({
           onChange: (node, part) => onChange((latest) => withNode(latest, node, part)),
         }}
       />
-      <datalist id={eventListId}>
-        {events.map((event) => (
-          <option key={event} value={event} />
-        ))}
-      </datalist>
+      <EventSuggestions id={eventListId} />
       {error && <p className="field-error">{error}</p>}
     </Card>
   );
-}
-
-/** Names of recent track events, as suggestions. */
-function useRecentEvents(): readonly string[] {
-  const api = useApi();
-  const { data } = useQuery({
-    queryKey: ["recent-events"],
-    queryFn: async () => {
-      const { items } = await api.messages.list({ type: "track", limit: 200 });
-      return [
-        ...new Set(items.map(({ message }) => message.event).filter((name) => typeof name === "string")),
-      ].sort();
-    },
-    staleTime: 60_000,
-  });
-  return (data ?? []).map((name) => visibleText(name, 100));
 }

@@ -1,6 +1,5 @@
 import type { AudiencePatch, AudienceView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
@@ -15,6 +14,7 @@ import { ConditionTree } from "./conditions/condition-tree.js";
 import { MembersCard } from "./members-card.js";
 import { MembershipCard } from "./membership-card.js";
 import { scheduleInWords } from "./sending-draft.js";
+import { SizesCard } from "./sizes-card.js";
 
 export function AudiencePage({ id }: { id: string }) {
   return (
@@ -28,7 +28,6 @@ function AudienceBody({ audience }: { audience: AudienceView }) {
   const { id, condition } = audience;
   const all = useAudiences().data ?? [];
   const nameOf = (other: string) => all.find((one) => one.id === other)?.name ?? other;
-  const [explainedUser, setExplainedUser] = useState("");
   return (
     <DefinitionPage
       kind={AUDIENCES}
@@ -42,9 +41,10 @@ function AudienceBody({ audience }: { audience: AudienceView }) {
           <ConditionTree condition={condition} nameOf={nameOf} />
         </Card>
       </div>
+      <SizesCard id={id} />
       <div className="two-columns">
-        <MembersCard audienceId={id} onExplain={setExplainedUser} />
-        <MembershipCard key={explainedUser} audienceId={id} userId={explainedUser} nameOf={nameOf} />
+        <MembersCard audienceId={id} nameOf={nameOf} />
+        <MembershipCard audienceId={id} nameOf={nameOf} />
       </div>
     </DefinitionPage>
   );

@@ -12,7 +12,7 @@ export function AudiencePreview({ condition }: { condition: Condition | undefine
     api.audiences.preview(wanted, signal),
   );
   return (
-    <Card title="Preview" note="Over all profiles, now">
+    <Card title="Preview" note="All profiles, now">
       <div className="preview" aria-live="polite" aria-busy={preview.isFetching}>
         <PreviewBody
           isComplete={condition !== undefined}

@@ -12,28 +12,23 @@ import { UserLink } from "../definitions/user-link.js";
 import { WhyCard } from "../definitions/why-card.js";
 import { childrenOf, conditionInWords } from "./conditions/condition-words.js";
 
-/** Explains why a user is a member or not: each condition and the profile's value. */
+/** Asks for a user and explains why it is a member or not. */
 export function MembershipCard({
   audienceId,
-  userId,
   nameOf,
 }: {
   audienceId: string;
-  userId: string;
   nameOf: (id: string) => string;
 }) {
   return (
-    <WhyCard
-      title="Explain membership"
-      note="Checks each condition against the user's profile"
-      userId={userId}
-    >
+    <WhyCard title="Explain membership" note="For any user, member or not" userId="">
       {(asked) => <Membership audienceId={audienceId} userId={asked} nameOf={nameOf} />}
     </WhyCard>
   );
 }
 
-function Membership({
+/** Why a user is a member or not: each condition and the profile's value. */
+export function Membership({
   audienceId,
   userId,
   nameOf,

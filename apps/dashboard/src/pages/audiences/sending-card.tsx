@@ -15,7 +15,7 @@ export function SendingCard({
 }) {
   const hasDestinations = (useDestinations().data ?? []).length > 0;
   return (
-    <Card title="Destinations" note="The first sync sends every member, later ones only changes">
+    <Card title="Destinations" note="The first sync sends all members, later syncs send only changes">
       <div className="stack">
         <DestinationChoice
           hideLabel
@@ -57,14 +57,14 @@ function ScheduleFields({
       <div className="leaf-line">
         <span className="soft">First sync after</span>
         <DurationFields
-          label="Delay before the first sync; empty: immediately"
+          label="Delay before the first sync. Leave empty to sync immediately"
           placeholder="0"
           value={draft.initialDelay}
           onChange={(initialDelay) => onChange({ initialDelay })}
         />
         <span className="soft">then every</span>
         <DurationFields
-          label="Time between syncs; empty: every change immediately"
+          label="Time between syncs. Leave empty to send every change immediately"
           placeholder="0"
           value={draft.every}
           onChange={(every) => onChange({ every })}

@@ -1,9 +1,11 @@
 import type { CatalogEntryView, DestinationInput, SourceView } from "@sluice/control-api";
+import { RETRY_WINDOW } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinations, useSources } from "../../api/queries.js";
+import { durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { Checkbox } from "../../ui/controls/field.js";
@@ -11,9 +13,11 @@ import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
-import { issuesOf } from "../../words/issues.js";
+import { isDestinationField, isShownAtFields, issuesOf } from "../../words/issues.js";
 import { catalogWords } from "../destinations/catalog-words.js";
 import { NameField } from "../destinations/settings/name-field.js";
+import { NOTIFY_AFTER_MS, NotifyField } from "../destinations/settings/notify-field.js";
+import { RetryField } from "../destinations/settings/retry-field.js";
 import { propertyNames } from "../destinations/settings/schema-fields.js";
 import { emptyDraft, settingsOf } from "../destinations/settings/settings-draft.js";
 import { SettingsForm } from "../destinations/settings/settings-form.js";
@@ -48,7 +52,7 @@ export function ConnectPage({ type }: { type: string }) {
       <Page title="Connect" up={up}>
         <EmptyState
           icon="question"
-          title="The catalog does not have this type"
+          title="Unknown destination type"
           action={<ButtonLink href={addresses.catalog()}>Open the catalog</ButtonLink>}
         />
       </Page>
@@ -74,12 +78,16 @@ function ConnectForm({
   const [name, setName] = useState(suggestedName);
   const [draft, setDraft] = useState(emptyDraft);
   const [enabled, setEnabled] = useState(true);
+  const [retryFor, setRetryFor] = useState(() => durationDraft(RETRY_WINDOW.defaultMs));
+  const [notifyAfter, setNotifyAfter] = useState(() => durationDraft(NOTIFY_AFTER_MS, "minutes"));
   const [chosen, setChosen] = useState(() => preselected(entry, sources));
   const connect = useConnect({
     type: entry.type,
     name: name.trim(),
     sourceIds: chosen,
     settings: settingsOf(draft, propertyNames(entry.settingsSchema)),
+    retryForMs: durationMs(retryFor) ?? RETRY_WINDOW.defaultMs,
+    notifyAfterMs: durationMs(notifyAfter) ?? NOTIFY_AFTER_MS,
     enabled,
   });
   const issues = issuesOf(connect.error);
@@ -99,6 +107,8 @@ function ConnectForm({
             onChange={setDraft}
           />
           <SourceChoice sources={sources} kinds={entry.sources} chosen={chosen} onChange={setChosen} />
+          <RetryField value={retryFor} issues={issues} onChange={setRetryFor} />
+          <NotifyField value={notifyAfter} issues={issues} onChange={setNotifyAfter} />
           <NameField value={name} issues={issues} onChange={setName} />
           <Checkbox
             label="Enabled"
@@ -108,7 +118,9 @@ function ConnectForm({
           />
         </div>
       </Card>
-      {connect.isError && <Failure error={connect.error} />}
+      {connect.isError && !isShownAtFields(connect.error, isDestinationField) && (
+        <Failure error={connect.error} />
+      )}
       <div className="row">
         <Button look="primary" type="submit" busy={connect.isPending}>
           {enabled ? "Connect and send a test" : "Connect"}

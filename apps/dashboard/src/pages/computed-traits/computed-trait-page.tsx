@@ -25,7 +25,6 @@ export function ComputedTraitPage({ id }: { id: string }) {
 
 function TraitBody({ trait }: { trait: ComputedTraitView }) {
   const [isEditing, setEditing] = useState(false);
-  const [explainedUser, setExplainedUser] = useState("");
   return (
     <DefinitionPage
       kind={COMPUTED_TRAITS}
@@ -36,9 +35,9 @@ function TraitBody({ trait }: { trait: ComputedTraitView }) {
     >
       <div className="two-columns">
         <DefinitionCard trait={trait} />
-        <ValuesCard trait={trait} onExplain={setExplainedUser} />
+        <ValuesCard trait={trait} />
       </div>
-      <ValueCard key={explainedUser} trait={trait} userId={explainedUser} />
+      <ValueCard trait={trait} />
       <TraitDialog open={isEditing} trait={trait} onClose={() => setEditing(false)} />
     </DefinitionPage>
   );

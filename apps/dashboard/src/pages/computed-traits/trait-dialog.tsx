@@ -1,10 +1,11 @@
 import type { ComputedTraitView } from "@sluice/control-api";
 import { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "@sluice/protocol";
-import type { FormEvent } from "react";
+import { type FormEvent, useId } from "react";
 import { useApi } from "../../api/api-context.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";
 import { DurationFields } from "../../forms/duration/duration-fields.js";
 import { DraftConflict } from "../../forms/edit-conflict.js";
+import { EventSuggestions, PropertySuggestions } from "../../forms/event-suggestions.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { Checkbox, SelectField, TextField } from "../../ui/controls/field.js";
 import { Dialog } from "../../ui/layout/dialog.js";
@@ -98,8 +99,12 @@ function DefinitionFields({
   draft: TraitDraft;
   change: (part: Partial<TraitDraft>) => void;
 }) {
+  const eventListId = useId();
+  const propertyListId = useId();
   return (
     <div className="field-grid">
+      <EventSuggestions id={eventListId} />
+      <PropertySuggestions id={propertyListId} event={draft.event} />
       <SelectField
         label="Value"
         value={draft.kind}
@@ -110,6 +115,7 @@ function DefinitionFields({
         <TextField
           label="Property"
           placeholder="total"
+          list={propertyListId}
           required
           value={draft.property}
           onChange={(event) => change({ property: event.target.value })}
@@ -118,6 +124,7 @@ function DefinitionFields({
       <TextField
         label="Event"
         placeholder="Order Completed"
+        list={eventListId}
         required
         value={draft.event}
         onChange={(event) => change({ event: event.target.value })}
@@ -128,7 +135,7 @@ function DefinitionFields({
         </legend>
         <div className="leaf-line">
           <DurationFields
-            label="Length of the window; empty: no limit"
+            label="Time window. Leave empty for no limit"
             placeholder="∞"
             value={draft.within}
             onChange={(within) => change({ within })}

@@ -14,16 +14,17 @@ import { visibleText, visibleValue } from "../../words/visible-text.js";
 import { UserLink } from "../definitions/user-link.js";
 import { WhyCard } from "../definitions/why-card.js";
 
-/** Explains a user's value: the number of events, the window, and the events themselves. */
-export function ValueCard({ trait, userId }: { trait: ComputedTraitView; userId: string }) {
+/** Asks for a user and explains its value: the number of events, the window, and the events themselves. */
+export function ValueCard({ trait }: { trait: ComputedTraitView }) {
   return (
-    <WhyCard title="Explain a value" note="The events that a user's value was computed from" userId={userId}>
+    <WhyCard title="Explain a value" note="Shows the events behind any user's value" userId="">
       {(asked) => <Value trait={trait} userId={asked} />}
     </WhyCard>
   );
 }
 
-function Value({ trait, userId }: { trait: ComputedTraitView; userId: string }) {
+/** A user's value and the events behind it. */
+export function Value({ trait, userId }: { trait: ComputedTraitView; userId: string }) {
   const api = useApi();
   const why = useQuery({
     queryKey: ["computed-trait-why", trait.id, trait.version, userId],

@@ -7,9 +7,12 @@ import { idOf, UserLink } from "../definitions/user-link.js";
 export function ValueList({
   values,
   action,
+  panel,
 }: {
   values: readonly UserValueView[];
   action?: (userId: string) => ReactNode;
+  /** Shown below a user's value. */
+  panel?: (userId: string) => ReactNode;
 }) {
   return (
     <ul className="value-list">
@@ -18,6 +21,7 @@ export function ValueList({
           <UserLink user={one} className="mono grow" />
           <span className="number">{visibleValue(one.value, 120)}</span>
           {action?.(idOf(one))}
+          {panel?.(idOf(one))}
         </li>
       ))}
     </ul>

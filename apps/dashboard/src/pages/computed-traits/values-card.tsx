@@ -1,5 +1,6 @@
 import type { ComputedTraitView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
+import { useId, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { usePagedQuery } from "../../api/use-paged-query.js";
 import { Button } from "../../ui/controls/button.js";
@@ -9,16 +10,14 @@ import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card } from "../../ui/layout/page.js";
 import { count, counted } from "../../words/numbers.js";
 import { noValuesInWords } from "./trait-words.js";
+import { Value } from "./value-card.js";
 import { ValueList } from "./value-list.js";
 
 /** How many users have a value, and which. */
-export function ValuesCard({
-  trait,
-  onExplain,
-}: {
-  trait: ComputedTraitView;
-  onExplain: (userId: string) => void;
-}) {
+export function ValuesCard({ trait }: { trait: ComputedTraitView }) {
+  const panelId = `${useId()}-why`;
+  /** The user whose value is explained in its row; empty: nobody's. */
+  const [explained, setExplained] = useState("");
   const api = useApi();
   const values = usePagedQuery({
     queryKey: ["computed-trait-values", trait.id, trait.version],
@@ -28,7 +27,7 @@ export function ValuesCard({
   const total = useTotal(trait).data?.size;
   const { leftOut } = trait.status;
   return (
-    <Card title="Values" note="Users with a value now, longest known first">
+    <Card title="Values" note="Users who have a value, longest-known users first">
       <QueryView query={values} skeleton={<Skeleton lines={4} />}>
         {(items) =>
           items.length === 0 && !values.hasNextPage ? (
@@ -45,10 +44,23 @@ export function ValuesCard({
               <ValueList
                 values={items}
                 action={(userId) => (
-                  <Button size="small" look="quiet" onClick={() => onExplain(userId)}>
-                    Explain
+                  <Button
+                    size="small"
+                    look="quiet"
+                    aria-expanded={userId === explained}
+                    aria-controls={panelId}
+                    onClick={() => setExplained(userId === explained ? "" : userId)}
+                  >
+                    Why?
                   </Button>
                 )}
+                panel={(userId) =>
+                  userId === explained && (
+                    <div id={panelId} className="row-panel">
+                      <Value trait={trait} userId={userId} />
+                    </div>
+                  )
+                }
               />
               <LoadMore query={values} />
             </>

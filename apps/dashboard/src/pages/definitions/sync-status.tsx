@@ -1,6 +1,6 @@
 import type { SyncView } from "@sluice/control-api";
 import { Badge } from "../../ui/data/badge.js";
-import { Time } from "../../ui/data/time.js";
+import { DueTime, Time } from "../../ui/data/time.js";
 import { counted, percent } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
 
@@ -36,7 +36,7 @@ export function SyncProgress({ status }: { status: SyncView }) {
         {status.nextSyncAt && (
           <>
             {" "}
-            · next sync <Time at={status.nextSyncAt} />
+            · next sync <DueTime at={status.nextSyncAt} />
           </>
         )}
       </p>

@@ -20,6 +20,7 @@ import { SuppressionsCard } from "./suppressions-card.js";
 const STATUS: Readonly<Record<DeletionStatus, { readonly label: string; readonly tone: Tone }>> = {
   initialized: { label: "Waiting", tone: "wait" },
   running: { label: "Running", tone: "wait" },
+  undelivered: { label: "Delete message failed", tone: "bad" },
   finished: { label: "Finished", tone: "good" },
   failed: { label: "Failed, will retry", tone: "bad" },
 };
@@ -65,8 +66,8 @@ function NoDeletions() {
   return (
     <EmptyState icon="deletions" title="No deletions yet">
       <p>
-        A deletion removes stored messages, pending deliveries, attempts, the profile and audience
-        memberships. Each affected source with a webhook sends one delete message.
+        A deletion removes a user's messages, pending deliveries, attempts, profile and audience memberships.
+        Webhooks of the affected sources get a delete message.
       </p>
     </EmptyState>
   );
@@ -98,15 +99,27 @@ function DeletionTable({
         { head: "Status", cell: StatusBadge },
         {
           head: "Step",
-          cell: (one) => (
-            <span className="soft">{one.status === "finished" ? "Done" : visibleText(one.step, 80)}</span>
-          ),
+          cell: (one) => <span className="soft">{stepOf(one)}</span>,
         },
         { head: "Later messages", cell: (one) => (one.suppress ? "Rejected" : "Accepted") },
         { head: "Requested", align: "end", cell: (one) => <Time at={one.createdAt} /> },
       ]}
     />
   );
+}
+
+/** What the deletion does now. */
+function stepOf({ status, step, receipt }: DeletionView): string {
+  const deliveries = (receipt?.deleteMessages ?? []).flatMap((one) => one.deliveries ?? []);
+  const numberOf = (state: string) => deliveries.filter((one) => one.state === state).length;
+  if (status === "finished")
+    return receipt?.gaveUpAt === undefined ? "Done" : `${numberOf("failed")} not notified`;
+  if (step !== "trace") return visibleText(step, 80);
+  const parts = [
+    `${numberOf("sent")} of ${counted(deliveries.length, "delete message")} delivered`,
+    numberOf("failed") === 0 ? "" : `${numberOf("failed")} failed`,
+  ];
+  return `Data erased · ${parts.filter(Boolean).join(", ")}`;
 }
 
 function StatusBadge({ status, error }: DeletionView) {

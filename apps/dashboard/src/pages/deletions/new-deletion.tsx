@@ -95,7 +95,7 @@ function DeletionFields({
       />
       <Checkbox
         label="Also delete their aliases"
-        hint="Other user ids that alias messages joined to these. The next step lists them."
+        hint="Other user ids that alias messages linked to these. The next step lists them."
         checked={draft.includeAliases}
         onChange={(includeAliases) => change({ includeAliases })}
       />

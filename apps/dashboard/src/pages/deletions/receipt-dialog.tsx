@@ -1,11 +1,9 @@
 import type { DeletionReceipt, DeletionView } from "@sluice/control-api";
-import { Link } from "wouter";
-import { useNames } from "../../api/queries.js";
-import { addresses } from "../../routing/addresses.js";
 import { CopyButton } from "../../ui/controls/copy-button.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { counted } from "../../words/numbers.js";
 import { localTime } from "../../words/times.js";
+import { DeleteMessages } from "./delete-messages.js";
 
 /** What was removed, where and when. */
 export function ReceiptDialog({
@@ -27,7 +25,6 @@ export function ReceiptDialog({
 }
 
 function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: DeletionReceipt }) {
-  const names = useNames();
   return (
     <div className="stack">
       <dl className="facts">
@@ -37,13 +34,19 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
         <dd>{momentOf(receipt.purgedAt)}</dd>
         <dt>Erased from disk</dt>
         <dd>{momentOf(receipt.erasedAt)}</dd>
-        <dt>Traces erased</dt>
+        <dt>Delete messages erased</dt>
         <dd>{momentOf(receipt.tracesErasedAt)}</dd>
+        {receipt.gaveUpAt && (
+          <>
+            <dt>Finished without notifying</dt>
+            <dd>{localTime(receipt.gaveUpAt)}</dd>
+          </>
+        )}
       </dl>
       <section className="stack-tight">
         <h3>Removed</h3>
         <p className="field-hint">
-          Users are listed by a keyed digest (HMAC-SHA-256) of their id, because ids are personal data.
+          Each user is shown as a keyed hash (HMAC-SHA-256) of the id, because ids are personal data.
         </p>
         <ul className="receipt">
           {receipt.users.map((user) => (
@@ -61,23 +64,7 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
           ))}
         </ul>
       </section>
-      <section className="stack-tight">
-        <h3>Delete messages sent</h3>
-        {receipt.deleteMessages.length === 0 ? (
-          <p className="soft">None: no source with messages of these users has an enabled webhook.</p>
-        ) : (
-          <ul className="lines">
-            {receipt.deleteMessages.map((one) => (
-              <li key={one.messageId}>
-                <Link className="grow" href={addresses.message(one.messageId, one.sourceId)}>
-                  {names.source(one.sourceId)}
-                </Link>
-                <span className="small soft">to {one.destinationIds.map(names.destination).join(", ")}</span>
-              </li>
-            ))}
-          </ul>
-        )}
-      </section>
+      <DeleteMessages deletion={deletion} receipt={receipt} />
       <div>
         <CopyButton withText label="Copy as JSON" text={JSON.stringify(deletion, null, 2)} />
       </div>

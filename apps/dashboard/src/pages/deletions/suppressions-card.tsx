@@ -23,10 +23,7 @@ export function SuppressionsCard() {
     retry: false,
   });
   return (
-    <Card
-      title="Suppressed users"
-      note="Their messages are rejected. Only a keyed digest of each id is stored"
-    >
+    <Card title="Suppressed users" note="Their messages are rejected. Only a keyed hash of each id is stored">
       <QueryView query={suppressions} skeleton={<Skeleton lines={2} />}>
         {(items) => (items.length === 0 ? <p className="soft">None.</p> : <Suppressions items={items} />)}
       </QueryView>
@@ -43,7 +40,7 @@ function Suppressions({ items }: { items: readonly SuppressionView[] }) {
     mutationFn: ({ id, by }: { id: string; by: "userId" | "idHmac" }) => api.suppressions.lift(id, by),
     onSuccess: () => {
       setUserId("");
-      notify("Lifted: messages are accepted again");
+      notify("Messages are accepted again");
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ["suppressions"] }),
   });

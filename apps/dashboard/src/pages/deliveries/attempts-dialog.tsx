@@ -29,14 +29,14 @@ function Attempts({ id }: { id: string }) {
   const delivery = useQuery({ queryKey: ["deliveries", "one", id], queryFn: () => api.deliveries.get(id) });
   if (delivery.isError) return <Failure error={delivery.error} />;
   if (delivery.isPending) return <Skeleton lines={3} />;
-  const { attempts, state, reason } = delivery.data;
+  const { attempts, state, reason, requestBody } = delivery.data;
   return (
     <div className="stack">
       <p className="row">
         <StateBadge state={state} />
         <span className="soft">{visibleText(reason, 300)}</span>
       </p>
-      {attempts.length === 0 && <p className="soft">No attempts: nothing was sent.</p>}
+      {attempts.length === 0 && <p className="soft">No attempts were made.</p>}
       <ol className="stack">
         {attempts.map((attempt) => (
           <li key={`${attempt.attempt} ${attempt.url} ${attempt.at}`} className="stack-tight">
@@ -44,7 +44,7 @@ function Attempts({ id }: { id: string }) {
               <strong>Attempt {attempt.attempt}</strong> <span className="faint">·</span>{" "}
               <Time at={attempt.at} />
             </p>
-            <AttemptDetails attempt={attempt} />
+            <AttemptDetails attempt={attempt} requestBody={requestBody} />
           </li>
         ))}
       </ol>

@@ -1,4 +1,10 @@
-import type { DeliveryStateView, DeliveryView, DestinationView } from "@sluice/control-api";
+import {
+  type DeliveryGroupView,
+  type DeliveryStateView,
+  type DeliveryView,
+  type DestinationView,
+  describeCause,
+} from "@sluice/control-api";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
@@ -16,35 +22,31 @@ import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { STATE_ORDER, STATES } from "../../words/states.js";
+import { visibleText } from "../../words/visible-text.js";
 import { AttemptsDialog } from "./attempts-dialog.js";
 import { type DeliveryFilter, filterIn, SINCE } from "./delivery-filter.js";
-import { DeliveryTable } from "./delivery-table.js";
+import { DeliveryList } from "./delivery-list.js";
+import { GroupDetails, GroupsCard, isChosen, useDeliveryGroups } from "./groups-card.js";
+import { OperationsCard } from "./operations-card.js";
 import { ReplayDialog } from "./replay-dialog.js";
+import { useRecentOperations } from "./use-operations.js";
 import { useRetry } from "./use-retry.js";
 
 export function DeliveriesPage() {
-  const [, navigate] = useLocation();
   const filter = filterIn(useAddressQuery());
   const destinations = useDestinations().data ?? [];
   const [isReplaying, setReplaying] = useState(false);
   return (
     <Page
       title="Deliveries"
-      lead="Failed and pending deliveries, one row per message and destination. Retry one, or replay many."
+      lead="Failed and pending deliveries by cause. Choose a cause, fix it, then retry all of its messages."
       actions={
         <Button icon="replay" disabled={destinations.length === 0} onClick={() => setReplaying(true)}>
           Replay messages
         </Button>
       }
     >
-      <Card flush>
-        <FilterFields
-          filter={filter}
-          destinations={destinations}
-          onChange={(change) => navigate(addresses.deliveries({ ...filter, ...change }), { replace: true })}
-        />
-        <Deliveries filter={filter} />
-      </Card>
+      <Sections filter={filter} destinations={destinations} />
       <ReplayDialog
         open={isReplaying}
         destinations={destinations}
@@ -55,6 +57,42 @@ export function DeliveriesPage() {
   );
 }
 
+/** The sections above the list are loaded first: the list must not move when they arrive. */
+function Sections({
+  filter,
+  destinations,
+}: {
+  filter: DeliveryFilter;
+  destinations: readonly DestinationView[];
+}) {
+  const [, navigate] = useLocation();
+  const groups = useDeliveryGroups();
+  const operations = useRecentOperations();
+  if (groups.isPending || operations.isPending)
+    return (
+      <Card>
+        <Skeleton lines={8} />
+      </Card>
+    );
+  return (
+    <>
+      <OperationsCard />
+      <GroupsCard chosen={filter} />
+      <Card flush>
+        <FilterFields
+          filter={filter}
+          destinations={destinations}
+          onChange={(change) => {
+            const cause = change.destination === undefined ? filter.cause : "";
+            navigate(addresses.deliveries({ ...filter, cause, ...change }), { replace: true });
+          }}
+        />
+        <Deliveries filter={filter} />
+      </Card>
+    </>
+  );
+}
+
 function FilterFields({
   filter,
   destinations,
@@ -62,7 +100,13 @@ function FilterFields({
 }: {
   filter: DeliveryFilter;
   destinations: readonly DestinationView[];
-  onChange: (change: { destination?: string; state?: string; error?: string; since?: string }) => void;
+  onChange: (change: {
+    destination?: string;
+    state?: string;
+    error?: string;
+    since?: string;
+    cause?: string;
+  }) => void;
 }) {
   return (
     <div className="list-tools">
@@ -91,23 +135,32 @@ function FilterFields({
         onChange={(event) => onChange({ since: event.target.value })}
       />
       <ReasonField key={filter.error} value={filter.error} onChange={(error) => onChange({ error })} />
+      {filter.cause !== "" && (
+        <Button size="small" icon="close" onClick={() => onChange({ cause: "" })}>
+          {visibleText(describeCause(filter.cause).title, 40)}
+          <span className="visually-hidden">: show all causes</span>
+        </Button>
+      )}
       <p className="small faint list-order">Newest first</p>
     </div>
   );
 }
 
 function Deliveries({ filter }: { filter: DeliveryFilter }) {
-  const { destination, state, error, since } = filter;
+  const { destination, state, error, since, cause } = filter;
   const api = useApi();
   const retry = useRetry();
+  const groups = useDeliveryGroups().data?.items ?? [];
+  const group = groups.find((one) => isChosen(one, filter));
   const [opened, setOpened] = useState<DeliveryView | undefined>();
   const deliveries = usePagedQuery({
-    queryKey: ["deliveries", destination, state, error, since],
+    queryKey: ["deliveries", destination, state, error, since, cause],
     read: (cursor) =>
       api.deliveries.list({
         destinationId: destination || undefined,
         state: state || undefined,
         error: error || undefined,
+        cause: cause || undefined,
         from: since === "" ? undefined : new Date(Date.now() - SINCE[since].ms).toISOString(),
         limit: 50,
         cursor,
@@ -117,14 +170,19 @@ function Deliveries({ filter }: { filter: DeliveryFilter }) {
   });
   return (
     <>
+      {group !== undefined && <GroupDetails group={group} />}
       <QueryView query={deliveries} skeleton={<Skeleton lines={6} />} canRetry>
-        {(items) =>
-          items.length === 0 ? (
-            <NoDeliveries state={state} isNarrowed={error !== "" || since !== ""} />
-          ) : (
-            <DeliveryTable deliveries={items} onRetry={(one) => retry.mutate([one.id])} onOpen={setOpened} />
-          )
-        }
+        {(items) => (
+          <DeliveryList
+            key={deliveries.isPlaceholderData ? "before" : JSON.stringify(filter)}
+            deliveries={items}
+            filter={filter}
+            total={totalOf(groups, filter)}
+            empty={<NoDeliveries state={state} isNarrowed={error !== "" || since !== "" || cause !== ""} />}
+            onRetry={(one) => retry.mutate([one.id])}
+            onOpen={setOpened}
+          />
+        )}
       </QueryView>
       <LoadMore query={deliveries} />
       {retry.isError && <Failure error={retry.error} />}
@@ -133,13 +191,28 @@ function Deliveries({ filter }: { filter: DeliveryFilter }) {
   );
 }
 
+/** Number of deliveries that match the filter, from the groups. Undefined if they do not tell. */
+function totalOf(groups: readonly DeliveryGroupView[], filter: DeliveryFilter): number | undefined {
+  const { destination, state, cause, error, since } = filter;
+  if (error !== "" || since !== "") return undefined;
+  if (state !== "" && state !== "failed" && state !== "pending") return undefined;
+  return groups
+    .filter((group) => (destination || group.destinationId) === group.destinationId)
+    .filter((group) => (cause || group.cause) === group.cause)
+    .reduce(
+      (sum, { failed, pending }) =>
+        sum + (state === "pending" ? 0 : failed) + (state === "failed" ? 0 : pending),
+      0,
+    );
+}
+
 function NoDeliveries({ state, isNarrowed }: { state: DeliveryStateView | ""; isNarrowed: boolean }) {
   const all = state === "" ? "No failed or pending deliveries" : "No deliveries in this state";
   return (
     <EmptyState icon="check" title={isNarrowed ? "No deliveries match" : all}>
       <p>
         {state === ""
-          ? "Failed deliveries stay here with all attempts until you replay them."
+          ? "Failed deliveries stay here, with all attempts, until you retry or discard them."
           : STATES[state].meaning}
       </p>
     </EmptyState>

@@ -15,6 +15,8 @@ export interface DeliveryFilter {
   /** Part of the reason. */
   readonly error: string;
   readonly since: keyof typeof SINCE | "";
+  /** Of a group: only with `destination`. */
+  readonly cause: string;
 }
 
 export function filterIn(query: URLSearchParams): DeliveryFilter {
@@ -23,6 +25,7 @@ export function filterIn(query: URLSearchParams): DeliveryFilter {
     destination: query.get("destination") ?? "",
     state: (query.get("state") ?? "") as DeliveryStateView | "",
     error: query.get("error") ?? "",
+    cause: query.has("destination") ? (query.get("cause") ?? "") : "",
     since: since !== null && Object.hasOwn(SINCE, since) ? (since as keyof typeof SINCE) : "",
   };
 }

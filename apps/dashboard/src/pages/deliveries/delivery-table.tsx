@@ -1,21 +1,34 @@
 import type { DeliveryView } from "@sluice/control-api";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { useNow } from "../../api/collector-clock.js";
+import { useApi } from "../../api/api-context.js";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { StateBadge } from "../../ui/data/badge.js";
 import { type Column, Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
+import { DueTime, Time } from "../../ui/data/time.js";
 import { visibleText } from "../../words/visible-text.js";
+
+/** The selected rows. */
+export interface Selection {
+  readonly ids: ReadonlySet<string>;
+  readonly toggle: (ids: readonly string[], isOn: boolean) => void;
+}
 
 export function DeliveryTable({
   deliveries,
+  goneIds = NONE,
+  selection,
   ofOneDestination = false,
   onRetry,
   onOpen,
 }: {
   deliveries: readonly DeliveryView[];
+  /** Rows that are no longer in the list. Their current state is read again. */
+  goneIds?: ReadonlySet<string>;
+  /** Absent: rows cannot be selected. */
+  selection?: Selection;
   /** Omits the destination column. */
   ofOneDestination?: boolean;
   onRetry: (delivery: DeliveryView) => void;
@@ -34,8 +47,13 @@ export function DeliveryTable({
       items={deliveries}
       keyOf={(one) => one.id}
       columns={[
+        ...(selection === undefined ? [] : [selectColumn(deliveries, selection)]),
         { head: "Message", lead: true, cell: MessageLink },
-        { head: "State", cell: (one) => <StateBadge state={one.state} /> },
+        {
+          head: "State",
+          cell: (one) =>
+            goneIds.has(one.id) ? <CurrentState id={one.id} /> : <StateBadge state={one.state} />,
+        },
         ...(ofOneDestination ? [] : [destination]),
         {
           head: "Reason",
@@ -56,7 +74,7 @@ export function DeliveryTable({
           head: "Actions",
           align: "end",
           cell: (one) =>
-            one.state === "failed" || one.state === "pending" ? (
+            !goneIds.has(one.id) && (one.state === "failed" || one.state === "pending") ? (
               <Button size="small" icon="replay" onClick={() => onRetry(one)}>
                 Retry
               </Button>
@@ -69,20 +87,67 @@ export function DeliveryTable({
   );
 }
 
-function MessageLink({ messageId, sourceId }: DeliveryView) {
+/** Event and user, if there are any, above the id. */
+function MessageLink({ messageId, sourceId, type, event, userId, anonymousId }: DeliveryView) {
+  const user = userId ?? anonymousId;
   return (
-    <Link className="strong-link mono" href={addresses.message(messageId, sourceId)}>
-      {visibleText(messageId, 40)}
-    </Link>
+    <span className="message-name">
+      <Link className="strong-link" href={addresses.message(messageId, sourceId)}>
+        {visibleText(event ?? type ?? messageId, 60)}
+        <span className="small faint mono message-id">{visibleText(messageId, 40)}</span>
+      </Link>
+      {user !== undefined && <span className="small soft">{visibleText(user, 40)}</span>}
+    </span>
   );
 }
 
+/** The state of a delivery that has left the list, such as after a retry. */
+function CurrentState({ id }: { id: string }) {
+  const api = useApi();
+  const delivery = useQuery({
+    queryKey: ["deliveries", "one", id],
+    queryFn: () => api.deliveries.get(id),
+    retry: false,
+  });
+  if (delivery.isError) return <span className="small faint">no longer stored</span>;
+  return delivery.data === undefined ? (
+    <span className="faint">…</span>
+  ) : (
+    <StateBadge state={delivery.data.state} />
+  );
+}
+
+function selectColumn(deliveries: readonly DeliveryView[], { ids, toggle }: Selection): Column<DeliveryView> {
+  const isAll = deliveries.length > 0 && deliveries.every(({ id }) => ids.has(id));
+  return {
+    head: "Select",
+    headCell: (
+      <input
+        type="checkbox"
+        aria-label="Select all rows"
+        checked={isAll}
+        onChange={(change) =>
+          toggle(
+            deliveries.map(({ id }) => id),
+            change.target.checked,
+          )
+        }
+      />
+    ),
+    cell: ({ id, event, type, messageId }) => (
+      <input
+        type="checkbox"
+        aria-label={`Select ${visibleText(event ?? type ?? "", 60)} ${visibleText(messageId, 40)}`}
+        checked={ids.has(id)}
+        onChange={(change) => toggle([id], change.target.checked)}
+      />
+    ),
+  };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
 /** The time of the last state, or of the next attempt. A delivery that is due may still wait for its destination. */
 function DeliveryTime({ delivery: { at, nextAttemptAt } }: { delivery: DeliveryView }) {
-  const nowMs = useNow();
-  if (nextAttemptAt === undefined) return <Time at={at} />;
-  if (Date.parse(nextAttemptAt) <= nowMs) {
-    return <span title="It is sent as soon as the destination accepts messages again">due now</span>;
-  }
-  return <Time at={nextAttemptAt} />;
+  return nextAttemptAt === undefined ? <Time at={at} /> : <DueTime at={nextAttemptAt} />;
 }

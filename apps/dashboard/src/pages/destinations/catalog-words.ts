@@ -8,7 +8,7 @@ interface CatalogWords {
 const WORDS: Readonly<Record<string, CatalogWords>> = {
   webhooks: {
     icon: "webhook",
-    lead: "Posts each message as JSON to up to five URLs, signed, with retries for four hours.",
+    lead: "Posts each message as JSON to up to five URLs, signed, with retries.",
   },
   console: {
     icon: "terminal",

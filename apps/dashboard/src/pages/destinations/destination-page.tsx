@@ -1,7 +1,7 @@
 import type { CatalogEntryView, DestinationView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
-import { useCatalog, useDestinationStatus, useTotals } from "../../api/queries.js";
+import { HEALTH_KEY, useCatalog, useDestinationStatus, useTotals } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Switch } from "../../ui/controls/field.js";
@@ -13,11 +13,12 @@ import { DeleteCard } from "../../ui/layout/delete-card.js";
 import { Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
 import { backlogNote } from "../../words/backlog.js";
-import { HEALTH } from "../../words/health.js";
+import { healthWords, needsAttention } from "../../words/health.js";
 import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { RecentDeliveries } from "../deliveries/recent-deliveries.js";
 import { FilterRules } from "./filters/filter-rules.js";
+import { DestinationCharts } from "./health/destination-charts.js";
 import { DestinationHealth } from "./health/destination-health.js";
 import { HealthAlert } from "./health/health-alert.js";
 import { SettingsCard } from "./settings/settings-card.js";
@@ -72,6 +73,7 @@ function DestinationBody({ destination, entry }: { destination: DestinationView;
     >
       {status && <HealthAlert destination={destination} status={status} />}
       <Status id={id} />
+      <DestinationCharts key={id} id={id} />
       <TestSend id={id} startNow={query.get("test") === "now"} />
       <RecentDeliveries destinationId={id} />
       <SettingsCard destination={destination} entry={entry} />
@@ -100,7 +102,7 @@ function EnabledSwitch({ destination }: { destination: DestinationView }) {
     onSettled: () =>
       Promise.all([
         queries.invalidateQueries({ queryKey: ["destinations"] }),
-        queries.invalidateQueries({ queryKey: ["destination-status", destination.id] }),
+        queries.invalidateQueries({ queryKey: HEALTH_KEY }),
       ]),
   });
   return (
@@ -124,13 +126,17 @@ function Status({ id }: { id: string }) {
       <Stat label="Failed" value={countOf("failed")} note="since the collector started" />
       <Stat
         label="State"
-        value={data && HEALTH[data.health].label}
+        value={data && healthWords(data.health).label}
         note={
-          data?.nextAttemptAt === undefined ? (
-            visibleText(data?.lastError ?? "no current error", 160)
-          ) : (
+          data && (
             <>
-              next attempt <Time at={data.nextAttemptAt} />: {visibleText(data.lastError ?? "", 120)}
+              {/* The alert above says what is wrong. */}
+              {!needsAttention(data.health) && visibleText(data.reason, 160)}
+              {data.since && (
+                <>
+                  began <Time at={data.since} />
+                </>
+              )}
             </>
           )
         }

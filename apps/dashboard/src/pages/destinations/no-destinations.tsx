@@ -17,7 +17,7 @@ export function NoDestinations() {
         </>
       }
     >
-      <p>Messages are stored, but not sent anywhere. To connect a webhook you only need its URL.</p>
+      <p>Messages are stored but not sent. To connect a webhook, you only need its URL.</p>
     </EmptyState>
   );
 }

@@ -51,6 +51,7 @@ function EntryBody({ entry }: { entry: LogEntry }) {
         <dt>Message id</dt>
         <dd className="mono">{entry.messageId === undefined ? "none" : visibleText(entry.messageId, 100)}</dd>
       </dl>
+      {entry.kind === "accepted" && entry.violations !== undefined && <IssueList issues={entry.violations} />}
       {entry.kind === "rejected" ? (
         <IssueList issues={entry.issues} />
       ) : (

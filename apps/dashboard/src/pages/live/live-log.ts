@@ -21,6 +21,8 @@ export type LogEntry =
       readonly receivedAt: string;
       readonly message: { readonly [field: string]: unknown };
       readonly outcomes: readonly ShownOutcome[];
+      /** How it departs from its source's tracking plan. */
+      readonly violations?: NonNullable<MessageSummary["violations"]>;
     }
   | {
       readonly kind: "rejected";
@@ -183,8 +185,13 @@ function keyOf({ sourceId, messageId }: { sourceId: string; messageId: string })
 }
 
 export function acceptedEntry(summary: MessageSummary): LogEntry {
-  const { messageId, sourceId, receivedAt, message, outcomes } = summary;
-  return { kind: "accepted", key: keyOf(summary), messageId, sourceId, receivedAt, message, outcomes };
+  const { messageId, sourceId, receivedAt, message, outcomes, violations } = summary;
+  return {
+    kind: "accepted",
+    key: keyOf(summary),
+    ...{ messageId, sourceId, receivedAt, message, outcomes },
+    ...(violations === undefined ? {} : { violations }),
+  };
 }
 
 /** Rejected messages may have no id. `place` makes the key unique. */

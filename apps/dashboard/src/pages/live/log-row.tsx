@@ -1,5 +1,6 @@
 import type { VirtualItem } from "@tanstack/react-virtual";
 import { KindTag } from "../../ui/data/badge.js";
+import { Icon } from "../../ui/icon.js";
 import { messageTitle, messageUser } from "../../words/messages.js";
 import { overallStateOf } from "../../words/overall-state.js";
 import { clockTime, exactTime } from "../../words/times.js";
@@ -58,6 +59,12 @@ function RowContent({ entry }: { entry: LogEntry }) {
       <span className={`log-verdict tone-${state.tone}`}>
         <span className="dot" aria-hidden="true" />
         {state.label}
+        {entry.kind === "accepted" && entry.violations !== undefined && (
+          <span title="Violates the tracking plan">
+            <Icon name="alert" size={14} />
+            <span className="visually-hidden">Violates the tracking plan</span>
+          </span>
+        )}
       </span>
     </>
   );

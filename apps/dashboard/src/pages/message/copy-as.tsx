@@ -1,5 +1,5 @@
 import type { JsonObject } from "@sluice/protocol";
-import { useSources } from "../../api/queries.js";
+import { useCollectorUrl, useSources } from "../../api/queries.js";
 import { copyText } from "../../ui/controls/copy-button.js";
 import { Menu, MenuItem } from "../../ui/controls/menu.js";
 import { useNotify } from "../../ui/feedback/notice.js";
@@ -11,13 +11,14 @@ export function CopyAs({ message, sourceId }: { message: JsonObject; sourceId: s
   const notify = useNotify();
   const source = useSources().data?.find((one) => one.id === sourceId);
   const writeKey = newestKey(source);
+  const url = useCollectorUrl();
   const copy = (what: string, text: string) => () =>
     void copyText(text).then((worked) =>
       notify(worked ? `Copied as ${what}` : "The browser did not allow copying"),
     );
   return (
     <Menu label="Copy this message" icon="copy" text="Copy as">
-      <MenuItem icon="terminal" onSelect={copy("curl", asCurl(message, location.origin, writeKey))}>
+      <MenuItem icon="terminal" onSelect={copy("curl", asCurl(message, url, writeKey))}>
         curl
       </MenuItem>
       <MenuItem icon="sources" onSelect={copy("SDK call", asSdkCall(message))}>

@@ -1,6 +1,6 @@
 import { visibleText } from "../../words/visible-text.js";
 
-/** The issues of a rejected message. */
+/** The issues of a message. */
 export function IssueList({
   issues,
 }: {

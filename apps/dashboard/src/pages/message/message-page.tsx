@@ -23,6 +23,7 @@ import { escapeHidden, visibleText, visibleValue } from "../../words/visible-tex
 import { useRetry } from "../deliveries/use-retry.js";
 import { SourceLink } from "../sources/source-link.js";
 import { CopyAs } from "./copy-as.js";
+import { IssueList } from "./issue-list.js";
 import { Timeline } from "./timeline-view.js";
 
 /** How often the page refreshes while a delivery is pending. */
@@ -63,10 +64,15 @@ export function MessagePage({ messageId }: { messageId: string }) {
 function MessageBody({ view }: { view: MessageView }) {
   return (
     <div className="message">
-      <Card title="Timeline" note="Oldest first, in the browser's time zone">
+      <Card title="Timeline" note="By destination, in your time zone">
         <Timeline view={view} />
       </Card>
       <div className="stack">
+        {view.state === "accepted" && view.issues !== undefined && (
+          <Card title="Issues" note="They did not stop the message">
+            <IssueList issues={view.issues} />
+          </Card>
+        )}
         <Card title="Details">
           <MessageFacts view={view} />
         </Card>

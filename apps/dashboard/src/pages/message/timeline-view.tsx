@@ -1,10 +1,10 @@
-import type { MessageView } from "@sluice/control-api";
+import type { AttemptView, MessageView, RequestBodyView } from "@sluice/control-api";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { StateBadge } from "../../ui/data/badge.js";
-import { Time } from "../../ui/data/time.js";
+import { DueTime } from "../../ui/data/time.js";
 import { counted } from "../../words/numbers.js";
 import { STATES, type Tone } from "../../words/states.js";
 import { clockTime, exactTime } from "../../words/times.js";
@@ -13,18 +13,66 @@ import { AttemptDetails } from "../deliveries/attempt-details.js";
 import { attemptTone } from "../deliveries/attempt-tone.js";
 import { SourceLink } from "../sources/source-link.js";
 import { IssueList } from "./issue-list.js";
-import { type Moment, timelineOf } from "./timeline.js";
+import { type DestinationTimeline, type Moment, timelineOf } from "./timeline.js";
 
-/** What happened to a message, from the client's timestamp to the last response. */
+/** What happened to a message: until it was on disk, then at each destination. */
 export function Timeline({ view }: { view: MessageView }) {
-  const moments = timelineOf(view);
+  const { ingestion, destinations } = timelineOf(view);
   return (
-    <ol className="timeline" aria-label="Timeline, oldest first">
-      {moments.map((moment, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: moments keep their order
-        <MomentView key={index} moment={moment} />
+    <>
+      <ol className="timeline" aria-label="Until it was stored, oldest first">
+        {ingestion.map((moment) => (
+          <MomentView key={moment.kind} moment={moment} />
+        ))}
+      </ol>
+      {destinations.map((one) => (
+        <DestinationSteps key={one.outcome.id} {...one} />
       ))}
-    </ol>
+    </>
+  );
+}
+
+/** Attempts before the last ones, which are folded. */
+const SHOWN_ATTEMPTS = 3;
+
+/** One destination: its state, then its attempts, oldest first. Of many, the last ones are shown. */
+function DestinationSteps({ destinationId, attempts, outcome, endedAt }: DestinationTimeline) {
+  const earlier = attempts.slice(0, Math.max(0, attempts.length - SHOWN_ATTEMPTS));
+  const names = useNames();
+  const name = names.destination(destinationId);
+  return (
+    <section className="destination-timeline" aria-label={name}>
+      <h3 className="row">
+        <Link href={addresses.destination(destinationId)}>{name}</Link>
+        <StateBadge state={outcome.state} />
+      </h3>
+      <ol className="timeline" aria-label={`${name}, oldest first`}>
+        {earlier.length > 0 && (
+          <Step tone="quiet" title={counted(earlier.length, "earlier attempt")}>
+            <details className="more">
+              <summary>Show</summary>
+              <ol className="timeline">
+                {earlier.map((attempt) => (
+                  <AttemptStep
+                    key={`${attempt.at} ${attempt.url}`}
+                    attempt={attempt}
+                    requestBody={outcome.requestBody}
+                  />
+                ))}
+              </ol>
+            </details>
+          </Step>
+        )}
+        {attempts.slice(earlier.length).map((attempt) => (
+          <AttemptStep
+            key={`${attempt.at} ${attempt.url}`}
+            attempt={attempt}
+            requestBody={outcome.requestBody}
+          />
+        ))}
+        <OutcomeStep outcome={outcome} endedAt={endedAt} />
+      </ol>
+    </section>
   );
 }
 
@@ -50,15 +98,11 @@ function MomentView({ moment }: { moment: Moment }) {
           title="Stored"
           note={
             moment.destinations === 0
-              ? "on disk; no destination is connected"
+              ? "no destination is connected"
               : `on disk; ${counted(moment.destinations, "destination")}`
           }
         />
       );
-    case "attempt":
-      return <AttemptStep {...moment} />;
-    case "outcome":
-      return <OutcomeStep {...moment} />;
     default:
       return moment satisfies never;
   }
@@ -72,43 +116,41 @@ function From({ sourceId }: { sourceId: string }) {
   );
 }
 
-function DestinationLink({ id }: { id: string }) {
-  const names = useNames();
-  return <Link href={addresses.destination(id)}>{names.destination(id)}</Link>;
-}
-
-function AttemptStep({ at, destinationId, attempt }: Extract<Moment, { kind: "attempt" }>) {
+function AttemptStep({
+  attempt,
+  requestBody,
+}: {
+  attempt: AttemptView;
+  requestBody: RequestBodyView | undefined;
+}) {
   return (
     <Step
       tone={attemptTone(attempt)}
-      at={at}
+      at={attempt.at}
       title={`Attempt ${attempt.attempt}`}
-      note={
-        <>
-          to <DestinationLink id={destinationId} />
-          {attempt.replay && " · replay"}
-        </>
-      }
+      note={attempt.replay && "replay"}
     >
-      <AttemptDetails attempt={attempt} />
+      <AttemptDetails attempt={attempt} requestBody={requestBody} />
     </Step>
   );
 }
 
-function OutcomeStep({ at, outcome }: Extract<Moment, { kind: "outcome" }>) {
+function OutcomeStep({
+  outcome,
+  endedAt,
+}: Pick<DestinationTimeline, "outcome"> & { endedAt: string | undefined }) {
   return (
     <Step
       tone={STATES[outcome.state].tone}
-      {...(outcome.state === "pending" || at === undefined ? {} : { at })}
-      title={<StateBadge state={outcome.state} />}
-      note={<DestinationLink id={outcome.destinationId} />}
+      {...(endedAt === undefined ? {} : { at: endedAt })}
+      title={STATES[outcome.state].label}
     >
       <p className="small soft">
         {visibleText(outcome.reason, 500)}
         {outcome.nextAttemptAt && (
           <>
             {" "}
-            · next attempt <Time at={outcome.nextAttemptAt} />
+            · next attempt <DueTime at={outcome.nextAttemptAt} />
           </>
         )}
       </p>

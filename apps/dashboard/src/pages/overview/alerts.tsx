@@ -1,8 +1,20 @@
 import type { CollectorInfo, DestinationStatusView, DestinationView } from "@sluice/control-api";
+import { Link } from "wouter";
+import { addresses } from "../../routing/addresses.js";
+import { Time } from "../../ui/data/time.js";
 import { Icon } from "../../ui/icon.js";
-import { HealthAlert } from "../destinations/health/health-alert.js";
+import { healthWords, needsAttention } from "../../words/health.js";
+import { visibleText } from "../../words/visible-text.js";
 
-/** Problems of the disk and of destinations. Nothing if there are none. */
+interface DestinationAlert {
+  readonly destination: DestinationView;
+  readonly status: DestinationStatusView;
+}
+
+/** Alerts that are shown without unfolding the others. */
+const SHOWN = 3;
+
+/** Problems of the disk and of destinations, one line each, the worst first. Nothing if there are none. */
 export function Alerts({
   destinations,
   statuses,
@@ -12,6 +24,8 @@ export function Alerts({
   statuses: readonly DestinationStatusView[];
   storage: CollectorInfo["storage"] | undefined;
 }) {
+  const alerts = alertsOf(destinations, statuses);
+  const folded = alerts.slice(SHOWN);
   return (
     <div className="alerts">
       {storage?.kind === "unavailable" && (
@@ -23,12 +37,55 @@ export function Alerts({
           </p>
         </div>
       )}
-      {destinations.map((destination) => {
-        const status = statuses.find((one) => one.destinationId === destination.id);
-        return (
-          status && <HealthAlert key={destination.id} isLinked destination={destination} status={status} />
-        );
-      })}
+      {alerts.slice(0, SHOWN).map((alert) => (
+        <AlertLine key={alert.destination.id} {...alert} />
+      ))}
+      {folded.length > 0 && (
+        <details className="more">
+          <summary>
+            {folded.length} more {folded.length === 1 ? "destination needs" : "destinations need"} attention
+          </summary>
+          <div className="alerts">
+            {folded.map((alert) => (
+              <AlertLine key={alert.destination.id} {...alert} />
+            ))}
+          </div>
+        </details>
+      )}
     </div>
   );
+}
+
+/** The page of the destination says what to do. */
+function AlertLine({ destination, status }: DestinationAlert) {
+  const { health, reason, since } = status;
+  const { label, tone } = healthWords(health);
+  return (
+    <div className={`alert alert-line tone-${tone}`}>
+      <Icon name={health === "disabled" ? "pause" : "alert"} />
+      <p className="grow" title={visibleText(reason, 500)}>
+        <Link href={addresses.destination(destination.id)}>{destination.name}</Link>: {label}.{" "}
+        <span className="soft">{visibleText(reason, 300)}</span>
+      </p>
+      {since && <Time at={since} />}
+    </div>
+  );
+}
+
+const ORDER = ["bad", "wait", "quiet", "good"] as const;
+
+/** Destinations that fail, are behind or are disabled: the worst first, then as in the list. */
+function alertsOf(
+  destinations: readonly DestinationView[],
+  statuses: readonly DestinationStatusView[],
+): readonly DestinationAlert[] {
+  const rank = ({ status }: DestinationAlert): number =>
+    (ORDER as readonly string[]).indexOf(healthWords(status.health).tone);
+  return destinations
+    .flatMap((destination) => {
+      const status = statuses.find((one) => one.destinationId === destination.id);
+      const isShown = status !== undefined && (status.health === "disabled" || needsAttention(status.health));
+      return isShown ? [{ destination, status }] : [];
+    })
+    .toSorted((a, b) => rank(a) - rank(b));
 }

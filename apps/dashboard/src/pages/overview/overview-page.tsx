@@ -1,15 +1,10 @@
 import type { DestinationView, SourceView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import type { Totals } from "../../api/metrics.js";
-import {
-  useDestinationStatuses,
-  useDestinations,
-  useInfo,
-  useSources,
-  useTotals,
-} from "../../api/queries.js";
+import { useDestinations, useHealth, useInfo, useSources, useTotals } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Count } from "../../ui/data/count.js";
@@ -29,7 +24,7 @@ export function OverviewPage() {
   const info = useInfo();
   const sources = useSources();
   const destinations = useDestinations();
-  const { statuses, isPending } = useDestinationStatuses((destinations.data ?? []).map((one) => one.id));
+  const health = useHealth();
   const anyMessage = useAnyMessage();
   if (anyMessage.isError || sources.isError) {
     return (
@@ -38,8 +33,8 @@ export function OverviewPage() {
       </Page>
     );
   }
-  // Wait for everything: alerts at the top would move the rest of the page down later.
-  const isLoading = [anyMessage, sources, destinations, info].some((query) => query.isPending) || isPending;
+  // Wait for everything: alerts above the charts would move those down later.
+  const isLoading = [anyMessage, sources, destinations, info, health].some((query) => query.isPending);
   if (anyMessage.data === false && !isLoading) return <NoMessages sources={sources.data ?? []} />;
   return (
     <Page title="Overview" lead={info.data && <CountedSince startedAt={info.data.startedAt} />}>
@@ -48,10 +43,16 @@ export function OverviewPage() {
           <Skeleton lines={6} />
         </Card>
       ) : (
-        <>
-          <Alerts destinations={destinations.data ?? []} statuses={statuses} storage={info.data?.storage} />
-          <RatesAndDestinations startedAtMs={Date.parse(info.data?.startedAt ?? "")} />
-        </>
+        <RatesAndDestinations
+          startedAtMs={Date.parse(info.data?.startedAt ?? "")}
+          alerts={
+            <Alerts
+              destinations={destinations.data ?? []}
+              statuses={health.data?.destinations ?? []}
+              storage={info.data?.storage}
+            />
+          }
+        />
       )}
     </Page>
   );
@@ -85,11 +86,11 @@ function NoMessages({ sources }: { sources: readonly SourceView[] }) {
   );
 }
 
-function RatesAndDestinations({ startedAtMs }: { startedAtMs: number }) {
+function RatesAndDestinations({ startedAtMs, alerts }: { startedAtMs: number; alerts: ReactNode }) {
   const totals = useTotals().data;
   return (
     <>
-      <Rates totals={totals} startedAtMs={startedAtMs} />
+      <Rates totals={totals} startedAtMs={startedAtMs} alerts={alerts} />
       <Card
         title="Destinations"
         note="Oldest first. Backlog: messages still to be sent. The other columns count since the collector started"

@@ -1,5 +1,4 @@
 import type { ProfileView } from "@sluice/control-api";
-import { formatFilter } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
@@ -7,13 +6,14 @@ import { useAudiences } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
-import { JsonTree } from "../../ui/data/json-tree.js";
 import { Time } from "../../ui/data/time.js";
 import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { counted } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
+import { TraitTable } from "./trait-table.js";
+import { filterOfUser, UserMessages } from "./user-messages.js";
 
 export function ProfilePage({ userId }: { userId: string }) {
   const api = useApi();
@@ -23,15 +23,12 @@ export function ProfilePage({ userId }: { userId: string }) {
     refetchInterval: 3_000,
     retry: false,
   });
-  const ofUser = formatFilter({
-    terms: [{ kind: "field", field: "user", negated: false, isPrefix: false, value: userId }],
-  });
   return (
     <Page
       title={visibleText(userId, 80)}
       up={{ href: addresses.profiles(), label: "Profiles" }}
       actions={
-        <ButtonLink icon="live" href={addresses.live(ofUser)}>
+        <ButtonLink icon="live" href={addresses.live(filterOfUser([userId]))}>
           View messages
         </ButtonLink>
       }
@@ -53,27 +50,25 @@ export function ProfilePage({ userId }: { userId: string }) {
 
 function ProfileBody({ profile }: { profile: ProfileView }) {
   return (
-    <div className="two-columns">
-      <div className="stack">
-        <Card title="Traits">
-          <Traits traits={profile.traits} label="Traits" none="No identify message has set a trait." />
-          {profile.leftOut !== undefined && <LeftOut {...profile.leftOut} />}
-        </Card>
-        <Card title="Computed traits">
-          <Traits traits={profile.computedTraits} label="Computed traits" none="None." />
-        </Card>
+    <div className="stack">
+      <div className="two-columns">
+        <div className="stack">
+          <Card title="Traits" note="By name" flush>
+            <TraitTable traits={profile.traits} label="Traits" none="No identify message has set a trait." />
+            {profile.leftOut !== undefined && <LeftOut {...profile.leftOut} />}
+          </Card>
+          <Card title="Computed traits" note="By name" flush>
+            <TraitTable traits={profile.computedTraits} label="Computed traits" none="None." />
+          </Card>
+        </div>
+        <div className="stack">
+          <IdentityCard profile={profile} />
+          <MembershipsCard profile={profile} />
+        </div>
       </div>
-      <div className="stack">
-        <IdentityCard profile={profile} />
-        <MembershipsCard profile={profile} />
-      </div>
+      <UserMessages profile={profile} />
     </div>
   );
-}
-
-function Traits({ traits, label, none }: { traits: object; label: string; none: string }) {
-  if (Object.keys(traits).length === 0) return <p className="soft">{none}</p>;
-  return <JsonTree value={traits} label={label} />;
 }
 
 function IdentityCard({ profile: { firstSeenAt, lastSeenAt, identities } }: { profile: ProfileView }) {
@@ -129,7 +124,7 @@ function MembershipsCard({ profile }: { profile: ProfileView }) {
 
 function LeftOut({ traits, ids }: NonNullable<ProfileView["leftOut"]>) {
   return (
-    <p className="soft">
+    <p className="soft card-text">
       This profile is full: {counted(traits, "trait value")} and {counted(ids, "id")} left out. A profile
       holds up to 500 ids, 1,000 traits and 256 KB.
     </p>

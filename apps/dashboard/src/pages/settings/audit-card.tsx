@@ -8,6 +8,7 @@ import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
+import { actionText } from "./audit-words.js";
 
 export function AuditCard() {
   const api = useApi();
@@ -42,7 +43,8 @@ function Entry({ entry }: { entry: AuditEntryView }) {
     <details>
       <summary>
         <span className="grow">
-          <strong className="mono">{visibleText(entry.action)}</strong>{" "}
+          <strong title={entry.action}>{visibleText(actionText(entry.action))}</strong>{" "}
+          {entry.targetName && <span>{visibleText(entry.targetName, 60)} </span>}
           {entry.target && <span className="soft mono">{visibleText(entry.target, 60)}</span>}
         </span>
         <span className="small faint">

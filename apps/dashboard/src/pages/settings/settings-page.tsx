@@ -15,6 +15,7 @@ import { Confirm } from "../../ui/layout/confirm.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { duration } from "../../words/numbers.js";
 import { AuditCard } from "./audit-card.js";
+import { NotificationsCard } from "./notifications/notifications-card.js";
 import { TokensCard } from "./tokens-card.js";
 
 export function SettingsPage() {
@@ -30,6 +31,7 @@ export function SettingsPage() {
     >
       <CollectorCard />
       <TokensCard />
+      <NotificationsCard />
       <AuditCard />
       <ResetCard />
     </Page>
@@ -92,7 +94,7 @@ function CollectorFacts({ info }: { info: CollectorInfo }) {
 
 /** Relative times use the collector's clock. The difference matters when comparing them with local times. */
 function skewInWords(skewMs: number): string {
-  if (skewMs === 0) return "Same as this browser's";
+  if (skewMs === 0) return "Same as this browser";
   return `${duration(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} this browser's. Times shown here use the collector's clock`;
 }
 

@@ -89,7 +89,7 @@ function TokenTable({
             </span>
           ),
         },
-        { head: "Access", cell: (token) => (token.access === "read" ? "Read only" : "Full") },
+        { head: "Access", cell: (token) => ACCESS[token.access] },
         { head: "Created", align: "end", cell: (token) => <Time at={token.createdAt} /> },
         {
           head: "Actions",
@@ -132,6 +132,12 @@ function NewToken({ open, onClose }: { open: boolean; onClose: () => void }) {
   );
 }
 
+const ACCESS: Readonly<Record<TokenAccess, string>> = {
+  full: "Full access",
+  read: "Read only",
+  metrics: "Only /metrics",
+};
+
 function NewTokenForm({
   onCreated,
   onClose,
@@ -168,8 +174,9 @@ function NewTokenForm({
         label="Access"
         value={access}
         options={[
-          ["read", "Read only"],
-          ["full", "Full access"],
+          ["read", ACCESS.read],
+          ["full", ACCESS.full],
+          ["metrics", ACCESS.metrics],
         ]}
         onChange={(event) => setAccess(event.target.value as TokenAccess)}
       />

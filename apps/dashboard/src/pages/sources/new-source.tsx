@@ -26,7 +26,7 @@ export function NewSource({ open, onClose }: { open: boolean; onClose: () => voi
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    create.mutate();
+    if (name.trim() !== "") create.mutate();
   };
   return (
     <Dialog open={open} onClose={onClose} title="New source">
@@ -36,6 +36,7 @@ export function NewSource({ open, onClose }: { open: boolean; onClose: () => voi
           placeholder="Web shop"
           required
           maxLength={100}
+          error={name !== "" && name.trim() === "" ? "Enter a name." : undefined}
           value={name}
           onChange={(event) => setName(event.target.value)}
         />

@@ -17,11 +17,11 @@ export const SOURCE_IDENTITIES: Readonly<
 > = {
   full: {
     label: "Full",
-    hint: "Messages join anonymous ids to users, and alias messages join one user to another. Only for secret write keys.",
+    hint: "Messages link anonymous ids to users, and alias messages link users to each other. Only for secret write keys.",
   },
   anonymous: {
     label: "Anonymous ids",
-    hint: "Identify and alias messages join an anonymous id to a user, unless it belongs to another user. They never join users.",
+    hint: "Identify and alias messages link an anonymous id to a user, unless it belongs to another user. They never link users.",
   },
-  none: { label: "None", hint: "Messages of this source join no ids." },
+  none: { label: "None", hint: "Messages of this source link no ids." },
 };

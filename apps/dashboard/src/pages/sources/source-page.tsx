@@ -2,7 +2,7 @@ import type { SourceView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
-import { useDestinations } from "../../api/queries.js";
+import { useDestinations, useHealth } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
@@ -11,7 +11,10 @@ import { Icon } from "../../ui/icon.js";
 import { DeleteCard } from "../../ui/layout/delete-card.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
+import { visibleText } from "../../words/visible-text.js";
+import { DestinationHealth, HealthBadge } from "../destinations/health/destination-health.js";
 import { BlockedEvents } from "./blocked-events.js";
+import { PlanCard } from "./plan-card.js";
 import { SnippetTabs } from "./snippets/snippet-tabs.js";
 import { newestKey } from "./snippets/write-key.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
@@ -47,9 +50,12 @@ function SourceBody({ source }: { source: SourceView }) {
       up={UP}
       badge={<Badge tone="quiet">{SOURCE_KINDS[kind].label}</Badge>}
       actions={
-        <ButtonLink icon="live" href={addresses.live(`source:${id}`)}>
-          View messages
-        </ButtonLink>
+        <>
+          <ButtonLink href={addresses.sourceEvents(id)}>Events</ButtonLink>
+          <ButtonLink icon="live" href={addresses.live(`source:${id}`)}>
+            View messages
+          </ButtonLink>
+        </>
       }
     >
       <Card title="Send messages" note="The snippets contain the newest write key of this source">
@@ -60,6 +66,7 @@ function SourceBody({ source }: { source: SourceView }) {
         <ConnectedDestinations sourceId={id} />
       </div>
       <UsageCard sourceId={id} />
+      <PlanCard source={source} />
       <BlockedEvents source={source} />
       <SourceSettings source={source} />
       <DeleteCard
@@ -76,13 +83,22 @@ function SourceBody({ source }: { source: SourceView }) {
 
 function ConnectedDestinations({ sourceId }: { sourceId: string }) {
   const destinations = useDestinations().data?.filter((one) => one.sourceIds.includes(sourceId));
+  const health = useHealth().data?.sources.find((one) => one.sourceId === sourceId);
   return (
-    <Card title="Destinations" note="They get all messages of this source">
+    <Card
+      title="Destinations"
+      note={
+        health === undefined
+          ? "They get all messages of this source"
+          : visibleText(health.reason.split(":")[0] ?? "")
+      }
+      actions={health && <HealthBadge of={health} />}
+    >
       {destinations === undefined ? (
         <Skeleton lines={2} />
       ) : destinations.length === 0 ? (
         <div className="stack-tight">
-          <p className="soft">None. Messages are stored, but not sent anywhere.</p>
+          <p className="soft">None. Messages are stored but not sent.</p>
           <div>
             <ButtonLink size="small" icon="webhook" href={addresses.connect("webhooks")}>
               Connect a webhook
@@ -97,7 +113,7 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
               <Link className="grow" href={addresses.destination(one.id)}>
                 {one.name}
               </Link>
-              <Badge tone={one.enabled ? "good" : "quiet"}>{one.enabled ? "Enabled" : "Disabled"}</Badge>
+              <DestinationHealth id={one.id} />
             </li>
           ))}
         </ul>

@@ -7,7 +7,7 @@ import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
 import { useNotify } from "../../ui/feedback/notice.js";
 import { Card } from "../../ui/layout/page.js";
-import { type FieldIssue, issueAt, issuesOf } from "../../words/issues.js";
+import { type FieldIssue, isShownAtFields, issueAt, issuesOf } from "../../words/issues.js";
 import { SOURCE_IDENTITIES } from "./source-kinds.js";
 
 /** What the form edits of a source. */
@@ -23,6 +23,9 @@ const EDITED = {
     "the identity setting": identity,
   }),
 };
+
+/** The paths of the API's issues that the form has a field for. */
+const FIELDS: readonly string[] = ["name", "rateLimit", "identity"];
 
 type SourceDraft = ReturnType<typeof EDITED.draftOf>;
 
@@ -62,15 +65,31 @@ export function SourceSettings({ source }: { source: SourceView }) {
         }}
       >
         <SettingsFields draft={draft} issues={issuesOf(save.error)} change={change} />
-        <DraftConflict save={save} remote={remote} reset={reset} />
+        <DraftConflict
+          save={
+            isShownAtFields(save.error, (path) => FIELDS.includes(path)) ? { ...save, error: null } : save
+          }
+          remote={remote}
+          reset={reset}
+        />
         <div>
-          <Button look="primary" type="submit" busy={save.isPending} disabled={!isChanged || name === ""}>
+          <Button
+            look="primary"
+            type="submit"
+            busy={save.isPending}
+            disabled={!isChanged || name === "" || !isLimit(draft.limit)}
+          >
             Save
           </Button>
         </div>
       </form>
     </Card>
   );
+}
+
+/** Empty: no limit. */
+function isLimit(text: string): boolean {
+  return text.trim() === "" || Number(text) > 0;
 }
 
 function SettingsFields({
@@ -99,7 +118,7 @@ function SettingsFields({
         step="any"
         placeholder="no limit"
         hint="Messages per second. Requests over the limit get 429, and SDKs retry them later."
-        error={issueAt(issues, "rateLimit")}
+        error={isLimit(limit) ? issueAt(issues, "rateLimit") : "Enter a number above 0, or nothing."}
         value={limit}
         onChange={(event) => change({ limit: event.target.value })}
       />

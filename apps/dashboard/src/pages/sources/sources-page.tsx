@@ -1,15 +1,16 @@
 import type { SourceView } from "@sluice/control-api";
 import { useState } from "react";
 import { Link } from "wouter";
-import { useSources } from "../../api/queries.js";
+import { useActivity, useHealth, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
+import { LastAt } from "../../ui/data/time.js";
 import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { ListCard } from "../../ui/layout/list-card.js";
 import { Page } from "../../ui/layout/page.js";
-import { counted } from "../../words/numbers.js";
+import { count, rateText } from "../../words/numbers.js";
+import { HealthBadge } from "../destinations/health/destination-health.js";
 import { NewSource } from "./new-source.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
 
@@ -43,6 +44,9 @@ export function SourcesPage() {
 }
 
 function SourceTable({ sources }: { sources: readonly SourceView[] }) {
+  const health = useHealth().data;
+  const activity = useActivity().data;
+  const activityOf = (id: string) => activity?.sources.find(({ sourceId }) => sourceId === id);
   return (
     <Table
       label="Sources, oldest first"
@@ -59,9 +63,28 @@ function SourceTable({ sources }: { sources: readonly SourceView[] }) {
           ),
         },
         { head: "Kind", cell: (source) => SOURCE_KINDS[source.kind].label },
-        { head: "Write keys", cell: (source) => counted(source.writeKeys.length, "key"), align: "end" },
-        { head: "Blocked events", cell: (source) => source.blockedEvents.length || "None", align: "end" },
-        { head: "Created", cell: (source) => <Time at={source.createdAt} />, align: "end" },
+        {
+          head: "Destinations",
+          cell: ({ id }) => {
+            const found = health?.sources.find(({ sourceId }) => sourceId === id);
+            return found === undefined ? "…" : <HealthBadge of={found} />;
+          },
+        },
+        {
+          head: "Rate",
+          align: "end",
+          cell: ({ id }) => rateText(activityOf(id)?.accepted, activity?.overMs),
+        },
+        {
+          head: "Last hour",
+          align: "end",
+          cell: ({ id }) => (activity === undefined ? "…" : count(activityOf(id)?.accepted ?? 0)),
+        },
+        {
+          head: "Last message",
+          align: "end",
+          cell: ({ id }) => <LastAt at={activityOf(id)?.lastMessageAt} />,
+        },
       ]}
     />
   );

@@ -1,7 +1,17 @@
 import { CopyButton } from "../controls/copy-button.js";
 
-/** Text in a fixed-width font, with a copy button. */
-export function CodeBlock({ code, label, wrap = false }: { code: string; label: string; wrap?: boolean }) {
+/** Text in a fixed-width font, with a copy button. `whole`: what to copy, if `code` is only the start of it. */
+export function CodeBlock({
+  code,
+  label,
+  wrap = false,
+  whole = code,
+}: {
+  code: string;
+  label: string;
+  wrap?: boolean;
+  whole?: string;
+}) {
   return (
     <figure className="code">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard */}
@@ -11,7 +21,7 @@ export function CodeBlock({ code, label, wrap = false }: { code: string; label: 
         </pre>
       </section>
       <div className="code-copy">
-        <CopyButton text={code} label={`Copy: ${label}`} />
+        <CopyButton text={whole} label={`Copy: ${label}`} />
       </div>
     </figure>
   );

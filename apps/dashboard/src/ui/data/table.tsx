@@ -2,10 +2,14 @@ import type { ReactNode } from "react";
 
 export interface Column<T> {
   readonly head: string;
+  /** Replaces `head` in the table's head. */
+  readonly headCell?: ReactNode;
   readonly cell: (item: T) => ReactNode;
   readonly align?: "end";
   /** The column that names the row. It is the first line of the card on narrow screens. */
   readonly lead?: boolean;
+  /** Left out where the table would be too narrow for it. The cards of narrow screens have it. */
+  readonly wide?: boolean;
 }
 
 /** A table. On narrow screens each row is a card, labelled with the column heads. */
@@ -26,8 +30,8 @@ export function Table<T>({
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.head} scope="col" className={column.align === "end" ? "end" : undefined}>
-                {column.head}
+              <th key={column.head} scope="col" className={classOf(column)}>
+                {column.headCell ?? column.head}
               </th>
             ))}
           </tr>
@@ -36,14 +40,7 @@ export function Table<T>({
           {items.map((item) => (
             <tr key={keyOf(item)}>
               {columns.map((column) => (
-                <td
-                  key={column.head}
-                  data-label={column.head}
-                  className={
-                    [column.align === "end" && "end", column.lead && "lead"].filter(Boolean).join(" ") ||
-                    undefined
-                  }
-                >
+                <td key={column.head} data-label={column.head} className={classOf(column)}>
                   {column.cell(item)}
                 </td>
               ))}
@@ -53,4 +50,8 @@ export function Table<T>({
       </table>
     </div>
   );
+}
+
+function classOf({ align, lead, wide }: Pick<Column<never>, "align" | "lead" | "wide">): string | undefined {
+  return [align === "end" && "end", lead && "lead", wide && "wide"].filter(Boolean).join(" ") || undefined;
 }

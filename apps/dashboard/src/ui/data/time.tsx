@@ -10,3 +10,14 @@ export function Time({ at }: { at: string }) {
     </time>
   );
 }
+
+/** The time of something that is planned: once it has passed, it is due, but may still wait for its turn. */
+export function DueTime({ at }: { at: string }) {
+  const isDue = Date.parse(at) <= useNow();
+  return isDue ? <span title="Starts as soon as possible">due now</span> : <Time at={at} />;
+}
+
+/** The time of the last of something, or that there was none. */
+export function LastAt({ at }: { at: string | undefined }) {
+  return at === undefined ? <span className="soft">None yet</span> : <Time at={at} />;
+}

@@ -1,5 +1,7 @@
+import { useId } from "react";
 import { ComparisonFields } from "../../../forms/comparison/comparison-fields.js";
 import { DurationFields } from "../../../forms/duration/duration-fields.js";
+import { PropertySuggestions } from "../../../forms/event-suggestions.js";
 import { Button, IconButton } from "../../../ui/controls/button.js";
 import { SelectField, TextField } from "../../../ui/controls/field.js";
 import { Icon } from "../../../ui/icon.js";
@@ -38,7 +40,7 @@ export function EventFields({ condition, context }: { condition: EventDraft; con
         <span className="leaf-part">
           <span className="soft">in the last</span>
           <DurationFields
-            label="Length of the window; empty: no limit"
+            label="Time window. Leave empty for no limit"
             placeholder="∞"
             value={condition.within}
             onChange={(within) => change({ within })}
@@ -79,17 +81,20 @@ function TimesFields({ condition, change }: EventFieldsProps) {
   );
 }
 
-function PropertyTests({ condition: { where }, change }: EventFieldsProps) {
+function PropertyTests({ condition: { event, where }, change }: EventFieldsProps) {
+  const listId = useId();
   const replace = (node: number, part: Partial<TestDraft>) =>
     change({ where: where.map((test) => (test.node === node ? { ...test, ...part } : test)) });
   return (
     <>
+      {where.length > 0 && <PropertySuggestions id={listId} event={event} />}
       {where.map((test) => (
         <div key={test.node} className="leaf-line leaf-where">
           <span className="soft">where</span>
           <ComparisonFields
             what="Property"
             placeholder="total"
+            list={listId}
             test={test}
             onChange={(part) => replace(test.node, part)}
           />

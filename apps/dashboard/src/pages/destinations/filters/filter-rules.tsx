@@ -35,7 +35,7 @@ export function FilterRules({ destination }: { destination: DestinationView }) {
   return (
     <Card
       title="Filter"
-      note="Rules run from top to bottom. The first rule that drops or samples decides; rules that remove fields add up. Filtered messages stay stored and counted."
+      note="Rules run from top to bottom and stop at the first drop or sample rule. Rules that remove fields never stop. Filtered messages stay stored and counted."
       actions={
         <Button size="small" icon="plus" onClick={() => edit({ kind: "new", of: destination })}>
           New rule

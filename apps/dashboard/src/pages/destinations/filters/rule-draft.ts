@@ -95,7 +95,7 @@ export function ruleIssues(draft: RuleDraft): RuleIssues {
       ? { share: "Enter a number from 0 to 100." }
       : {}),
     ...(draft.action === "remove" && linesOf(draft.paths).length === 0 ? { paths: "Enter a field." } : {}),
-    ...(isIncomplete ? { where: 'A condition needs a field and a value. For an empty text, enter "".' } : {}),
+    ...(isIncomplete ? { where: 'Enter a field and a value. For an empty text, enter "".' } : {}),
   };
 }
 

@@ -94,7 +94,7 @@ export function KindFields({
 /** The track events that the rule applies to. */
 export function EventsField({ draft, change }: RuleFieldsProps) {
   return (
-    <Field label="Track events" optional hint="One name per line, case-sensitive. Empty: all events">
+    <Field label="Track events" optional hint="One name per line, case-sensitive. Leave empty for all events">
       {(wiring) => (
         <textarea
           {...wiring}

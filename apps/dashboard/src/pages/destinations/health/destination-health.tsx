@@ -1,13 +1,13 @@
-import type { DestinationStatusView } from "@sluice/control-api";
+import type { CollectorHealthView } from "@sluice/control-api";
 import { useDestinationStatus } from "../../../api/queries.js";
 import { Badge } from "../../../ui/data/badge.js";
 import { Count } from "../../../ui/data/count.js";
 import { Time } from "../../../ui/data/time.js";
 import { backlogNote } from "../../../words/backlog.js";
-import { HEALTH } from "../../../words/health.js";
-import { counted } from "../../../words/numbers.js";
+import { healthWords, needsAttention } from "../../../words/health.js";
 import { visibleText } from "../../../words/visible-text.js";
 
+/** The health of a destination as one word in one colour. */
 export function DestinationHealth({ id }: { id: string }) {
   const { data, isError } = useDestinationStatus(id);
   if (isError)
@@ -22,53 +22,39 @@ export function DestinationHealth({ id }: { id: string }) {
         …
       </Badge>
     );
-  const words = HEALTH[data.health];
+  return <HealthBadge of={data} />;
+}
+
+export function HealthBadge({
+  of: { health, reason },
+}: {
+  of: Pick<CollectorHealthView, "health" | "reason">;
+}) {
+  const { tone, label } = healthWords(health);
   return (
-    <Badge
-      tone={words.tone}
-      {...(data.lastError === undefined ? {} : { title: visibleText(data.lastError) })}
-    >
-      {words.label}
+    <Badge tone={tone} title={visibleText(reason)}>
+      {label}
     </Badge>
   );
 }
 
-/** Beside the state: the error and since when. Nothing if the destination is healthy. */
+/** Beside the state: why and since when. Nothing if the destination is healthy or disabled. */
 export function HealthNote({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
-  if (data === undefined) return null;
-  const note = noteOf(data);
-  if (note === undefined) return null;
+  if (data === undefined || !needsAttention(data.health)) return null;
+  // The reason without the advice that follows it.
+  const note = data.reason.split(". ")[0] ?? "";
   return (
     <span className="small soft state-note">
-      {note}
-      {data.failingSince && (
+      {visibleText(note, 90)}
+      {data.since && (
         <>
           {" "}
-          · <Time at={data.failingSince} />
+          · <Time at={data.since} />
         </>
       )}
     </span>
   );
-}
-
-/** The error without the advice that follows it. */
-function noteOf({ health, disabledUrls = [], lastError = "" }: DestinationStatusView): string | undefined {
-  switch (health) {
-    case "good":
-    case "idle":
-    case "disabled":
-      return undefined;
-    case "url_disabled":
-      return "answered 410 Gone";
-    case "partly_disabled":
-      return `${counted(disabledUrls.length, "URL")} disabled`;
-    case "failing":
-    case "backing_off":
-      return visibleText(lastError.split(". ")[0] ?? "", 60);
-    default:
-      return health satisfies never;
-  }
 }
 
 /** The number of messages in the backlog; the tooltip says how it is made up. */

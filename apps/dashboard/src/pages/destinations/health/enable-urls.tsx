@@ -1,6 +1,7 @@
 import type { DestinationView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useApi } from "../../../api/api-context.js";
+import { HEALTH_KEY } from "../../../api/queries.js";
 import { Button } from "../../../ui/controls/button.js";
 import { Failure } from "../../../ui/feedback/failure.js";
 import { useNotify } from "../../../ui/feedback/notice.js";
@@ -21,7 +22,7 @@ export function EnableUrls({ destination }: { destination: DestinationView }) {
     onSettled: () =>
       Promise.all([
         queries.invalidateQueries({ queryKey: ["destinations"] }),
-        queries.invalidateQueries({ queryKey: ["destination-status", destination.id] }),
+        queries.invalidateQueries({ queryKey: HEALTH_KEY }),
       ]),
   });
   return (

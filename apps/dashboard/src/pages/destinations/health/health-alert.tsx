@@ -2,9 +2,10 @@ import type { DestinationStatusView, DestinationView } from "@sluice/control-api
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { addresses } from "../../../routing/addresses.js";
-import { Time } from "../../../ui/data/time.js";
+import { DueTime, Time } from "../../../ui/data/time.js";
 import { Icon, type IconName } from "../../../ui/icon.js";
-import { counted } from "../../../words/numbers.js";
+import { healthWords, needsAttention } from "../../../words/health.js";
+import { counted, duration } from "../../../words/numbers.js";
 import type { Tone } from "../../../words/states.js";
 import { visibleText } from "../../../words/visible-text.js";
 import { EnableUrls } from "./enable-urls.js";
@@ -13,41 +14,31 @@ import { EnableUrls } from "./enable-urls.js";
 export function HealthAlert({
   destination,
   status,
-  isLinked = false,
 }: {
   destination: DestinationView;
   status: DestinationStatusView;
-  /** Links the name to the destination: on pages with several destinations. */
-  isLinked?: boolean;
 }) {
   const { health, disabledUrls = [] } = status;
-  const name = isLinked ? (
-    <Link href={addresses.destination(destination.id)}>{destination.name}</Link>
-  ) : (
-    "This destination"
-  );
+  const name = "This destination";
+  if (health === "disabled")
+    return (
+      <Alert tone="quiet" icon="pause">
+        <p>
+          {name} is disabled: messages of its sources are skipped.
+          {status.retries > 0 && ` ${counted(status.retries, "earlier message")} in the backlog.`}
+        </p>
+      </Alert>
+    );
+  const { tone } = healthWords(health);
   return (
     <>
-      {health === "disabled" && (
-        <Alert tone="quiet" icon="pause">
-          <p>
-            {name} is disabled: messages of its sources are skipped.
-            {status.retries > 0 && ` ${counted(status.retries, "earlier message")} in the backlog.`}
-          </p>
+      {health !== "url_disabled" && health !== "partly_disabled" && needsAttention(health) && (
+        <Alert tone={tone}>
+          <Attention destination={destination} status={status} name={name} />
         </Alert>
       )}
-      {health === "backing_off" && (
-        <Alert tone="bad">
-          <BackingOff status={status} name={name} />
-        </Alert>
-      )}
-      {health === "failing" && (
-        <Alert tone="bad">
-          <Failing destination={destination} status={status} name={name} />
-        </Alert>
-      )}
-      {health !== "disabled" && disabledUrls.length > 0 && (
-        <Alert tone={health === "url_disabled" ? "bad" : "wait"}>
+      {disabledUrls.length > 0 && (
+        <Alert tone={healthWords(health === "url_disabled" ? health : "partly_disabled").tone}>
           <UrlDisabled destination={destination} status={status} name={name} />
         </Alert>
       )}
@@ -92,34 +83,33 @@ function UrlDisabled({ destination, status: { health, disabledUrls = [] }, name 
   );
 }
 
-function BackingOff({ status, name }: Omit<AlertParts, "destination">) {
+/** What is wrong, since when, and what to do. */
+function Attention({ destination, status, name }: AlertParts) {
+  const { health, reason, since, nextAttemptAt, retries, waiting } = status;
   return (
     <p>
-      {name} does not accept messages. The backlog is up to {counted(status.waiting, "message")}; none are
-      lost.
-      {status.nextAttemptAt && (
+      {name}: <strong>{healthWords(health).label}</strong>
+      {since && (
+        <>
+          , began <Time at={since} />
+        </>
+      )}
+      . {visibleText(reason, 240)}.
+      {health === "backing_off" &&
+        ` Up to ${counted(waiting, "message")} wait in the backlog; none are lost.`}
+      {nextAttemptAt && (
         <>
           {" "}
-          Next attempt <Time at={status.nextAttemptAt} />.
+          Next attempt <DueTime at={nextAttemptAt} />.
         </>
       )}
-      {status.lastError && <span className="soft"> {visibleText(status.lastError, 200)}</span>}
-    </p>
-  );
-}
-
-function Failing({ destination, status: { failingSince, lastError, retries }, name }: AlertParts) {
-  return (
-    <p>
-      {name} is failing
-      {failingSince && (
+      {health === "failing" && (
         <>
-          , first <Time at={failingSince} />
+          {retries > 0 &&
+            ` ${counted(retries, "message")} will be retried for up to ${duration(destination.retryForMs)}.`}{" "}
+          Once it is fixed, send a test, then replay the failed messages. <FailedLink id={destination.id} />
         </>
       )}
-      {lastError && <>: {visibleText(lastError, 200)}</>}.
-      {retries > 0 && ` ${counted(retries, "message")} will be retried for up to four hours.`} Once it is
-      fixed, send a test, then replay the failed messages. <FailedLink id={destination.id} />
     </p>
   );
 }

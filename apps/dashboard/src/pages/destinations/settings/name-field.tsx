@@ -16,7 +16,8 @@ export function NameField({
       label="Name"
       hint={
         <>
-          Messages can use this name or the catalog's in <code>integrations</code>. Case-sensitive.
+          Messages can address this destination by this name or its type's name in <code>integrations</code>.
+          Case-sensitive.
         </>
       }
       error={issueAt(issues, "name")}

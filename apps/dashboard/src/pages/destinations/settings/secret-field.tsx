@@ -110,7 +110,7 @@ function FormerSecret({ secret, onChange }: SecretProps) {
         optional
         className="mono"
         spellCheck={false}
-        hint="For a rotation: receivers that still use it keep working. The new secret signs first."
+        hint="For rotation. Receivers that still use the previous secret keep working."
         value={secret.former}
         onChange={(event) => onChange({ ...secret, former: event.target.value })}
       />

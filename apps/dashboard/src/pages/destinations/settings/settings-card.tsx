@@ -1,16 +1,20 @@
 import type { CatalogEntryView, DestinationView } from "@sluice/control-api";
+import { RETRY_WINDOW } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { useApi } from "../../../api/api-context.js";
 import { useSources } from "../../../api/queries.js";
+import { durationDraft, durationMs } from "../../../forms/duration/duration-draft.js";
 import { DraftConflict } from "../../../forms/edit-conflict.js";
 import { useDraft } from "../../../forms/use-draft.js";
 import { Button } from "../../../ui/controls/button.js";
 import { useNotify } from "../../../ui/feedback/notice.js";
 import { Card } from "../../../ui/layout/page.js";
-import { issuesOf } from "../../../words/issues.js";
+import { isDestinationField, isShownAtFields, issuesOf } from "../../../words/issues.js";
 import { catalogWords } from "../catalog-words.js";
 import { NameField } from "./name-field.js";
+import { NOTIFY_AFTER_MS, NotifyField } from "./notify-field.js";
+import { RetryField } from "./retry-field.js";
 import { propertyNames } from "./schema-fields.js";
 import { draftOf, settingsOf } from "./settings-draft.js";
 import { SettingsForm } from "./settings-form.js";
@@ -22,11 +26,15 @@ const EDITED = {
     name: destination?.name ?? "",
     sourceIds: destination?.sourceIds ?? [],
     settings: draftOf(destination?.settings ?? {}),
+    retryFor: durationDraft(destination?.retryForMs, "hours"),
+    notifyAfter: durationDraft(destination?.notifyAfterMs, "minutes"),
   }),
-  partsOf: ({ name, sourceIds, settings }: DestinationView) => ({
+  partsOf: ({ name, sourceIds, settings, retryForMs, notifyAfterMs }: DestinationView) => ({
     "the name": name,
     "the sources": sourceIds,
     "the settings": settings,
+    "the retry window": retryForMs,
+    "the time until a notification": notifyAfterMs,
   }),
 };
 
@@ -49,6 +57,8 @@ export function SettingsCard({
         name: draft.name.trim(),
         sourceIds: draft.sourceIds,
         settings: settingsOf(draft.settings, propertyNames(entry.settingsSchema)),
+        retryForMs: durationMs(draft.retryFor) ?? RETRY_WINDOW.defaultMs,
+        notifyAfterMs: durationMs(draft.notifyAfter) ?? NOTIFY_AFTER_MS,
         ...(upon === undefined ? {} : { version: upon }),
       }),
     onSuccess: (saved) => {
@@ -78,8 +88,18 @@ export function SettingsCard({
           chosen={draft.sourceIds}
           onChange={(sourceIds) => change({ sourceIds })}
         />
+        <RetryField value={draft.retryFor} issues={issues} onChange={(retryFor) => change({ retryFor })} />
+        <NotifyField
+          value={draft.notifyAfter}
+          issues={issues}
+          onChange={(notifyAfter) => change({ notifyAfter })}
+        />
         <NameField value={draft.name} issues={issues} onChange={(name) => change({ name })} />
-        <DraftConflict save={save} remote={remote} reset={reset} />
+        <DraftConflict
+          save={isShownAtFields(save.error, isDestinationField) ? { ...save, error: null } : save}
+          remote={remote}
+          reset={reset}
+        />
         <div>
           <Button look="primary" type="submit" busy={save.isPending}>
             Save

@@ -1,7 +1,8 @@
 import { useState } from "react";
 import "uplot/dist/uPlot.min.css";
-import { clockTime } from "../../../words/times.js";
-import type { Series } from "./series.js";
+import { clockTime, dateOf } from "../../../words/times.js";
+import { showsDays } from "./plot-options.js";
+import { newestIndex, type Series, valueText } from "./series.js";
 import { usePlot } from "./use-plot.js";
 
 /** Lines over time. The legend shows the last values, or those under the pointer. */
@@ -12,6 +13,8 @@ export function Chart({
   spanMs,
   format,
   formatTick = format,
+  tickSteps,
+  noteOf,
   height = 160,
   themeKey,
 }: {
@@ -23,30 +26,46 @@ export function Chart({
   format: (value: number) => string;
   /** Formats a whole number at the axis. Default: `format`. */
   formatTick?: (value: number) => string;
+  /** Steps of the value axis, ascending. Default: 1, 2, 5, 10 … */
+  tickSteps?: readonly number[];
+  /** Shown in the legend for the point at an index, such as how many values it is made of. */
+  noteOf?: (index: number) => string | undefined;
   height?: number;
   /** Changes when the colours do. */
   themeKey: string;
 }) {
   const [pointed, setPointed] = useState<number | null>(null);
-  const box = usePlot({ timesMs, series, spanMs, formatTick, height, themeKey, onPoint: setPointed });
+  const box = usePlot({
+    timesMs,
+    series,
+    spanMs,
+    formatTick,
+    tickSteps,
+    height,
+    themeKey,
+    onPoint: setPointed,
+  });
   const shown = pointed !== null && timesMs[pointed] !== undefined ? pointed : undefined;
   return (
     <>
       <p className="legend">
         {series.map((line) => {
-          const value = shown === undefined ? lastOf(line.values) : line.values[shown];
+          const index = shown ?? newestIndex(line);
           return (
             <span key={line.label}>
               <span className={`dot dot-series${line.color}`} aria-hidden="true" />
               {line.label}
-              <span className="legend-value number">
-                {value === undefined || value === null ? "–" : format(value)}
-              </span>
+              <span className="legend-value number">{valueText(line, index, format)}</span>
             </span>
           );
         })}
         <span className="legend-time number">
-          {shown === undefined ? "" : clockTime(timesMs[shown] as number)}
+          {[
+            noteOf?.(shown ?? Math.max(...series.map(newestIndex))),
+            shown === undefined ? undefined : pointedTime(timesMs[shown] as number, spanMs),
+          ]
+            .filter(Boolean)
+            .join(" · ")}
         </span>
       </p>
       {/* The box has its height before the chart is drawn, so that the page does not move. */}
@@ -55,6 +74,6 @@ export function Chart({
   );
 }
 
-function lastOf(values: Series["values"]): number | undefined {
-  return values.findLast((value) => value !== null) ?? undefined;
+function pointedTime(atMs: number, spanMs: number): string {
+  return showsDays({ spanMs }) ? `${dateOf(atMs)}, ${clockTime(atMs, "min")}` : clockTime(atMs);
 }

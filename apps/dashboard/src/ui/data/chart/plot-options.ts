@@ -1,5 +1,5 @@
 import type uPlot from "uplot";
-import { clockTime } from "../../../words/times.js";
+import { clockTime, dayOf } from "../../../words/times.js";
 import { isolatedPoints } from "./isolated-points.js";
 import type { Series } from "./series.js";
 
@@ -9,6 +9,7 @@ export interface Plotted {
   readonly spanMs: number;
   readonly height: number;
   readonly formatTick: (value: number) => string;
+  readonly tickSteps: readonly number[] | undefined;
   /** Called with the index of the point under the pointer; null: none. */
   readonly onPoint: (index: number | null) => void;
 }
@@ -17,6 +18,16 @@ type ReadColor = (property: string, alpha?: number) => string;
 
 /** Steps of the time axis, in seconds. */
 const TIME_STEPS = [30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600];
+
+const DAY_MS = 86_400_000;
+
+/** The same where more than a day is shown. uPlot makes calendar months of 30 days. */
+const DAY_STEPS = [1, 2, 7, 14, 30, 60, 90, 180].map((days) => (days * DAY_MS) / 1_000);
+
+/** Whether ticks are days, not times of a day. */
+export function showsDays({ spanMs }: { readonly spanMs: number }): boolean {
+  return spanMs > DAY_MS;
+}
 
 /** Steps of the value axis: whole numbers. */
 const VALUE_STEPS = Array.from({ length: 13 }, (_, power) =>
@@ -32,7 +43,8 @@ export function plotOptions(
     legend: { show: false },
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
     hooks: { setCursor: [(chart) => latest().onPoint(chart.cursor.idx ?? null)] },
-    padding: [8, 8, 0, 0],
+    // Half a label of the time axis is right of the plot.
+    padding: [8, 20, 0, 0],
     scales: {
       x: { time: true, range: (_plot, _min, max) => lastSpan(max, latest().spanMs) },
       y: { range: (_plot, _min, max) => [0, Math.max((max ?? 0) * 1.15, 1)] },
@@ -50,14 +62,15 @@ function axesOf(latest: () => Plotted, color: ReadColor): uPlot.Axis[] {
       grid: { show: false },
       size: 24,
       space: 70,
-      incrs: TIME_STEPS,
-      values: (_plot, ticks) => ticks.map((tick) => clockTime(tick * 1_000, "min")),
+      incrs: () => (showsDays(latest()) ? DAY_STEPS : TIME_STEPS),
+      values: (_plot, ticks) =>
+        ticks.map((tick) => (showsDays(latest()) ? dayOf(tick * 1_000) : clockTime(tick * 1_000, "min"))),
     },
     {
       ...common,
       grid: { stroke: color("--line"), width: 1 },
       size: 50,
-      incrs: VALUE_STEPS,
+      incrs: [...(latest().tickSteps ?? VALUE_STEPS)],
       values: (_plot, ticks) => ticks.map((tick) => latest().formatTick(tick)),
     },
   ];

@@ -4,5 +4,23 @@ export interface Series {
   /** A custom property of `tokens.css`. */
   readonly color: "--accent" | "--good" | "--bad" | "--wait" | "--quiet";
   readonly values: readonly (number | null)[];
+  /** For each value, whether the true one is greater. Default: none is. */
+  readonly isMore?: readonly boolean[];
   readonly fill?: boolean;
+}
+
+/** The value at an index as text: `> 7 d` if the true one is greater. */
+export function valueText(
+  { values, isMore }: Pick<Series, "values" | "isMore">,
+  index: number,
+  format: (value: number) => string,
+): string {
+  const value = values[index];
+  if (value === undefined || value === null) return "–";
+  return `${isMore?.[index] ? "> " : ""}${format(value)}`;
+}
+
+/** The index of the newest value, or -1. */
+export function newestIndex({ values }: Pick<Series, "values">): number {
+  return values.findLastIndex((value) => value !== null);
 }

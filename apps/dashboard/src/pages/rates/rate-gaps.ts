@@ -1,16 +1,21 @@
-import type { RatePointView } from "@sluice/control-api";
+/** The interval that a point counts. */
+export interface Interval {
+  /** Its end. */
+  readonly at: string;
+  readonly overMs: number;
+}
 
 /** A point and its time. Without a point: the collector was not running, and the line is interrupted. */
-export interface RateSample {
+export interface RateSample<Point extends Interval> {
   readonly atMs: number;
-  readonly point?: RatePointView;
+  readonly point?: Point;
 }
 
 /** Consecutive points are at most this far apart. */
 const TOLERANCE_MS = 100;
 
-export function withGaps(points: readonly RatePointView[]): RateSample[] {
-  return points.flatMap((point, index): RateSample[] => {
+export function withGaps<Point extends Interval>(points: readonly Point[]): RateSample<Point>[] {
+  return points.flatMap((point, index): RateSample<Point>[] => {
     const atMs = Date.parse(point.at);
     const before = points[index - 1];
     const sample = { atMs, point };

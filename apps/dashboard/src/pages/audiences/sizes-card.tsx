@@ -1,0 +1,86 @@
+import type { AudienceSizesView, SizeSpan } from "@sluice/control-api";
+import { useState } from "react";
+import { useAudienceSizes } from "../../api/queries.js";
+import { useShownTheme } from "../../theme/theme-context.js";
+import { Segments } from "../../ui/controls/segments.js";
+import { Chart } from "../../ui/data/chart/chart.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Card } from "../../ui/layout/page.js";
+import { count, counted } from "../../words/numbers.js";
+import { clockTime, dateOf } from "../../words/times.js";
+import { withGaps } from "../rates/rate-gaps.js";
+
+const SPANS: Readonly<
+  Record<SizeSpan, { readonly label: string; readonly ms: number; readonly every: string }>
+> = {
+  week: { label: "7 days", ms: 7 * 86_400_000, every: "hour" },
+  year: { label: "1 year", ms: 365 * 86_400_000, every: "day" },
+};
+
+/** While the points are loaded, an empty chart takes their place. */
+const NONE: AudienceSizesView = { everyMs: 0, points: [] };
+
+/** How many members the audience had over the last week or year. */
+export function SizesCard({ id }: { id: string }) {
+  const [span, setSpan] = useState<SizeSpan>("week");
+  const { data, error, isError, refetch } = useAudienceSizes(id, span);
+  return (
+    <Card
+      title="Size over time"
+      note={`Members, one point per ${SPANS[span].every}`}
+      actions={
+        <Segments
+          label="Time span"
+          value={span}
+          options={Object.entries(SPANS).map(([value, one]) => [value as SizeSpan, one.label] as const)}
+          onChange={setSpan}
+        />
+      }
+    >
+      {isError && data === undefined && <Failure error={error} onRetry={() => void refetch()} />}
+      {data?.points.length === 0 ? (
+        <p className="soft chart-160">
+          There is no point for this time. The first one is stored within a minute after the collector has
+          evaluated everybody.
+        </p>
+      ) : (
+        <SizesChart sizes={data ?? NONE} span={span} />
+      )}
+    </Card>
+  );
+}
+
+function SizesChart({ sizes: { points, everyMs }, span }: { sizes: AudienceSizesView; span: SizeSpan }) {
+  const themeKey = useShownTheme();
+  // Each hour or day has its point at any time in it, so two that follow each other are less than two of these apart.
+  const samples = withGaps(points.map((point) => ({ ...point, overMs: 2 * everyMs })));
+  return (
+    <Chart
+      label={`Members over ${SPANS[span].label}: ${inWords(points)}`}
+      timesMs={samples.map(({ atMs }) => atMs)}
+      spanMs={SPANS[span].ms}
+      series={[
+        {
+          label: "Members",
+          color: "--accent",
+          values: samples.map(({ point }) => point?.size ?? null),
+          fill: true,
+        },
+      ]}
+      format={count}
+      themeKey={themeKey}
+    />
+  );
+}
+
+/** The last value and the range, for screen readers. */
+function inWords(points: AudienceSizesView["points"]): string {
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined) return "unknown";
+  const sizes = points.map(({ size }) => size);
+  const lastMs = Date.parse(last.at);
+  return [
+    `${counted(last.size, "member")} on ${dateOf(lastMs)} at ${clockTime(lastMs, "min")}`,
+    `between ${count(Math.min(...sizes))} and ${count(Math.max(...sizes))} since ${dateOf(Date.parse(first.at))}`,
+  ].join(", ");
+}

@@ -1,0 +1,174 @@
+import type { ClusterMemberView, ClusterView } from "@sluice/control-api";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useApi } from "../../api/api-context.js";
+import { useInfo } from "../../api/queries.js";
+import { Button } from "../../ui/controls/button.js";
+import { Badge } from "../../ui/data/badge.js";
+import { Table } from "../../ui/data/table.js";
+import { Time } from "../../ui/data/time.js";
+import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { useNotify } from "../../ui/feedback/notice.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Confirm } from "../../ui/layout/confirm.js";
+import { Card, Page } from "../../ui/layout/page.js";
+import { duration } from "../../words/numbers.js";
+import { CLUSTER_KEY } from "./cluster-key.js";
+import { roleOf, stateOf } from "./member-words.js";
+import { Partitions } from "./partitions.js";
+
+const REFRESH_MS = 2_000;
+
+/** The processes of the cluster, and who owns the partitions. */
+export function ClusterPage() {
+  const info = useInfo();
+  if (info.data !== undefined && info.data.cluster === undefined)
+    return (
+      <Page title="Cluster">
+        <EmptyState icon="cluster" title="This collector runs on its own">
+          It is not part of a cluster.
+        </EmptyState>
+      </Page>
+    );
+  return <PresentCluster />;
+}
+
+function PresentCluster() {
+  const api = useApi();
+  const cluster = useQuery({
+    queryKey: CLUSTER_KEY,
+    queryFn: () => api.cluster.get(),
+    refetchInterval: REFRESH_MS,
+  });
+  const isDivided = cluster.data !== undefined && cluster.data.partitions.length > 1;
+  return (
+    <Page title="Cluster">
+      <Card title={isDivided ? "State" : "Partition"}>
+        <QueryView query={cluster} skeleton={<Skeleton of="facts" lines={4} />}>
+          {(found) => <ClusterFacts cluster={found} />}
+        </QueryView>
+      </Card>
+      {isDivided && (
+        <Card title="Partitions" note="The processes share them evenly, unless you move one." flush>
+          <Partitions cluster={cluster.data} />
+        </Card>
+      )}
+      <Card title="Processes" note="As the owner sees them. Any of them takes requests." flush>
+        <QueryView query={cluster} skeleton={<Skeleton lines={3} />}>
+          {(found) => <Members members={found.members} isDivided={found.partitions.length > 1} />}
+        </QueryView>
+      </Card>
+    </Page>
+  );
+}
+
+function ClusterFacts({ cluster: { name, engine, unsafe, partitions } }: { cluster: ClusterView }) {
+  const [partition] = partitions;
+  const isDivided = partitions.length > 1;
+  return (
+    <dl className="facts">
+      <dt>Cluster</dt>
+      <dd>{name}</dd>
+      {!isDivided && (
+        <>
+          <dt>Owner</dt>
+          <dd>{partition?.owner ?? <Badge tone="bad">None</Badge>}</dd>
+        </>
+      )}
+      {!isDivided && partition?.since !== undefined && (
+        <>
+          <dt>Since</dt>
+          <dd>
+            <Time at={partition.since} /> <span className="faint">takeover number {partition.term}</span>
+          </dd>
+        </>
+      )}
+      <dt>NATS servers</dt>
+      <dd>
+        {engine.kind === "connected" ? (
+          <Badge tone="good">Connected</Badge>
+        ) : (
+          <Badge tone="bad">Not reachable: {engine.reason}</Badge>
+        )}
+      </dd>
+      <dt>Safety</dt>
+      <dd>
+        {unsafe === undefined ? <Badge tone="good">Checked</Badge> : <Badge tone="bad">{unsafe}</Badge>}
+      </dd>
+    </dl>
+  );
+}
+
+function Members({ members, isDivided }: { members: readonly ClusterMemberView[]; isDivided: boolean }) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const notify = useNotify();
+  const [draining, setDraining] = useState<ClusterMemberView | undefined>();
+  const drain = useMutation({
+    mutationFn: ({ node, isDrained }: ClusterMemberView) =>
+      isDrained ? api.cluster.undrain(node) : api.cluster.drain(node),
+    onSuccess: async (cluster, { node, isDrained }) => {
+      queries.setQueryData(CLUSTER_KEY, cluster);
+      setDraining(undefined);
+      notify(isDrained ? `${node} can be an owner again` : `${node} is drained`);
+    },
+  });
+  return (
+    <>
+      <Table
+        label="Processes, by name"
+        items={members}
+        keyOf={(member) => member.node}
+        columns={[
+          { head: "Name", lead: true, cell: ({ node }) => node },
+          { head: "Role", cell: (member) => roleOf(member, isDivided) },
+          { head: "State", cell: (member) => <State member={member} /> },
+          { head: "Copy behind", align: "end", cell: behind },
+          { head: "Started", align: "end", wide: true, cell: ({ startedAt }) => <Time at={startedAt} /> },
+          { head: "Version", wide: true, cell: ({ version }) => version },
+          { head: "Address", wide: true, cell: ({ address }) => <code>{address}</code> },
+          {
+            head: "Actions",
+            align: "end",
+            cell: (member) => (
+              <Button size="small" onClick={() => setDraining(member)}>
+                {member.isDrained ? "Cancel drain" : "Drain"}
+              </Button>
+            ),
+          },
+        ]}
+      />
+      <Confirm
+        open={draining !== undefined}
+        title={draining?.isDrained ? `Cancel the drain of ${draining.node}?` : `Drain ${draining?.node}?`}
+        action={draining?.isDrained ? "Cancel drain" : "Drain"}
+        busy={drain.isPending}
+        error={drain.error}
+        onClose={() => {
+          drain.reset();
+          setDraining(undefined);
+        }}
+        onConfirm={() => draining && drain.mutate(draining)}
+      >
+        {draining?.isDrained
+          ? "It may become an owner again."
+          : "It hands over what it owns to other processes. It does not become an owner again until you cancel the drain, and still passes requests on."}
+      </Confirm>
+    </>
+  );
+}
+
+function State({ member }: { member: ClusterMemberView }) {
+  const { tone, text } = stateOf(member);
+  return (
+    <Badge tone={tone} {...(member.problem === undefined ? {} : { title: member.problem })}>
+      {text}
+    </Badge>
+  );
+}
+
+function behind({ behindEntries, behindMs }: ClusterMemberView): string {
+  if (behindEntries === 0) return "No";
+  return `${behindEntries} ${behindEntries === 1 ? "entry" : "entries"}, ${duration(behindMs)}`;
+}
