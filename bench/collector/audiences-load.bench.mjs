@@ -85,7 +85,7 @@ async function startServer(directory) {
     },
     behind: async () => {
       const metrics = await (await fetch(`${url}/metrics`)).text();
-      return Number(/^sluice_audiences_behind (\d+)$/m.exec(metrics)[1]);
+      return Number(/^sluice_audiences_backlog_messages (\d+)$/m.exec(metrics)[1]);
     },
     rssMb: async () => {
       child.send("figures");

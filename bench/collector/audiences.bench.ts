@@ -14,6 +14,7 @@ import { AudienceEngine } from "@sluice/audiences";
 import type { UnitResult } from "@sluice/audiences/testing";
 import type { Offset, StoredBatch } from "@sluice/event-log";
 import { openSqliteProfileStore } from "@sluice/event-log";
+import { reportFigures } from "../figures.mjs";
 import { definitions, identify, sequence, track } from "./audience-definitions.js";
 
 const profiles = Number(process.argv[process.argv.indexOf("--profiles") + 1]) || 1_000_000;
@@ -67,6 +68,7 @@ async function feed(name: string, count: number, make: (at: number) => object): 
 }
 
 function report(name: string, figures: Readonly<Record<string, number | string>>): void {
+  reportFigures(Object.entries(figures).map(([unit, value]) => ({ name, unit, ours: Number(value) })));
   const text = Object.entries(figures).map(([figure, value]) => `${figure} ${value}`);
   process.stdout.write(`${name.padEnd(44)} ${text.join("  ")}\n`);
 }

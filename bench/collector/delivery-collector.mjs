@@ -1,7 +1,8 @@
 /**
  * Runs a collector. Sends `{port, url, writeKey}` when it is ready, and takes messages: `{destinations: [url], settings}` → `{ids}`;
  * `{append: n}` appends n messages and answers when they are synced; `{mark: true}` notes the CPU time; `{cpu: true}` → CPU since then,
- * memory and store size; `{wake: id}`; `{send: n, sentAtMs}` appends without answering.
+ * memory and store size; `{wake: id}`; `{send: n, sentAtMs}` appends without answering. With an argument, the URL of an OTLP endpoint,
+ * it exports traces, sampled as `OTEL_TRACES_SAMPLER` says.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +10,15 @@ import { join } from "node:path";
 // @boundaries-ignore benchmarks measure the collector from within
 import { createLogger, startCollector } from "../../apps/collector/dist/index.js";
 import { makeBatch } from "./delivery-message.mjs";
+
+const [, , endpoint] = process.argv;
+async function startTracing() {
+  if (endpoint === undefined) return undefined;
+  // @boundaries-ignore benchmarks measure the collector from within
+  const { startTelemetry } = await import("../../packages/opentelemetry/dist/index.js");
+  return startTelemetry({ endpoint, version: "bench" });
+}
+const telemetry = await startTracing();
 
 const dataDirectory = mkdtempSync(join(tmpdir(), "sluice-delivery-"));
 const collector = await startCollector({
@@ -18,6 +28,7 @@ const collector = await startCollector({
   dataDirectory,
   logger: createLogger({ level: "error" }),
   allowTargets: ["127.0.0.0/8"],
+  ...(telemetry === undefined ? {} : { tracing: telemetry.tracing }),
 });
 const { writeKey, adminToken, sourceId } = collector.firstRun;
 
@@ -91,6 +102,7 @@ process.on("message", async (message) => {
 });
 process.on("SIGTERM", async () => {
   await collector.close(0);
+  await telemetry?.close(1_000);
   rmSync(dataDirectory, { recursive: true, force: true });
   process.exit(0);
 });

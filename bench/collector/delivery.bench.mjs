@@ -6,6 +6,8 @@
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { reportFigures } from "../figures.mjs";
+import { askWhenIdle } from "./cpu-time.mjs";
 import { forked } from "./forked.mjs";
 
 const messages = Number(process.argv[2] ?? 100_000);
@@ -19,17 +21,6 @@ const {
   ports: [floorPort, port],
 } = await receiver.ask({ listen: 2 });
 const results = [];
-
-/** Waits until the collector has indexed and evaluated everything; resolves with its measurements. */
-async function quiet(collector) {
-  let before = await collector.ask({ cpu: true });
-  for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const now = await collector.ask({ cpu: true });
-    if (now.cpuSeconds - before.cpuSeconds < 0.05) return now;
-    before = now;
-  }
-}
 
 for (let round = 0; round < rounds; round++) {
   const { stdout } = await run(process.execPath, [
@@ -51,11 +42,14 @@ for (let round = 0; round < rounds; round++) {
     settings: { concurrency: CONNECTIONS },
   });
   await collector.ask({ append: messages });
-  const waiting = await quiet(collector);
+  // Until everything is indexed and evaluated.
+  const waiting = await askWhenIdle(collector, 0.05);
   receiver.tell({ port, mode: "ok" });
   collector.tell({ mark: true });
   const startedMs = performance.now();
+  const first = receiver.ask({ port, until: before + 1 }).then(() => performance.now() - startedMs);
   await collector.ask({ wake: id });
+  const firstMs = await first;
   // Messages that failed before the backlog built up are retried later and do not belong to the drain.
   await receiver.ask({ port, until: before + messages - 200 });
   const seconds = (performance.now() - startedMs) / 1_000;
@@ -64,6 +58,7 @@ for (let round = 0; round < rounds; round++) {
   results.push({
     floor,
     seconds,
+    firstMs,
     cpuMicros: (cpuSeconds * 1e6) / messages,
     mainMicros: (mainSeconds * 1e6) / messages,
     rssBytes,
@@ -96,3 +91,22 @@ const { waiting, rssBytes } = results[0];
 console.log(
   `backlog of ${messages} on disk: ${Math.round(waiting.storeBytes / messages)} bytes a message; memory with it waiting ${Math.round(waiting.rssBytes / 1e6)} MB, after the drain ${Math.round(rssBytes / 1e6)} MB`,
 );
+
+const firstMs = median(results.map((result) => result.firstMs));
+console.log(
+  `first delivery after the receiver is back and somebody retried a message: ${firstMs.toFixed(0)} ms`,
+);
+
+const floorSeconds = median(results.map(({ floor }) => floor.seconds));
+reportFigures([
+  {
+    name: "drained",
+    unit: "messages/s",
+    ours: messages / median(results.map(({ seconds }) => seconds)),
+    peer: messages / floorSeconds,
+    peerName: "floor",
+  },
+  { name: "CPU a delivery", unit: "µs", ours: cpu, peer: floorCpu, peerName: "floor" },
+  { name: "first delivery after a manual retry", unit: "ms", ours: firstMs },
+  { name: "disk a waiting message", unit: "bytes", ours: waiting.storeBytes / messages },
+]);

@@ -12,6 +12,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "undici";
+import { answerCpuTime } from "./cpu-time.mjs";
 
 const CONNECTIONS = 50;
 const directory = mkdtempSync(join(tmpdir(), "sluice-floor-"));
@@ -94,18 +95,13 @@ const server = createServer((request, response) => {
   });
 });
 
-let before = process.cpuUsage();
+answerCpuTime();
 process.on("message", (message) => {
-  if (message.destinations !== undefined) {
-    const url = new URL(message.destinations[0]);
-    pool = new Pool(url.origin, { connections: CONNECTIONS, pipelining: 1 });
-    path = url.pathname;
-    process.send({ ids: ["floor"] });
-  } else if (message.mark) before = process.cpuUsage();
-  else if (message.cpu) {
-    const { user, system } = process.cpuUsage(before);
-    process.send({ cpuSeconds: (user + system) / 1e6 });
-  }
+  if (message.destinations === undefined) return;
+  const url = new URL(message.destinations[0]);
+  pool = new Pool(url.origin, { connections: CONNECTIONS, pipelining: 1 });
+  path = url.pathname;
+  process.send({ ids: ["floor"] });
 });
 process.on("SIGTERM", () => {
   rmSync(directory, { recursive: true, force: true });

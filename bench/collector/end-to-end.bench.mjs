@@ -12,12 +12,11 @@
  *
  * Targets: at least 12,000/s, at most twice the floor's CPU, a p99 of at most three times the floor's.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { reportFigures } from "../figures.mjs";
+import { askWhenIdle } from "./cpu-time.mjs";
 import { forked } from "./forked.mjs";
+import { runLoad } from "./run-load.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -29,36 +28,22 @@ const { values } = parseArgs({
 });
 const EVENTS = 100;
 const LATENCY_RATE = 2_000;
+/** 40,000 messages, so that both servers have compiled their code: counted, because in a given time the faster one would get more. */
+const WARM_UP_REQUESTS = 400;
+/** Only ends a warm-up on a machine that is busy with other work. */
+const LONGEST_WARM_UP_SECONDS = 20;
 const seconds = Number(values.seconds);
 const here = (name) => new URL(name, import.meta.url);
 const SERVERS = { floor: "end-to-end-floor.mjs", collector: "delivery-collector.mjs" };
 
 const receiver = forked(here("delivery-receiver.mjs"));
 
-async function load(server, options) {
-  const child = spawn(
-    process.execPath,
-    [
-      fileURLToPath(here("ingest-load.mjs")),
-      JSON.stringify({ ...server, events: EVENTS, connections: 8, isStamped: true, ...options }),
-    ],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
-  const [line] = await once(createInterface({ input: child.stdout }), "line");
-  const result = JSON.parse(line);
-  if (result.failed > 0) throw new Error(`${result.failed} requests failed`);
-  return result.requests * EVENTS;
-}
-
-/** The CPU time of a server once it is idle. */
-async function quietCpuSeconds(child) {
-  let { cpuSeconds: before } = await child.ask({ cpu: true });
-  for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const { cpuSeconds: now } = await child.ask({ cpu: true });
-    if (now - before < 0.03) return now;
-    before = now;
-  }
+async function load({ port, writeKey }, options) {
+  const { requests } = await runLoad({
+    ...{ port, writeKey, events: EVENTS, connections: 8, isStamped: true },
+    ...options,
+  });
+  return requests * EVENTS;
 }
 
 const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
@@ -83,11 +68,15 @@ async function measure(file) {
   };
   const atRate = (rate) => ({ seconds, requestsPerSecond: rate / EVENTS });
 
-  await run({ ...atRate(Number(values.rate)), seconds: 2 });
-  await quietCpuSeconds(child);
+  await run({
+    ...atRate(Number(values.rate)),
+    seconds: LONGEST_WARM_UP_SECONDS,
+    requests: WARM_UP_REQUESTS,
+  });
+  await askWhenIdle(child);
   child.tell({ mark: true });
   const { messages, perSecond } = await run(atRate(Number(values.rate)));
-  const cpuMicros = ((await quietCpuSeconds(child)) * 1e6) / messages;
+  const cpuMicros = ((await askWhenIdle(child)).cpuSeconds * 1e6) / messages;
 
   await run({ ...atRate(LATENCY_RATE), seconds: 1 });
   await receiver.ask({ report: true });
@@ -122,3 +111,16 @@ else {
   console.table(rows);
   console.log(`collector to floor: CPU × ${ratios.cpu.toFixed(2)}, p99 × ${ratios.p99.toFixed(2)}`);
 }
+
+const compared = (name, unit, figure) => ({
+  name,
+  unit,
+  ours: of("collector", figure),
+  peer: of("floor", figure),
+  peerName: "floor",
+});
+reportFigures([
+  compared("sustained", "messages/s", "perSecond"),
+  compared("CPU a message", "µs", "cpuMicros"),
+  compared(`p99 at ${LATENCY_RATE} a second`, "ms", "p99Ms"),
+]);

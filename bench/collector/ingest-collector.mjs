@@ -1,12 +1,13 @@
 /**
  * Runs the built collector with one source and no destination, on a new data folder, or on the folder that its argument names (to
- * measure it with many stored messages).
+ * measure it with many stored messages). Sends `{port, writeKey}` when it is ready.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 // @boundaries-ignore benchmarks measure the collector from within
 import { createLogger, startCollector } from "../../apps/collector/dist/index.js";
+import { answerCpuTime } from "./cpu-time.mjs";
 
 const [folder] = process.argv.slice(2);
 const dataDirectory = folder ?? mkdtempSync(join(tmpdir(), "sluice-ingest-"));
@@ -17,9 +18,10 @@ const collector = await startCollector({
   dataDirectory,
   logger: createLogger({ level: "error" }),
 });
-process.stdout.write(`${JSON.stringify({ port: collector.port, writeKey: collector.firstRun.writeKey })}\n`);
 process.on("SIGTERM", async () => {
   await collector.close(1_000);
   if (folder === undefined) rmSync(dataDirectory, { recursive: true, force: true });
   process.exit(0);
 });
+answerCpuTime();
+process.send({ port: collector.port, writeKey: collector.firstRun.writeKey });

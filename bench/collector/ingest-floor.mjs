@@ -1,11 +1,13 @@
 /**
  * The minimum for ingestion: node:http, JSON.parse once, the raw body appended to a file, one fdatasync for all that arrived
  * during the last one, then the 200. No write keys, no validation, no dedupe, no look-up.
+ * Sends `{port, writeKey}` when it is ready.
  */
 import { fdatasync, mkdtempSync, openSync, rmSync, writev } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { answerCpuTime } from "./cpu-time.mjs";
 
 const directory = mkdtempSync(join(tmpdir(), "sluice-floor-"));
 const file = openSync(join(directory, "log"), "a");
@@ -50,9 +52,8 @@ const server = createServer((request, response) => {
     commit();
   });
 });
-server.listen(0, "127.0.0.1", () => {
-  process.stdout.write(`${JSON.stringify({ port: server.address().port, writeKey: "floor" })}\n`);
-});
+answerCpuTime();
+server.listen(0, "127.0.0.1", () => process.send({ port: server.address().port, writeKey: "floor" }));
 process.on("SIGTERM", () => {
   rmSync(directory, { recursive: true, force: true });
   process.exit(0);

@@ -2,8 +2,8 @@
  * Sends events at a rate, or as fast as they are answered, over raw sockets. Requests are built once and only their message ids are
  * rewritten, so the load costs little compared to what it measures.
  *
- * Arguments: one JSON object {port, writeKey, events, connections, seconds, warmSeconds?, requestsPerSecond?, isStamped?}. Prints one
- * JSON object. Requests in the first `warmSeconds` are sent but not measured, because a new process sends late at first.
+ * Arguments: one JSON object {port, writeKey, events, connections, seconds, warmSeconds?, requestsPerSecond?,
+ * requests?, isStamped?}. Prints one JSON object. It ends after `seconds`, or earlier after `requests`. Requests in the first `warmSeconds` are sent but not measured, because a new process sends late at first.
  * Stamped messages contain the time of sending, for the receiver.
  */
 import { randomFillSync } from "node:crypto";
@@ -17,6 +17,7 @@ const {
   seconds,
   warmSeconds = 0,
   requestsPerSecond,
+  requests = Number.POSITIVE_INFINITY,
   isStamped,
 } = JSON.parse(process.argv[2]);
 const ID = "00000000000000000000000000000000";
@@ -72,6 +73,7 @@ function buildRequest(connection) {
 const latencies = [];
 let failed = 0;
 let sent = 0;
+const cpuBefore = process.cpuUsage();
 const startedMs = performance.now();
 const measuredMs = startedMs + warmSeconds * 1_000;
 const endMs = measuredMs + seconds * 1_000;
@@ -94,7 +96,7 @@ function run(connection) {
       socket.write(bytes);
     };
     const next = () => {
-      if (performance.now() >= endMs) {
+      if (performance.now() >= endMs || sent >= requests) {
         socket.end();
         resolve();
         return;
@@ -130,8 +132,10 @@ function run(connection) {
 
 await Promise.all(Array.from({ length: connections }, (_, connection) => run(connection)));
 const elapsedSeconds = (performance.now() - measuredMs) / 1_000;
+const cpu = process.cpuUsage(cpuBefore);
+const cpuMicrosPerEvent = (cpu.user + cpu.system) / (sent * events);
 latencies.sort((a, b) => a - b);
 const at = (share) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
 process.stdout.write(
-  `${JSON.stringify({ requests: latencies.length, sent, failed, requestsPerSecond: latencies.length / elapsedSeconds, eventsPerSecond: (latencies.length * events) / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99) })}\n`,
+  `${JSON.stringify({ requests: latencies.length, sent, failed, requestsPerSecond: latencies.length / elapsedSeconds, eventsPerSecond: (latencies.length * events) / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99), cpuMicrosPerEvent })}\n`,
 );

@@ -7,6 +7,7 @@
  *
  * `none` breaks nothing and shows how much two identical halves differ.
  */
+import { reportFigures } from "../figures.mjs";
 import { forked } from "./forked.mjs";
 
 const [mode = "hang", brokenText = "1", pairsText = "6", secondsText = "5"] = process.argv.slice(2);
@@ -94,4 +95,13 @@ console.log(
   `  p99 of all: ratio ${(withBroken.p99 / healthy.p99).toFixed(3)}, difference ${ms(withBroken.p99 - healthy.p99)}; ` +
     `median of the pairs' ratios ${median(pairwise).toFixed(3)}; ` +
     `requests to each broken one, a phase: ${median(requests).toFixed(0)}`,
+);
+reportFigures(
+  ["p50", "p99"].map((figure) => ({
+    name: `${figure} of the others, 1,000 deliveries a second`,
+    unit: "ms",
+    ours: withBroken[figure],
+    peer: healthy[figure],
+    peerName: "all healthy",
+  })),
 );

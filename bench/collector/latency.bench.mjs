@@ -4,6 +4,7 @@
  *
  *   npm run build && node bench/collector/latency.bench.mjs [messages a second] [seconds]
  */
+import { reportFigures } from "../figures.mjs";
 import { deliveryClient } from "./delivery-client.mjs";
 import { forked } from "./forked.mjs";
 
@@ -53,3 +54,7 @@ for (const share of [0.5, 0.9, 0.99, 0.999]) {
   console.log(`  p${share * 100}`.padEnd(8), `${percentile(share).toFixed(1)} ms`);
 }
 console.log(`  max    ${percentile(1).toFixed(1)} ms`);
+reportFigures([
+  { name: `p50 at ${perSecond} a second`, unit: "ms", ours: percentile(0.5) },
+  { name: `p99 at ${perSecond} a second`, unit: "ms", ours: percentile(0.99) },
+]);

@@ -1,16 +1,17 @@
 // How much watching the live stream costs: p99 of ingestion at 1,000 messages a second, without readers and with three readers who get
 // every message. Rounds alternate, so that noise of the machine affects both alike.
 //
-//   node bench/collector/live.bench.mjs [readers]      (after npm run build)
+//   node bench/collector/live.bench.mjs [readers] [rounds] [milliseconds a round]      (after npm run build)
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { reportFigures } from "../figures.mjs";
 
-const ROUNDS = 4;
-const ROUND_MS = 5_000;
+const ROUNDS = Number(process.argv[3] ?? 4);
+const ROUND_MS = Number(process.argv[4] ?? 5_000);
 const REQUESTS_A_SECOND = 100;
 const MESSAGES_A_REQUEST = 10;
 const READERS = Number(process.argv[2] ?? 3);
@@ -128,3 +129,19 @@ for (const row of table) console.log(row.map((cell) => cell.padEnd(16)).join("")
 const moved = (percentile(watched, 0.99) / percentile(quiet, 0.99) - 1) * 100;
 const expected = READERS * ROUNDS * (ROUND_MS / 1_000) * REQUESTS_A_SECOND * MESSAGES_A_REQUEST;
 console.log(`p99 moved by ${moved.toFixed(0)} %; ${shown} of ${expected} messages were shown`);
+reportFigures([
+  {
+    name: "p99 of ingestion at 1,000 messages a second",
+    unit: "ms",
+    ours: percentile(watched, 0.99),
+    peer: percentile(quiet, 0.99),
+    peerName: "nobody watches",
+  },
+  {
+    name: "CPU of a core",
+    unit: "%",
+    ours: (100 * cpu.watched) / (ROUNDS * ROUND_MS),
+    peer: (100 * cpu.quiet) / (ROUNDS * ROUND_MS),
+    peerName: "nobody watches",
+  },
+]);

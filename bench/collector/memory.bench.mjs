@@ -3,6 +3,7 @@
  *
  *   npm run build && node bench/collector/memory.bench.mjs [dead|hang|drip|fail] [messages a second, 0: as fast as possible] [seconds]
  */
+import { reportFigures } from "../figures.mjs";
 import { deliveryClient } from "./delivery-client.mjs";
 import { forked } from "./forked.mjs";
 
@@ -53,3 +54,16 @@ console.log(
     `after a quarter ${spot(0.25)}, half ${spot(0.5)}, three quarters ${spot(0.75)}, at the end ${megabytes(rssBytes)}, most ${megabytes(Math.max(...samples))}; ` +
     `on disk ${Math.round((storeBytes - idle.storeBytes) / accepted)} bytes a message`,
 );
+reportFigures([
+  { name: "memory when idle", unit: "MB", ours: idle.rssBytes / 2 ** 20 },
+  {
+    name: `most memory at ${perSecond} messages a second`,
+    unit: "MB",
+    ours: Math.max(...samples) / 2 ** 20,
+  },
+  {
+    name: "disk a message for ten destinations",
+    unit: "bytes",
+    ours: (storeBytes - idle.storeBytes) / accepted,
+  },
+]);

@@ -7,15 +7,13 @@
  * SIGKILL under load, which leaves a write-ahead log. `--folder` keeps the data folder there and fills it only if it is new, so that
  * filling and measuring can be done at different times. Target: at most 2 s.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { median, reportFigures } from "../figures.mjs";
 import { makeBatch } from "./delivery-message.mjs";
+import { ADMIN_TOKEN, startCollector } from "./started-collector.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -26,39 +24,12 @@ const { values } = parseArgs({
   },
 });
 const MESSAGES = Number(values.messages);
-const MAIN = fileURLToPath(new URL("../../apps/collector/dist/main.js", import.meta.url));
-const ADMIN_TOKEN = "an-admin-token-of-the-bench";
 const folder = values.folder ?? mkdtempSync(join(tmpdir(), "sluice-restart-"));
 const noted = join(folder, "bench.json");
 
 async function start() {
   const begunMs = performance.now();
-  const child = spawn(process.execPath, [MAIN], {
-    env: {
-      ...process.env,
-      SLUICE_PORT: "0",
-      SLUICE_DATA_DIR: join(folder, "data"),
-      SLUICE_ADMIN_TOKEN: ADMIN_TOKEN,
-      SLUICE_ALLOW_TARGETS: "127.0.0.0/8",
-      SLUICE_LOG_FORMAT: "json",
-    },
-    stdio: ["ignore", "inherit", "pipe"],
-  });
-  const url = await new Promise((resolve, reject) => {
-    createInterface({ input: child.stderr }).on("line", (line) => {
-      if (line.includes('"event":"ready"')) resolve(JSON.parse(line).url);
-    });
-    child.once("exit", (code) => reject(new Error(`the collector ended with ${code}`)));
-  });
-  return {
-    url,
-    begunMs,
-    async end(signal) {
-      child.removeAllListeners("exit");
-      child.kill(signal);
-      await once(child, "exit");
-    },
-  };
+  return { ...(await startCollector(join(folder, "data"))), begunMs };
 }
 
 async function call(url, authorization, body) {
@@ -138,6 +109,14 @@ try {
     if (ms.length > 0)
       console.log(`${name.padEnd(26)}${ms.map((time) => `${Math.round(time)} ms`).join(", ")}`);
   }
+  if (!values["fill-only"])
+    reportFigures(
+      Object.entries(times).map(([name, ms]) => ({
+        name: `first 200 ${name}`,
+        unit: "ms",
+        ours: median(ms),
+      })),
+    );
 } finally {
   if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });
 }

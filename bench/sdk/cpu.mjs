@@ -2,7 +2,13 @@ import { existsSync } from "node:fs";
 import { forkServer } from "./fork-server.mjs";
 import { median, runScript } from "./run-script.mjs";
 
-const OWN = ["clients/none", "clients/floor", "clients/sluice", "clients/floor-gzip", "clients/sluice-gzip"];
+export const OWN = [
+  "clients/none",
+  "clients/floor",
+  "clients/sluice",
+  "clients/floor-gzip",
+  "clients/sluice-gzip",
+];
 const PEERS = ["peers/segment", "peers/posthog", "peers/analytics-node", "peers/rudder"];
 
 /** Two of the peers need 250 µs per message and more, so a round with the full count would take minutes. */
@@ -11,9 +17,10 @@ const COUNTS = { stream: { ...SLOW, default: 100_000 }, paced: { default: 10_000
 
 export const peersAreInstalled = existsSync(new URL("peers/node_modules", import.meta.url));
 
+export const ALL = peersAreInstalled ? [...OWN, ...PEERS] : OWN;
+
 /** CPU microseconds per message: the median of rounds in which the clients take turns, minus the loop alone. */
-export async function cpuTable(manner, rounds) {
-  const clients = peersAreInstalled ? [...OWN, ...PEERS] : OWN;
+export async function cpuTable(manner, rounds, clients = ALL) {
   const runs = new Map(clients.map((client) => [client, []]));
   for (let round = 0; round < rounds; round++) {
     for (const client of clients) {

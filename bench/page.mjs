@@ -1,0 +1,56 @@
+/** Replaces what is between the markers of docs/benchmarks.md. */
+export function pageWith(page, generated) {
+  return page.replace(
+    /(<!-- tables -->\n)[\s\S]*?(\n<!-- end -->)/,
+    (_, start, end) => `${start}\n${generated}\n${end}`,
+  );
+}
+
+/** Replaces the sections of some benches, each up to the next heading or the end marker. */
+export function pageWithSections(page, sections) {
+  return sections.reduce((text, one) => {
+    const start = text.indexOf(`\n## ${one.title}\n`) + 1;
+    if (start === 0)
+      throw new Error(`docs/benchmarks.md has no section "${one.title}": run all benches once`);
+    const rest = text.slice(start);
+    return text.slice(0, start) + section(one) + rest.slice(rest.search(/\n\n(## |<!-- end -->)/));
+  }, page);
+}
+
+function number(value) {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function section({ title, script, figures, skipped }) {
+  const head = [`## ${title}`, "", `\`bench/${script}\``, ""];
+  if (skipped !== undefined) return [...head, `Skipped: ${skipped}.`].join("\n");
+  const rows = figures.map(({ name, unit, ours, peer, peerName, ratio }) =>
+    peerName === undefined
+      ? `| ${name} | ${number(ours)} ${unit} | | |`
+      : `| ${name} | ${number(ours)} ${unit} | ${peerName}: ${number(peer)} ${unit} | ${ratio.toFixed(2)} |`,
+  );
+  return [...head, "| what | Sluice | compared with | ratio |", "|---|---:|---:|---:|", ...rows].join("\n");
+}
+
+/** The generated part of the page: where and how it was measured, then a table for each bench. */
+export function generatedPart(sections, conditions) {
+  const facts = [
+    ["machine", conditions.machine],
+    ["load before the start", conditions.load],
+    ["Node.js", conditions.node],
+    ["compared with", conditions.versions],
+    ["date", conditions.date],
+    ["command", `\`${conditions.command}\``],
+    ["rounds", conditions.rounds],
+  ];
+  const warnings = conditions.warnings.map((warning) => `**${warning}**\n`);
+  return [
+    ...warnings,
+    "| | |",
+    "|---|---|",
+    ...facts.map(([name, value]) => `| ${name} | ${value} |`),
+    "",
+    sections.map(section).join("\n\n"),
+  ].join("\n");
+}
