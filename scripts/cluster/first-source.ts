@@ -1,0 +1,31 @@
+/** Whether the cluster has an owner, so that requests are answered. */
+export async function isServing(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+interface Source {
+  readonly id: string;
+  readonly writeKeys: readonly { readonly key: string }[];
+}
+
+/** The oldest source, or a new one. */
+export async function firstSource(
+  url: string,
+  adminToken: string,
+): Promise<{ readonly sourceId: string; readonly writeKey: string }> {
+  const headers = { authorization: `Bearer ${adminToken}`, "content-type": "application/json" };
+  const call = async (init: RequestInit): Promise<unknown> => {
+    const response = await fetch(`${url}/api/v1/sources`, { ...init, headers });
+    if (!response.ok)
+      throw new Error(`The sources cannot be read: ${response.status} ${await response.text()}`);
+    return response.json();
+  };
+  const { items } = (await call({})) as { items: readonly Source[] };
+  const source =
+    items.find(({ writeKeys }) => writeKeys.length > 0) ??
+    ((await call({ method: "POST", body: JSON.stringify({ name: "My app" }) })) as Source);
+  return { sourceId: source.id, writeKey: source.writeKeys[0]?.key ?? "" };
+}

@@ -1,0 +1,94 @@
+/**
+ * What is mutated, and the tests that have to notice. `files` are pure decisions; `tests` are those that state their rules, so that a
+ * mutant costs less than a second.
+ */
+export const MODULES = [
+  {
+    name: "signature",
+    files: [
+      "packages/webhooks/src/signature/signature.ts",
+      "packages/webhooks/src/signature/standard-webhooks.ts",
+      "packages/webhooks/src/signature/check-signature.ts",
+      "packages/webhooks/src/receiver/signed-ids.ts",
+    ],
+    tests: [
+      "packages/webhooks/test/signature.test.ts",
+      "packages/webhooks/test/standard-webhooks.test.ts",
+      "packages/webhooks/test/check-signature.test.ts",
+    ],
+  },
+  {
+    name: "egress-policy",
+    files: ["apps/collector/src/sender/egress-policy.ts"],
+    tests: ["apps/collector/test/sender/egress-policy.test.ts"],
+  },
+  {
+    name: "retry-schedule",
+    files: ["packages/protocol/src/retry-schedule.ts", "packages/core/src/sending/decide-retry.ts"],
+    tests: [
+      "packages/protocol/test/retry-schedule.test.ts",
+      "packages/core/test/sending/decide-retry.test.ts",
+    ],
+  },
+  {
+    name: "retry-after",
+    files: ["packages/resilience/src/retry-after.ts"],
+    tests: ["packages/resilience/test/retry-after.test.ts"],
+  },
+  {
+    name: "breaker",
+    files: ["packages/resilience/src/circuit-breaker.ts"],
+    tests: ["packages/resilience/test/circuit-breaker.test.ts"],
+  },
+  {
+    name: "decide",
+    files: ["apps/collector/src/delivery/settling/retry-schedule.ts"],
+    tests: ["apps/collector/test/delivery/retry-schedule.test.ts"],
+  },
+  {
+    name: "match",
+    files: ["apps/collector/src/delivery/routing/match.ts", "packages/protocol/src/filter/match-filter.ts"],
+    tests: ["apps/collector/test/delivery/match.test.ts", "packages/protocol/test/message-filter.test.ts"],
+  },
+  {
+    name: "limits",
+    files: ["packages/core/src/queue/queue-limits.ts"],
+    tests: ["packages/core/test/queue/queue-limits.test.ts"],
+  },
+  {
+    name: "validate",
+    files: ["packages/protocol/src/messages/validate.ts"],
+    tests: ["packages/protocol/test/validate.test.ts"],
+  },
+  {
+    name: "evaluate",
+    files: ["packages/audiences/src/conditions/evaluate.ts"],
+    tests: ["packages/audiences/test/conditions/evaluate.test.ts"],
+  },
+  {
+    name: "merge",
+    files: [
+      "packages/audiences/src/engine/messages/join-ids.ts",
+      "packages/audiences/src/engine/evaluation/merge-profiles.ts",
+      "packages/audiences/src/profiles/identities.ts",
+      "packages/audiences/src/profiles/identity-policy.ts",
+      "packages/audiences/src/profiles/refused-joins.ts",
+    ],
+    tests: ["packages/audiences/test/engine/merge.test.ts"],
+  },
+  {
+    name: "fence",
+    files: [
+      "packages/event-log/src/sqlite/replica/judge.ts",
+      "packages/event-log/src/replicated/writer/after-answer.ts",
+      "packages/event-log/src/replicated/writer/found-entry.ts",
+      "packages/event-log/src/replicated/writer/next-group.ts",
+    ],
+    tests: ["packages/event-log/test/replicated/entries.test.ts"],
+  },
+  {
+    name: "ownership",
+    files: ["apps/collector/src/cluster/ownership/decide.ts"],
+    tests: ["apps/collector/test/cluster/decide.test.ts"],
+  },
+];

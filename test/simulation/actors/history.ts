@@ -1,0 +1,207 @@
+import {
+  BEFORE_FIRST,
+  decodeBatch,
+  lastMessageIndex,
+  type NewBatch,
+  type Offset,
+  offsetAt,
+  type StoredMessage,
+} from "@sluice/event-log";
+
+/**
+ * What outside observers saw. Invariants compare it with what the product stored. Times are true times since the world began, in
+ * milliseconds, unless they say otherwise.
+ */
+
+/** A message that an application gave to an SDK. */
+export interface Call {
+  readonly sdk: string;
+  /** Which run of the application, from 1. */
+  readonly run: number;
+  readonly messageId: string;
+  readonly accepted: boolean;
+  readonly atMs: number;
+}
+
+/** A report of an SDK about a message that it had accepted. */
+export interface SdkReport {
+  readonly sdk: string;
+  readonly run: number;
+  readonly messageId: string;
+  readonly kind: "delivered" | "failed" | "refused";
+}
+
+/** A 200 that the collector gave, whether or not it arrived. */
+export interface Acknowledgement {
+  readonly sourceId: string;
+  readonly atMs: number;
+  /** The collector's process, from 1. */
+  readonly run: number;
+  readonly messageIds: readonly string[];
+  readonly duplicates: number;
+}
+
+/** One request to a webhook. */
+export interface Post {
+  readonly url: string;
+  readonly messageId: string;
+  readonly attempt: number;
+  readonly run: number;
+  readonly atMs: number;
+  /** By the collector's monotonic clock. */
+  readonly monotonicMs: number;
+  /** When the receiver had it. Absent: it never did. */
+  arrivedAtMs?: number;
+  /** The receiver took it. */
+  accepted?: boolean;
+  /** How it ended for the collector. Absent: it did not end, because the collector crashed. */
+  ended?: { readonly atMs: number; readonly what: string; readonly retryAfter?: string | undefined };
+}
+
+/** An outcome that reached the disk. */
+export interface StoredOutcome {
+  readonly state: string;
+  readonly atMs: number;
+}
+
+/** What reached the disk about deliveries. A crash loses the results of the last moments: for the product they are as if they had not been. */
+export class StoredDeliveries {
+  readonly #firstRetries = new Map<string, number>();
+  readonly #replays = new Map<string, number[]>();
+  readonly #hurried = new Map<string, number[]>();
+  readonly #outcomes = new Map<string, StoredOutcome[]>();
+  readonly #done = new Map<string, number>();
+
+  addRetry(destinationId: string, offset: number, run: number): void {
+    const key = `${destinationId} ${offset} ${this.replaysOf(destinationId, offset).length}`;
+    if (!this.#firstRetries.has(key)) this.#firstRetries.set(key, run);
+  }
+
+  /** The run of the collector that stored the first retry of a message, after so many replays: in it the retry window began. */
+  runOfFirstRetry(destinationId: string, offset: number, replays: number): number | undefined {
+    return this.#firstRetries.get(`${destinationId} ${offset} ${replays}`);
+  }
+
+  addOutcome(destinationId: string, offset: number, outcome: StoredOutcome): void {
+    const key = `${destinationId} ${offset}`;
+    this.#outcomes.set(key, [...this.outcomesOf(destinationId, offset), outcome]);
+  }
+
+  outcomesOf(destinationId: string, offset: number): readonly StoredOutcome[] {
+    return this.#outcomes.get(`${destinationId} ${offset}`) ?? [];
+  }
+
+  /** Somebody sent a message again, or a waiting one at once. */
+  addRequeue(destinationId: string, offset: number, atMs: number): void {
+    const key = `${destinationId} ${offset}`;
+    const replays = this.replaysOf(destinationId, offset);
+    if (this.outcomesOf(destinationId, offset).length > replays.length)
+      this.#replays.set(key, [...replays, atMs]);
+    else this.#hurried.set(key, [...this.hurriedOf(destinationId, offset), atMs]);
+  }
+
+  /** When a message that had ended was to be sent again. */
+  replaysOf(destinationId: string, offset: number): readonly number[] {
+    return this.#replays.get(`${destinationId} ${offset}`) ?? [];
+  }
+
+  /** When a waiting message was to be sent at once. */
+  hurriedOf(destinationId: string, offset: number): readonly number[] {
+    return this.#hurried.get(`${destinationId} ${offset}`) ?? [];
+  }
+
+  addDone(destinationId: string, offset: number, url: string, atMs: number): void {
+    const key = `${destinationId} ${offset} ${this.replaysOf(destinationId, offset).length} ${url}`;
+    if (!this.#done.has(key)) this.#done.set(key, atMs);
+  }
+
+  /** When it was stored that a URL needs no further attempt at a message, after so many replays. */
+  doneAtMs(destinationId: string, offset: number, url: string, replays: number): number | undefined {
+    return this.#done.get(`${destinationId} ${offset} ${replays} ${url}`);
+  }
+}
+
+/** The messages that were stored, also those that retention has dropped since. */
+export class AppendedMessages {
+  readonly messages: { readonly message: StoredMessage; readonly atMs: number }[] = [];
+  #end: Offset = BEFORE_FIRST;
+
+  add({ keys, ...batch }: NewBatch, duplicates: readonly number[], atMs: number): void {
+    if (duplicates.length === keys.length) return;
+    const skipped = [...batch.skipped, ...duplicates].sort((a, b) => a - b);
+    // A purge may overwrite the bytes.
+    const stored = { ...batch, body: new Uint8Array(batch.body), skipped, first: offsetAt(this.#end, 1) };
+    this.#end = offsetAt(stored.first, lastMessageIndex(stored));
+    this.messages.push(...decodeBatch(stored).map((message) => ({ message, atMs })));
+  }
+}
+
+/** A process of the collector. */
+export interface CollectorRun {
+  /** The machine of a cluster. */
+  readonly node?: string;
+  readonly startedAtMs: number;
+  /** When it took requests. */
+  readyAtMs?: number;
+  /** Its first monotonic reading. */
+  readonly startedMonotonicMs: number;
+  ended?: { readonly atMs: number; readonly monotonicMs: number; readonly how: "crash" | "stop" };
+  /** It ended because another process of the cluster took over. It may not know that yet. */
+  wasReplaced?: boolean;
+}
+
+/** What a process held at most, at any moment. */
+export interface Peak {
+  readonly process: string;
+  readonly what: "timers" | "messages that nothing was reported about" | "messages by its own count";
+  readonly most: number;
+}
+
+export interface History {
+  readonly calls: Call[];
+  readonly reports: SdkReport[];
+  readonly acknowledgements: Acknowledgement[];
+  readonly posts: Post[];
+  /** Requests that a process sent after another one had replaced it. */
+  readonly postsOfReplaced: Post[];
+  readonly stored: StoredDeliveries;
+  /** Filled with the embedded store only. */
+  readonly appended: AppendedMessages;
+  readonly runs: CollectorRun[];
+  /** The user of each message, by message id. */
+  readonly users: Map<string, string>;
+  /** Deletions that the collector accepted. */
+  readonly deletions: {
+    readonly id: string;
+    readonly user: string;
+    readonly requestedAtMs: number;
+    readonly answeredAtMs: number;
+  }[];
+  /** When data of users was purged from the store. */
+  readonly purges: { readonly users: readonly string[]; readonly atMs: number }[];
+  /** The runs of applications that ended with `close()`: name and number. */
+  readonly closed: Set<string>;
+  /** What each process held at most. */
+  readonly peaks: Peak[];
+  /** Errors that the product logged. */
+  readonly errors: string[];
+}
+
+export function newHistory(): History {
+  return {
+    calls: [],
+    reports: [],
+    acknowledgements: [],
+    posts: [],
+    postsOfReplaced: [],
+    stored: new StoredDeliveries(),
+    appended: new AppendedMessages(),
+    runs: [],
+    users: new Map(),
+    deletions: [],
+    purges: [],
+    closed: new Set(),
+    peaks: [],
+    errors: [],
+  };
+}

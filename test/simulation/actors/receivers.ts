@@ -1,0 +1,160 @@
+import type { Exchange, OpenEndpoint } from "../../../apps/collector/src/sender/endpoint.js";
+import { Link, type LinkEnd } from "../world/link.js";
+import type { Random } from "../world/random.js";
+import type { World } from "../world/world.js";
+import type { History, Post } from "./history.js";
+
+/** How a receiver behaves. */
+export type Behaviour =
+  | { readonly kind: "takes" }
+  /** Answers a share of the requests with a status, and takes the others. */
+  | {
+      readonly kind: "answers";
+      readonly status: number;
+      readonly share: number;
+      readonly retryAfter?: string;
+    }
+  /** Takes the request and never answers. */
+  | { readonly kind: "silent" }
+  /** Takes the request and answers after a while. */
+  | { readonly kind: "slow"; readonly ms: number }
+  /** Nothing listens. */
+  | { readonly kind: "down" };
+
+interface Receiver {
+  behaviour: Behaviour;
+  /** It keeps its behaviour to the end. */
+  isDead: boolean;
+  readonly link: Link;
+  readonly random: Random;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfter?: string;
+}
+
+type EndPost = (exchange: Exchange, what: string) => void;
+
+/** All webhooks of the world, by URL. Each has a network path of its own. */
+export class Receivers {
+  readonly #world: World;
+  readonly #history: History;
+  readonly #receivers = new Map<string, Receiver>();
+
+  constructor(world: World, history: History) {
+    this.#world = world;
+    this.#history = history;
+  }
+
+  of(url: string): Receiver {
+    const known = this.#receivers.get(url);
+    if (known !== undefined) return known;
+    const added: Receiver = {
+      behaviour: { kind: "takes" },
+      isDead: false,
+      link: new Link(this.#world, url),
+      random: this.#world.random.fork(`receiver ${url}`),
+    };
+    this.#receivers.set(url, added);
+    return added;
+  }
+
+  all(): readonly Receiver[] {
+    return [...this.#receivers.values()];
+  }
+
+  /** What a process of the collector opens instead of connections. */
+  endpointsOf(run: number, isAlive: () => boolean): OpenEndpoint {
+    return ({ url, clock, timeoutMs }) => {
+      const pending = new Set<() => void>();
+      return {
+        post: (headers) =>
+          new Promise((resolve) => {
+            const startedAtMs = clock.monotonic();
+            const post = postOf(url, headers, {
+              run,
+              atMs: this.#world.elapsedMs,
+              monotonicMs: startedAtMs,
+            });
+            this.#history.posts.push(post);
+            this.#world.note(`post ${url} ${post.messageId} #${post.attempt}`);
+            const end: EndPost = (exchange, what) => {
+              if (!pending.delete(abort)) return;
+              cancelTimeout();
+              stop();
+              if (!isAlive()) return;
+              const { retryAfter } = exchange.kind === "answered" ? exchange : { retryAfter: undefined };
+              post.ended = { atMs: this.#world.elapsedMs, what, retryAfter };
+              resolve(exchange);
+            };
+            const fail = (code: "timeout" | "aborted" | "connection_lost" | "connection_refused"): void =>
+              end(
+                {
+                  kind: "failed",
+                  failure: { code, message: `simulated: ${code}` },
+                  latencyMs: clock.monotonic() - startedAtMs,
+                },
+                code,
+              );
+            const abort = (): void => fail("aborted");
+            pending.add(abort);
+            const cancelTimeout = clock.after(timeoutMs, () => fail("timeout"));
+            const stop = this.of(url).link.exchange<Answer>(
+              () => this.#receive(url, post),
+              (ended) => this.#answered(ended, clock.monotonic() - startedAtMs, end, fail),
+            );
+          }),
+        async close() {
+          for (const abort of [...pending]) abort();
+        },
+      };
+    };
+  }
+
+  #answered(
+    ended: LinkEnd<Answer>,
+    latencyMs: number,
+    end: EndPost,
+    fail: (code: "connection_lost" | "connection_refused") => void,
+  ): void {
+    if (ended.kind === "cut") fail("connection_lost");
+    else if (ended.kind === "refused") fail("connection_refused");
+    else {
+      const { status, retryAfter } = ended.answer;
+      const headers = status < 300 ? {} : { headers: [] };
+      const wait = retryAfter === undefined ? {} : { retryAfter };
+      end({ kind: "answered", status, ...wait, ...headers, body: "", latencyMs }, String(status));
+    }
+  }
+
+  async #receive(url: string, post: Post): Promise<Answer | "refused" | "silent"> {
+    const { behaviour, random } = this.of(url);
+    if (behaviour.kind === "down") return "refused";
+    post.arrivedAtMs = this.#world.elapsedMs;
+    const refuses = behaviour.kind === "answers" && random.chance(behaviour.share);
+    post.accepted = post.accepted === true || !refuses;
+    if (behaviour.kind === "silent") return "silent";
+    if (behaviour.kind === "slow")
+      await new Promise<void>((resolve) => this.#world.after(behaviour.ms, resolve));
+    if (!refuses) return { status: 200 };
+    const { status, retryAfter } = behaviour;
+    return { status, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  }
+}
+
+function postOf(
+  url: string,
+  headerList: readonly string[],
+  when: Pick<Post, "run" | "atMs" | "monotonicMs">,
+): Post {
+  const headers = new Map<string, string>();
+  for (let i = 0; i + 1 < headerList.length; i += 2)
+    headers.set(String(headerList[i]).toLowerCase(), String(headerList[i + 1]));
+  return {
+    ...when,
+    url,
+    messageId: headers.get("x-message-id") ?? "",
+    attempt: Number(headers.get("x-attempt")),
+  };
+}

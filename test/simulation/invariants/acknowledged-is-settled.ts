@@ -1,0 +1,61 @@
+import type { History } from "../actors/history.js";
+import type { Cast, CastDestination } from "../scenario/cast.js";
+import type { Invariant } from "./invariant.js";
+
+/** The main promise: nothing that was acknowledged is lost. */
+export const acknowledgedIsSettled: Invariant = {
+  name: "acknowledged-is-settled",
+  promise:
+    "A message that was answered with 200 is in the log until it is too old, and at each of its destinations it was delivered, listed as failed, or left out by a rule.",
+  check({ cast, messages, dropped, deliveryOf, postsOf }) {
+    const wrong: string[] = [];
+    const stored = new Map(
+      [...messages, ...dropped].map((message) => [`${message.sourceId} ${message.messageId}`, message]),
+    );
+    const seen = new Set<string>();
+    for (const { sourceId, messageIds, atMs } of cast.history.acknowledgements) {
+      for (const messageId of messageIds) {
+        // A message that is sent again after a deletion is a duplicate.
+        if (seen.has(`${sourceId} ${messageId}`)) continue;
+        seen.add(`${sourceId} ${messageId}`);
+        if (!stored.has(`${sourceId} ${messageId}`) && !mayBeDeleted(cast.history, messageId, atMs))
+          wrong.push(`${messageId} was acknowledged at ${atMs} and is not in the log`);
+      }
+    }
+    for (const destination of cast.destinations) {
+      const sources = new Set(destination.plan.sources.map((index) => cast.sources[index]?.id));
+      for (const { offset, messageId, sourceId, message, onlyDestinations } of messages) {
+        if (!(onlyDestinations?.includes(destination.id) ?? sources.has(sourceId))) continue;
+        const delivery = deliveryOf(destination, offset);
+        if (delivery === undefined) wrong.push(`${messageId} has no outcome at ${destination.plan.name}`);
+        else if (delivery.state === "pending" && !mayStillWait(cast, destination))
+          wrong.push(`${messageId} still waits at ${destination.plan.name}: ${delivery.reason}`);
+        else if (delivery.state === "skipped" && !destination.wasDisabled)
+          wrong.push(`${messageId} was skipped by ${destination.plan.name}, which was never disabled`);
+        else if (delivery.state === "filtered" && !(destination.droppedOdd && isOdd(message)))
+          wrong.push(`${messageId} was filtered by ${destination.plan.name}, which has no such filter`);
+        else if (
+          delivery.state === "delivered" &&
+          !postsOf(destination, messageId).some(({ accepted }) => accepted === true)
+        )
+          wrong.push(`${messageId} counts as delivered to ${destination.plan.name}, which never took it`);
+      }
+    }
+    return wrong;
+  },
+};
+
+/** In order, the messages of a user wait for one another: at a dead destination for a window each, which is longer than a run. */
+export function mayStillWait({ receivers }: Cast, { plan, urls }: CastDestination): boolean {
+  return plan.order === "user" && urls.some((url) => receivers.of(url).isDead);
+}
+
+function isOdd({ properties }: { readonly properties?: unknown }): boolean {
+  return (properties as { readonly odd?: unknown } | undefined)?.odd === true;
+}
+
+/** Whether its user was deleted after it was received, or meanwhile. */
+function mayBeDeleted({ users, purges }: History, messageId: string, acknowledgedMs: number): boolean {
+  const user = users.get(messageId) ?? "";
+  return purges.some((purge) => purge.users.includes(user) && purge.atMs >= acknowledgedMs);
+}

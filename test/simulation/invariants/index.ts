@@ -1,0 +1,43 @@
+import { acknowledgedIsSettled } from "./acknowledged-is-settled.js";
+import { audiencesMatch } from "./audiences-match.js";
+import { boundedConcurrency } from "./bounded-concurrency.js";
+import { copiesAreEqual } from "./copies-are-equal.js";
+import { deletedStaysDeleted } from "./deleted-stays-deleted.js";
+import { holdsNothingAtRest } from "./holds-nothing-at-rest.js";
+import type { Invariant } from "./invariant.js";
+import { isolation } from "./isolation.js";
+import { keepsWhatIsNeeded } from "./keeps-what-is-needed.js";
+import { memoryBounds } from "./memory-bounds.js";
+import { oneOutcome } from "./one-outcome.js";
+import { orderPerUser } from "./order-per-user.js";
+import { replacedOwnerStops } from "./replaced-owner-stops.js";
+import { replayedOnceMore } from "./replayed-once-more.js";
+import { retryAfter } from "./retry-after.js";
+import { retryWindow } from "./retry-window.js";
+import { sdkAccountsForAll } from "./sdk-accounts-for-all.js";
+import { sentNoMoreAfterItsEnd } from "./sent-no-more-after-its-end.js";
+import { storedOnce } from "./stored-once.js";
+import { usageAddsUp } from "./usage-adds-up.js";
+
+/** Every promise that is checked after each run. */
+export const INVARIANTS: readonly Invariant[] = [
+  acknowledgedIsSettled,
+  storedOnce,
+  keepsWhatIsNeeded,
+  oneOutcome,
+  sentNoMoreAfterItsEnd,
+  replacedOwnerStops,
+  replayedOnceMore,
+  retryWindow,
+  retryAfter,
+  orderPerUser,
+  isolation,
+  audiencesMatch,
+  deletedStaysDeleted,
+  copiesAreEqual,
+  boundedConcurrency,
+  memoryBounds,
+  holdsNothingAtRest,
+  usageAddsUp,
+  sdkAccountsForAll,
+];

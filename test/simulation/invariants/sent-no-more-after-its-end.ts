@@ -1,0 +1,31 @@
+import type { Invariant } from "./invariant.js";
+
+/** Duplicates: only what a crash left without a stored result is sent again. */
+export const sentNoMoreAfterItsEnd: Invariant = {
+  name: "sent-no-more-after-its-end",
+  promise:
+    "A message is not sent again once its result is on disk, unless it is replayed. Without a crash, no URL that took a message gets it twice, unless its answer was lost.",
+  check({ cast, messages, livesOf }) {
+    const { stored } = cast.history;
+    const wrong: string[] = [];
+    for (const destination of cast.destinations) {
+      for (const message of messages) {
+        const { offset, messageId } = message;
+        for (const [replays, { posts, outcomes }] of livesOf(destination, message).entries()) {
+          const endMs = outcomes[0]?.atMs ?? Number.POSITIVE_INFINITY;
+          /** URL and run of each post that the collector knows to be accepted. */
+          const known = new Set<string>();
+          for (const { url, run, atMs, ended } of posts) {
+            const doneMs = stored.doneAtMs(destination.id, offset, url, replays) ?? Number.POSITIVE_INFINITY;
+            if (atMs > Math.min(endMs, doneMs))
+              wrong.push(`${messageId} was sent to ${url} at ${atMs}, after its result was stored`);
+            else if (known.has(`${url} ${run}`))
+              wrong.push(`${messageId} was sent to ${url} at ${atMs}, although it had been accepted`);
+            if (ended?.what === "200") known.add(`${url} ${run}`);
+          }
+        }
+      }
+    }
+    return wrong;
+  },
+};

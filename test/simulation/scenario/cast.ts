@@ -1,0 +1,177 @@
+import { type Identity, idOf, type NewBatch, openMemoryStore, type Settlement } from "@sluice/event-log";
+import { ClusterActor } from "../actors/cluster-actor.js";
+import { CollectorActor, type CollectorActorOptions } from "../actors/collector-actor.js";
+import { type History, newHistory } from "../actors/history.js";
+import { Receivers } from "../actors/receivers.js";
+import { SdkActor } from "../actors/sdk-actor.js";
+import type { Site } from "../actors/site.js";
+import { Disk } from "../world/disk.js";
+import type { ProcessClock } from "../world/machine.js";
+import { ProfileDisk } from "../world/profile-disk.js";
+import { newFolder, SqliteFolder } from "../world/sqlite-folder.js";
+import type { World } from "../world/world.js";
+import type { DestinationPlan, Scenario } from "./scenario.js";
+
+/** A destination of the collector, and what the scenario did to it. */
+export interface CastDestination {
+  readonly id: string;
+  readonly plan: DestinationPlan;
+  /** Every URL that it had. The last `plan.urls` of them are the current ones. */
+  readonly urls: string[];
+  /** An administrator set its filters: it may have dropped odd messages. */
+  droppedOdd: boolean;
+  /** An administrator disabled it for a while: it may skip messages. */
+  wasDisabled: boolean;
+}
+
+/** Everybody who takes part in a run. */
+export interface Cast {
+  readonly world: World;
+  readonly history: History;
+  readonly disk: Disk;
+  readonly collector: Site;
+  /** The same, if it is a cluster. */
+  readonly cluster: ClusterActor | undefined;
+  readonly receivers: Receivers;
+  readonly sdks: readonly SdkActor[];
+  readonly sources: readonly { readonly id: string; readonly writeKey: string }[];
+  readonly destinations: readonly CastDestination[];
+  /** The ids of audiences by slot; empty while one is being created. */
+  readonly audiences: Map<number, string>;
+  /** Of the embedded store. */
+  readonly folder: SqliteFolder | undefined;
+}
+
+export const DROPS_ODD = [
+  { where: [{ path: "properties.odd", is: "equals", value: true }], action: { kind: "drop" } },
+];
+
+/** Starts a collector, configures it over the control API, and starts the applications. */
+export async function assemble(scenario: Scenario, world: World): Promise<Cast> {
+  const history = newHistory();
+  const disk = new Disk(world);
+  const folder = scenario.store === "embedded" ? new SqliteFolder({}) : undefined;
+  disk.onDurable = (call, args) => {
+    if (call === "store.purge") {
+      const { identities = [] } = args[0] as { identities?: readonly Identity[] };
+      history.purges.push({ users: identities.map(idOf), atMs: world.elapsedMs });
+    }
+    if (call !== "consumers.settle") return;
+    const [id, { outcomes, retries }] = args as [string, Settlement];
+    for (const { offset, state } of outcomes)
+      history.stored.addOutcome(id, offset, { state, atMs: world.elapsedMs });
+    for (const { offset, rounds, doneUrls } of retries) {
+      if (rounds > 0) history.stored.addRetry(id, offset, history.runs.length);
+      for (const url of doneUrls) history.stored.addDone(id, offset, url, world.elapsedMs);
+    }
+  };
+  disk.onResult = (call, args, result) => {
+    if (call === "log.append" && folder !== undefined)
+      history.appended.add(
+        args[0] as NewBatch,
+        (result as { duplicates: readonly number[] }).duplicates,
+        world.elapsedMs,
+      );
+    if (call !== "consumers.retryNow") return;
+    for (const offset of result as readonly number[])
+      history.stored.addRequeue(String(args[0]), offset, world.elapsedMs);
+  };
+  const receivers = new Receivers(world, history);
+  const cluster =
+    scenario.store === "replicated"
+      ? new ClusterActor({ world, history, disk, receivers, folder: newFolder() })
+      : undefined;
+  const collector: Site =
+    cluster ??
+    new CollectorActor({
+      world,
+      history,
+      disk,
+      receivers,
+      // Retention keeps what the event catalog has not read.
+      watchersAreSlowerBy: folder === undefined ? 10_000 : 100,
+      durable: folder === undefined ? memoryDurable(world) : embeddedDurable(world, folder),
+    });
+  await world.until(collector.start(), 60_000, "the first start of the collector");
+  const call = <T>(method: string, path: string, body?: object): Promise<T> =>
+    world.until(collector.api(method, path, body) as Promise<T>, 60_000, `${method} ${path}`);
+  const sources: { id: string; writeKey: string }[] = [];
+  for (let index = 0; index < scenario.sources; index++) {
+    const { id, writeKeys } = await call<{ id: string; writeKeys: readonly { key: string }[] }>(
+      "POST",
+      "/sources",
+      {
+        name: `source ${index}`,
+      },
+    );
+    sources.push({ id, writeKey: writeKeys[0]?.key ?? "" });
+  }
+  const destinations: CastDestination[] = [];
+  for (const plan of scenario.destinations) {
+    const urls = Array.from({ length: plan.urls }, (_, index) => `https://${plan.name}-${index}.example/`);
+    const { id } = await call<{ id: string }>("POST", "/destinations", {
+      type: "webhooks",
+      name: plan.name,
+      sourceIds: plan.sources.map((index) => sources[index]?.id),
+      retryForMs: plan.retryForMs,
+      filters: plan.dropsOdd ? DROPS_ODD : [],
+      settings: {
+        webhooks: urls.map((url) => ({ url })),
+        order: plan.order,
+        concurrency: plan.concurrency,
+        success: plan.success,
+      },
+    });
+    destinations.push({ id, plan, urls, droppedOdd: plan.dropsOdd, wasDisabled: false });
+  }
+  const sdks = scenario.sdks.map((plan) => {
+    const source = sources[plan.source] ?? { id: "", writeKey: "" };
+    return new SdkActor({ world, history, collector, plan, sourceId: source.id, writeKey: source.writeKey });
+  });
+  for (const sdk of sdks) sdk.start();
+  return {
+    world,
+    history,
+    disk,
+    collector,
+    cluster,
+    receivers,
+    sdks,
+    sources,
+    destinations,
+    audiences: new Map(),
+    folder,
+  };
+}
+
+/** A store and profiles in memory that outlive the processes. Their clock is that of the running process. */
+function memoryDurable(world: World): CollectorActorOptions["durable"] {
+  let current: ProcessClock | undefined;
+  const profiles = new ProfileDisk(world);
+  const store = openMemoryStore({
+    clock: {
+      now: () => current?.now() ?? 0,
+      monotonic: () => current?.monotonic() ?? 0,
+      random: () => current?.random() ?? 0,
+      after: () => () => {},
+      sleep: async () => {},
+    },
+  });
+  return async (clock) => {
+    current = clock;
+    return { store, profiles, crash: () => profiles.crash() };
+  };
+}
+
+/** The embedded store in a folder, and profiles in memory. */
+function embeddedDurable(world: World, folder: SqliteFolder): CollectorActorOptions["durable"] {
+  const profiles = new ProfileDisk(world);
+  return async (clock) => ({
+    store: await folder.open(clock),
+    profiles,
+    crash() {
+      profiles.crash();
+      folder.crash();
+    },
+  });
+}

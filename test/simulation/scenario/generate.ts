@@ -1,0 +1,73 @@
+import type { SdkPlan } from "../actors/sdk-actor.js";
+import { type Random, seededRandom } from "../world/random.js";
+import type { DestinationPlan, Scenario } from "./scenario.js";
+import { STEP_KINDS, type Step, type StepKind } from "./steps.js";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** The other stores take several times as long. */
+const REPLICATED_SHARE = 0.01;
+const EMBEDDED_SHARE = 0.02;
+
+/** Makes the scenario of a seed. `store`: which store it has. Default: the seed decides. */
+export function generate(seed: number, store?: Scenario["store"]): Scenario {
+  const random = seededRandom(seed, "scenario");
+  const sources = random.integer(1, 2);
+  const cast: Scenario = {
+    seed,
+    store: store ?? anyStore(random.fork("store")),
+    sources,
+    sdks: Array.from({ length: random.integer(1, 2) }, (_, index) => anySdk(random, index, sources)),
+    destinations: Array.from({ length: random.integer(1, 3) }, (_, index) =>
+      anyDestination(random, index, sources),
+    ),
+    steps: [],
+  };
+  const lengthMs = random.pick([10 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS, 8 * HOUR_MS]);
+  const steps: Step[] = [];
+  for (const kind of STEP_KINDS) {
+    const planned = (kind as unknown as StepKind<Step>).plan(
+      random.fork(kind.kind),
+      { ...cast, steps },
+      lengthMs,
+    );
+    steps.push(...planned);
+  }
+  return { ...cast, steps: steps.sort((a, b) => a.atMs - b.atMs) };
+}
+
+function anyStore(random: Random): Scenario["store"] {
+  const place = random.next();
+  if (place < EMBEDDED_SHARE) return "embedded";
+  return place < 1 - REPLICATED_SHARE ? "memory" : "replicated";
+}
+
+function anySdk(random: Random, index: number, sources: number): SdkPlan {
+  return {
+    name: `app${index}`,
+    source: random.integer(0, sources - 1),
+    flushAt: random.pick([1, 5, 20]),
+    flushAfterMs: random.pick([0, 1_000, 5_000]),
+    maxInFlight: random.pick([1, 1, 4]),
+    maxRetries: random.pick([0, 3, 10]),
+    maxTotalRetryMs: random.pick([MINUTE_MS, 12 * HOUR_MS]),
+    maxQueueSize: random.pick([10, 10_000]),
+    eager: random.chance(0.3),
+    spools: random.chance(0.3),
+  };
+}
+
+function anyDestination(random: Random, index: number, sources: number): DestinationPlan {
+  return {
+    name: `d${index}`,
+    sources: Array.from({ length: sources }, (_, source) => source).filter(
+      (source) => source === index % sources || random.chance(0.5),
+    ),
+    order: random.pick(["none", "user"]),
+    concurrency: random.pick([1, 2, 50]),
+    retryForMs: random.pick([MINUTE_MS, 30 * MINUTE_MS, 4 * HOUR_MS]),
+    dropsOdd: random.chance(0.2),
+    urls: random.pick([1, 1, 1, 2]),
+    success: random.pick(["any", "each"]),
+  };
+}
