@@ -26,6 +26,8 @@ it.each([
   expect(out).toMatch(/^sent +934$/m);
   expect(out).toMatch(/^verified +934$/m);
   expect(out).toMatch(/^lost +0$/m);
+  if (args.length === 0)
+    expect(out).toMatch(/at 100 messages a second for 5 s \(500 of 500 received\)[\s\S]*p99 +\d+\.\d ms/);
   if (args.length > 0) expect(err).toContain("killed with");
   expect(code).toBe(0);
 });
