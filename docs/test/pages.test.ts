@@ -36,6 +36,10 @@ function anchorsOf(page: string): string[] {
 }
 
 describe.each(pages)("%s", (page) => {
+  test("has a title and something to say", () => {
+    expect(textOf(page)).toMatch(/^# \S.*\n\n\S/);
+  });
+
   test("links to pages and headings that exist", () => {
     const broken = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)]
       .map(([, target = ""]) => target)

@@ -1,0 +1,113 @@
+import { addressOf, pagesIn, titleOf } from "./pages.js";
+
+/**
+ * The sections by what a reader wants to do. A page is a file of docs/, without `.md`, or `[file, shorter name]`.
+ * A page of guide/ or reference/ that stands nowhere is appended to the section with `rest`.
+ */
+const SECTIONS = [
+  {
+    name: "Start",
+    pages: [
+      ["../README", "Start"],
+      "guide/install",
+      "guide/quickstarts",
+      "guide/dashboard",
+      "guide/comparison",
+      "guide/glossary",
+    ],
+  },
+  {
+    name: "Send events",
+    pages: [
+      "guide/sdk",
+      ["guide/sdk-hooks", "Hooks"],
+      ["guide/sdk-shutdown", "Shutdown"],
+      "guide/serverless",
+      "guide/sdk-backfills",
+      "guide/sdk-testing",
+      "guide/existing-clients",
+      ["guide/sdk-performance", "What the SDK costs"],
+    ],
+  },
+  {
+    name: "Move to Sluice",
+    pages: [
+      ["guide/from-segment", "From Segment"],
+      ["guide/from-rudderstack", "From RudderStack"],
+      ["guide/from-posthog", "From PostHog"],
+      ["guide/from-jitsu", "From Jitsu"],
+      ["guide/from-svix", "From Svix"],
+      ["guide/from-outpost", "From Hookdeck Outpost"],
+      ["guide/from-snowplow-micro", "From Snowplow Micro"],
+    ],
+  },
+  {
+    name: "Destinations and webhooks",
+    pages: ["guide/destinations", "guide/webhooks"],
+  },
+  {
+    name: "Users",
+    pages: ["guide/audiences", "guide/deletions"],
+  },
+  {
+    name: "Operate",
+    rest: "guide",
+    pages: ["guide/durability", "guide/notifications", "guide/regions"],
+  },
+  {
+    name: "Reference",
+    rest: "reference",
+    pages: [
+      ["reference/options", "SDK options"],
+      "reference/http-api",
+      "benchmarks",
+      ["reference/configuration", "Configuration"],
+      "reference/cli",
+      "reference/control-api",
+      "reference/webhook-delivery",
+      "reference/errors",
+      "reference/conditions",
+      "reference/tracking-plans",
+    ],
+  },
+  { name: "Decisions", rest: "decisions", isCollapsed: true, pages: [] },
+  {
+    name: "The project",
+    isCollapsed: true,
+    pages: [
+      "../ARCHITECTURE",
+      "../CONTRIBUTING",
+      ["../SECURITY", "Security"],
+      "../CODE_OF_CONDUCT",
+      ["../CHANGELOG", "Changelog"],
+    ],
+  },
+];
+
+const fileOf = (page) => (page.startsWith("../") ? `${page.slice(3)}.md` : `docs/${page}.md`);
+
+const sections = SECTIONS.map(({ pages, ...section }) => ({
+  ...section,
+  items: pages.map((entry) => {
+    const [page, name] = Array.isArray(entry) ? entry : [entry];
+    return { file: fileOf(page), name };
+  }),
+}));
+
+const named = new Set(sections.flatMap(({ items }) => items.map(({ file }) => file)));
+
+const restOf = (folder) =>
+  folder === undefined
+    ? []
+    : pagesIn(folder)
+        .filter((file) => !named.has(file))
+        .map((file) => ({ file }));
+
+export const sidebar = sections.map(({ name, rest, isCollapsed, items }) => ({
+  text: name,
+  ...(isCollapsed ? { collapsed: true } : { collapsed: false }),
+  items: [...items, ...restOf(rest)].map(({ file, name: shorter }) => ({
+    text: shorter ?? titleOf(file),
+    link: addressOf(file),
+  })),
+}));
