@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { sourceAliases } from "./source-aliases.ts";
 
@@ -9,22 +9,56 @@ const folders = ["packages", "apps", "examples"].flatMap((parent) =>
     .filter((folder) => existsSync(`${folder}/test`)),
 );
 
+/**
+ * The collector's end-to-end tests that can run on a cluster of three: those that start theirs with `openCollector`. `npm test` runs one
+ * of them, and `npm run test:cluster` all.
+ */
+function testsOnCluster(): string[] {
+  if (process.env.SLUICE_TEST_STORE === undefined) return ["test/deletions/shared-headers.test.ts"];
+  return readdirSync("apps/collector/test", { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.ts"))
+    .map((file) => `test/${file}`)
+    .filter((file) => readFileSync(`apps/collector/${file}`, "utf8").includes("openCollector("));
+}
+
+/**
+ * Other projects' files share two processes and their modules: half of the time of a small file was a start with the same imports. The
+ * files are dealt out to the two beforehand, so that one would stand idle while the other has the longest.
+ */
+const FEW_LONG_FILES = ["packages/event-log", "."];
+
 export default defineConfig({
   resolve: { alias: sourceAliases },
   test: {
     // Two cores: more workers only slow the child processes down that crash and end-to-end tests start.
     maxWorkers: 2,
-    projects: [...folders, "docs", "."]
-      .filter((folder) => folder.includes("/") || existsSync(`${folder}/test`))
-      .map((folder) => ({
+    projects: [
+      ...[...folders, "docs", "."]
+        .filter((folder) => folder.includes("/") || existsSync(`${folder}/test`))
+        .map((folder) => ({
+          extends: true as const,
+          test: {
+            name: folder === "." ? "repository" : folder,
+            root: folder,
+            isolate: FEW_LONG_FILES.includes(folder),
+            include: ["test/**/*.test.ts"],
+            testTimeout: 30_000,
+            hookTimeout: 30_000,
+            // The default of one second is too short for a browser on a busy machine.
+            expect: { poll: { timeout: 15_000 } },
+          },
+        })),
+      {
         extends: true as const,
         test: {
-          name: folder === "." ? "repository" : folder,
-          root: folder,
-          include: ["test/**/*.test.ts"],
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
+          name: "apps/collector on a cluster",
+          root: "apps/collector",
+          include: testsOnCluster(),
+          env: { SLUICE_TEST_STORE: process.env.SLUICE_TEST_STORE ?? "replicated" },
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
         },
-      })),
+      },
+    ],
   },
 });
