@@ -1,0 +1,13 @@
+/** Reads JSON reports of Vitest. */
+import { readFileSync } from "node:fs";
+
+/** A report without tests, if Vitest wrote none. */
+export function readReport(path) {
+  const text = readFileSync(path, "utf8");
+  return text === "" ? { testResults: [] } : JSON.parse(text);
+}
+
+/** A file that failed before its tests were known, such as by an import. */
+export const isWholeFile = (file) => file.status === "failed" && file.assertionResults.length === 0;
+
+export const failedTestsOf = (file) => file.assertionResults.filter(({ status }) => status === "failed");
