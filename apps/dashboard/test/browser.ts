@@ -35,15 +35,33 @@ export interface WatchedPage {
   readonly problems: readonly string[];
 }
 
+/** Intervals from this length on are for lists that are fetched again. */
+const POLLING_MS = 2_000;
+/** How often they are fetched in tests that would wait 5 seconds for each change. */
+const FAST_POLLING_MS = 600;
+
+function pollFaster([from, to]: [from: number, to: number]): void {
+  const set = globalThis.setInterval.bind(globalThis);
+  const faster = (run: () => void, ms = 0) => set(run, ms >= from ? to : ms);
+  Object.assign(globalThis, { setInterval: faster });
+}
+
 export async function openPage(
   browser: Browser,
-  options: { readonly width?: number; readonly height?: number; readonly theme?: "light" | "dark" } = {},
+  options: {
+    readonly width?: number;
+    readonly height?: number;
+    readonly theme?: "light" | "dark";
+    readonly isPollingFaster?: boolean;
+  } = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1_280, height: options.height ?? 800 },
     colorScheme: options.theme ?? "light",
     permissions: ["clipboard-read", "clipboard-write"],
   });
+  if (options.isPollingFaster)
+    await context.addInitScript(pollFaster, [POLLING_MS, FAST_POLLING_MS] as [number, number]);
   const page = await context.newPage();
   // Shorter than the test's timeout, so that the error names the missing element.
   page.setDefaultTimeout(15_000);

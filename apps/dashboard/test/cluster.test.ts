@@ -40,7 +40,7 @@ describeInBrowser("the dashboard of a cluster", () => {
         const { members } = (await api(url, "GET", "/cluster")) as { members: { isReady: boolean }[] };
         if (members.filter(({ isReady }) => isReady).length === 3) break;
       }
-      const { page, problems } = await openPage(browser, { width: 1_440 });
+      const { page, problems } = await openPage(browser, { width: 1_440, isPollingFaster: true });
       await page.goto(`${url}/#token=${ADMIN_TOKEN}`);
       await page.getByRole("link", { name: "Cluster" }).click();
       const table = page.getByRole("table", { name: "Processes, by name" });
@@ -85,7 +85,7 @@ describeInBrowser("the dashboard of a cluster", () => {
         world.start("node-1", { dashboardDirectory }, { partitions: 3 }),
         world.start("node-2", { dashboardDirectory }, { partitions: 3 }),
       ]);
-      const { page, problems } = await openPage(browser, { width: 1_440 });
+      const { page, problems } = await openPage(browser, { width: 1_440, isPollingFaster: true });
       await page.goto(`${url}/#token=${ADMIN_TOKEN}`);
       await page.getByRole("link", { name: "Cluster" }).click();
       const table = page.getByRole("table", { name: "Partitions, by number" });

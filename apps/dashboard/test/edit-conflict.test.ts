@@ -37,7 +37,7 @@ describeInBrowser("a form about a resource that someone else changes", () => {
   let page: Page;
   beforeAll(async () => {
     [dashboard, browser] = await Promise.all([runDashboard(), openBrowser()]);
-    watched = await openPage(browser);
+    watched = await openPage(browser, { isPollingFaster: true });
     page = watched.page;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { name: "Overview" }).waitFor();

@@ -33,7 +33,7 @@ describeInBrowser("the story of a failure", () => {
     await dashboard?.close();
   });
   beforeEach(async () => {
-    watched = await openPage(browser);
+    watched = await openPage(browser, { isPollingFaster: true });
     page = watched.page;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { level: 1 }).waitFor();

@@ -16,7 +16,7 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     await dashboard?.close();
   });
   beforeEach(async () => {
-    watched = await openPage(browser);
+    watched = await openPage(browser, { isPollingFaster: true });
   });
   afterEach(async () => {
     expect(watched.problems).toEqual([]);

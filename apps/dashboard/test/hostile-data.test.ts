@@ -43,7 +43,7 @@ describeInBrowser("hostile event data", () => {
       blockedEvents: [`blocked ${CORPUS[2]}`],
     });
     for (const text of CORPUS) await dashboard.send(...messagesOf(text));
-    watched = await openPage(browser, { width: 1_440, height: 900 });
+    watched = await openPage(browser, { width: 1_440, height: 900, isPollingFaster: true });
     page = watched.page;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { level: 1 }).waitFor();

@@ -42,7 +42,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
         properties: { total: 5 },
       },
     );
-    watched = await openPage(browser, { width: 1_280, height: 900 });
+    watched = await openPage(browser, { width: 1_280, height: 900, isPollingFaster: true });
     page = watched.page;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { level: 1 }).waitFor();

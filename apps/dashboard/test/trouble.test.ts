@@ -20,7 +20,7 @@ describeInBrowser("while a page is open", () => {
     await dashboard?.close();
   });
   beforeEach(async () => {
-    watched = await openPage(browser);
+    watched = await openPage(browser, { isPollingFaster: true });
   });
   afterEach(() => watched.context.close());
 
