@@ -147,7 +147,7 @@ class SwitchableFront implements Front {
       target: (partition) => this.target(partition),
       change: (ms, signal) => this.change(ms, signal),
       self: () => this.self(),
-      serveHere: (message, response) => this.#serve("public", message, response, false),
+      serveHere: (message, response, partition) => this.#serveIn("public", partition, message, response),
       onEnd: options.onPassed,
       waitMs: options.waitMs ?? WAIT_MS,
     };
@@ -283,7 +283,17 @@ class SwitchableFront implements Front {
       always.server.serve(message, response, expectsContinue);
       return;
     }
-    const partition = this.#routing?.partitionOf(message) ?? 0;
+    this.#serveIn(name, this.#routing?.partitionOf(message) ?? 0, message, response, expectsContinue);
+  }
+
+  /** Serves a request whose partition is known, or is to be read from its body. */
+  #serveIn(
+    name: ListenerName,
+    partition: number | "body",
+    message: IncomingMessage,
+    response: ServerResponse,
+    expectsContinue = false,
+  ): void {
     const attached = partition === "body" ? undefined : this.#attached.get(keyOf(partition, name));
     if (attached !== undefined) serveAttached(attached, message, response, expectsContinue);
     else this.#serveAsFollower(name, partition, message, response, expectsContinue);
@@ -332,7 +342,7 @@ class SwitchableFront implements Front {
   }
 
   #hereAs(name: ListenerName): PassingParts["serveHere"] {
-    return (message, response) => this.#serve(name, message, response, false);
+    return (message, response, partition) => this.#serveIn(name, partition, message, response);
   }
 
   /** It is never passed on again: if this process is about to own the partition it waits, else it tells the other process. */

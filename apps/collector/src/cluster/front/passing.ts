@@ -32,8 +32,8 @@ export interface PassingParts {
   readonly change: (ms: number, signal: AbortSignal) => Promise<void>;
   /** This process, as others reach it. */
   readonly self: () => OwnerConnection;
-  /** Serves a request here whose body has not been read. */
-  readonly serveHere: (message: IncomingMessage, response: ServerResponse) => void;
+  /** Serves a request of this partition here, whose body has not been read. */
+  readonly serveHere: (message: IncomingMessage, response: ServerResponse, partition: number) => void;
   readonly onEnd: (how: "answered" | "repeated" | "cut" | "no_owner" | "owner_lost") => void;
   /** How long a request waits for an owner. */
   readonly waitMs: number;
@@ -130,7 +130,7 @@ export class Passing implements ArrivingRequest {
       if (this.#response.destroyed) return;
       if (target.kind === "none") return this.#fail("no process owns the partition");
       if (target.kind === "here" && body.kind !== "kept")
-        return this.#parts.serveHere(this.#message, this.#response);
+        return this.#parts.serveHere(this.#message, this.#response, this.#partition);
       const failed = await this.#attempt(target, body);
       if (failed === undefined) return;
       const { code, reason } = await this.#next(failed, body);

@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { json } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+
+let world: ClusterWorld;
+const urlOf = (node: string): string => world.nodes().get(node)?.url ?? "";
+
+beforeAll(async () => {
+  world = await clusterWorld();
+  for (const node of ["a", "b"]) await world.start(node, {}, { partitions: 2 });
+  await Promise.all(["a", "b"].map((node) => api(urlOf(node), "GET", "/sources")));
+}, 60_000);
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Sends the path as it is, unlike `fetch`. */
+async function post(node: string, path: string): Promise<{ status: number | undefined; body: unknown }> {
+  const sent = request({ host: "127.0.0.1", port: new URL(urlOf(node)).port, method: "POST", path });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: response.statusCode, body: await json(response) };
+}
+
+test.each([
+  ["//", 405, "method_not_allowed"],
+  ["//[", 404, "not_found"],
+  ["*", 404, "not_found"],
+  ["http://[/v1/track", 401, "invalid_write_key"],
+  ["/v1/track", 401, "invalid_write_key"],
+  ["/v1/track?writeKey=%E0%A4%A", 401, "invalid_write_key"],
+  ["/v1/projects/%E0/settings", 404, "not_found"],
+  ["/v1/batch?", 401, "invalid_write_key"],
+])("each process of a cluster of partitions answers POST %s, and lives on", async (path, status, code) => {
+  for (const node of ["a", "b"]) {
+    const answer = await post(node, path);
+    expect(answer).toMatchObject({ status, body: { success: false, code, requestId: expect.any(String) } });
+    expect(await api(urlOf(node), "GET", "/sources")).toEqual({ items: [] });
+  }
+});
