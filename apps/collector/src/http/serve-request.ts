@@ -11,6 +11,7 @@ import {
   isNotReading,
 } from "./connection/connection.js";
 import type { TrustedProxies } from "./connection/forwarded.js";
+import { hostRefusal } from "./connection/host-header.js";
 import { IncomingRequest } from "./connection/incoming-request.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "./connection/request-id.js";
 import { errorAnswer, respond, respondStream } from "./connection/respond.js";
@@ -181,10 +182,8 @@ function asksForPage({ method, headers }: IncomingMessage, path: string): boolea
 
 /** The handler of a request, or the answer if there is none. */
 function handlerOf(message: IncomingMessage, route: Route | undefined): Handler | HttpAnswer {
-  if (message.httpVersion === "1.1" && countHostHeaders(message.rawHeaders) !== 1)
-    return errorAnswer(
-      new CollectorError("invalid_request", "an HTTP/1.1 request must have exactly one Host header"),
-    );
+  const unclear = hostRefusal(message);
+  if (unclear !== undefined) return errorAnswer(unclear);
   if (route === undefined) return errorAnswer(new CollectorError("not_found"));
   const method = message.method ?? "GET";
   const handler = route.methods[(method === "HEAD" ? "GET" : method) as keyof Route["methods"]];
@@ -201,16 +200,6 @@ function handlerOf(message: IncomingMessage, route: Route | undefined): Handler 
 function cutNotReading(connection: Connection, metrics: HttpMetrics): void {
   if (!connection.destroyed) metrics.broken("unread_answers");
   connection.destroy();
-}
-
-/** `raw`: names and values by turns. */
-function countHostHeaders(raw: readonly string[]): number {
-  let count = 0;
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i] as string;
-    if (name.length === 4 && name.toLowerCase() === "host") count++;
-  }
-  return count;
 }
 
 /** Splits a request target into path and query. Proxies are sent the absolute form. */

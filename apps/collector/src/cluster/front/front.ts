@@ -3,6 +3,8 @@ import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
 import { bufferBudget } from "../../http/body/buffer-budget.js";
 import { markPassedOn } from "../../http/connection/client-address.js";
+import { hostRefusal } from "../../http/connection/host-header.js";
+import { failureLog } from "../../http/failure-log.js";
 import { type HttpMetrics, httpMetrics } from "../../http/http-metrics.js";
 import type { HttpLimits } from "../../http/limits.js";
 import type { ListenAddress } from "../../http/listeners.js";
@@ -138,6 +140,7 @@ class SwitchableFront implements Front {
     this.#options = options;
     const { clock, limits, logger, metrics, token } = options;
     const budget = bufferBudget(limits.maxBufferedBytes);
+    const logFailure = failureLog(logger, clock);
     this.#ownMetrics = httpMetrics(metrics, budget);
     this.#room = waitingRoom(clock);
     this.#parts = {
@@ -149,6 +152,7 @@ class SwitchableFront implements Front {
       self: () => this.self(),
       serveHere: (message, response, partition) => this.#serveIn("public", partition, message, response),
       onEnd: options.onPassed,
+      onFailure: (error) => logFailure("request failed", { error }),
       waitMs: options.waitMs ?? WAIT_MS,
     };
     const serverOf = (routes: readonly Route[]): OwnServer => ({
@@ -314,6 +318,12 @@ class SwitchableFront implements Front {
       return;
     }
     if (this.#isClosing) response.shouldKeepAlive = false;
+    // The owner would see another request: with the Host header that the passing adds, or none of several.
+    const unclear = hostRefusal(message);
+    if (unclear !== undefined) {
+      refuse(message, response, unclear);
+      return;
+    }
     if (this.#room.waiting >= MAX_WAITING) {
       this.#options.onPassed("no_owner");
       refuse(message, response, new CollectorError("no_owner", "too many requests wait for an owner"));
@@ -370,7 +380,9 @@ class SwitchableFront implements Front {
       if (owner(partition).kind !== "starting" || leftMs <= 0 || gone.signal.aborted) break;
       await this.#room.wait(leftMs, gone.signal);
     }
-    refuse(message, response, new CollectorError("no_owner"), { [NOT_OWNER_HEADER]: "1" });
+    refuse(message, response, new CollectorError("no_owner"), {
+      headers: { [NOT_OWNER_HEADER]: "1" },
+    });
   }
 
   target(partition: number): Target {

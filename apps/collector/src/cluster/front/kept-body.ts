@@ -38,12 +38,13 @@ export type PassedBody =
   | { readonly kind: "streamed" };
 
 /**
- * Reads a small body into memory. Rejects if the connection ends before the body does. With `isNeeded`, no body is streamed: it rejects
- * with a `CollectorError` if there is no room.
+ * Reads a small body into memory. Rejects if the connection ends before the body does, or `gone` aborts. With `isNeeded`, no body is
+ * streamed: it rejects with a `CollectorError` if there is no room.
  */
 export async function keepBody(
   message: IncomingMessage,
   memory: KeptBodies,
+  gone: AbortSignal,
   isNeeded = false,
 ): Promise<PassedBody> {
   const { "content-length": length, "transfer-encoding": encoding } = message.headers;
@@ -61,15 +62,16 @@ export async function keepBody(
     isHeld = false;
   };
   try {
-    return { kind: "kept", bytes: await collect(message, MAX_KEPT_BYTES), release };
+    return { kind: "kept", bytes: await collect(message, MAX_KEPT_BYTES, gone), release };
   } catch (error) {
     release();
     throw error;
   }
 }
 
-function collect(message: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+function collect(message: IncomingMessage, maxBytes: number, gone: AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
+    const isCut = (): void => reject(new Error("the connection ended before the body did"));
     const chunks: Buffer[] = [];
     let length = 0;
     message.on("data", (chunk: Buffer) => {
@@ -78,6 +80,7 @@ function collect(message: IncomingMessage, maxBytes: number): Promise<Uint8Array
       else reject(new CollectorError("payload_too_large"));
     });
     message.once("end", () => resolve(Buffer.concat(chunks)));
-    message.once("close", () => reject(new Error("the connection ended before the body did")));
+    message.once("close", isCut);
+    gone.addEventListener("abort", isCut);
   });
 }

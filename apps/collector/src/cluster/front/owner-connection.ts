@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { type Dispatcher, Pool } from "undici";
+import { type Connection, isConnectionBroken } from "../../http/connection/connection.js";
 import type { FailedAttempt } from "./decide-next.js";
 import type { PassedBody } from "./kept-body.js";
 import { NOT_OWNER_HEADER } from "./peer.js";
@@ -16,6 +17,8 @@ export type Attempt =
 export interface PassedRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
+  /** Of the client. */
+  readonly connection: Connection;
   readonly body: PassedBody;
   /** Names and values by turns. */
   readonly headers: string[];
@@ -68,7 +71,8 @@ export function ownerConnection(address: string): OwnerConnection {
   });
   return {
     address,
-    async passOn({ message, response, body, headers }, signal) {
+    async passOn(request, signal) {
+      const { message, body, headers } = request;
       let answer: Dispatcher.ResponseData;
       try {
         answer = await pool.request({
@@ -85,7 +89,7 @@ export function ownerConnection(address: string): OwnerConnection {
         await answer.body.dump().catch(() => {});
         return notOwner(address);
       }
-      return passBack(answer, message, response);
+      return passBack(answer, request);
     },
     async ask(request, signal) {
       try {
@@ -123,13 +127,14 @@ function notOwner(address: string): FailedAttempt {
 
 async function passBack(
   { statusCode, headers, body }: Dispatcher.ResponseData,
-  message: IncomingMessage,
-  response: ServerResponse,
+  { message, response, connection }: PassedRequest,
 ): Promise<Attempt> {
   if (response.destroyed) {
     body.on("error", () => {}).destroy();
     return { kind: "answered" };
   }
+  // What came behind the request is not HTTP: nothing else is answered on this connection.
+  if (isConnectionBroken(connection)) response.shouldKeepAlive = false;
   response.writeHead(statusCode, passedBack(headers));
   // Its body may begin much later: a live stream.
   if (headers["content-length"] === undefined) response.flushHeaders();

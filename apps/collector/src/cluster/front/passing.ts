@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@sluice/resilience";
-import { CollectorError } from "../../errors.js";
+import { CollectorError, collectorErrorOf } from "../../errors.js";
 import { peerAddress } from "../../http/connection/client-address.js";
 import {
   type ArrivingRequest,
   beginRequest,
   type Connection,
   endRequest,
+  isConnectionBroken,
 } from "../../http/connection/connection.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "../../http/connection/request-id.js";
 import { errorAnswer, respond } from "../../http/connection/respond.js";
@@ -35,6 +36,8 @@ export interface PassingParts {
   /** Serves a request of this partition here, whose body has not been read. */
   readonly serveHere: (message: IncomingMessage, response: ServerResponse, partition: number) => void;
   readonly onEnd: (how: "answered" | "repeated" | "cut" | "no_owner" | "owner_lost") => void;
+  /** Called with what should never be thrown. */
+  readonly onFailure: (error: unknown) => void;
   /** How long a request waits for an owner. */
   readonly waitMs: number;
 }
@@ -52,6 +55,8 @@ export class Passing implements ArrivingRequest {
   readonly #parts: PassingParts;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
+  /** Of the client. The message forgets it when its body is passed on and ends early. */
+  readonly #connection: Connection;
   readonly #listener: ListenerName;
   readonly #wanted: WantedPartition;
   #partition = 0;
@@ -71,6 +76,7 @@ export class Passing implements ArrivingRequest {
     this.#wanted = wanted;
     this.#parts = parts;
     this.#message = message;
+    this.#connection = message.socket;
     this.#response = response;
     this.#listener = listener;
     this.#deadlineMs = parts.clock.monotonic() + parts.waitMs;
@@ -93,16 +99,20 @@ export class Passing implements ArrivingRequest {
 
   /** Never rejects. */
   async run(expectsContinue: boolean): Promise<void> {
-    const connection = this.#message.socket as Connection;
-    beginRequest(connection, this);
+    beginRequest(this.#connection, this);
     this.#response.once("close", () => {
-      endRequest(connection);
+      endRequest(this.#connection);
       this.#gone.abort();
     });
     if (expectsContinue) this.#response.writeContinue();
     let body: PassedBody;
     try {
-      body = await keepBody(this.#message, this.#parts.memory, this.#wanted.kind === "in body");
+      body = await keepBody(
+        this.#message,
+        this.#parts.memory,
+        this.#gone.signal,
+        this.#wanted.kind === "in body",
+      );
     } catch (error) {
       const known = error instanceof CollectorError ? error : undefined;
       this.#refuse(
@@ -113,6 +123,10 @@ export class Passing implements ArrivingRequest {
     try {
       this.#partition = await this.#partitionOf(body);
       await this.#passOn(body);
+    } catch (error) {
+      const known = collectorErrorOf(error);
+      if (known.code === "internal") this.#parts.onFailure(error);
+      this.#refuse(known);
     } finally {
       if (body.kind === "kept") body.release();
     }
@@ -164,7 +178,10 @@ export class Passing implements ArrivingRequest {
     const headers = passedOnHeaders(this.#message.rawHeaders, origin, token);
     const signals = [this.#gone.signal, ...(target.kind === "here" ? [] : [target.signal])];
     const attempt = await connection.passOn(
-      { message: this.#message, response: this.#response, body, headers },
+      {
+        ...{ message: this.#message, response: this.#response, connection: this.#connection },
+        ...{ body, headers },
+      },
       AbortSignal.any(signals),
     );
     switch (attempt.kind) {
@@ -186,6 +203,8 @@ export class Passing implements ArrivingRequest {
     body: PassedBody,
   ): Promise<{ readonly code?: "no_owner" | "owner_lost"; readonly reason: string }> {
     const { clock, change, waitMs } = this.#parts;
+    // Its own body is what ended the attempt.
+    if (this.#broken !== undefined) return { reason: failed.reason };
     // What is lost may have been under way for long: it has the whole time again.
     if (failed.kind === "lost" && !this.#mayBeDone) this.#deadlineMs = clock.monotonic() + waitMs;
     const next = decideNext(failed, this.#facts(body), this.#deadlineMs - clock.monotonic());
@@ -213,7 +232,7 @@ export class Passing implements ArrivingRequest {
   }
 
   #refuse(error: CollectorError): void {
-    refuse(this.#message, this.#response, error);
+    refuse(this.#message, this.#response, error, { connection: this.#connection });
   }
 }
 
@@ -222,10 +241,13 @@ export function refuse(
   message: IncomingMessage,
   response: ServerResponse,
   error: CollectorError,
-  headers: Readonly<Record<string, string>> = {},
+  more: { readonly headers?: Readonly<Record<string, string>>; readonly connection?: Connection } = {},
 ): void {
+  const { headers = {}, connection = message.socket as Connection } = more;
   const requestId = requestIdOf(message.headers[REQUEST_ID_HEADER]);
   const answer = errorAnswer(error);
+  const isBodyLost = isConnectionBroken(connection);
+  if (isBodyLost) response.shouldKeepAlive = false;
   const isIngestion = (message.url ?? "").includes("/v1/") && !(message.url ?? "").includes("/api/v1");
   respond(
     message,
@@ -237,7 +259,7 @@ export function refuse(
         ...headers,
         [REQUEST_ID_HEADER]: requestId,
       },
-      isBodyLost: false,
+      isBodyLost,
     },
   );
 }
