@@ -4,7 +4,7 @@ import { CollectorError } from "../../errors.js";
 import type { HttpAnswer, HttpRequest } from "../../http/routing/route.js";
 import { decideNext, type FailedAttempt } from "../front/decide-next.js";
 import type { Front } from "../front/front.js";
-import type { AskedRequest } from "../front/owner-connection.js";
+import type { AskedRequest, OwnerConnection } from "../front/owner-connection.js";
 import { type ListenerName, passedOnHeaders } from "../front/peer.js";
 
 /** What is asked of the owner of a partition, on behalf of a client. */
@@ -70,13 +70,15 @@ export function askOwners(parts: OwnersParts): Owners {
         ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
       };
       const facts = { method, path, hasIdempotencyKey: method !== "GET", isKept: true };
-      const deadlineMs = clock.monotonic() + WAIT_MS;
+      let deadlineMs = clock.monotonic() + WAIT_MS;
       let mayBeDone = false;
       for (;;) {
-        const connection = await ownerOf(parts, partition, deadlineMs, signal);
-        const answer = await connection.ask(asked, signal);
+        const owner = await ownerOf(parts, partition, deadlineMs, signal);
+        const answer = await owner.connection.ask(asked, AbortSignal.any([signal, ...owner.over]));
         if (answer.kind === "answered") return { partition, ...parsed(answer) };
         signal.throwIfAborted();
+        // What is lost may have been under way for long: it has the whole time again.
+        if (answer.kind === "lost" && !mayBeDone) deadlineMs = clock.monotonic() + WAIT_MS;
         const next = decideNext(answer, { ...facts, mayBeDone }, deadlineMs - clock.monotonic());
         mayBeDone ||= answer.kind === "lost";
         if (next.kind === "fail") throw new CollectorError(next.code, inPartition(partition, answer));
@@ -88,8 +90,9 @@ export function askOwners(parts: OwnersParts): Owners {
       const headers = headersOf("GET", request, partition, parts, false);
       if (lastEventId !== undefined) headers.push("last-event-id", lastEventId);
       for (;;) {
-        const connection = await ownerOf(parts, partition, deadlineMs, signal);
-        const answer = await connection.stream({ method: "GET", path, headers }, signal);
+        const owner = await ownerOf(parts, partition, deadlineMs, signal);
+        const until = AbortSignal.any([signal, ...owner.over]);
+        const answer = await owner.connection.stream({ method: "GET", path, headers }, until);
         if (answer.kind === "answered")
           return answer.status === 200 ? answer.chunks : refusedStream(partition, answer);
         signal.throwIfAborted();
@@ -114,17 +117,18 @@ function inPartition(partition: number, { reason }: FailedAttempt): string {
   return `partition ${partition}: ${reason}`;
 }
 
+/** `over` aborts as soon as there is another owner: the former one may never answer. */
 async function ownerOf(
   { front, clock }: OwnersParts,
   partition: number,
   deadlineMs: number,
   signal: AbortSignal,
-) {
+): Promise<{ readonly connection: OwnerConnection; readonly over: readonly AbortSignal[] }> {
   for (;;) {
     signal.throwIfAborted();
     const target = front().target(partition);
-    if (target.kind === "here") return front().self();
-    if (target.kind === "owner") return target.connection;
+    if (target.kind === "here") return { connection: front().self(), over: [] };
+    if (target.kind === "owner") return { connection: target.connection, over: [target.signal] };
     const leftMs = deadlineMs - clock.monotonic();
     if (leftMs <= 0) throw new CollectorError("no_owner", `no process owns partition ${partition}`);
     await front().change(leftMs, signal);
