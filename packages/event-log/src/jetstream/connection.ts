@@ -11,6 +11,7 @@ import {
   usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
 import { reasonOf } from "./api-errors.js";
+import { leaveSilentServers } from "./leave-silent-server.js";
 import { EngineRefused, type RefusalCode } from "./refusal.js";
 
 /** How a process proves who it is. Contents of files are given as text. */
@@ -106,7 +107,7 @@ export async function connectToNats(target: ConnectionTarget): Promise<NatsConne
     throw new EngineRefused("invalid_option", "no address of a NATS server is given");
   const tls = target.tls === undefined ? undefined : tlsOf(target.tls);
   try {
-    return await connect({
+    const connection = await connect({
       servers: [...target.servers],
       name: target.name,
       timeout: CONNECT_TIMEOUT_MS,
@@ -119,6 +120,9 @@ export async function connectToNats(target: ConnectionTarget): Promise<NatsConne
       ...(target.credentials === undefined ? {} : { authenticator: authenticatorOf(target.credentials) }),
       ...(tls === undefined ? {} : { tls }),
     });
+    // It ends with the connection and reports no errors.
+    leaveSilentServers(connection).catch(() => {});
+    return connection;
   } catch (error) {
     const code = refusalCodeOf(error);
     const detail = `${target.servers.map(withoutSecrets).join(", ")}: ${reasonOf(error)}. ${ADVICE[code] ?? ""}`;
