@@ -79,6 +79,23 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
+/** An election takes up to 9 seconds, and some start behind one that came to nothing. */
+const GIVE_UP_MS = 90_000;
+
+/** Looks again and again. Rejects after that time, and says what was missing. */
+async function untilFound<T>(
+  look: () => Promise<{ readonly found: T } | { readonly missing: string }>,
+): Promise<T> {
+  const sinceMs = performance.now();
+  for (;;) {
+    const seen = await look();
+    if ("found" in seen) return seen.found;
+    if (performance.now() - sinceMs > GIVE_UP_MS)
+      throw new Error(`waited ${GIVE_UP_MS / 1_000} s for ${seen.missing}`);
+    await pause(50);
+  }
+}
+
 async function jsonFrom(url: string): Promise<unknown> {
   const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
   return response.json();
@@ -126,18 +143,16 @@ function natsNode(program: string, plan: NodePlan, scheme: string): NatsNode {
     await ended;
   }
 
-  async function listening(of: ChildProcess): Promise<void> {
-    for (;;) {
+  function listening(of: ChildProcess): Promise<boolean> {
+    return untilFound(async () => {
       if (of.exitCode !== null || of.signalCode !== null)
         throw new Error(`${plan.name} ended: ${readFileSync(logFile, "utf8").slice(-2_000)}`);
       // Its page about health is also there when the cluster is not healthy yet.
-      const isThere = await fetch(`${monitor}/healthz?js-enabled-only=true`).then(
-        () => true,
-        () => false,
+      return jsonFrom(`${monitor}/healthz?js-enabled-only=true`).then(
+        () => ({ found: true }),
+        (error) => ({ missing: `${plan.name} to listen: ${monitor} does not answer: ${String(error)}` }),
       );
-      if (isThere) return;
-      await pause(20);
-    }
+    });
   }
 
   return {
@@ -169,15 +184,33 @@ function natsNode(program: string, plan: NodePlan, scheme: string): NatsNode {
   };
 }
 
-async function isReady(node: NatsNode, isClustered: boolean): Promise<boolean> {
+/** The page `/healthz?details=true`. */
+export interface HealthPage {
+  readonly status?: string;
+  readonly error?: string;
+  readonly errors?: readonly { readonly type: string; readonly error: string }[];
+}
+
+/**
+ * What keeps a node from being ready; undefined if nothing does. Consumers do not count: after a change of the leader, a server may miss
+ * one for ever that its reader has left long ago (nats-server 2.10.27). Readers make a new one wherever there is a leader.
+ */
+export function healthTrouble({ status, error, errors }: HealthPage): string | undefined {
+  if (status === "ok") return undefined;
+  const serious = (errors ?? []).filter(({ type }) => type !== "CONSUMER");
+  if (errors !== undefined && errors.length > 0 && serious.length === 0) return undefined;
+  return serious[0]?.error ?? error ?? `its status is ${status}`;
+}
+
+/** Why a node is not ready; undefined if it is. */
+async function troubleOf(node: NatsNode, isClustered: boolean): Promise<string | undefined> {
   try {
-    const health = (await jsonFrom(`${node.monitor}/healthz`)) as { status?: string };
-    if (health.status !== "ok") return false;
-    if (!isClustered) return true;
+    const trouble = healthTrouble((await jsonFrom(`${node.monitor}/healthz?details=true`)) as HealthPage);
+    if (trouble !== undefined || !isClustered) return trouble;
     const jsz = (await jsonFrom(`${node.monitor}/jsz`)) as { meta_cluster?: { leader?: string } };
-    return (jsz.meta_cluster?.leader ?? "") !== "";
-  } catch {
-    return false;
+    return (jsz.meta_cluster?.leader ?? "") === "" ? "it knows no leader" : undefined;
+  } catch (error) {
+    return `${node.monitor} does not answer: ${String(error)}`;
   }
 }
 
@@ -223,18 +256,26 @@ export async function startNatsCluster(options: NatsClusterOptions): Promise<Nat
     monitors: nodes.map(({ monitor }) => monitor),
     async ready() {
       for (const node of nodes) {
-        while (node.pid !== undefined && !(await isReady(node, count > 1))) await pause(50);
+        await untilFound(async () => {
+          const trouble = node.pid === undefined ? undefined : await troubleOf(node, count > 1);
+          return trouble === undefined
+            ? { found: true }
+            : { missing: `${node.name} to be ready: ${trouble}` };
+        });
       }
     },
-    async leaderOf(stream) {
-      for (;;) {
-        for (const node of nodes.filter(({ pid }) => pid !== undefined)) {
+    leaderOf(stream) {
+      return untilFound(async () => {
+        const running = nodes.filter(({ pid }) => pid !== undefined);
+        for (const node of running) {
           const leader = await leaderSeenBy(node, stream);
-          const found = nodes.find(({ name, pid }) => name === leader && pid !== undefined);
-          if (found !== undefined) return found;
+          const found = running.find(({ name }) => name === leader);
+          if (found !== undefined) return { found };
         }
-        await pause(50);
-      }
+        return {
+          missing: `a leader of ${stream}, and ${running.map(({ name }) => name).join(", ")} know none`,
+        };
+      });
     },
     async close() {
       await Promise.all(nodes.map((node) => node.kill()));

@@ -13,6 +13,19 @@ const ELECTION_MS = 120_000;
 /** `SLUICE_NATS_FAULTS=all` runs all of them. */
 const itInLongRuns = it.skipIf(process.env.SLUICE_NATS_FAULTS !== "all");
 
+/** A step that takes longer says what it waited for, before the time of the test is over. */
+const STEP_MS = 80_000;
+
+async function within<T>(work: Promise<T>, waitedFor: () => string): Promise<T> {
+  let cancel = (): void => {};
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    cancel = systemClock.after(STEP_MS, () =>
+      reject(new Error(`waited ${STEP_MS / 1_000} s for ${waitedFor()}`)),
+    );
+  });
+  return Promise.race([work, tooLate]).finally(cancel);
+}
+
 const entry = (index: number): Uint8Array => new TextEncoder().encode(`entry ${index}`);
 
 /** Appends an entry as a replicated store does: the same again while nothing is known, then a look at the log. */
@@ -95,10 +108,16 @@ describeWithNats("NATS JetStream in trouble", { timeout: ELECTION_MS }, () => {
 
   /** Whatever happened: everything that was acknowledged is there once, and the reader and the watcher go on. */
   async function goesOn(): Promise<void> {
-    await write(5);
-    await seenUpTo(count);
+    const links = (): string =>
+      `the writer is ${JSON.stringify(writer.health())}, the reader ${JSON.stringify(reader.health())}`;
+    await within(write(5), () => `entry ${count} to be appended: ${links()}`);
+    await within(seenUpTo(count), () => `entry ${count} to be read after ${seen.at(-1)}: ${links()}`);
     expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 1));
-    await renew(`after ${count}`);
+    const value = `after ${count}`;
+    await within(
+      renew(value),
+      () => `the lease "${value}" of ${heldLease}: seen is ${JSON.stringify([...leases])}, ${links()}`,
+    );
   }
 
   it("goes on after the log's leader was killed and comes back", async () => {
