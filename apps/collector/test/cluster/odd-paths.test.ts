@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
 
 let world: ClusterWorld;
 const urlOf = (node: string): string => world.nodes().get(node)?.url ?? "";
@@ -21,6 +21,17 @@ async function post(node: string, path: string): Promise<{ status: number | unde
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   return { status: response.statusCode, body: await json(response) };
 }
+
+test.each(["messages", "operations", "deletions", "live", "audit", "sources"])(
+  "each process answers HEAD /%s as it answers GET",
+  async (path) => {
+    for (const node of ["a", "b"]) {
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+      const { status } = await fetch(`${urlOf(node)}/api/v1/${path}`, { method: "HEAD", headers });
+      expect(status).toBe(200);
+    }
+  },
+);
 
 test.each([
   ["//", 405, "method_not_allowed"],

@@ -62,6 +62,16 @@ describe("an owner that answers nothing any more", () => {
     expect(await answer).toMatchObject({ status: 200, body: ["found"] });
   });
 
+  test("is no failure if the client leaves first", async () => {
+    const isAsked = Promise.withResolvers<void>();
+    const { owners } = await gateway(() => isAsked.resolve());
+    const client = new AbortController();
+    const answer = owners.ask(0, request, { path: "/list", signal: client.signal });
+    await isAsked.promise;
+    client.abort();
+    await expect(answer).rejects.toMatchObject({ code: "request_timeout" });
+  });
+
   test("ends the gateway's streams, so that their readers resume them elsewhere", async () => {
     const { owners, takeOver } = await gateway((response) => {
       response.writeHead(200);

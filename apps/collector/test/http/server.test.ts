@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, describe, expect, test } from "vitest";
 import { CollectorError } from "../../src/errors.js";
@@ -129,6 +130,19 @@ describe("startServer", () => {
     expect(new TextDecoder().decode(value)).toBe("data: 1\n\n");
     abort.abort();
     await ended.promise;
+  });
+
+  test("HEAD of a stream ends, and the next request on its connection is answered", async () => {
+    const routes: Route[] = [
+      { path: "/live", methods: { GET: () => ({ status: 200, stream: () => new Promise(() => {}) }) } },
+      { path: "/next", methods: { GET: () => ({ status: 200, body: "next" }) } },
+    ];
+    const { port } = await serve(routes);
+    const socket = connect(port, "127.0.0.1");
+    socket.write("HEAD /live HTTP/1.1\r\nHost: a\r\n\r\n");
+    socket.write("GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    const answers = await text(socket);
+    expect([answers.split("HTTP/1.1 200 OK").length - 1, answers.endsWith("next")]).toEqual([2, true]);
   });
 
   test("closing aborts streams at once, without waiting for the grace period", async () => {

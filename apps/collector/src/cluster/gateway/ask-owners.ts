@@ -9,7 +9,7 @@ import { type ListenerName, passedOnHeaders } from "../front/peer.js";
 
 /** What is asked of the owner of a partition, on behalf of a client. */
 export interface Question {
-  /** Default: that of the client's request. */
+  /** Default: that of the client's request; GET for HEAD, because the answers are merged. */
   readonly method?: string;
   /** With the query. */
   readonly path: string;
@@ -64,7 +64,7 @@ export function askOwners(parts: OwnersParts): Owners {
   return {
     partitions: Array.from({ length: parts.partitions }, (_, index) => index),
     async ask(partition, request, question) {
-      const { method = request.method, path, body, signal = request.signal } = question;
+      const { method = methodOf(request), path, body, signal = request.signal } = question;
       const asked: AskedRequest = {
         ...{ method, path, headers: headersOf(method, request, partition, parts, body !== undefined) },
         ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
@@ -76,7 +76,7 @@ export function askOwners(parts: OwnersParts): Owners {
         const owner = await ownerOf(parts, partition, deadlineMs, signal);
         const answer = await owner.connection.ask(asked, AbortSignal.any([signal, ...owner.over]));
         if (answer.kind === "answered") return { partition, ...parsed(answer) };
-        signal.throwIfAborted();
+        throwIfGone(signal);
         // What is lost may have been under way for long: it has the whole time again.
         if (answer.kind === "lost" && !mayBeDone) deadlineMs = clock.monotonic() + WAIT_MS;
         const next = decideNext(answer, { ...facts, mayBeDone }, deadlineMs - clock.monotonic());
@@ -95,13 +95,22 @@ export function askOwners(parts: OwnersParts): Owners {
         const answer = await owner.connection.stream({ method: "GET", path, headers }, until);
         if (answer.kind === "answered")
           return answer.status === 200 ? answer.chunks : refusedStream(partition, answer);
-        signal.throwIfAborted();
+        throwIfGone(signal);
         if (clock.monotonic() >= deadlineMs)
           throw new CollectorError("no_owner", inPartition(partition, answer));
         await front().change(PAUSE_MS, signal);
       }
     },
   };
+}
+
+function methodOf({ method }: HttpRequest): string {
+  return method === "HEAD" ? "GET" : method;
+}
+
+/** Nobody reads the answer any more. That is no failure of the collector. */
+function throwIfGone(signal: AbortSignal): void {
+  if (signal.aborted) throw new CollectorError("request_timeout", "the connection has ended");
 }
 
 async function refusedStream(
@@ -125,7 +134,7 @@ async function ownerOf(
   signal: AbortSignal,
 ): Promise<{ readonly connection: OwnerConnection; readonly over: readonly AbortSignal[] }> {
   for (;;) {
-    signal.throwIfAborted();
+    throwIfGone(signal);
     const target = front().target(partition);
     if (target.kind === "here") return { connection: front().self(), over: [] };
     if (target.kind === "owner") return { connection: target.connection, over: [target.signal] };

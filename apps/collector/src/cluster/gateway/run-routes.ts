@@ -76,7 +76,7 @@ async function askRuns<V>(
   if (parts.some(({ partition }) => !owners.partitions.includes(partition)))
     throw new CollectorError("not_found", `there is no ${id}`);
   const [, action = ""] = /\/(cancel|retry|give-up)\/?$/.exec(request.path) ?? [];
-  const body = request.method === "GET" ? undefined : await readBody(request);
+  const body = ["GET", "HEAD"].includes(request.method) ? undefined : await readBody(request);
   const answers = await Promise.all(
     parts.map((part) =>
       owners.ask(part.partition, request, {

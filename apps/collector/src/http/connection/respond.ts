@@ -98,6 +98,11 @@ export async function respondStream(
   response.socket?.setTimeout(0);
   response.writeHead(answer.status, { "content-type": "text/plain", ...headers, ...answer.headers });
   response.flushHeaders();
+  // It would last until the client leaves, and the requests behind it on its connection would wait.
+  if (response.req.method === "HEAD") {
+    response.end();
+    return;
+  }
   try {
     await answer.stream(
       (chunk) => response.write(chunk),
