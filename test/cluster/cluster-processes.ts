@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { pause, until } from "../chaos/until.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const LOADER = join(ROOT, "scripts/source-loader.mjs");
@@ -11,7 +12,10 @@ const MAIN = join(ROOT, "apps/collector/src/process/main.ts");
 export const ADMIN_TOKEN = "the-admin-token-of-the-cluster";
 const SECRET_KEY = Buffer.alloc(32, 9).toString("base64");
 
-export const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+export { pause };
+
+/** A step of a test that takes longer says what it waited for. */
+export const STEP_MS = 60_000;
 
 /** A collector of a cluster in a process of its own. Its address and its data folder stay the same when it is started again. */
 export interface ClusterProcess {
@@ -104,15 +108,30 @@ export async function api<T>(url: string, method: string, path: string, body?: o
 
 /** The name of the owner, asked of one of the processes, as soon as there is one other than `not`. */
 export async function ownerOf(asked: readonly ClusterProcess[], not?: string): Promise<string> {
-  for (;;) {
-    for (const { url } of asked) {
-      const ready = (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })
-        .then((answer) => answer.json())
-        .catch(() => ({}))) as { owner?: string; role?: string; node?: string };
-      if (ready.role === "owner" && ready.node !== not) return ready.node as string;
+  let owner: string | undefined;
+  const said = new Map<string, string>();
+  const isKnown = async (): Promise<boolean> => {
+    for (const one of asked) {
+      const ready = await readinessOf(one).catch((error: unknown): Readiness => ({ role: String(error) }));
+      said.set(one.node, ready.role ?? "no role");
+      if (ready.role === "owner" && ready.node !== not) owner = ready.node;
     }
-    await pause(20);
-  }
+    return owner !== undefined;
+  };
+  await until("a process says that it is the owner", isKnown, STEP_MS).catch((error: unknown) => {
+    throw new Error(`${String(error)}; they said ${JSON.stringify([...said])}`, { cause: error });
+  });
+  return owner as string;
+}
+
+export interface Readiness {
+  readonly role?: string;
+  readonly node?: string;
+}
+
+export async function readinessOf({ url }: Pick<ClusterProcess, "url">): Promise<Readiness> {
+  const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+  return (await answer.json()) as Readiness;
 }
 
 /** Counts how often each message arrived. */
@@ -218,12 +237,14 @@ export function startLoad(urls: readonly string[], writeKey: string, clients = 4
 
 /** NATS servers that have just started do not know each other's free space yet. */
 export async function startWhenPlaced(one: ClusterProcess): Promise<void> {
+  const sinceMs = performance.now();
   for (;;) {
     try {
       await one.start();
       return;
     } catch (error) {
-      if (!String(error).includes("no suitable peers")) throw error;
+      const isEarly = performance.now() - sinceMs < STEP_MS;
+      if (!isEarly || !String(error).includes("no suitable peers")) throw error;
       await pause(500);
     }
   }

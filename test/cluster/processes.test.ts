@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../chaos/until.ts";
 import { type NatsCluster, startNatsCluster } from "../nats/nats-cluster.ts";
 import { findNatsServer } from "../nats/nats-server.ts";
 import {
@@ -10,7 +11,8 @@ import {
   connectSource,
   freePorts,
   ownerOf,
-  pause,
+  readinessOf,
+  STEP_MS,
   startLoad,
   startReceiver,
   startWhenPlaced,
@@ -64,7 +66,10 @@ describe.skipIf(server.kind === "missing")("a cluster of processes on JetStream"
     );
     const acknowledgedMore = async (): Promise<void> => {
       const before = load.acknowledged.size;
-      while (load.acknowledged.size < before + 50) await pause(20);
+      const isMore = (): boolean => load.acknowledged.size >= before + 50;
+      await until("50 more messages are acknowledged", isMore, STEP_MS).catch((error: unknown) => {
+        throw new Error(`${String(error)}: ${JSON.stringify([...load.answers])}`, { cause: error });
+      });
     };
     await acknowledgedMore();
 
@@ -84,19 +89,19 @@ describe.skipIf(server.kind === "missing")("a cluster of processes on JetStream"
     await named(third).signal("SIGCONT");
     await acknowledgedMore();
     // The former owner notices, and passes requests on again.
-    while ((await roleOf(named(third))) !== "follower") await pause(50);
+    const isFollower = (): Promise<boolean> =>
+      readinessOf(named(third)).then(
+        ({ role }) => role === "follower",
+        () => false,
+      );
+    await until(`${third} follows another owner`, isFollower, STEP_MS);
     await acknowledgedMore();
 
     await load.stop();
     const missing = (): string[] => [...load.acknowledged].filter((id) => !receiver.received.has(id));
-    while (missing().length > 0) await pause(100);
+    await until("all that was acknowledged is delivered", () => missing().length === 0, STEP_MS);
     receiver.close();
     // Each hand-over repeats at most what was under way.
     expect(Math.max(...receiver.received.values())).toBeLessThanOrEqual(4);
   });
 });
-
-async function roleOf({ url }: ClusterProcess): Promise<string | undefined> {
-  const answer = await fetch(`${url}/readyz`).then((response) => response.json());
-  return (answer as { role?: string }).role;
-}
