@@ -8,6 +8,7 @@ export const API_ERRORS = {
   unavailable: 10008,
   streamNotFound: 10059,
   streamNameInUse: 10058,
+  consumerNotFound: 10014,
   subjectsOverlap: 10065,
   noPeers: 10005,
   replicasNotSupported: 10074,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   AckPolicy,
   type ConsumerMessages,
@@ -8,6 +9,7 @@ import {
 } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
 import type { Clock } from "@sluice/resilience";
+import { API_ERRORS, apiErrorCode } from "./api-errors.js";
 import type { Link } from "./link.js";
 
 export interface FollowOptions {
@@ -43,6 +45,8 @@ const RETRY_MS = 100;
 /** The server forgets a reader that is gone after this time. */
 const FORGET_MS = 30_000;
 const CONNECT_WAIT_MS = 5_000;
+/** How often a reader is removed of which nothing is known. */
+const REMOVALS = 3;
 
 /** The reading of one consumer of the server, from its start until anything disturbs it. */
 interface Reading {
@@ -54,25 +58,57 @@ interface Reading {
 
 async function startReading(access: StreamAccess, options: FollowOptions, next: number): Promise<Reading> {
   const isFromStart = options.lastPerSubject === true && next === options.from;
-  const { name, num_pending } = await access.manager.consumers.add(options.stream, {
-    ack_policy: AckPolicy.None,
-    mem_storage: true,
-    num_replicas: 1,
-    inactive_threshold: nanos(FORGET_MS),
-    ...(isFromStart
-      ? { deliver_policy: DeliverPolicy.LastPerSubject }
-      : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: next }),
-    ...(options.subject === undefined ? {} : { filter_subject: options.subject }),
-  });
-  const consumer = await access.client.consumers.get(options.stream, name);
-  const messages = await consumer.consume({
-    max_bytes: BUFFER_BYTES,
-    expires: FORGET_MS,
-    idle_heartbeat: HEARTBEAT_MS,
-    abort_on_missing_resource: true,
-  });
-  options.onStart?.(num_pending);
-  return { name, messages, stop: () => messages.stop() };
+  const name = randomUUID();
+  try {
+    const { num_pending } = await access.manager.consumers.add(options.stream, {
+      name,
+      ack_policy: AckPolicy.None,
+      mem_storage: true,
+      num_replicas: 1,
+      inactive_threshold: nanos(FORGET_MS),
+      ...(isFromStart
+        ? { deliver_policy: DeliverPolicy.LastPerSubject }
+        : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: next }),
+      ...(options.subject === undefined ? {} : { filter_subject: options.subject }),
+    });
+    const consumer = await access.client.consumers.get(options.stream, name);
+    const messages = await consumer.consume({
+      max_bytes: BUFFER_BYTES,
+      expires: FORGET_MS,
+      idle_heartbeat: HEARTBEAT_MS,
+      abort_on_missing_resource: true,
+    });
+    options.onStart?.(num_pending);
+    return { name, messages, stop: () => messages.stop() };
+  } catch (error) {
+    void removeReader(access, options, name);
+    throw error;
+  }
+}
+
+/**
+ * Removes a reader from the servers. They forget one by themselves if nobody reads from it, but not always one that was asked for while they
+ * elected a leader: then it stays on their list without being there, and they count as not healthy. So it is removed again later.
+ */
+async function removeReader(
+  { manager, clock }: Pick<StreamAccess, "manager" | "clock">,
+  { stream, signal }: FollowOptions,
+  name: string,
+): Promise<void> {
+  for (let removal = 1; removal <= REMOVALS; removal++) {
+    try {
+      await manager.consumers.delete(stream, name);
+      return;
+    } catch (error) {
+      // At first it may still be on its way.
+      if (removal > 1 && apiErrorCode(error) === API_ERRORS.consumerNotFound) return;
+    }
+    try {
+      await clock.sleep(FORGET_MS, signal);
+    } catch {
+      return;
+    }
+  }
 }
 
 interface Watch {
@@ -134,8 +170,7 @@ function watchReading(
       cancel();
       stopListening();
       reading.stop();
-      // Otherwise the server forgets it by itself.
-      manager.consumers.delete(options.stream, reading.name).catch(() => {});
+      void removeReader(access, options, reading.name);
     },
   };
 }
