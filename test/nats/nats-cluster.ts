@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { findNatsServer } from "./nats-server.ts";
@@ -281,12 +281,39 @@ export async function startNatsCluster(options: NatsClusterOptions): Promise<Nat
       await Promise.all(nodes.map((node) => node.kill()));
     },
   };
+  const isNew = plans.every(({ directory }) => !existsSync(join(directory, "data")));
   try {
-    await Promise.all(nodes.map((node) => node.start()));
-    await cluster.ready();
+    for (let start = 1; ; start++) {
+      await Promise.all(nodes.map((node) => node.start()));
+      await cluster.ready();
+      if (count === 1 || !isNew || (await areTogether(nodes))) return cluster;
+      if (start === STARTS) throw new Error(`the NATS servers left one of them out, ${STARTS} times`);
+      await cluster.close();
+      for (const node of nodes) node.wipe();
+    }
   } catch (error) {
     await cluster.close();
     throw error;
   }
-  return cluster;
+}
+
+const STARTS = 3;
+const TOGETHER_MS = 5_000;
+
+/**
+ * Whether every node is a member for all others. On a busy machine, servers that start for the first time can become a cluster of which one
+ * of them is no member, and stay so (nats-server 2.10.27): they say that they are healthy, and make no stream of three replicas.
+ */
+async function areTogether(nodes: readonly NatsNode[]): Promise<boolean> {
+  const sizeSeenBy = async ({ monitor }: NatsNode): Promise<number | undefined> => {
+    const page = (await jsonFrom(`${monitor}/jsz`)) as { meta_cluster?: { cluster_size?: number } };
+    return page.meta_cluster?.cluster_size;
+  };
+  const sinceMs = performance.now();
+  for (;;) {
+    const sizes = await Promise.all(nodes.map((node) => sizeSeenBy(node).catch(() => undefined)));
+    if (sizes.every((size) => size === nodes.length)) return true;
+    if (performance.now() - sinceMs > TOGETHER_MS) return false;
+    await pause(50);
+  }
 }
