@@ -261,7 +261,7 @@ export class DestinationDelivery {
       const isKnown =
         this.#restoredOrder === order || (this.#restoredOrder !== undefined && order === "none");
       consumer.setOrder(order);
-      if (!isKnown) await restoreOrder(this.#stage.store, this.#id, consumer);
+      if (!isKnown) await restoreOrder(this.#stage, this.#id, consumer);
       this.#restoredOrder = order;
     });
   }
