@@ -11,7 +11,18 @@
  * built clone, to compare with that instead. `--command` starts `sluice collector` instead of the collector's own entry. CPU time and
  * memory are read from /proc, so only Linux shows them.
  */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  cpSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -130,10 +141,20 @@ async function sidesOf(name, messages) {
   };
 }
 
+function syncFiles(data) {
+  for (const name of readdirSync(data)) {
+    const file = openSync(join(data, name), "r+");
+    fsyncSync(file);
+    closeSync(file);
+  }
+}
+
 /** One start with a copy of a data folder. */
 async function measure({ args, data, writeKey }, isCold) {
   const copy = join(folder, "copy");
   cpSync(data, copy, { recursive: true });
+  // As after a real stop: otherwise the collector's first sync would also write the whole copy.
+  syncFiles(copy);
   const delivered = new Promise((resolve) => {
     receiver.onAccepted = resolve;
   });
