@@ -17,7 +17,7 @@ import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
 import type { Store } from "../../src/ports/store.js";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/sqlite/open-sqlite-store.js";
 import { repairStore } from "../../src/sqlite/repair/repair-store.js";
-import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
+import { batchOf, idsBatch, RECEIVED_AT_MS } from "../batches.js";
 import { Ledger, startChild } from "../crash/ledger.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 
@@ -260,11 +260,13 @@ describe("a folder that must not be opened", () => {
   });
 });
 
+const MEGABYTE = 1_048_576;
+
 describe("a damaged row", () => {
-  async function withDamagedRow(offset: number, tuning: object): Promise<string> {
+  async function withDamagedRow(offset: number, tuning: object, text = ""): Promise<string> {
     const directory = temporaryDirectory();
     const store = await open(directory, { tuning: { rowBytes: 1, ...tuning } });
-    for (let i = 0; i < 12; i++) await store.log.append(idsBatch([`m${i}`]));
+    for (let i = 0; i < 12; i++) await store.log.append(batchOf([{ messageId: `m${i}`, event: text }]));
     await store.close();
     const database = new DatabaseSync(join(directory, "sluice.db"));
     const { body } = database.prepare("SELECT body FROM log_rows WHERE first = ?").get(offset) as {
@@ -281,9 +283,19 @@ describe("a damaged row", () => {
     await expect(open(directory)).rejects.toThrow(/row at offset 3 is damaged/);
   });
 
-  it("fails only its own reads if it is older", async () => {
-    const tuning = { segmentMessages: 4 };
-    const directory = await withDamagedRow(2, tuning);
+  it("prevents opening if it is missing, wherever it was in the newest segment", async () => {
+    const directory = await withDamagedRow(11, {}, "x".repeat(MEGABYTE));
+    const database = new DatabaseSync(join(directory, "sluice.db"));
+    database.exec("DELETE FROM log_rows WHERE first = 1");
+    database.close();
+    await expect(open(directory)).rejects.toThrow(/row at offset 1 is damaged/);
+  });
+
+  it.each([
+    ["in another segment", { segmentMessages: 4 }, ""],
+    ["before the last eight megabytes", {}, "x".repeat(MEGABYTE)],
+  ])("fails only its own reads if it is older: %s", async (_, tuning, text) => {
+    const directory = await withDamagedRow(2, tuning, text);
     const store = await open(directory, { tuning });
     await expect(store.log.get(2 as Offset)).rejects.toThrow(/row at offset 2 is damaged/);
     expect(await idsIn(store)).toEqual(["m0", "m1"]);

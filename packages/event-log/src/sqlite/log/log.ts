@@ -29,6 +29,8 @@ const MOST_WASTE = 0.08;
 const SMALL_ROW_BYTES = 4 * 1024;
 const LARGE_ROW_BYTES = 64 * 1024;
 const FEW_BATCHES = 8;
+/** Bodies whose checksums are verified at start: what two checkpoints copied. The write-ahead log has checksums of its own. */
+const CHECKED_BYTES = 8 * 1024 * 1024;
 
 type AppendOperation = LogOperations["append"]["request"];
 
@@ -41,7 +43,10 @@ export class Log {
   readonly #putSource: StatementSync;
   readonly #rowAt: StatementSync;
   readonly #rowsAfter: StatementSync;
+  /** Newest first. */
+  readonly #rowsFrom: StatementSync;
   readonly #metaAt: StatementSync;
+  readonly #metasAfter: StatementSync;
   readonly #changeRow: StatementSync;
   readonly #sources = new Map<number, string>();
   /** The metas of the row that is being collected, or of the unfilled row. */
@@ -67,9 +72,13 @@ export class Log {
     this.#rowsAfter = database.prepare(
       "SELECT first, meta, body FROM log_rows WHERE first > ? ORDER BY first",
     );
+    this.#rowsFrom = database.prepare(
+      "SELECT first, meta, body FROM log_rows WHERE first >= ? ORDER BY first DESC",
+    );
     this.#metaAt = database.prepare(
       "SELECT first, meta FROM log_rows WHERE first <= ? ORDER BY first DESC LIMIT 1",
     );
+    this.#metasAfter = database.prepare("SELECT first, meta FROM log_rows WHERE first > ? ORDER BY first");
     this.#changeRow = database.prepare("UPDATE log_rows SET meta = ?, body = ? WHERE first = ?");
     for (const row of database.prepare("SELECT no, id FROM sources").all()) {
       this.#sources.set(row.no as number, row.id as string);
@@ -225,19 +234,24 @@ export class Log {
   }
 
   /**
-   * Verifies the checksums of the newest rows (those of the segment in memory), which a crash could have damaged. Older rows are verified
-   * whenever they are read. Throws `DamagedRow`.
+   * Verifies that no row of the segment in memory is missing, and the checksums of the newest rows, which a crash could have damaged:
+   * those of the last few checkpoints. Older rows are verified whenever they are read. Throws `DamagedRow`.
    */
   checkTail(): void {
     let end = this.#segments.open.first;
-    for (const raw of this.#rowsAfter.iterate(end - 1)) {
-      const row = raw as unknown as LogRow;
-      checkRow(row);
-      const batches = decodeRow(row);
-      if (row.first !== end) throw new DamagedRow(end);
-      end = endOf(batches);
+    for (const raw of this.#metasAfter.iterate(end - 1)) {
+      const { first, meta } = raw as unknown as Omit<LogRow, "body">;
+      if (first !== end) throw new DamagedRow(end);
+      end = endOf(batchesIn(first, meta));
     }
     if (end !== this.#segments.end) throw new DamagedRow(end);
+    let bytes = 0;
+    for (const raw of this.#rowsFrom.iterate(this.#segments.open.first)) {
+      const row = raw as unknown as LogRow;
+      checkRow(row);
+      bytes += row.body.byteLength;
+      if (bytes >= CHECKED_BYTES) return;
+    }
   }
 
   read({ after, messages, bytes }: LogOperations["readLog"]["request"]): ReadAnswer {
@@ -283,11 +297,7 @@ export class Log {
     if (found !== undefined) return found.sourceNo;
     const row = this.#metaAt.get(offset) as { first: number; meta: Uint8Array } | undefined;
     if (row === undefined) return undefined;
-    try {
-      this.#lastMeta = decodeRow({ ...row, body: new Uint8Array(0) });
-    } catch {
-      throw new DamagedRow(row.first);
-    }
+    this.#lastMeta = batchesIn(row.first, row.meta);
     return this.#lastMeta.find((batch) => batch.first <= offset && offset < endOf([batch]))?.sourceNo;
   }
 
@@ -348,6 +358,17 @@ function isExtended(bytes: number, pageBytes: number): boolean {
   if (bytes >= LARGE_ROW_BYTES) return false;
   return bytes < SMALL_ROW_BYTES || pageWaste(bytes, pageBytes) > MOST_WASTE;
 }
+
+/** What a row's meta says of its batches. Throws `DamagedRow` if it cannot be read. */
+function batchesIn(first: number, meta: Uint8Array): RowBatch[] {
+  try {
+    return decodeRow({ first, meta, body: NO_BYTES });
+  } catch {
+    throw new DamagedRow(first);
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);
 
 /** The offset after a row's last message. */
 export function endOf(batches: readonly RowBatch[]): number {
