@@ -30,7 +30,22 @@ test.each([
     1,
   ],
 ] as const)("%s", (_name, workedMs, pressure, lagMs, isAwaited, rest) => {
-  expect(idleMs(workedMs, pressure, lagMs, isAwaited)).toBe(rest);
+  const round = { workedMs, pressure, lagMs, isAwaited, behind: 5_000 };
+  expect(idleMs({ ...round, isFollowed: true })).toBe(rest);
+  expect(idleMs({ ...round, isFollowed: false })).toBe(rest);
+});
+
+const CALM = { messagesPerSecond: 500, utilization: 0.2 };
+
+test.each([
+  ["followed by an audience", { isFollowed: true }, 0],
+  ["followed by nobody", {}, 100],
+  ["followed by nobody, with a full reading waiting", { behind: 4_000 }, 0],
+  ["followed by nobody, in a rush", { pressure: RUSH, workedMs: 20 }, 180],
+  ["followed by nobody, while a call waits", { isAwaited: true }, 0],
+] as const)("few messages, %s", (_name, changes, rest) => {
+  const round = { workedMs: 1, pressure: CALM, lagMs: 0, behind: 1, isFollowed: false, isAwaited: false };
+  expect(idleMs({ ...round, ...changes })).toBe(rest);
 });
 
 test("the pressure is what others than the engine appended, measured anew after a tenth of a second", () => {

@@ -59,6 +59,11 @@ export class DefinitionsInForce {
     return this.#state.kind === "stale" && this.#state.waiters.length > 0;
   }
 
+  /** Whether the engine works by an audience or computed trait. */
+  get isAnyInForce(): boolean {
+    return this.#versions.size > 0;
+  }
+
   /** Whether an audience or computed trait is stored. */
   async isAnyStored(): Promise<boolean> {
     const stored = await Promise.all([this.#config.list(AUDIENCE), this.#config.list(COMPUTED_TRAIT)]);

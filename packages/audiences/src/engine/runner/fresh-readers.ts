@@ -22,19 +22,19 @@ export class FreshReaders {
   readonly #log: Pick<EventLog, "head">;
   readonly #clock: Clock;
   readonly #cursor: () => Offset;
-  readonly #onUrgent: () => void;
+  readonly #onWaiting: (isUrgent: boolean) => void;
 
-  /** `onUrgent` is called when a question about one user begins to wait. */
+  /** `onWaiting` is called when a question begins to wait. Urgent: it is about one user. */
   constructor(parts: {
     readonly log: Pick<EventLog, "head">;
     readonly clock: Clock;
     readonly cursor: () => Offset;
-    readonly onUrgent: () => void;
+    readonly onWaiting: (isUrgent: boolean) => void;
   }) {
     this.#log = parts.log;
     this.#clock = parts.clock;
     this.#cursor = parts.cursor;
-    this.#onUrgent = parts.onUrgent;
+    this.#onWaiting = parts.onWaiting;
   }
 
   /** Whether a question about one user waits. */
@@ -42,12 +42,16 @@ export class FreshReaders {
     return [...this.#readers].some((reader) => reader.isUrgent);
   }
 
+  get isAny(): boolean {
+    return this.#readers.size > 0;
+  }
+
   async wait({ isUrgent }: { readonly isUrgent: boolean }): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const reader: Reader = { head: this.#log.head(), isUrgent, resolve };
     if (this.#cursor() >= reader.head) return;
     this.#readers.add(reader);
-    if (isUrgent) this.#onUrgent();
+    this.#onWaiting(isUrgent);
     const cancel = this.#clock.after(isUrgent ? LONGEST_URGENT_WAIT_MS : LONGEST_WAIT_MS, resolve);
     await promise;
     cancel();

@@ -64,7 +64,9 @@ function assemble(options: AudiencesOptions): Runner {
     log,
     clock,
     cursor: () => progress.status.cursor,
-    onUrgent: () => loop.hurry(),
+    onWaiting: (isUrgent) => {
+      if (isUrgent || !definitions.isAnyInForce) loop.hurry();
+    },
   });
   const checkpoints = new Checkpoints(engine, store.consumers, clock);
   const tasks = new Tasks({
@@ -86,6 +88,7 @@ function assemble(options: AudiencesOptions): Runner {
     utilization: options.utilization,
     head: () => log.head(),
     ownMessages: () => outbox.publishedMessages,
+    isFollowed: () => definitions.isAnyInForce || readers.isAny,
     isAwaited: () => definitions.isAwaited || readers.hasUrgent,
   });
   const enqueue = serialQueue();

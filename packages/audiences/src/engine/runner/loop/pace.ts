@@ -1,6 +1,7 @@
 import type { Offset } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { Progress } from "./progress.js";
+import { READ_LIMITS } from "./read-limits.js";
 
 /**
  * How evaluation shares the machine with ingestion. While messages come in faster than the machine has room for, the engine works a small
@@ -23,6 +24,13 @@ export const PACE = {
   longestIdleMs: 500,
   /** How long ingestion is measured before it is judged, in milliseconds. */
   measuredMs: 100,
+  /**
+   * While there is no audience or computed trait, and no call waits, nobody needs a message at once: what arrives in so many
+   * milliseconds is counted together. A round costs both threads more than its messages.
+   */
+  gatherMs: 100,
+  /** With so many messages waiting, nothing is left to gather. */
+  gatherBelow: READ_LIMITS.messages,
 } as const;
 
 /** The recent load of ingestion. */
@@ -41,11 +49,26 @@ export function shareAt({ messagesPerSecond, utilization }: Pressure): number {
   return share + (1 - share) * Math.min(1, Math.max(0, room));
 }
 
-/** How long the engine idles after it has worked for `workedMs`; `lagMs` is the age of what it works on. */
-export function idleMs(workedMs: number, pressure: Pressure, lagMs: number, isAwaited: boolean): number {
+/** What decides how long the engine idles. */
+export interface Round {
+  readonly workedMs: number;
+  readonly pressure: Pressure;
+  /** The age of what it works on. */
+  readonly lagMs: number;
+  /** Messages that are not counted yet. */
+  readonly behind: number;
+  /** Whether an audience, a computed trait or an answer about many users needs the messages soon. */
+  readonly isFollowed: boolean;
+  /** Whether a call waits for the engine. */
+  readonly isAwaited: boolean;
+}
+
+/** How long the engine idles after a round. */
+export function idleMs({ workedMs, pressure, lagMs, behind, isFollowed, isAwaited }: Round): number {
   if (isAwaited) return 0;
   const share = Math.max(shareAt(pressure), lagMs > PACE.longestLagMs ? PACE.lateShare : 0);
-  return Math.min(PACE.longestIdleMs, Math.ceil(workedMs * (1 / share - 1)));
+  const restMs = Math.min(PACE.longestIdleMs, Math.ceil(workedMs * (1 / share - 1)));
+  return isFollowed || behind >= PACE.gatherBelow ? restMs : Math.max(restMs, PACE.gatherMs);
 }
 
 interface Measurement {
@@ -87,6 +110,8 @@ export interface PaceParts {
   readonly utilization: (() => number) | undefined;
   readonly head: () => Offset;
   readonly ownMessages: () => number;
+  /** See `Round`. */
+  readonly isFollowed: () => boolean;
   /** Whether a call waits for the engine. */
   readonly isAwaited: () => boolean;
 }
@@ -108,7 +133,12 @@ export class Pace {
 
   /** How long to idle after working for `workedMs`. */
   idleMs(workedMs: number): number {
-    return idleMs(workedMs, this.#measure(), this.#parts.progress.lagMs, this.#parts.isAwaited());
+    const { progress, isFollowed, isAwaited } = this.#parts;
+    const { lagMs, behind } = progress;
+    return idleMs({
+      ...{ workedMs, lagMs, behind, pressure: this.#measure() },
+      ...{ isFollowed: isFollowed(), isAwaited: isAwaited() },
+    });
   }
 
   #measure(): Pressure {
