@@ -21,6 +21,8 @@ export interface LeadingParts {
 
 /** The owner's connection to its store: writes go through the log, and reads to the local copy. */
 export class LeadingConnection implements StoreConnection {
+  /** Writes are in the log before they are in the copy. */
+  readonly readsAfterWrites = false;
   readonly #parts: LeadingParts;
   readonly #beforeSend: ((isLast: boolean) => void)[] = [];
   #isScheduled = false;

@@ -81,6 +81,8 @@ export interface StoreConnection {
     request: Operations[Name]["request"],
     transfer?: readonly ArrayBuffer[],
   ): Promise<Operations[Name]["answer"]>;
+  /** Whether a read that is sent together with writes sees them. */
+  readonly readsAfterWrites: boolean;
   /** Calls what was given to `beforeSend` at the end of this turn of the event loop. */
   schedule(): void;
   /** Calls `prepare` before each message to the worker, so that it can add calls. `isLast`: no other message follows. */
@@ -95,6 +97,7 @@ export interface StoreConnection {
  * message; the worker answers each of them by its id.
  */
 export class Connection implements StoreConnection {
+  readonly readsAfterWrites = true;
   readonly #options: WorkerOptions;
   readonly #startThread: StartStoreThread;
   readonly #clock: Clock;

@@ -10,6 +10,7 @@ import { buffersOf, encodeAppend, type HashedBatch, hashBatch, KeyHasher } from 
 import { decodeRow, type LogRow } from "../calls/log-row.js";
 import type { AppendAnswer, FindAnswer, LogStats, Snapshot } from "../calls/operations.js";
 import type { StoreConnection } from "./connection.js";
+import { ReadAhead, type ReadRequest } from "./read-ahead.js";
 import { SourceNames } from "./source-names.js";
 
 /** Settles the promise of one append. */
@@ -45,6 +46,7 @@ export class SqliteEventLog implements EventLog {
   readonly #requestBytes: number;
   readonly #sources = new SourceNames();
   readonly #listeners = new Set<() => void>();
+  readonly #ahead = new ReadAhead();
   #pending: PendingAppend[] = [];
   /** Append requests that the worker has not answered. */
   #requests = 0;
@@ -83,6 +85,7 @@ export class SqliteEventLog implements EventLog {
 
   /** Sends the pending appends, up to `MAX_REQUESTS` requests at a time. `isLast`: sends all of them. */
   send(isLast: boolean): void {
+    const requests = this.#requests;
     while (this.#pending.length > 0 && (isLast || this.#requests < MAX_REQUESTS)) {
       const group = this.#nextGroup();
       if (group.length === 0) continue;
@@ -99,6 +102,8 @@ export class SqliteEventLog implements EventLog {
           if (this.#pending.length > 0) this.#connection().schedule();
         });
     }
+    if (isLast || this.#requests === requests || !this.#connection().readsAfterWrites) return;
+    this.#ahead.begin(this.#head, (request) => this.#connection().ask("readLog", request));
   }
 
   /** The next appends that share a request. Refuses those that were hashed for a store that has been replaced since. */
@@ -142,11 +147,13 @@ export class SqliteEventLog implements EventLog {
     after: Offset,
     max: { readonly messages: number; readonly bytes: number },
   ): Promise<readonly StoredBatch[]> {
+    const request: ReadRequest = { after, ...max };
     if (after >= this.#head) {
       this.#connection().check();
+      this.#ahead.atEnd(request);
       return [];
     }
-    const { rows } = await this.#connection().ask("readLog", { after, ...max });
+    const { rows } = await (this.#ahead.take(request) ?? this.#connection().ask("readLog", request));
     const batches: StoredBatch[] = [];
     let messages = 0;
     let bytes = 0;
