@@ -56,6 +56,8 @@ const IDLE_MS = 1_000;
 /** Between two reads, the reader rests this many times as long as it worked: it uses at most a fifth of the thread. */
 const REST_FACTOR = 4;
 const MIN_REST_MS = 5;
+/** Of a name that was sampled often, one message is looked into in this time: its whole request is parsed for it. */
+const SAMPLE_EVERY_MS = 1_000;
 /** Names are stored together with the position up to which they were counted, so a crash counts no message of the log twice. */
 const STORE_EVERY_MS = 10_000;
 /** Of a log that was written before there was a catalog, this much is read. */
@@ -92,6 +94,9 @@ class CatalogReader implements EventCatalog {
   #position: Offset;
   #storedPosition: Offset;
   #storedAtMs: number;
+  /** What was sampled since `#sampledSinceMs`. */
+  readonly #sampled = new Set<EventEntry>();
+  #sampledSinceMs: number;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: EventCatalogOptions, { position, sources }: Stored) {
@@ -106,6 +111,7 @@ class CatalogReader implements EventCatalog {
         : (Math.max(BEFORE_FIRST, head - MOST_HISTORY) as Offset);
     this.#storedPosition = this.#position;
     this.#storedAtMs = clock.monotonic();
+    this.#sampledSinceMs = this.#storedAtMs;
   }
 
   start(): void {
@@ -174,15 +180,18 @@ class CatalogReader implements EventCatalog {
     // Retention or a deletion may have removed what is left.
     if (batches.length === 0) this.#position = head;
     const startedMs = clock.monotonic();
-    const sampled = new Set<EventEntry>();
+    if (startedMs - this.#sampledSinceMs >= SAMPLE_EVERY_MS) {
+      this.#sampled.clear();
+      this.#sampledSinceMs = startedMs;
+    }
     for (const batch of batches) {
-      this.#take(batch, after, sampled);
+      this.#take(batch, after);
       this.#position = Math.max(this.#position, offsetAt(batch.first, lastMessageIndex(batch))) as Offset;
     }
     return batches.length === 0 ? undefined : clock.monotonic() - startedMs;
   }
 
-  #take(batch: StoredBatch, after: Offset, sampled: Set<EventEntry>): void {
+  #take(batch: StoredBatch, after: Offset): void {
     const { planOf, isSource, onReported } = this.#options;
     const { sourceId } = batch;
     // Messages of audiences and deletions, and of sources that were deleted.
@@ -190,7 +199,10 @@ class CatalogReader implements EventCatalog {
     const plan = planOf(sourceId);
     const reportsViolations = plan?.mode === "report";
     const events = this.#eventsOf(sourceId);
-    const violating = takeBatch(batch, { events, after, plan: plan?.plan, reportsViolations, sampled });
+    const violating = takeBatch(batch, {
+      ...{ events, after, plan: plan?.plan, reportsViolations },
+      sampled: this.#sampled,
+    });
     if (violating > 0) onReported(sourceId, violating);
   }
 

@@ -11,7 +11,7 @@ import { isPlanned, type Plan, planIssues } from "@sluice/protocol";
 import { countMessage, countViolation, type EventEntry, eventOf } from "./event-entry.js";
 import type { SourceEvents } from "./source-events.js";
 
-/** So many messages of a name are looked into at once; after that, one in a stretch of the log. */
+/** So many messages of a name are looked into at once; after that, one from time to time. */
 const SAMPLED_FIRST = 50;
 
 export interface BatchContext {
@@ -22,7 +22,7 @@ export interface BatchContext {
   readonly plan?: Plan | undefined;
   /** Messages that violate the plan are stored, and are counted here. */
   readonly reportsViolations: boolean;
-  /** Names of this stretch that were sampled, by entry. */
+  /** Names that need no sample for now. */
   readonly sampled: Set<EventEntry>;
 }
 
