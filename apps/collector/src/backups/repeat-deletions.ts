@@ -23,7 +23,7 @@ import { DELETION, type DeletionDocument } from "../deletions/deletion.js";
 import { emptyReceipt } from "../deletions/run-step.js";
 import { decodeKey } from "../destinations/secret-box.js";
 import { keyName } from "../documents/suppressions.js";
-import type { BackedUpDeletion, BackupManifest } from "./manifest.js";
+import type { BackedUpDeletion } from "./manifest.js";
 
 /** Deletions that were made after the restored backup, as later backups say. */
 export interface RepeatedDeletions {
@@ -44,10 +44,10 @@ const AT_ONCE = { messages: 5_000, bytes: 8 * 1_024 * 1_024 };
  */
 export async function repeatDeletions(
   directory: string,
-  manifests: readonly BackupManifest[],
+  deletions: readonly BackedUpDeletion[],
   secretKey: string | undefined,
 ): Promise<RepeatedDeletions> {
-  const all = new Map(manifests.flatMap(({ deletions }) => deletions.map((one) => [one.id, one] as const)));
+  const all = new Map(deletions.map((one) => [one.id, one] as const));
   const none = { repeated: 0, unneeded: 0, withoutKey: 0 };
   if (all.size === 0) return none;
   const store = await openSqliteStore({ directory, clock: systemClock });

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rename, rm, rmdir, statfs } from "node:fs/promise
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { syncDirectory } from "@sluice/event-log";
+import { partitionFolder, writePartitionsMark } from "../process/partition-folders.js";
 import { hashesOf } from "./backup-folder.js";
 import { type BackupSource, openBackupSource } from "./backup-source.js";
 import { LOCK_FILE, lockFolder } from "./folder-lock.js";
@@ -15,6 +16,7 @@ import {
   sha256,
   UnusableBackup,
 } from "./manifest.js";
+import { deletionsOf, partsOf } from "./partitions.js";
 import { type RepeatedDeletions, repeatDeletions } from "./repeat-deletions.js";
 
 export interface RestoreOptions {
@@ -74,8 +76,18 @@ async function restoreFrom(
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
   await mkdir(draft, { recursive: true, mode: 0o700 });
   await checkSpace(draft, bytes);
-  for (const file of manifest.files) await writeFile(source, file, manifest, draft);
-  const deletions = await repeatDeletions(draft, manifests, secretKey);
+  const repeated: RepeatedDeletions[] = [];
+  for (const { partition, files } of partsOf(manifest)) {
+    const folder = partition === undefined ? draft : join(draft, partitionFolder(partition));
+    if (partition !== undefined) await mkdir(folder, { mode: 0o700 });
+    for (const file of files) await writeFile(source, file, manifest, folder);
+    const deletions = manifests.flatMap((one) => deletionsOf(one, partition));
+    repeated.push(await repeatDeletions(folder, deletions, secretKey));
+    syncDirectory(folder);
+  }
+  const deletions = inAnyPart(repeated);
+  if (manifest.partitions !== undefined)
+    await writePartitionsMark(draft, { partitions: manifest.partitions.length });
   syncDirectory(draft);
   await rmdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
@@ -83,6 +95,17 @@ async function restoreFrom(
   await rename(draft, directory);
   syncDirectory(dirname(directory));
   return { directory, manifest, bytes, deletions, isNewest: manifest === manifests.at(-1), damaged };
+}
+
+/** A deletion runs in every partition, and counts once. */
+function inAnyPart(parts: readonly RepeatedDeletions[]): RepeatedDeletions {
+  const most = (of: (part: RepeatedDeletions) => number): number => Math.max(...parts.map(of));
+  const repeated = most((part) => part.repeated);
+  return {
+    repeated,
+    unneeded: most((part) => part.repeated + part.unneeded) - repeated,
+    withoutKey: most((part) => part.withoutKey),
+  };
 }
 
 interface Draft {

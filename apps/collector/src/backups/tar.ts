@@ -18,6 +18,7 @@ const MOST_ENTRY_BYTES = 512 * 1024 * 1024;
 export interface TarEntry {
   readonly name: string;
   readonly bytes: Uint8Array;
+  readonly modifiedMs: number;
   /** Where its contents begin. */
   readonly at: number;
 }
@@ -80,7 +81,10 @@ export async function* readTar(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
     await input.take(paddingOf(size));
     // Programs that pack a folder add entries for folders, and may begin names with ./
     if (text("type") === "0" || text("type") === "")
-      yield { name: text("name").replace(/^\.\//, ""), bytes, at };
+      yield {
+        ...{ name: text("name").replace(/^\.\//, ""), bytes, at },
+        modifiedMs: (Number.parseInt(text("modified"), 8) || 0) * 1_000,
+      };
   }
 }
 

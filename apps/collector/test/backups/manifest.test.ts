@@ -20,6 +20,10 @@ const MANIFEST = newManifest({
   deletions: [],
 });
 
+const PARTITIONS = [0, 1].map((partition) => ({
+  ...{ partition, createdAt: MANIFEST.createdAt, counts: MANIFEST.counts },
+}));
+
 describe("a manifest", () => {
   it("is read as it was written, and refused after any change", () => {
     const bytes = encodeManifest(MANIFEST);
@@ -42,6 +46,15 @@ describe("a manifest", () => {
     ["no deletions", { deletions: undefined }],
     ["a deletion that is none", { deletions: [null] }],
     ["no counts", { counts: undefined }],
+    ["a file of a partition that is not named", { files: [{ ...file, partition: 0 }] }],
+    ["a file of no partition beside partitions", { partitions: PARTITIONS }],
+    ["a file of another partition", { partitions: PARTITIONS, files: [{ ...file, partition: 2 }] }],
+    ["a partition that is a path", { partitions: PARTITIONS, files: [{ ...file, partition: "/../x" }] }],
+    ["partitions in another order", { partitions: [...PARTITIONS].reverse(), files: [] }],
+    [
+      "a deletion of another partition",
+      { partitions: PARTITIONS, files: [], deletions: [{ id: "del_1", users: [], partition: 7 }] },
+    ],
   ])("is refused with %s, although its checksum is right", (_, change) => {
     const bytes = encodeManifest({ ...MANIFEST, ...change } as BackupManifest);
     expect(() => decodeManifest(bytes, "it")).toThrow("it is no manifest that this version can read");
@@ -54,8 +67,8 @@ describe("a manifest", () => {
   it.each<[string, Partial<BackupManifest>, RegExp]>([
     [
       "a newer format",
-      { format: 2 },
-      /newer version \(0\.1\.0\): its format is 2, this version knows 1\. Install/,
+      { format: 3 },
+      /newer version \(0\.1\.0\): its format is 3, this version knows 2\. Install/,
     ],
     [
       "a newer layout of a database",

@@ -25,17 +25,22 @@ export interface PartAnswer {
   readonly body: unknown;
 }
 
+/** What is asked for as a stream. */
+export interface StreamQuestion extends Omit<Question, "signal"> {
+  readonly signal: AbortSignal;
+  /** Where a stream of events goes on. */
+  readonly lastEventId?: string | undefined;
+}
+
 export interface Owners {
   readonly partitions: readonly number[];
   /** Waits for an owner, and asks again where that is safe. Rejects with `no_owner` or `owner_lost`. */
   ask(partition: number, request: HttpRequest, question: Question): Promise<PartAnswer>;
-  /** The chunks of a stream. */
+  /** The chunks of a stream, once it has begun. Waits for an owner as `ask` does. */
   stream(
     partition: number,
     request: HttpRequest,
-    path: string,
-    signal: AbortSignal,
-    lastEventId: string | undefined,
+    question: StreamQuestion,
   ): Promise<AsyncIterable<Uint8Array> | PartAnswer>;
 }
 
@@ -65,10 +70,11 @@ export function askOwners(parts: OwnersParts): Owners {
     partitions: Array.from({ length: parts.partitions }, (_, index) => index),
     async ask(partition, request, question) {
       const { method = methodOf(request), path, body, signal = request.signal } = question;
-      const asked: AskedRequest = {
-        ...{ method, path, headers: headersOf(method, request, partition, parts, body !== undefined) },
-        ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
-      };
+      const asked = askedRequest({ method, path, body }, request, partition, parts);
+      // With it, a change can be asked for again after its owner was lost.
+      const given = request.headers["idempotency-key"];
+      if (method !== "GET")
+        asked.headers.push("idempotency-key", typeof given === "string" ? given : randomUUID());
       const facts = { method, path, hasIdempotencyKey: method !== "GET", isKept: true };
       let deadlineMs = clock.monotonic() + WAIT_MS;
       let mayBeDone = false;
@@ -85,14 +91,13 @@ export function askOwners(parts: OwnersParts): Owners {
         await front().change(PAUSE_MS, signal);
       }
     },
-    async stream(partition, request, path, signal, lastEventId) {
+    async stream(partition, request, { method = "GET", path, body, signal, lastEventId }) {
       const deadlineMs = clock.monotonic() + WAIT_MS;
-      const headers = headersOf("GET", request, partition, parts, false);
-      if (lastEventId !== undefined) headers.push("last-event-id", lastEventId);
+      const asked = askedRequest({ method, path, body }, request, partition, parts);
+      if (lastEventId !== undefined) asked.headers.push("last-event-id", lastEventId);
       for (;;) {
         const owner = await ownerOf(parts, partition, deadlineMs, signal);
-        const until = AbortSignal.any([signal, ...owner.over]);
-        const answer = await owner.connection.stream({ method: "GET", path, headers }, until);
+        const answer = await owner.connection.stream(asked, AbortSignal.any([signal, ...owner.over]));
         if (answer.kind === "answered")
           return answer.status === 200 ? answer.chunks : refusedStream(partition, answer);
         throwIfGone(signal);
@@ -144,23 +149,26 @@ async function ownerOf(
   }
 }
 
-function headersOf(
-  method: string,
+function askedRequest(
+  {
+    method,
+    path,
+    body,
+  }: { readonly method: string; readonly path: string; readonly body: object | undefined },
   { headers, remoteAddress: client }: HttpRequest,
   partition: number,
   { token, listener }: OwnersParts,
-  hasBody: boolean,
-): string[] {
+): AskedRequest {
   const raw = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined || OF_THE_BODY.has(name)
       ? []
       : [name, Array.isArray(value) ? value.join(", ") : value],
   );
-  if (hasBody) raw.push("content-type", "application/json");
-  // With it, a change can be asked for again after its owner was lost.
-  const given = headers["idempotency-key"];
-  if (method !== "GET") raw.push("idempotency-key", typeof given === "string" ? given : randomUUID());
-  return passedOnHeaders(raw, { client, listener, partition }, token);
+  if (body !== undefined) raw.push("content-type", "application/json");
+  return {
+    ...{ method, path, headers: passedOnHeaders(raw, { client, listener, partition }, token) },
+    ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
+  };
 }
 
 function parsed({ status, body }: { readonly status: number; readonly body: Uint8Array }) {

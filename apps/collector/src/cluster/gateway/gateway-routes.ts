@@ -21,6 +21,7 @@ import {
   mergeRates,
   mergeStatus,
 } from "./merge-views.js";
+import { mergedBackup } from "./merged-backup.js";
 import { readDeliveryId, withDeliveryIds } from "./qualified-ids.js";
 import { runRoutes } from "./run-routes.js";
 
@@ -62,6 +63,7 @@ export function gatewayRoutes(owners: Owners): readonly Route[] {
     merged<DestinationRatesView>("/destinations/:id/rates", mergeDestinationRates),
     merged<RatesView>("/rates", mergeRates),
     ...runRoutes(owners),
+    { path: `${API}/backups`, methods: { POST: (request) => mergedBackup(owners, request) } },
     ...REFUSED.map(([path, what]) => refusedRoute(`${API}${path}`, what)),
   ];
 }
@@ -73,7 +75,6 @@ const REFUSED: readonly (readonly [path: string, what: string])[] = [
   ),
   ...["/profiles/*", "/profiles"].map((path) => [path, "profiles"] as const),
   ["/audience-engine", "audiences"],
-  ["/backups", "backups"],
   ["/reset", "resets"],
 ];
 

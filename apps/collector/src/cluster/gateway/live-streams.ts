@@ -14,7 +14,7 @@ export async function mergedLive(owners: Owners, request: HttpRequest, path: str
   const signal = AbortSignal.any([request.signal, over.signal]);
   const opened = await Promise.all(
     owners.partitions.map((partition) =>
-      owners.stream(partition, request, path, signal, positions[partition] || undefined),
+      owners.stream(partition, request, { path, signal, lastEventId: positions[partition] || undefined }),
     ),
   ).catch((error: unknown) => {
     over.abort();

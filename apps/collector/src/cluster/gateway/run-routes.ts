@@ -14,6 +14,7 @@ import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";
 import { mergedPage } from "./merge-list.js";
 import { mergeDeletions, mergeOperations, mergePlans, mergeReplays } from "./merge-runs.js";
 import { joinIds, readDeliveryId, splitId } from "./qualified-ids.js";
+import { readBody } from "./read-body.js";
 
 const API = "/api/v1";
 const BODY_BYTES = 2 * 1_024 * 1_024;
@@ -76,7 +77,7 @@ async function askRuns<V>(
   if (parts.some(({ partition }) => !owners.partitions.includes(partition)))
     throw new CollectorError("not_found", `there is no ${id}`);
   const [, action = ""] = /\/(cancel|retry|give-up)\/?$/.exec(request.path) ?? [];
-  const body = ["GET", "HEAD"].includes(request.method) ? undefined : await readBody(request);
+  const body = ["GET", "HEAD"].includes(request.method) ? undefined : await readBody(request, BODY_BYTES);
   const answers = await Promise.all(
     parts.map((part) =>
       owners.ask(part.partition, request, {
@@ -98,7 +99,7 @@ function mergedRuns<V>(answers: readonly PartAnswer[], merge: (runs: Runs<V>) =>
 }
 
 async function startOperation(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
-  const input = (await readBody(request)) as OperationInput;
+  const input = (await readBody(request, BODY_BYTES)) as OperationInput;
   const byPartition = Array.isArray(input?.ids) ? idsByPartition(input.ids) : undefined;
   const concerned = byPartition === undefined ? owners.partitions : [...byPartition.keys()];
   const inputOf = (partition: number, more: Partial<OperationInput>): object => ({
@@ -133,7 +134,7 @@ function idsByPartition(ids: readonly string[]): ReadonlyMap<number, readonly st
 }
 
 async function startReplay(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
-  const input = (await readBody(request)) as ReplayInput;
+  const input = (await readBody(request, BODY_BYTES)) as ReplayInput;
   const path = `${API}/replays`;
   const counts = await askEach(owners, request, owners.partitions, path, () => ({ ...input, dryRun: true }));
   const refusal = counts.find(({ status }) => status !== 200);
@@ -151,7 +152,7 @@ async function startReplay(owners: Owners, request: HttpRequest): Promise<HttpAn
  * the others know.
  */
 async function startDeletion(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
-  const input = (await readBody(request)) as DeletionInput;
+  const input = (await readBody(request, BODY_BYTES)) as DeletionInput;
   const path = `${API}/deletions`;
   const { partitions } = owners;
   const planned = await askEach(owners, request, partitions, path, () => ({ ...input, dryRun: true }));
@@ -210,16 +211,4 @@ function askEach(
       owners.ask(partition, request, { method: "POST", path, body: bodyOf(partition) }),
     ),
   );
-}
-
-async function readBody(request: HttpRequest): Promise<object> {
-  const bytes = await request.readBody(BODY_BYTES);
-  if (bytes.length === 0) return {};
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed;
-  } catch {
-    // Below.
-  }
-  throw new CollectorError("malformed_json");
 }
