@@ -32,7 +32,7 @@ import {
 } from "./partitions/open-partitions.js";
 import { ownPartition } from "./partitions/own-partition.js";
 import { Partition } from "./partitions/partition.js";
-import { severalPartitions } from "./partitions/several-partitions.js";
+import { type SeveralPartitions, severalPartitions } from "./partitions/several-partitions.js";
 import { waitForEngine } from "./wait-for-engine.js";
 
 export interface ClusterNodeOptions extends CollectorOptions {
@@ -221,8 +221,26 @@ async function joinCluster(
   // It closes first: the requests that it has still need to know the next owner.
   keep(front, (it, leftMs) => it.close(leftMs));
   await membership.start();
-  await several?.sources.refresh();
+  if (several !== undefined) await readSources(keep, several);
   for (const ownership of ownerships) await ownership.start();
+}
+
+/** A copy that is being loaded has no sources yet: they are read again when it is whole. */
+async function readSources(
+  keep: Stages["keep"],
+  { sources, control }: Pick<SeveralPartitions, "sources" | "control">,
+): Promise<void> {
+  const over = keep(new AbortController(), (it) => it.abort());
+  const isRead = await sources.refresh().then(
+    () => control.status().role !== "loading",
+    () => false,
+  );
+  if (isRead) return;
+  void control
+    .caughtUp(over.signal)
+    .then(() => sources.refresh())
+    // The first request with an unknown key reads them.
+    .catch(() => {});
 }
 
 function controlOf(opened: readonly OpenedPartition[]): OpenedPartition {

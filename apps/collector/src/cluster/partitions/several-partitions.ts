@@ -10,6 +10,8 @@ import type { Front } from "../front/front.js";
 /** What only clusters of several partitions need. */
 export interface SeveralPartitions {
   readonly node: string;
+  /** This process's copy of the control partition. */
+  readonly control: Replica;
   readonly sources: ControlSources;
   readonly documents: FollowedDocuments;
   readonly peers: PeerCalls;
@@ -33,7 +35,7 @@ export function severalPartitions(
 ): SeveralPartitions {
   const sources = controlSources(control, clock);
   return {
-    ...{ node, sources },
+    ...{ node, control, sources },
     documents: new FollowedDocuments({ clock, control, sources }),
     peers: peerCalls(front, token, clock),
     metrics: new Map(),
