@@ -9,13 +9,8 @@ export {
 export { type BackupManifest, type DamagedManifest, damageText, UnusableBackup } from "./backups/manifest.js";
 export { passedArchive } from "./backups/passed-archive.js";
 export { type RestoreReport, restoreBackup } from "./backups/restore.js";
-export {
-  CannotMigrate,
-  type ComparedContent,
-  type MigrateOptions,
-  type MigrationReport,
-  migrate,
-} from "./cluster/migrate.js";
+export { type MigrateOptions, type MigrationReport, migrate } from "./cluster/migrate.js";
+export { CannotMigrate, type ComparedContent } from "./cluster/migration/cannot-migrate.js";
 export { type Collector, startCollector } from "./collector.js";
 export { type CollectorOptions, collectorOptions } from "./collector-options.js";
 export { ConfigError, type ConfigInputs, loadConfig } from "./process/config.js";

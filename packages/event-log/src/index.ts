@@ -116,7 +116,7 @@ export {
 export type { MigrationProgress, MigrationResult } from "./replicated/migration/migration-result.js";
 export { moveIn } from "./replicated/migration/move-in.js";
 export { DOWNLOAD_FOLDER, moveOut } from "./replicated/migration/move-out.js";
-export { documentsOf, type StoredDocument } from "./replicated/migration/read-folder.js";
+export { contentsOfFolder, documentsOf, type StoredDocument } from "./replicated/migration/read-folder.js";
 export type {
   LeadingStores,
   LeadOptions,

@@ -3,11 +3,10 @@ import { join } from "node:path";
 import {
   CONTENT_NAMES,
   type Contents,
+  DOCUMENT_KINDS,
   differences,
   documentsOf,
   MigrationDiffers,
-  type MigrationProgress,
-  type MigrationResult,
   moveIn,
   moveOut,
   type StoredDocument,
@@ -15,13 +14,22 @@ import {
 import { type Clock, systemClock } from "@sluice/resilience";
 import { decodeKey, secretBox } from "../destinations/secret-box.js";
 import { makeDataFolder } from "../process/data-folder.js";
+import { partitionFolder, readPartitionsMark } from "../process/partition-folders.js";
 import type { ClusterConfig } from "../process/settings/cluster-settings.js";
 import { readMark } from "./cluster-folder.js";
 import type { ClusterEngine } from "./cluster-options.js";
 import { openConfiguredEngine } from "./configured-engine.js";
 import { keyFingerprint } from "./front/peer.js";
-import { readLease } from "./ownership/lease.js";
-import { ownerKey } from "./ownership/owner-key.js";
+import { CannotMigrate, type ComparedContent } from "./migration/cannot-migrate.js";
+import {
+  type MovedPart,
+  type MovePartitionsOptions,
+  moveIntoFirst,
+  movePartitionsIn,
+  movePartitionsOut,
+  type PartitionProgress,
+} from "./migration/move-partitions.js";
+import { checkNoOwner } from "./migration/no-owner.js";
 import { storedPartitions } from "./partitions/partition-count.js";
 
 export interface MigrateOptions {
@@ -34,10 +42,10 @@ export interface MigrateOptions {
   /** The value of `SLUICE_SECRET_KEY`. Without it, the folder's `secret.key` is used. */
   readonly secretKey: string | undefined;
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: MigrationProgress) => void;
+  readonly onProgress: (progress: PartitionProgress) => void;
   readonly clock?: Clock;
   /** For tests. Default: the one that the configuration names. */
-  readonly openEngine?: (fingerprint: string) => Promise<ClusterEngine>;
+  readonly openEngine?: (fingerprint: string, partition: number) => Promise<ClusterEngine>;
 }
 
 export interface MigrationReport {
@@ -46,43 +54,34 @@ export interface MigrationReport {
   readonly direction: "in" | "out";
   readonly cluster: string;
   readonly directory: string;
+  /** The folder has a data folder for each of so many partitions. 1: it is a data folder. */
+  readonly partitions: number;
   readonly contents: readonly ComparedContent[];
   /** Where the secret key was found. */
   readonly secretKey: "environment" | "folder";
-}
-
-export interface ComparedContent {
-  readonly what: string;
-  readonly source: { readonly count: number; readonly checksum: string };
-  readonly result: { readonly count: number; readonly checksum: string };
-  readonly isEqual: boolean;
-}
-
-/** The command cannot do what was asked. The message says why, and what to do. */
-export class CannotMigrate extends Error {
-  override readonly name = "CannotMigrate";
-  /** What was compared, if the result differs from the source. */
-  readonly contents: readonly ComparedContent[];
-
-  constructor(message: string, contents: readonly ComparedContent[] = [], cause?: unknown) {
-    super(message, { cause });
-    this.contents = contents;
-  }
 }
 
 /** Moves all data of a collector into a cluster, or out of one, while no collector uses either. The source stays as it is. */
 export async function migrate(options: MigrateOptions): Promise<MigrationReport> {
   const { direction, directory, config } = options;
   const { key, origin } = await secretKeyOf(options);
-  if (direction === "in")
-    await checkFolder(directory, key).catch((error: unknown) => {
-      throw readable(error);
-    });
+  const folders =
+    direction === "in"
+      ? await foldersToMove(options, key).catch((error: unknown) => {
+          throw readable(error);
+        })
+      : 1;
   const engine = await openEngine(options, keyFingerprint(key, config.clusterName));
   try {
-    const { kind, source, result } = await (direction === "in" ? runIn : runOut)(options, engine);
-    const contents = compared(source, result);
-    return { kind, direction, cluster: config.clusterName, directory, contents, secretKey: origin };
+    const ends: Ends = { engine, fingerprint: keyFingerprint(key, config.clusterName) };
+    const { partitions, parts } = await (direction === "in"
+      ? runIn(options, ends, folders)
+      : runOut(options, ends));
+    return {
+      kind: parts.every(({ kind }) => kind === "done before") ? "done before" : "done",
+      ...{ direction, cluster: config.clusterName, directory, partitions, secretKey: origin },
+      contents: parts.flatMap(({ partition, source, result }) => compared(source, result, partition)),
+    };
   } catch (error) {
     throw readable(error);
   } finally {
@@ -90,67 +89,106 @@ export async function migrate(options: MigrateOptions): Promise<MigrationReport>
   }
 }
 
+interface Ends {
+  readonly engine: ClusterEngine;
+  readonly fingerprint: string;
+}
+
+interface Moved {
+  /** How many data folders there are. */
+  readonly partitions: number;
+  readonly parts: readonly MovedPart[];
+}
+
 function openEngine(
   { direction, config, clock = systemClock, openEngine: open }: MigrateOptions,
   fingerprint: string,
+  /** Another one than the first: of which cluster. */
+  of?: { readonly partition: number; readonly clusterId: string | undefined },
 ): Promise<ClusterEngine> {
-  if (open !== undefined) return open(fingerprint);
+  if (open !== undefined) return open(fingerprint, of?.partition ?? 0);
+  const isIn = direction === "in";
   return openConfiguredEngine(config, {
-    ...{ fingerprint, clusterId: undefined, clock, connectionName: "sluice migrate" },
-    create: direction === "in",
+    ...{ fingerprint, clusterId: of?.clusterId, clock, connectionName: "sluice migrate" },
+    ...{ create: isIn, partition: of?.partition ?? 0, isNewPartition: isIn && of !== undefined },
   });
 }
 
-async function runIn(options: MigrateOptions, engine: ClusterEngine): Promise<MigrationResult> {
-  const { directory, clock = systemClock, signal, onProgress } = options;
-  await checkNoOwner(options, engine);
-  return moveIn({ directory, engine, clock, signal, onProgress });
-}
-
-async function runOut(options: MigrateOptions, engine: ClusterEngine): Promise<MigrationResult> {
-  const { directory, clock = systemClock, signal, onProgress } = options;
-  const partitions = await storedPartitions(engine.leases);
-  if (partitions > 1)
+async function runIn(options: MigrateOptions, ends: Ends, folders: number): Promise<Moved> {
+  const { directory, config, clock = systemClock, signal, onProgress } = options;
+  const { clusterPartitions: wanted } = config;
+  const { engine } = ends;
+  const moving = await movingOptions(options, ends, wanted);
+  if (folders > 1) return { partitions: folders, parts: await movePartitionsIn(moving) };
+  if (wanted > 1) return { partitions: 1, parts: await moveIntoFirst(moving) };
+  const stored = await storedPartitions(engine.leases);
+  if (stored > 1)
     throw new CannotMigrate(
-      `The cluster "${options.config.clusterName}" has ${partitions} partitions, and only a cluster of one can be moved into a folder`,
+      `The cluster "${config.clusterName}" has ${stored} partitions: set SLUICE_CLUSTER_PARTITIONS to ${stored}`,
     );
-  const revision = await checkNoOwner(options, engine);
+  return { partitions: 1, parts: [await moveIn({ directory, engine, clock, signal, onProgress })] };
+}
+
+async function runOut(options: MigrateOptions, ends: Ends): Promise<Moved> {
+  const { directory, clock = systemClock, signal, onProgress } = options;
+  const { engine } = ends;
+  const partitions = await storedPartitions(engine.leases);
+  const moving = await movingOptions(options, ends, partitions);
+  if (partitions > 1) return { partitions, parts: await movePartitionsOut(moving) };
   await makeDataFolder(directory);
-  return moveOut({
-    ...{ directory, engine, clock, signal, onProgress, cluster: engine.cluster?.id ?? "" },
-    async check() {
-      if ((await engine.leases.get(ownerKey(0)))?.revision === revision) return;
-      throw new CannotMigrate(
-        "A collector of the cluster was started meanwhile. Stop all of them, and run the command again",
-      );
-    },
-  });
+  const cluster = engine.cluster?.id ?? "";
+  const { check } = moving;
+  const part = await moveOut({ directory, engine, clock, signal, onProgress, cluster, check });
+  return { partitions: 1, parts: [part] };
 }
 
-/** Waits until it is certain that nobody renews the owner's lease. Resolves with its revision. */
-async function checkNoOwner(
-  { config, clock = systemClock, signal }: MigrateOptions,
-  { leases }: ClusterEngine,
-): Promise<number | undefined> {
-  const found = await leases.get(ownerKey(0));
-  const holder = found && readLease(found).holder;
-  if (holder === undefined) return found?.revision;
-  await clock.sleep(config.clusterLeaseMs, signal);
-  const now = await leases.get(ownerKey(0));
-  if (now?.revision === found?.revision) return now?.revision;
-  throw new CannotMigrate(
-    `The collector "${holder.node}" at ${holder.address} owns the cluster "${config.clusterName}". Stop all collectors of the cluster, and run the command again`,
-  );
+/** Rejects if a process uses the cluster. */
+async function movingOptions(
+  options: MigrateOptions,
+  { engine, fingerprint }: Ends,
+  partitions: number,
+): Promise<MovePartitionsOptions> {
+  const { directory, config, clock = systemClock, signal, onProgress } = options;
+  const { clusterName: cluster, clusterLeaseMs: leaseMs } = config;
+  const { leases } = engine;
+  const check = await checkNoOwner({ leases, cluster, partitions, leaseMs, clock, signal });
+  return {
+    ...{ directory, partitions, cluster, engine, clock, signal, onProgress, check },
+    openEngine: (partition) => openEngine(options, fingerprint, { partition, clusterId: engine.cluster?.id }),
+  };
 }
 
-/** Throws if the folder cannot be moved with this key, before anything is made in the cluster. */
-async function checkFolder(directory: string, key: Uint8Array): Promise<void> {
+/** How many data folders the folder has. Rejects if it cannot be moved with this key, before anything is made in the cluster. */
+async function foldersToMove({ directory, config }: MigrateOptions, key: Uint8Array): Promise<number> {
+  const { clusterPartitions } = config;
+  const mark = await readPartitionsMark(directory);
+  if (mark === undefined) {
+    await checkFolder(directory, key, clusterPartitions > 1);
+    return 1;
+  }
+  if (mark.from !== undefined)
+    throw new CannotMigrate(
+      `${directory} is not complete: \`sluice migrate\` out of a cluster did not finish. Run that command again, or remove the folder`,
+    );
+  if (mark.partitions !== clusterPartitions)
+    throw new CannotMigrate(
+      `${directory} has the data of ${mark.partitions} partitions, and clusterPartitions is ${clusterPartitions}. Sources and offsets belong to a partition, so the new cluster needs as many: set SLUICE_CLUSTER_PARTITIONS to ${mark.partitions}`,
+    );
+  for (let partition = 0; partition < mark.partitions; partition++)
+    await checkFolder(join(directory, partitionFolder(partition)), key, false);
+  return mark.partitions;
+}
+
+/** Throws if the folder cannot be moved with this key. `isDivided`: into a cluster of several partitions. */
+async function checkFolder(directory: string, key: Uint8Array, isDivided: boolean): Promise<void> {
   const mark = await readMark(directory);
   if (mark !== undefined)
     throw new CannotMigrate(
       `${directory} is the data folder of a collector of the cluster "${mark.name}". Its data is in that cluster already`,
     );
-  const opened = openSecrets(documentsOf(directory), key);
+  const documents = documentsOf(directory);
+  if (isDivided) checkUndivided(documents, directory);
+  const opened = openSecrets(documents, key);
   const inFile = await readFile(join(directory, "secret.key"), "utf8").catch(() => undefined);
   const kept = inFile === undefined ? undefined : decodeKey(inFile.trim());
   // Digests of user ids are made with the key too, and nothing shows with which one.
@@ -158,6 +196,18 @@ async function checkFolder(directory: string, key: Uint8Array): Promise<void> {
     throw new CannotMigrate(
       `SLUICE_SECRET_KEY is not the key in ${join(directory, "secret.key")}. Set it to the one that the collector used; if that was never the one in the file, remove the file`,
     );
+}
+
+/** Messages of one partition that would come to another one would be apart from their source. */
+function checkUndivided(documents: readonly StoredDocument[], directory: string): void {
+  const other = documents.find(
+    ({ kind, json }) =>
+      kind === DOCUMENT_KINDS.source && ((JSON.parse(json) as { partition?: number }).partition ?? 0) > 0,
+  );
+  if (other === undefined) return;
+  throw new CannotMigrate(
+    `${directory} is of one partition of a cluster: its source ${other.id} belongs to another one. Move the folder with the folders of all partitions, or move this one into a cluster of one partition`,
+  );
 }
 
 async function secretKeyOf({
@@ -221,9 +271,10 @@ function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function compared(source: Contents, result: Contents): ComparedContent[] {
+function compared(source: Contents, result: Contents, partition?: number): ComparedContent[] {
   const different = new Set(differences(source, result));
   return CONTENT_NAMES.map((what) => ({
     ...{ what, source: source[what], result: result[what], isEqual: !different.has(what) },
+    ...(partition === undefined ? {} : { partition }),
   }));
 }

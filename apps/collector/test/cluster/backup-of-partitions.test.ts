@@ -10,6 +10,7 @@ import { startCollector } from "../../src/collector.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { requestBackup } from "../backups/request-backup.js";
 import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld, SECRET_KEY } from "./cluster-world.js";
+import { migrationWorld } from "./migration-world.js";
 
 interface Source {
   readonly id: string;
@@ -24,9 +25,9 @@ let sources: readonly Source[];
 
 const urlOf = (node: string): string => world.nodes().get(node)?.url ?? "";
 
-async function send(source: Source, messageId: string): Promise<void> {
+async function send(source: Source, messageId: string, url = urlOf("b")): Promise<void> {
   const writeKey = source.writeKeys[0]?.key ?? "";
-  const response = await fetch(`${urlOf("b")}/v1/batch`, {
+  const response = await fetch(`${url}/v1/batch`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({
@@ -62,6 +63,24 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(() => world[Symbol.asyncDispose]());
+
+/** Moves restored folders into a cluster, which then has the messages and takes more. */
+async function inANewCluster(directory: string, messages: number): Promise<void> {
+  const restored = await clusterWorld();
+  try {
+    const { run } = migrationWorld(restored.engines);
+    expect(await run("in", directory, PARTITIONS)).toMatchObject({ kind: "done", partitions: PARTITIONS });
+    const { url, state } = await restored.start("a", {}, { partitions: PARTITIONS });
+    while (!state.hasOwner) await new Promise((resolve) => setTimeout(resolve, 10));
+    const listed = (await api(url, "GET", "/messages")) as { items: unknown[] };
+    expect(listed.items).toHaveLength(messages);
+    for (const source of sources) await send(source, `new-of-${source.partition}`, url);
+    const found = (await api(url, "GET", "/sources")) as { items: { partition: number }[] };
+    expect(found.items.map(({ partition }) => partition).sort()).toEqual([0, 1, 2]);
+  } finally {
+    await restored[Symbol.asyncDispose]();
+  }
+}
 
 describe("a backup of a cluster of several partitions", () => {
   const target = newDirectory();
@@ -125,7 +144,8 @@ describe("a backup of a cluster of several partitions", () => {
         ...{ logger: createLogger({ write() {} }), adminToken: ADMIN_TOKEN, secretKey: SECRET_KEY },
       }),
     ).rejects.toThrow(/has a data folder for each partition of a cluster.*sluice migrate/);
-  });
+    await inANewCluster(directory, 6);
+  }, 30_000);
 
   test("is refused when a piece of one partition is damaged", async () => {
     const archive = await requestBackup(urlOf("b"), ADMIN_TOKEN, "");

@@ -19,15 +19,17 @@ export function migrationProgress(
   tell: (line: string) => void,
   monotonic: () => number,
 ): (progress: Progress) => void {
-  let last: Progress["step"] | undefined;
+  let last: string | undefined;
   let toldAtMs = 0;
   return (progress) => {
     const nowMs = monotonic();
     const isOver = progress.done !== undefined && progress.done === progress.total;
-    if (progress.step === last && !isOver && nowMs - toldAtMs < EVERY_MS) return;
-    last = progress.step;
+    const { partition } = progress;
+    const step = `${partition === undefined ? "" : `partition ${partition}: `}${STEPS[progress.step]}`;
+    if (step === last && !isOver && nowMs - toldAtMs < EVERY_MS) return;
+    last = step;
     toldAtMs = nowMs;
-    tell(`${STEPS[progress.step]}${amount(progress)}`);
+    tell(`${step}${amount(progress)}`);
   };
 }
 
