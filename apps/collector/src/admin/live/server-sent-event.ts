@@ -8,8 +8,13 @@ export interface StreamPosition {
 }
 
 /** An event in wire format. Its id is the position after it. Serialized JSON has no line breaks. */
-export function serverSentEvent(kind: string, json: string, { offset, atMs }: StreamPosition): string {
-  return `id: ${offset}/${formatTime(atMs)}\nevent: ${kind}\ndata: ${json}\n\n`;
+export function serverSentEvent(kind: string, json: string, position: StreamPosition): string {
+  return `${positionLine(position)}event: ${kind}\ndata: ${json}\n\n`;
+}
+
+/** From here on, a reader can resume. */
+export function positionLine({ offset, atMs }: StreamPosition): string {
+  return `id: ${offset}/${formatTime(atMs)}\n`;
 }
 
 /** A comment, so that proxies do not close an idle connection. */

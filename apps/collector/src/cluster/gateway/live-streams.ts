@@ -4,6 +4,7 @@ import { answerOf, type Owners } from "./ask-owners.js";
 /** Between the positions of partitions in an event's id. */
 const BETWEEN = "|";
 const ID = /^id: (.*)$/m;
+const END = { done: true, value: undefined } as const;
 
 /** The live streams of all partitions as one. It ends when one of them does; the reader then resumes it. */
 export async function mergedLive(owners: Owners, request: HttpRequest, path: string): Promise<HttpAnswer> {
@@ -32,15 +33,24 @@ export async function mergedLive(owners: Owners, request: HttpRequest, path: str
     status: 200,
     headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },
     async stream(write, _signal, drained) {
-      const forward = async (partition: number, chunks: AsyncIterable<Uint8Array>): Promise<void> => {
-        for await (const event of eventsOf(chunks)) {
-          const id = ID.exec(event)?.[1];
-          if (id !== undefined) positions[partition] = id;
-          const named = id === undefined ? event : event.replace(ID, `id: ${positions.join(BETWEEN)}`);
-          if (!write(named)) await drained();
-        }
+      const events = streams.map(eventsOf);
+      // Each begins with its position, so that an event of one partition names the places in all others.
+      const first = await Promise.all(events.map((one) => one.next().catch(() => END)));
+      const forward = async (partition: number, event: string): Promise<void> => {
+        const id = ID.exec(event)?.[1];
+        if (id !== undefined) positions[partition] = id;
+        const named = id === undefined ? event : event.replace(ID, `id: ${positions.join(BETWEEN)}`);
+        if (!write(named)) await drained();
       };
-      await Promise.race(streams.map((chunks, partition) => forward(partition, chunks).catch(() => {})));
+      const forwardAll = async (partition: number): Promise<void> => {
+        for await (const event of events[partition] ?? []) await forward(partition, event);
+      };
+      if (first.every(({ done }) => done !== true)) {
+        for (const [partition, { value }] of first.entries())
+          positions[partition] = ID.exec(value ?? "")?.[1] ?? positions[partition] ?? "";
+        await forward(0, first[0]?.value ?? "");
+        await Promise.race(streams.map((_, partition) => forwardAll(partition).catch(() => {})));
+      }
       over.abort();
     },
   };
