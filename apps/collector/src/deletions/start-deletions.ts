@@ -11,8 +11,8 @@ import { type DeletionParts, emptyReceipt } from "./run-step.js";
 
 export interface DeletionsOptions extends Omit<DeletionParts, "signal"> {
   readonly logger: Logger;
-  /** Returns a new id. */
-  readonly newId: () => string;
+  /** Returns a new id, or that of a run that other partitions have too. */
+  readonly newId: (run: string | undefined) => string;
 }
 
 export interface Deletions {
@@ -39,6 +39,8 @@ export interface DeletionOptions {
   readonly suppress: boolean;
   /** Whether other user ids of the same profile are deleted too. */
   readonly includeAliases: boolean;
+  /** It runs in other partitions of the cluster, too. */
+  readonly run?: { readonly name: string; readonly createdAtMs: number } | undefined;
 }
 
 /** Starts running deletions, including unfinished ones from earlier starts. */
@@ -66,7 +68,7 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
   return {
     plan: (identities, { suppress, includeAliases }) =>
       planDeletion([...new Set(identities)], { suppress, includeAliases }, options),
-    create: async (identities, { suppress, includeAliases }, into = config) => {
+    create: async (identities, { suppress, includeAliases, run: shared }, into = config) => {
       const distinct = [...new Set(identities)];
       await profiles.counted();
       const users = await Promise.all(
@@ -76,7 +78,7 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
         }),
       );
       const value: DeletionDocument = {
-        createdAt: formatTime(clock.now()),
+        createdAt: formatTime(shared?.createdAtMs ?? clock.now()),
         suppress,
         includeAliases,
         status: "initialized",
@@ -84,7 +86,7 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
         users,
         receipt: emptyReceipt(distinct, digest),
       };
-      const deletion = await into.put<DeletionDocument>(DELETION, options.newId(), value, 0);
+      const deletion = await into.put<DeletionDocument>(DELETION, options.newId(shared?.name), value, 0);
       run(deletion);
       return deletion;
     },

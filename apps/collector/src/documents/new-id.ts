@@ -15,11 +15,14 @@ export function randomText(length: number): string {
   return text;
 }
 
-/** Returns an id such as `src_4kZ…`: the prefix and 16 random characters. */
+export const ID_LENGTH = 16;
+
+/** Returns an id such as `src_4kZ…`: the prefix and a name. Default: 16 random characters. */
 export function newId(
   prefix: "src" | "dst" | "tok" | "rpl" | "op" | "aud" | "msg" | "ctr" | "del" | "ntf" | "org",
+  name = randomText(ID_LENGTH),
 ): string {
-  return `${prefix}_${randomText(16)}`;
+  return `${prefix}_${name}`;
 }
 
 /** Returns a write key for a source: a prefix for the region, if any, and 190 random bits. */

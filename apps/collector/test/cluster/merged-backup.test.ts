@@ -49,6 +49,7 @@ type Part = AsyncIterable<Uint8Array> | PartAnswer | Error;
 function ask(parts: readonly Part[]): Promise<HttpAnswer> {
   const owners: Owners = {
     partitions: parts.map((_, partition) => partition),
+    newRun: () => "a run",
     ask: async (partition) => ({ partition, status: 200, body: {} }),
     async stream(partition) {
       const part = parts[partition] as Part;

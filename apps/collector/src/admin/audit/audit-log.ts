@@ -4,6 +4,7 @@ import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { newId } from "../../documents/new-id.js";
 import type { KnownToken } from "../../tokens/tokens.js";
+import { BY_CHANGE, type SharedRun } from "../endpoint/shared-run.js";
 import { pageOfDocuments } from "../paging/page-documents.js";
 import { redact } from "./redact.js";
 
@@ -24,9 +25,14 @@ export interface AuditLog {
     /** The name of the target when it was changed. */
     readonly targetName?: string | undefined;
     readonly change?: unknown;
+    /** Other partitions have an entry of the same request. */
+    readonly run?: SharedRun | undefined;
   }): Promise<void>;
-  /** Newest first. */
-  list(page: { readonly limit?: number; readonly cursor?: string }): Promise<ListAnswer<AuditEntryView>>;
+  /** Newest first. `isShared`: in the order that other partitions have, too. */
+  list(
+    page: { readonly limit?: number; readonly cursor?: string },
+    isShared?: boolean,
+  ): Promise<ListAnswer<AuditEntryView>>;
 }
 
 /** The log of changes: who changed what and when. Its entries are documents of the config store. */
@@ -42,12 +48,12 @@ export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
   };
 
   return {
-    async add({ token, action, target, targetName, change }) {
+    async add({ token, action, target, targetName, change, run }) {
       await config.put<AuditDocument>(
         KIND,
-        newId("aud"),
+        newId("aud", run?.name),
         {
-          at: formatTime(clock.now()),
+          at: formatTime(run?.createdAtMs ?? clock.now()),
           tokenId: token.id,
           tokenName: token.name,
           action,
@@ -55,15 +61,15 @@ export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
           ...(targetName === undefined ? {} : { targetName }),
           ...(change === undefined ? {} : { change: redact(change) }),
         },
-        0,
+        // A request that is repeated after its owner was lost has stored its entry already.
+        run === undefined ? 0 : undefined,
       );
       sinceTrim += 1;
       await trim();
     },
-    async list(page) {
-      const newestFirst = [...(await config.list<AuditDocument>(KIND))].reverse();
-      const { items, ...rest } = pageOfDocuments(newestFirst, page);
-      return { ...rest, items: items.map(({ id, value }) => ({ id, ...value })) };
+    async list(page, isShared = false) {
+      const entries = (await config.list<AuditDocument>(KIND)).map(({ id, value }) => ({ id, ...value }));
+      return pageOfDocuments(isShared ? BY_CHANGE.sorted(entries) : entries.reverse(), page);
     },
   };
 }

@@ -17,6 +17,7 @@ import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
+import { BY_CREATION, sharedRun } from "../endpoint/shared-run.js";
 import { maskUrls } from "../masking/mask-urls.js";
 import { pageOfDocuments } from "../paging/page-documents.js";
 
@@ -25,18 +26,21 @@ const MAX_IDS = 1_000;
 /** The endpoints of deletions and suppressions, for `adminRoutes`. */
 export function deletionEndpoints(deletions: Deletions, suppressions: Suppressions): Endpoint[] {
   return [
-    endpoint("POST /deletions", async ({ body }, { store }) => {
+    endpoint("POST /deletions", async ({ body, request }, context) => {
+      const { store } = context;
       const identities = identitiesIn(body);
       const { suppress = false, includeAliases = false } = body;
       const options = { suppress, includeAliases };
       if (body.dryRun)
         return { status: 200, body: await deletions.plan(identities, options), isUnchanged: true };
-      const view = deletionView(await deletions.create(identities, options, store.config));
+      const run = sharedRun(request, context);
+      const view = deletionView(await deletions.create(identities, { ...options, run }, store.config));
       const { aliases: _, ...kept } = view;
       return { status: 201, body: view, kept };
     }),
-    endpoint("GET /deletions", async ({ query, token }, { store }) => {
-      const page = pageOfDocuments([...(await deletions.list())].reverse(), query);
+    endpoint("GET /deletions", async ({ query, token }, { store, partitions = 1 }) => {
+      const all = [...(await deletions.list())].reverse();
+      const page = pageOfDocuments(partitions === 1 ? all : sharedDeletions(all), query);
       const items = await Promise.all(page.items.map((one) => viewNow(one, store)));
       return { status: 200, body: maskUrls(token, { ...page, items }) };
     }),
@@ -72,6 +76,10 @@ export function deletionEndpoints(deletions: Deletions, suppressions: Suppressio
       return { status: 204 };
     }),
   ];
+}
+
+function sharedDeletions(all: readonly Versioned<DeletionDocument>[]) {
+  return BY_CREATION.sorted(all.map((one) => ({ ...one, createdAt: one.value.createdAt })));
 }
 
 /** The deletion with the deliveries of its delete messages as they are now. */

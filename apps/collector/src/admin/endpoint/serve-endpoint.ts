@@ -12,6 +12,7 @@ import { challenge } from "./challenge.js";
 import { ADMIN_BODY_BYTES, checkAgainst, readJson, readQuery } from "./check-request.js";
 import type { Endpoint, EndpointAnswer } from "./endpoint.js";
 import type { Idempotency } from "./idempotency.js";
+import { sharedRun } from "./shared-run.js";
 
 /** Shared by all endpoints of a collector. */
 export interface ServingParts {
@@ -106,7 +107,7 @@ async function runAudited(
   { context, audit }: ServingParts,
   checked: Checked,
 ): Promise<EndpointAnswer> {
-  const { token, body, params } = checked;
+  const { token, body, params, request } = checked;
   const { config } = context.store;
   // Afterwards it may be deleted, or have another name.
   const before = endpoint.access === "write" ? await nameOf(config, params.id) : undefined;
@@ -116,6 +117,7 @@ async function runAudited(
       action: endpoint.name,
       target,
       targetName: before ?? (await nameOf(config, target)),
+      run: sharedRun(request, context),
       ...(endpoint.isBodyPersonal ? {} : { change: body }),
     });
   try {

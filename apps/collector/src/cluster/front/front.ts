@@ -282,6 +282,7 @@ class SwitchableFront implements Front {
         return;
       }
     }
+    delete message.headers[PEER_HEADERS.run];
     const always = this.#always.get(name);
     if (always?.find(pathOf(message)) !== undefined) {
       always.server.serve(message, response, expectsContinue);
@@ -373,6 +374,7 @@ class SwitchableFront implements Front {
         this.#attached.get(keyOf(partition, "public"));
       if (attached !== undefined) {
         markPassedOn(message, origin.client);
+        if (origin.run !== undefined) message.headers[PEER_HEADERS.run] = origin.run;
         serveAttached(attached, message, response, expectsContinue);
         return;
       }

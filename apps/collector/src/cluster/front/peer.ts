@@ -1,5 +1,6 @@
 import { hkdfSync, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { RUN_HEADER } from "../../admin/endpoint/shared-run.js";
 
 /** The headers that one process adds to a request that it passes on to another. Headers of these names from elsewhere are ignored. */
 export const PEER_HEADERS = {
@@ -11,6 +12,8 @@ export const PEER_HEADERS = {
   listener: "sluice-peer-listener",
   /** The partition that the request concerns. Absent: 0. */
   partition: "sluice-peer-partition",
+  /** What a request starts in several partitions. Absent: it concerns one. */
+  run: RUN_HEADER,
 } as const;
 
 /** In an answer to a passed-on request: nothing was done, because this process does not own the partition. */
@@ -24,6 +27,8 @@ export interface Origin {
   readonly listener: ListenerName;
   /** Default: 0. */
   readonly partition?: number;
+  /** What it starts in several partitions. */
+  readonly run?: string | undefined;
 }
 
 /** The token of the cluster's processes, derived from the secret key that all of them have. */
@@ -46,10 +51,12 @@ export function originOf(headers: IncomingMessage["headers"], token: string): Or
   if (typeof given !== "string" || !isEqual(given, token)) return undefined;
   const client = headers[PEER_HEADERS.client];
   const listener = headers[PEER_HEADERS.listener];
+  const run = headers[PEER_HEADERS.run];
   return {
     client: typeof client === "string" ? client : "",
     listener: listener === "admin" ? "admin" : "public",
     partition: Number(headers[PEER_HEADERS.partition] ?? 0),
+    ...(typeof run === "string" ? { run } : {}),
   };
 }
 
@@ -78,9 +85,10 @@ export function passedOnHeaders(raw: readonly string[], origin: Origin, token: s
 }
 
 /** The headers that only a process of the cluster can add: names and values by turns. */
-export function peerHeaders({ client, listener, partition = 0 }: Origin, token: string): string[] {
+export function peerHeaders({ client, listener, partition = 0, run }: Origin, token: string): string[] {
   return [
     ...[PEER_HEADERS.token, token, PEER_HEADERS.client, client, PEER_HEADERS.listener, listener],
     ...(partition === 0 ? [] : [PEER_HEADERS.partition, String(partition)]),
+    ...(run === undefined ? [] : [PEER_HEADERS.run, run]),
   ];
 }

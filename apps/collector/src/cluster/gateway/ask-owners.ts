@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@sluice/resilience";
+import { writeSharedRun } from "../../admin/endpoint/shared-run.js";
+import { ID_LENGTH, randomText } from "../../documents/new-id.js";
 import { CollectorError } from "../../errors.js";
 import type { HttpAnswer, HttpRequest } from "../../http/routing/route.js";
 import { decideNext, type FailedAttempt } from "../front/decide-next.js";
@@ -13,8 +15,10 @@ export interface Question {
   readonly method?: string;
   /** With the query. */
   readonly path: string;
-  readonly body?: object;
+  readonly body?: object | undefined;
   readonly signal?: AbortSignal;
+  /** What it starts in several partitions, if it does. */
+  readonly run?: string | undefined;
 }
 
 /** The answer of a partition's owner. */
@@ -34,6 +38,8 @@ export interface StreamQuestion extends Omit<Question, "signal"> {
 
 export interface Owners {
   readonly partitions: readonly number[];
+  /** Names what a request starts in several partitions. */
+  newRun(): string;
   /** Waits for an owner, and asks again where that is safe. Rejects with `no_owner` or `owner_lost`. */
   ask(partition: number, request: HttpRequest, question: Question): Promise<PartAnswer>;
   /** The chunks of a stream, once it has begun. Waits for an owner as `ask` does. */
@@ -68,9 +74,10 @@ export function askOwners(parts: OwnersParts): Owners {
   const { front, clock } = parts;
   return {
     partitions: Array.from({ length: parts.partitions }, (_, index) => index),
+    newRun: () => writeSharedRun({ name: randomText(ID_LENGTH), createdAtMs: clock.now() }),
     async ask(partition, request, question) {
-      const { method = methodOf(request), path, body, signal = request.signal } = question;
-      const asked = askedRequest({ method, path, body }, request, partition, parts);
+      const { method = methodOf(request), path, body, signal = request.signal, run } = question;
+      const asked = askedRequest({ method, path, body, run }, request, partition, parts);
       // With it, a change can be asked for again after its owner was lost.
       const given = request.headers["idempotency-key"];
       if (method !== "GET")
@@ -91,9 +98,9 @@ export function askOwners(parts: OwnersParts): Owners {
         await front().change(PAUSE_MS, signal);
       }
     },
-    async stream(partition, request, { method = "GET", path, body, signal, lastEventId }) {
+    async stream(partition, request, { method = "GET", path, body, run, signal, lastEventId }) {
       const deadlineMs = clock.monotonic() + WAIT_MS;
-      const asked = askedRequest({ method, path, body }, request, partition, parts);
+      const asked = askedRequest({ method, path, body, run }, request, partition, parts);
       if (lastEventId !== undefined) asked.headers.push("last-event-id", lastEventId);
       for (;;) {
         const owner = await ownerOf(parts, partition, deadlineMs, signal);
@@ -150,11 +157,7 @@ async function ownerOf(
 }
 
 function askedRequest(
-  {
-    method,
-    path,
-    body,
-  }: { readonly method: string; readonly path: string; readonly body: object | undefined },
+  { method, path, body, run }: Omit<Question, "signal"> & { readonly method: string },
   { headers, remoteAddress: client }: HttpRequest,
   partition: number,
   { token, listener }: OwnersParts,
@@ -166,7 +169,7 @@ function askedRequest(
   );
   if (body !== undefined) raw.push("content-type", "application/json");
   return {
-    ...{ method, path, headers: passedOnHeaders(raw, { client, listener, partition }, token) },
+    ...{ method, path, headers: passedOnHeaders(raw, { client, listener, partition, run }, token) },
     ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
   };
 }

@@ -1,5 +1,6 @@
 import type {
   ActivityView,
+  AuditEntryView,
   CollectorHealthView,
   DeliveryGroupPage,
   DestinationRatesView,
@@ -7,6 +8,7 @@ import type {
   EventNamesView,
   RatesView,
 } from "@sluice/control-api";
+import { BY_CHANGE } from "../../admin/endpoint/shared-run.js";
 import { CollectorError } from "../../errors.js";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
 import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";
@@ -23,9 +25,11 @@ import {
 } from "./merge-views.js";
 import { mergedBackup } from "./merged-backup.js";
 import { readDeliveryId, withDeliveryIds } from "./qualified-ids.js";
+import { readBody } from "./read-body.js";
 import { runRoutes } from "./run-routes.js";
 
 const API = "/api/v1";
+const BODY_BYTES = 64 * 1_024;
 
 /** The endpoints of the control API that concern all partitions. The control partition answers all others. */
 export function gatewayRoutes(owners: Owners): readonly Route[] {
@@ -45,7 +49,7 @@ export function gatewayRoutes(owners: Owners): readonly Route[] {
     list("/messages", newestFirst("receivedAt", withDeliveryIds)),
     list("/rejected-messages", newestFirst("receivedAt")),
     list("/deliveries", newestFirst("at", withDeliveryIds)),
-    list("/audit", newestFirst("at")),
+    list("/audit", AUDIT),
     list("/notifications", newestFirst("at")),
     list("/notifications/incidents", INCIDENTS),
     get("/messages/:messageId", (request) => newestMessage(owners, request)),
@@ -63,6 +67,7 @@ export function gatewayRoutes(owners: Owners): readonly Route[] {
     merged<DestinationRatesView>("/destinations/:id/rates", mergeDestinationRates),
     merged<RatesView>("/rates", mergeRates),
     ...runRoutes(owners),
+    { path: `${API}/reset`, methods: { POST: (request) => resetAll(owners, request) } },
     { path: `${API}/backups`, methods: { POST: (request) => mergedBackup(owners, request) } },
     ...REFUSED.map(([path, what]) => refusedRoute(`${API}${path}`, what)),
   ];
@@ -75,7 +80,6 @@ const REFUSED: readonly (readonly [path: string, what: string])[] = [
   ),
   ...["/profiles/*", "/profiles"].map((path) => [path, "profiles"] as const),
   ["/audience-engine", "audiences"],
-  ["/reset", "resets"],
 ];
 
 const EMPTY_LISTS: ReadonlySet<string> = new Set(
@@ -105,6 +109,12 @@ function newestFirst<N extends string>(
   };
 }
 
+/** A request to several partitions is one entry in each of them, with the same id. */
+const AUDIT: MergedList<AuditEntryView> = {
+  isBefore: BY_CHANGE.isBefore,
+  merged: (entries) => (entries[0] as (typeof entries)[number]).view,
+};
+
 interface IncidentOrder {
   readonly state: string;
   readonly openedAt: string;
@@ -125,6 +135,22 @@ function askAll(owners: Owners, request: HttpRequest): Promise<readonly PartAnsw
   return Promise.all(
     owners.partitions.map((partition) => owners.ask(partition, request, { path: pathOf(request) })),
   );
+}
+
+/** Empties every partition, when all of them have an owner. */
+async function resetAll(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
+  await readBody(request, BODY_BYTES);
+  const { partitions } = owners;
+  const ready = await Promise.all(
+    partitions.map((partition) => owners.ask(partition, request, { method: "GET", path: `${API}/info` })),
+  );
+  const refusal = ready.find(({ status }) => status !== 200);
+  if (refusal !== undefined) return answerOf(refusal);
+  const run = owners.newRun();
+  const answers = await Promise.all(
+    partitions.map((partition) => owners.ask(partition, request, { path: request.path, run })),
+  );
+  return answerOf(answers.find(({ status }) => status >= 300) ?? (answers[0] as PartAnswer));
 }
 
 function mergedAnswer<T>(answers: readonly PartAnswer[], merge: (parts: readonly T[]) => object): HttpAnswer {

@@ -23,6 +23,14 @@ export interface MergedList<T> {
   isBefore(one: T, other: T): boolean;
   /** What a partition's item looks like from outside. Default: the same. */
   shown?(item: T, partition: number): T;
+  /** Makes one item of those that are first in their partitions and equal in order. Default: each is an item of its own. */
+  merged?(items: readonly PartItem<T>[]): T;
+}
+
+/** What one partition shows. */
+export interface PartItem<T> {
+  readonly partition: number;
+  readonly view: T;
 }
 
 const DEFAULT_LIMIT = 50;
@@ -31,7 +39,7 @@ const DEFAULT_LIMIT = 50;
 export async function mergedPage<T>(
   owners: Owners,
   request: HttpRequest,
-  { isBefore, shown = (item) => item }: MergedList<T>,
+  { isBefore, shown = (item) => item, merged }: MergedList<T>,
 ): Promise<HttpAnswer> {
   const places = readPlaces(request.query.get("cursor"), owners.partitions.length);
   const limit = Number(request.query.get("limit") ?? DEFAULT_LIMIT);
@@ -46,7 +54,10 @@ export async function mergedPage<T>(
   const refusal = answers.find((answer) => answer !== undefined && answer.status !== 200);
   if (refusal !== undefined) return answerOf(refusal);
   const parts = answers.map((answer, partition) => partOf<T>(answer, places[partition]));
-  const items = take(parts, limit, isBefore).map(({ item, partition }) => shown(item, partition));
+  const items = take(parts, limit, isBefore, merged !== undefined).map((group) => {
+    const [{ view, partition }] = group;
+    return merged === undefined ? shown(view, partition) : merged(group);
+  });
   const next = await Promise.all(
     parts.map((part, partition) =>
       nextPlace(part, (path) => owners.ask(partition, request, { path }), request),
@@ -68,21 +79,29 @@ function take<T>(
   parts: readonly Part<T>[],
   limit: number,
   isBefore: MergedList<T>["isBefore"],
-): { readonly item: T; readonly partition: number }[] {
-  const taken: { readonly item: T; readonly partition: number }[] = [];
+  areMerged: boolean,
+): Group<T>[] {
+  const taken: Group<T>[] = [];
   while (taken.length < limit) {
     if (parts.some((part) => headOf(part) === undefined && part.nextCursor !== undefined)) break;
     const heads = parts.flatMap((part, partition) => {
       const item = headOf(part);
-      return item === undefined ? [] : [{ item, partition }];
+      return item === undefined ? [] : [{ view: item, partition }];
     });
     if (heads.length === 0) break;
-    const first = heads.reduce((best, head) => (isBefore(head.item, best.item) ? head : best));
-    taken.push(first);
-    (parts[first.partition] as Part<T>).taken += 1;
+    const first = heads.reduce((best, head) => (isBefore(head.view, best.view) ? head : best));
+    const others = areMerged
+      ? heads.filter((head) => head !== first && !isBefore(first.view, head.view))
+      : [];
+    const group: Group<T> = [first, ...others];
+    taken.push(group);
+    for (const { partition } of group) (parts[partition] as Part<T>).taken += 1;
   }
   return taken;
 }
+
+/** The parts of one item. */
+type Group<T> = readonly [PartItem<T>, ...PartItem<T>[]];
 
 function headOf<T>({ items, taken }: Part<T>): T | undefined {
   return items[taken];

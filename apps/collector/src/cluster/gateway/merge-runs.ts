@@ -8,7 +8,10 @@ interface Run<V> {
   readonly view: V;
 }
 
+/** The id that all parts have. Parts that were started by different requests keep ids of their own. */
 export function idOfRuns(runs: readonly Run<{ readonly id: string }>[]): string {
+  const [first] = runs;
+  if (first !== undefined && runs.every(({ view: { id } }) => id === first.view.id)) return first.view.id;
   return joinIds(runs.map(({ partition, view: { id } }): PartId => ({ partition, id })));
 }
 
@@ -29,7 +32,7 @@ export function mergeOperations(runs: readonly Run<OperationView>[]): OperationV
   const state = OPERATION_STATES.find((one) => views.some((view) => view.state === one)) ?? first.state;
   const isOver = views.every(({ finishedAt }) => finishedAt !== undefined);
   const { finishedAt: _, error: _error, ...shown } = first;
-  const error = views.find((view) => view.error !== undefined)?.error;
+  const error = errorIn(runs);
   return {
     ...shown,
     id: idOfRuns(runs),
@@ -60,6 +63,12 @@ export function mergeOperations(runs: readonly Run<OperationView>[]): OperationV
   };
 }
 
+/** The first error, with the partition in which it happened. */
+function errorIn(runs: readonly Run<{ readonly error?: string }>[]): string | undefined {
+  const failed = runs.find(({ view }) => view.error !== undefined);
+  return failed && `Partition ${failed.partition}: ${failed.view.error}`;
+}
+
 function mergeCauses(causes: OperationView["causes"]): OperationView["causes"] {
   const merged = new Map<string, OperationView["causes"][number]>();
   for (const one of causes)
@@ -70,9 +79,9 @@ function mergeCauses(causes: OperationView["causes"]): OperationView["causes"] {
 export function mergeReplays(runs: readonly Run<ReplayView>[]): ReplayView {
   const count = runs.reduce((total, { view }) => total + view.count, 0);
   const started = runs.flatMap(({ partition, view: { id } }) =>
-    id === undefined ? [] : [{ partition, id }],
+    id === undefined ? [] : [{ partition, view: { id } }],
   );
-  return { ...(started.length === 0 ? {} : { id: joinIds(started) }), count };
+  return { ...(started.length === 0 ? {} : { id: idOfRuns(started) }), count };
 }
 
 /** The first of these that a part is in holds for the whole: it is finished when the last part is. */

@@ -28,8 +28,9 @@ export async function mergedBackup(owners: Owners, request: HttpRequest): Promis
   const body = await readBody(request, BODY_BYTES);
   const over = new AbortController();
   const signal = AbortSignal.any([request.signal, over.signal]);
+  const run = owners.newRun();
   const open = (partition: number): Promise<AsyncIterable<Uint8Array> | PartAnswer> =>
-    owners.stream(partition, request, { method: "POST", path: request.path, body, signal });
+    owners.stream(partition, request, { method: "POST", path: request.path, body, run, signal });
   try {
     // The control partition is the first to begin: what it knows of the other logs is then in their parts.
     const [first = 0, ...others] = owners.partitions;

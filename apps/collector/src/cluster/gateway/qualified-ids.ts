@@ -1,6 +1,6 @@
 import { isPlainObject } from "@sluice/protocol";
 
-/** Ids of deliveries and operations are unique in their partition only. Outside of it they name it, unless it is the first. */
+/** Ids of deliveries are unique in their partition only. Outside of it they name it, unless it is the first. */
 
 /** `dst_4kZ….1042` of partition 2 is `dst_4kZ….2-1042`. */
 const DELIVERY_ID = /^(.+)\.(?:(\d{1,4})-)?(\d{1,15})$/;
@@ -50,6 +50,11 @@ function namedDelivery(id: string, partition: number): string {
 /** The id of something that runs in several partitions. */
 export function joinIds(parts: readonly PartId[]): string {
   return parts.map(({ partition, id }) => (partition === 0 ? id : `${id}.${partition}`)).join(SEPARATOR);
+}
+
+/** All parts have this id, or there is only one partition in which it is. */
+export function isOfOnePart(id: string): boolean {
+  return !/[.~]/.test(id);
 }
 
 /** What `joinIds` has joined. */

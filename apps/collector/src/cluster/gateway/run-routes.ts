@@ -8,12 +8,13 @@ import type {
   ReplayInput,
   ReplayView,
 } from "@sluice/control-api";
+import { BY_CREATION } from "../../admin/endpoint/shared-run.js";
 import { CollectorError } from "../../errors.js";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
 import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";
 import { mergedPage } from "./merge-list.js";
 import { mergeDeletions, mergeOperations, mergePlans, mergeReplays } from "./merge-runs.js";
-import { joinIds, readDeliveryId, splitId } from "./qualified-ids.js";
+import { isOfOnePart, readDeliveryId, splitId } from "./qualified-ids.js";
 import { readBody } from "./read-body.js";
 
 const API = "/api/v1";
@@ -25,24 +26,23 @@ type Runs<V> = readonly { readonly partition: number; readonly view: V }[];
 
 /** Operations, replays and deletions: each runs in every partition that it concerns. */
 export function runRoutes(owners: Owners): readonly Route[] {
-  const list: Handler = (request) =>
-    mergedPage<RunView>(owners, request, {
-      isBefore: (one, other) => one.createdAt > other.createdAt,
-      shown: (view, partition) => ({ ...view, id: joinIds([{ partition, id: view.id }]) }),
-    });
+  const list =
+    <V extends RunView>(merged: (runs: Runs<V>) => V): Handler =>
+    (request) =>
+      mergedPage<V>(owners, request, { isBefore: BY_CREATION.isBefore, merged });
   const operation = (request: HttpRequest) => askRuns(owners, request, "/operations", mergeOperations);
   const deletion = (request: HttpRequest) => askRuns(owners, request, "/deletions", mergeDeletions);
   return [
     {
       path: `${API}/operations`,
-      methods: { GET: list, POST: (request) => startOperation(owners, request) },
+      methods: { GET: list(mergeOperations), POST: (request) => startOperation(owners, request) },
     },
     { path: `${API}/operations/:id`, methods: { GET: operation } },
     { path: `${API}/operations/:id/cancel`, methods: { POST: operation } },
     { path: `${API}/replays`, methods: { POST: (request) => startReplay(owners, request) } },
     {
       path: `${API}/deletions`,
-      methods: { GET: list, POST: (request) => startDeletion(owners, request) },
+      methods: { GET: list(mergeDeletions), POST: (request) => startDeletion(owners, request) },
     },
     { path: `${API}/deletions/:id`, methods: { GET: deletion } },
     { path: `${API}/deletions/:id/retry`, methods: { POST: deletion } },
@@ -73,20 +73,23 @@ async function askRuns<V>(
   merge: (runs: Runs<V>) => V,
 ): Promise<HttpAnswer> {
   const id = request.params.id ?? "";
-  const parts = splitId(id);
+  const parts = isOfOnePart(id) ? owners.partitions.map((partition) => ({ partition, id })) : splitId(id);
   if (parts.some(({ partition }) => !owners.partitions.includes(partition)))
     throw new CollectorError("not_found", `there is no ${id}`);
   const [, action = ""] = /\/(cancel|retry|give-up)\/?$/.exec(request.path) ?? [];
   const body = ["GET", "HEAD"].includes(request.method) ? undefined : await readBody(request, BODY_BYTES);
+  const run = body === undefined ? undefined : owners.newRun();
   const answers = await Promise.all(
     parts.map((part) =>
       owners.ask(part.partition, request, {
         path: `${API}${collection}/${encodeURIComponent(part.id)}${action === "" ? "" : `/${action}`}`,
-        ...(body === undefined ? {} : { body }),
+        ...(body === undefined ? {} : { body, run }),
       }),
     ),
   );
-  return mergedRuns(answers, merge);
+  // It runs only where there is something to do.
+  const found = answers.filter(({ status }) => status !== 404);
+  return mergedRuns(found.length === 0 ? answers : found, merge);
 }
 
 /** A part that has nothing to retry or to give up does not hinder the others. */
@@ -185,8 +188,9 @@ function withJoinedIds(input: DeletionInput, { users }: DeletionPlan): DeletionI
 
 async function liftSuppression(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
   const path = request.query.size === 0 ? request.path : `${request.path}?${request.query}`;
+  const run = owners.newRun();
   const answers = await Promise.all(
-    owners.partitions.map((partition) => owners.ask(partition, request, { path })),
+    owners.partitions.map((partition) => owners.ask(partition, request, { path, run })),
   );
   const failed = answers.find(({ status }) => status >= 300 && status !== 404);
   return answerOf(failed ?? answers.find(({ status }) => status < 300) ?? (answers[0] as PartAnswer));
@@ -206,9 +210,10 @@ function askEach(
   path: string,
   bodyOf: (partition: number) => object,
 ): Promise<readonly PartAnswer[]> {
+  const run = owners.newRun();
   return Promise.all(
     partitions.map((partition) =>
-      owners.ask(partition, request, { method: "POST", path, body: bodyOf(partition) }),
+      owners.ask(partition, request, { method: "POST", path, body: bodyOf(partition), run }),
     ),
   );
 }

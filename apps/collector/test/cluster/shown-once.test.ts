@@ -1,0 +1,179 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+
+interface Source {
+  readonly id: string;
+  readonly partition: number;
+  readonly writeKeys: readonly { readonly key: string }[];
+}
+interface Listed {
+  readonly items: readonly { readonly id: string; readonly total?: number; readonly state?: string }[];
+  readonly nextCursor?: string;
+}
+
+const PARTITIONS = 2;
+const answers = { status: 200 };
+const webhook = createServer((request, response) => {
+  request.resume().on("end", () => response.writeHead(answers.status).end());
+});
+
+let world: ClusterWorld;
+let url: string;
+let sources: readonly Source[];
+let destinationId: string;
+
+const get = <T>(path: string): Promise<T> => api(url, "GET", path) as Promise<T>;
+const post = <T>(path: string, body: object = {}): Promise<T> => api(url, "POST", path, body) as Promise<T>;
+
+async function send(source: Source | undefined, messageId: string): Promise<void> {
+  const response = await fetch(`${url}/v1/track`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`${source?.writeKeys[0]?.key}:`)}` },
+    body: JSON.stringify({ event: "Ordered", userId: "u1", messageId }),
+  });
+  expect(response.status).toBe(200);
+}
+
+async function until<T>(ask: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
+  for (;;) {
+    const found = await ask();
+    if (is(found)) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+beforeAll(async () => {
+  webhook.listen(0, "127.0.0.1");
+  await once(webhook, "listening");
+  world = await clusterWorld();
+  const node = await world.start("a", { mode: "dev" }, { partitions: PARTITIONS });
+  url = node.url;
+  while (!node.state.hasOwner) await new Promise((resolve) => setTimeout(resolve, 10));
+  const made = [
+    await post<Source>("/sources", { name: "one" }),
+    await post<Source>("/sources", { name: "two" }),
+  ];
+  sources = made.sort((one, other) => one.partition - other.partition);
+  const { id } = await post<{ id: string }>("/destinations", {
+    ...{ type: "webhooks", sourceIds: sources.map((source) => source.id), enabled: true },
+    settings: { webhooks: [{ url: `http://127.0.0.1:${(webhook.address() as AddressInfo).port}` }] },
+  });
+  destinationId = id;
+}, 60_000);
+
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  webhook.closeAllConnections();
+  webhook.close();
+});
+
+describe("what runs in several partitions", () => {
+  test("is one operation, with the counts of all, wherever it is shown", async () => {
+    expect(sources.map(({ partition }) => partition)).toEqual([0, 1]);
+    answers.status = 400;
+    for (const [number, source] of sources.entries()) await send(source, `bad-${number}`);
+    for (const number of sources.keys()) await get(`/wait?messageId=bad-${number}&state=failed`);
+    answers.status = 200;
+    const filter = { destinationId, state: "failed" };
+    const started = await post<{ id: string }>("/operations", { kind: "retry", filter });
+    expect(started.id).toMatch(/^op_[0-9A-Za-z]{16}$/);
+    const ended = await until(
+      () => get<{ id: string; state: string }>(`/operations/${started.id}`),
+      ({ state }) => state === "finished",
+    );
+    expect(ended).toMatchObject({ id: started.id, total: 2, done: 2, results: { delivered: 2 } });
+    const replay = await post<{ id: string; count: number }>("/replays", { filter: { destinationId } });
+    expect(replay).toMatchObject({ count: 2, id: expect.stringMatching(/^rpl_[0-9A-Za-z]{16}$/) });
+    expect((await get<Listed>("/operations")).items.map(({ id }) => id)).toEqual([replay.id, started.id]);
+    const first = await get<Listed>("/operations?limit=1");
+    expect(first.items).toMatchObject([{ id: replay.id, total: 2 }]);
+    const next = await get<Listed>(`/operations?limit=1&cursor=${first.nextCursor}`);
+    expect(next.items).toMatchObject([{ id: started.id, total: 2 }]);
+  });
+
+  test("is cancelled by its one id, also where it runs in one partition", async () => {
+    const [chosen] = (await get<Listed>("/deliveries?state=delivered")).items;
+    const few = await post<{ id: string }>("/operations", { kind: "replay", ids: [chosen?.id] });
+    expect(await post(`/operations/${few.id}/cancel`)).toMatchObject({ id: few.id, total: 1 });
+    await expect(get("/operations/op_unknown")).rejects.toThrow(/404.*op_unknown/);
+  });
+
+  test("is one deletion, and one entry of the audit log", async () => {
+    const { id } = await post<{ id: string }>("/deletions", { userIds: ["u1"] });
+    expect(id).toMatch(/^del_[0-9A-Za-z]{16}$/);
+    const ended = await until(
+      () => get<{ status: string }>(`/deletions/${id}`),
+      ({ status }) => status === "finished",
+    );
+    expect(ended).toMatchObject({ id, receipt: { users: [{ messages: 2 }] } });
+    expect((await get<Listed>("/deletions")).items).toMatchObject([{ id, status: "finished" }]);
+    const { items } = await get<{ items: { action: string; target?: string }[] }>("/audit");
+    expect(items.filter(({ target }) => target === id)).toHaveLength(1);
+  }, 20_000);
+
+  test("resumes a live stream where it was lost, in every partition", async () => {
+    const open = async (lastEventId?: string) => {
+      const over = new AbortController();
+      const response = await fetch(`${url}/api/v1/live`, {
+        headers: {
+          authorization: `Bearer ${ADMIN_TOKEN}`,
+          ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+        },
+        signal: over.signal,
+      });
+      const chunks = (response.body as unknown as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+      let text = "";
+      return {
+        /** Reads until all of these have come, and returns the id of the last event. */
+        async upTo(...wanted: string[]): Promise<string> {
+          while (!wanted.every((one) => text.includes(one)))
+            text += Buffer.from((await chunks.next()).value ?? []).toString();
+          return [...text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? "";
+        },
+        messages: () => [...text.matchAll(/"kind":"message","messageId":"([^"]*)"/g)].map(([, id]) => id),
+        close: () => over.abort(),
+      };
+    };
+    const first = await open();
+    // Nothing was sent in the second partition yet: its place is known all the same.
+    await first.upTo("retry:");
+    await send(sources[0], "seen-0");
+    const place = await first.upTo('"messageId":"seen-0"');
+    first.close();
+    expect(place.split("|")).toEqual([expect.stringMatching(/^\d+\//), expect.stringMatching(/^\d+\//)]);
+    await send(sources[0], "missed-0");
+    await send(sources[1], "missed-1");
+    const second = await open(place);
+    const last = await second.upTo('"messageId":"missed-0"', '"messageId":"missed-1"');
+    second.close();
+    expect(second.messages().sort()).toEqual(["missed-0", "missed-1"]);
+    expect(last.split("|")).toHaveLength(PARTITIONS);
+  }, 20_000);
+
+  test("takes the names of runs from processes of the cluster only", async () => {
+    const response = await fetch(`${url}/api/v1/sources`, {
+      method: "POST",
+      headers: {
+        ...{ authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+        "sluice-peer-run": "forgedforgedforg 1",
+      },
+      body: JSON.stringify({ name: "three" }),
+    });
+    expect(response.status).toBe(201);
+    const { items } = await get<{ items: { id: string; at: string }[] }>("/audit");
+    expect(items.find(({ id, at }) => id.includes("forged") || at.startsWith("1970"))).toBeUndefined();
+  });
+
+  test("is reset in every partition", async () => {
+    for (const source of sources) await send(source, `before-${source.partition}`);
+    expect((await get<Listed>("/messages")).items.length).toBeGreaterThan(1);
+    await post("/reset");
+    expect((await get<Listed>("/messages")).items).toEqual([]);
+    expect((await get<Listed>("/sources")).items.length).toBeGreaterThan(1);
+    await send(sources[1], "after");
+    expect(await get("/wait?messageId=after&state=delivered")).toMatchObject({ messageId: "after" });
+  });
+});
