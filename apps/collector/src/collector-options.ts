@@ -7,6 +7,7 @@ import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";
 import type { ListenAddress } from "./http/listeners.js";
 import type { StartServer } from "./http/server.js";
+import type { Notifications, WatchedPlace } from "./notifications/start-notifications.js";
 import { defined } from "./process/defined.js";
 import type { CollectorConfig } from "./process/settings.js";
 import type { Logger } from "./process/telemetry/logger.js";
@@ -31,6 +32,10 @@ export interface PartitionPart {
   readonly disableTarget: DisableTarget | undefined;
   /** Called with what disables a URL in this partition. */
   readonly onStarted: (disableTarget: DisableTarget) => void;
+  /** Called with what tells of incidents in this partition. */
+  readonly onWatched: (report: Notifications["report"]) => void;
+  /** Where incidents of the other partitions are told of. */
+  readonly watches: WatchedPlace;
 }
 
 /** Disables a URL of a destination. Resolves with false if it was disabled already. */

@@ -167,9 +167,11 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       store,
       rates: counting.rates,
       logger: shared.logger.with({ component: "notifications" }),
+      place: options.cluster?.partition?.watches,
     }),
     (it, leftMs) => it.close(leftMs),
   );
+  options.cluster?.partition?.onWatched(() => notifications.report());
   const listeners = keep(
     await startListeners({
       ...shared,

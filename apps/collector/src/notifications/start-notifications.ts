@@ -19,9 +19,16 @@ import type { Channel } from "./channels/channel.js";
 import { emailChannel } from "./channels/email-channel.js";
 import { type ChannelDeps, webhookChannel } from "./channels/webhook-channel.js";
 import type { DiskSpace } from "./incidents/disk-low.js";
-import type { Incident, Notice } from "./incidents/incident.js";
+import type { Condition, Incident, Notice } from "./incidents/incident.js";
 import { incidentEnding } from "./incidents/incident-ending.js";
 import { failingKey, failingSince, type Observed, observe } from "./incidents/observe.js";
+import { type OtherPartitions, OtherReports } from "./incidents/other-partitions.js";
+import {
+  endingElsewhere,
+  mergeConditions,
+  type PartitionReport,
+  reportOf,
+} from "./incidents/partition-reports.js";
 import { stepIncidents } from "./incidents/step-incidents.js";
 import { noticeText } from "./notice-text.js";
 import { incidentView, notificationView } from "./notification-views.js";
@@ -47,7 +54,14 @@ export interface NotificationDeps extends ChannelDeps {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly readDisk: () => Promise<DiskSpace>;
+  /** Which partition of a cluster it watches. Absent: there is only one. */
+  readonly place?: WatchedPlace | undefined;
 }
+
+/** The control partition tells people of the incidents of all partitions. The others only report theirs to it. */
+export type WatchedPlace =
+  | { readonly kind: "control"; readonly others: OtherPartitions }
+  | { readonly kind: "other" };
 
 export interface Notifications {
   settings(): Promise<NotificationSettingsView>;
@@ -63,6 +77,8 @@ export interface Notifications {
   list(): Promise<readonly NotificationView[]>;
   /** Open ones first, then the newest. */
   incidents(): Promise<readonly IncidentView[]>;
+  /** What the control partition is to know. */
+  report(): Pick<PartitionReport, "open" | "ended">;
   /** Waits at most `graceMs` for the check under way. What it has sent but not stored by then is sent again after a restart. */
   close(graceMs: number): Promise<void>;
 }
@@ -114,6 +130,7 @@ export async function startNotifications(deps: NotificationDeps): Promise<Notifi
       const open = (view: IncidentView): number => (view.state === "open" ? 0 : 1);
       return all.sort((a, b) => open(a) - open(b) || b.openedAt.localeCompare(a.openedAt));
     },
+    report: () => reportOf(checks.incidents),
     close: (graceMs) => checks.close(graceMs),
   };
 }
@@ -123,6 +140,7 @@ class IncidentChecks {
   readonly #deps: NotificationDeps;
   readonly #startedMs: number;
   readonly #outbox: OutboxDeps;
+  readonly #others: OtherReports | undefined;
   #incidents = new Map<string, Incident>();
   #settings: NotificationSettings = NO_SETTINGS;
   /** A monotonic reading. */
@@ -133,8 +151,9 @@ class IncidentChecks {
   #isClosed = false;
 
   constructor(deps: NotificationDeps) {
-    const { clock, metrics, logger } = deps;
+    const { clock, metrics, logger, place } = deps;
     this.#deps = deps;
+    this.#others = place?.kind === "control" ? new OtherReports(place.others) : undefined;
     this.#startedMs = clock.monotonic();
     const attempts = metrics.counter(
       "sluice_notifications_total",
@@ -188,7 +207,7 @@ class IncidentChecks {
   }
 
   async #check(): Promise<void> {
-    const { store, clock } = this.#deps;
+    const { store, clock, place } = this.#deps;
     this.#settings = (await readSettings(store)).value;
     const observed = await observeAll(this.#deps, {
       openedAtMs: (key) => this.#openIncident(key)?.openedAtMs,
@@ -199,16 +218,17 @@ class IncidentChecks {
       observed.heldBack === undefined ? undefined : (this.#heldBackSinceMs ?? clock.monotonic());
     const heldBackSinceMs =
       this.#heldBackSinceMs === undefined ? undefined : wallTimeAt(this.#heldBackSinceMs, clock);
+    await this.#others?.read();
     const { kinds, minIntervalMs, webhook, email } = this.#settings;
-    const hasChannel = webhook !== undefined || email !== undefined;
+    const hasChannel = place?.kind !== "other" && (webhook !== undefined || email !== undefined);
     const { changed, notices } = stepIncidents(
       this.#incidents,
-      observe(observed, heldBackSinceMs),
+      this.#everywhere(observe(observed, heldBackSinceMs)),
       observed.nowMs,
       {
         minIntervalMs,
         notifies: (kind) => hasChannel && kinds.includes(kind),
-        ending: (incident) => incidentEnding(incident, observed, clock.monotonic() - this.#startedMs),
+        ending: (incident, key) => this.#ending(incident, key, observed),
       },
     );
     if (this.#isClosed) return;
@@ -216,6 +236,18 @@ class IncidentChecks {
     await this.#forgetOld(observed.nowMs);
     if (this.#isClosed) return;
     await sendDue(this.#outbox, () => this.#isClosed);
+  }
+
+  #everywhere(own: readonly Condition[]): readonly Condition[] {
+    const others = this.#others;
+    return others === undefined ? own : mergeConditions(own, others.node, others.reports);
+  }
+
+  #ending(incident: Incident, key: string, observed: Observed): string | undefined {
+    if (this.#others?.areComplete === false) return undefined;
+    const elsewhere = endingElsewhere(key, incident, this.#others?.reports ?? []);
+    const upForMs = this.#deps.clock.monotonic() - this.#startedMs;
+    return elsewhere ?? incidentEnding(incident, observed, upForMs);
   }
 
   /** In one transaction: a notification is stored exactly if its incident says that there is one. */

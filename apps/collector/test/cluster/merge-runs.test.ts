@@ -1,6 +1,6 @@
 import type { OperationView } from "@sluice/control-api";
 import { describe, expect, it } from "vitest";
-import { BY_CREATION } from "../../src/admin/endpoint/shared-run.js";
+import { BY_CREATION } from "../../src/admin/shared-runs/shared-run.js";
 import type { Owners, PartAnswer } from "../../src/cluster/gateway/ask-owners.js";
 import { mergedPage } from "../../src/cluster/gateway/merge-list.js";
 import { idOfRuns, mergeOperations } from "../../src/cluster/gateway/merge-runs.js";

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { manualClock } from "../../src/testing.js";
 import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
 
 interface Source {
@@ -16,9 +17,24 @@ interface Listed {
 
 const PARTITIONS = 2;
 const answers = { status: 200 };
+/** Notifications: what they say of which incident. */
+const told: string[] = [];
 const webhook = createServer((request, response) => {
-  request.resume().on("end", () => response.writeHead(answers.status).end());
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    const isAlert = request.url === "/alerts";
+    if (isAlert) {
+      const { event, title } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        event: string;
+        title: string;
+      };
+      told.push(`${event}: ${title}`);
+    }
+    response.writeHead(isAlert ? 200 : answers.status).end();
+  });
 });
+const watchClock = manualClock({ startMs: Date.now() });
 
 let world: ClusterWorld;
 let url: string;
@@ -49,7 +65,7 @@ beforeAll(async () => {
   webhook.listen(0, "127.0.0.1");
   await once(webhook, "listening");
   world = await clusterWorld();
-  const node = await world.start("a", { mode: "dev" }, { partitions: PARTITIONS });
+  const node = await world.start("a", { mode: "dev", watchClock }, { partitions: PARTITIONS });
   url = node.url;
   while (!node.state.hasOwner) await new Promise((resolve) => setTimeout(resolve, 10));
   const made = [
@@ -113,6 +129,39 @@ describe("what runs in several partitions", () => {
     const { items } = await get<{ items: { action: string; target?: string }[] }>("/audit");
     expect(items.filter(({ target }) => target === id)).toHaveLength(1);
   }, 20_000);
+
+  test("is one incident, and is told once, though one partition alone has it", async () => {
+    const target = `http://127.0.0.1:${(webhook.address() as AddressInfo).port}/alerts`;
+    await api(url, "PATCH", "/notifications/settings", {
+      webhook: { url: target, sharedSecret: "a shared secret" },
+    });
+    answers.status = 503;
+    await send(sources[1], "refused");
+    await until(
+      () => get<{ health: string }>(`/destinations/${destinationId}/status`),
+      ({ health }) => health === "failing" || health === "backing_off",
+    );
+    const incidents = () =>
+      get<{ items: { id: string; state: string; detail: string }[] }>("/notifications/incidents");
+    /** Lets checks happen until this is so. */
+    const checked = (is: () => Promise<boolean>) =>
+      until(async () => {
+        await watchClock.advance(30_000);
+        return is();
+      }, Boolean);
+    await watchClock.advance(60 * 60_000);
+    await checked(async () => told.length > 0);
+    const { items } = await incidents();
+    expect(items).toMatchObject([{ state: "open", detail: expect.stringContaining("Seen in partition 1.") }]);
+    expect((await get<Listed>("/notifications")).items).toHaveLength(1);
+    answers.status = 200;
+    await api(url, "PATCH", `/destinations/${destinationId}`, { enabled: false });
+    await api(url, "PATCH", `/destinations/${destinationId}`, { enabled: true });
+    await get("/wait?messageId=refused&state=delivered");
+    await checked(async () => (await incidents()).items.every(({ state }) => state === "resolved"));
+    await checked(async () => told.length > 1);
+    expect(told).toEqual([expect.stringContaining("opened: "), expect.stringContaining("resolved: ")]);
+  }, 30_000);
 
   test("resumes a live stream where it was lost, in every partition", async () => {
     const open = async (lastEventId?: string) => {

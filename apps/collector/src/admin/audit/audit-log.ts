@@ -4,8 +4,8 @@ import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { newId } from "../../documents/new-id.js";
 import type { KnownToken } from "../../tokens/tokens.js";
-import { BY_CHANGE, type SharedRun } from "../endpoint/shared-run.js";
 import { pageOfDocuments } from "../paging/page-documents.js";
+import { BY_CHANGE, type SharedRun } from "../shared-runs/shared-run.js";
 import { redact } from "./redact.js";
 
 /** The audit log keeps this many of the newest entries. */

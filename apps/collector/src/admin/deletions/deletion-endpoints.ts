@@ -17,9 +17,9 @@ import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { BY_CREATION, sharedRun } from "../endpoint/shared-run.js";
 import { maskUrls } from "../masking/mask-urls.js";
 import { pageOfDocuments } from "../paging/page-documents.js";
+import { BY_CREATION, sharedRun } from "../shared-runs/shared-run.js";
 
 const MAX_IDS = 1_000;
 

@@ -8,11 +8,11 @@ import type { KnownToken } from "../../tokens/tokens.js";
 import type { AuditLog } from "../audit/audit-log.js";
 import { nameOf } from "../audit/name-of.js";
 import type { AdminContext } from "../context.js";
+import { sharedRun } from "../shared-runs/shared-run.js";
 import { challenge } from "./challenge.js";
 import { ADMIN_BODY_BYTES, checkAgainst, readJson, readQuery } from "./check-request.js";
 import type { Endpoint, EndpointAnswer } from "./endpoint.js";
 import type { Idempotency } from "./idempotency.js";
-import { sharedRun } from "./shared-run.js";
 
 /** Shared by all endpoints of a collector. */
 export interface ServingParts {

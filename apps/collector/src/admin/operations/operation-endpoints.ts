@@ -9,10 +9,10 @@ import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { BY_CREATION, sharedRun } from "../endpoint/shared-run.js";
 import { parseDeliveryId } from "../messages/delivery-id.js";
 import { pageOfDocuments } from "../paging/page-documents.js";
 import { timeSpan } from "../paging/page-request.js";
+import { BY_CREATION, sharedRun } from "../shared-runs/shared-run.js";
 
 /** The endpoints of bulk operations, for `adminRoutes`. */
 export function operationEndpoints(operations: Operations): Endpoint[] {

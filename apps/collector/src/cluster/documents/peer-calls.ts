@@ -1,6 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
 import type { HttpRequest, Route } from "../../http/routing/route.js";
+import type { PartitionReport } from "../../notifications/incidents/partition-reports.js";
 import type { Front } from "../front/front.js";
 import { type OwnerConnection, ownerConnection } from "../front/owner-connection.js";
 import { peerHeaders } from "../front/peer.js";
@@ -11,11 +12,14 @@ export interface PeerCalls {
   documentsChanged(address: string, kinds: readonly string[], signal: AbortSignal): Promise<void>;
   /** Asks the owner of the control partition to disable a URL that answered 410 Gone. Resolves with false if it was disabled already. */
   disableTarget(destinationId: string, url: string): Promise<boolean>;
+  /** Asks the owner of a partition what is wrong there. */
+  report(partition: number): Promise<PartitionReport>;
   close(): void;
 }
 
 const DOCUMENTS_PATH = "/cluster/v1/documents";
 const DISABLE_PATH = "/cluster/v1/disable-target";
+const REPORT_PATH = "/cluster/v1/report";
 const BODY_BYTES = 64 * 1_024;
 const CALL_MS = 8_000;
 
@@ -50,16 +54,23 @@ export function peerCalls(front: () => Front, token: string, clock: Clock): Peer
       cancel();
     }
   };
+  const callOwner = (partition: number, path: string, body: object): Promise<unknown> => {
+    const target = front().target(partition);
+    if (target.kind === "none")
+      throw new CollectorError("no_owner", `no process owns partition ${partition}`);
+    const owner = target.kind === "here" ? front().self() : target.connection;
+    return call(owner, path, body, new AbortController().signal);
+  };
   return {
     async documentsChanged(address, kinds, signal) {
       await call(to(address), DOCUMENTS_PATH, { kinds }, signal);
     },
     async disableTarget(destinationId, url) {
-      const target = front().target(0);
-      if (target.kind === "none") throw new CollectorError("no_owner", "no process owns partition 0");
-      const owner = target.kind === "here" ? front().self() : target.connection;
-      const answer = await call(owner, DISABLE_PATH, { destinationId, url }, new AbortController().signal);
+      const answer = await callOwner(0, DISABLE_PATH, { destinationId, url });
       return (answer as { readonly isChanged: boolean }).isChanged;
+    },
+    async report(partition) {
+      return (await callOwner(partition, REPORT_PATH, { partition })) as PartitionReport;
     },
     close() {
       for (const connection of connections.values()) connection.close();
@@ -72,10 +83,12 @@ export interface PeerHandlers {
   documentsChanged(kinds: readonly string[]): Promise<void>;
   /** Undefined while this process does not own the control partition. */
   disableTarget(): ((destinationId: string, url: string) => Promise<boolean>) | undefined;
+  /** Undefined while this process does not own the partition. */
+  report(partition: number): PartitionReport | undefined;
 }
 
 /** Where a process answers the calls of others. The front lets only processes of the cluster in. */
-export function peerRoutes({ documentsChanged, disableTarget }: PeerHandlers): readonly Route[] {
+export function peerRoutes({ documentsChanged, disableTarget, report }: PeerHandlers): readonly Route[] {
   return [
     {
       path: DOCUMENTS_PATH,
@@ -96,6 +109,18 @@ export function peerRoutes({ documentsChanged, disableTarget }: PeerHandlers): r
             throw new CollectorError("no_owner", "this process does not own partition 0");
           const { destinationId, url } = await readJson<{ destinationId: string; url: string }>(request);
           return { status: 200, body: { isChanged: await disable(destinationId, url) } };
+        },
+      },
+    },
+    {
+      path: REPORT_PATH,
+      methods: {
+        async POST(request) {
+          const { partition } = await readJson<{ partition: number }>(request);
+          const body = report(partition);
+          if (body === undefined)
+            throw new CollectorError("no_owner", `this process does not own partition ${partition}`);
+          return { status: 200, body };
         },
       },
     },

@@ -1,6 +1,6 @@
 import { hkdfSync, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { RUN_HEADER } from "../../admin/endpoint/shared-run.js";
+import { RUN_HEADER } from "../../admin/shared-runs/shared-run.js";
 
 /** The headers that one process adds to a request that it passes on to another. Headers of these names from elsewhere are ignored. */
 export const PEER_HEADERS = {

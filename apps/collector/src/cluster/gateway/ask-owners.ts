@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@sluice/resilience";
-import { writeSharedRun } from "../../admin/endpoint/shared-run.js";
+import { writeSharedRun } from "../../admin/shared-runs/shared-run.js";
 import { ID_LENGTH, randomText } from "../../documents/new-id.js";
 import { CollectorError } from "../../errors.js";
 import type { HttpAnswer, HttpRequest } from "../../http/routing/route.js";

@@ -41,6 +41,11 @@ export function frontRouting(parts: FrontRoutingParts): FrontRouting {
     peerRoutes: peerRoutes({
       documentsChanged: (kinds) => joined().documents.changed(kinds),
       disableTarget: () => joined().controlOwner.disableTarget,
+      report(partition) {
+        const { node, reports } = joined();
+        const report = reports.get(partition);
+        return report && { partition, node, ...report() };
+      },
     }),
     partitionOf: (message) =>
       standing.several === undefined ? 0 : partitionOfRequest(message, standing.several.sources),

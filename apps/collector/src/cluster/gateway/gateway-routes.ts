@@ -8,7 +8,7 @@ import type {
   EventNamesView,
   RatesView,
 } from "@sluice/control-api";
-import { BY_CHANGE } from "../../admin/endpoint/shared-run.js";
+import { BY_CHANGE } from "../../admin/shared-runs/shared-run.js";
 import { CollectorError } from "../../errors.js";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
 import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";
@@ -50,8 +50,6 @@ export function gatewayRoutes(owners: Owners): readonly Route[] {
     list("/rejected-messages", newestFirst("receivedAt")),
     list("/deliveries", newestFirst("at", withDeliveryIds)),
     list("/audit", AUDIT),
-    list("/notifications", newestFirst("at")),
-    list("/notifications/incidents", INCIDENTS),
     get("/messages/:messageId", (request) => newestMessage(owners, request)),
     get("/wait", (request) => firstToKnow(owners, request)),
     get("/live", (request) => mergedLive(owners, request, pathOf(request))),
@@ -113,17 +111,6 @@ function newestFirst<N extends string>(
 const AUDIT: MergedList<AuditEntryView> = {
   isBefore: BY_CHANGE.isBefore,
   merged: (entries) => (entries[0] as (typeof entries)[number]).view,
-};
-
-interface IncidentOrder {
-  readonly state: string;
-  readonly openedAt: string;
-}
-
-/** Open ones first. */
-const INCIDENTS: MergedList<IncidentOrder> = {
-  isBefore: (one, other) =>
-    one.state === other.state ? one.openedAt > other.openedAt : one.state === "open",
 };
 
 function pathOf({ path, query }: HttpRequest): string {

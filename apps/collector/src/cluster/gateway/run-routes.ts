@@ -8,7 +8,7 @@ import type {
   ReplayInput,
   ReplayView,
 } from "@sluice/control-api";
-import { BY_CREATION } from "../../admin/endpoint/shared-run.js";
+import { BY_CREATION } from "../../admin/shared-runs/shared-run.js";
 import { CollectorError } from "../../errors.js";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
 import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";

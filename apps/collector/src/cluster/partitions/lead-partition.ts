@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "@sluice/resilience";
 import type { ClusterControl } from "../../admin/collector/cluster-endpoints.js";
 import type { Collector } from "../../collector.js";
 import type { ClusterPart, CollectorOptions } from "../../collector-options.js";
+import type { WatchedPlace } from "../../notifications/start-notifications.js";
 import type { Logger } from "../../process/telemetry/logger.js";
 import type { ClusterCounts } from "../cluster-counts.js";
 import type { ClusterState } from "../cluster-state.js";
@@ -119,6 +120,12 @@ function ownerOptions(
   };
 }
 
+function watchedPlace(number: number, { node, peers }: SeveralPartitions, count: number): WatchedPlace {
+  if (number > 0) return { kind: "other" };
+  const partitions = Array.from({ length: count - 1 }, (_, index) => index + 1);
+  return { kind: "control", others: { node, partitions, report: (other) => peers.report(other) } };
+}
+
 function clusterPart(parts: LeadParts, number: number, ending: (() => void)[]): ClusterPart {
   const { counts, front, state, control, several } = parts;
   const common = { health: () => state.health(), details: () => state.details(), control };
@@ -145,6 +152,13 @@ function clusterPart(parts: LeadParts, number: number, ending: (() => void)[]): 
       disableTarget: number === 0 ? undefined : (id, url) => several.peers.disableTarget(id, url),
       onStarted(disableTarget) {
         if (number === 0) several.controlOwner.disableTarget = disableTarget;
+      },
+      watches: watchedPlace(number, several, state.partitions.length),
+      onWatched(report) {
+        several.reports.set(number, report);
+        ending.push(() => {
+          if (several.reports.get(number) === report) several.reports.delete(number);
+        });
       },
     },
   };

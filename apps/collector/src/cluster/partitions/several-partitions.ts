@@ -1,6 +1,7 @@
 import type { Replica } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { DisableTarget } from "../../collector-options.js";
+import type { Notifications } from "../../notifications/start-notifications.js";
 import type { Metrics } from "../../process/telemetry/metrics.js";
 import { type ControlSources, controlSources } from "../documents/control-sources.js";
 import { FollowedDocuments } from "../documents/followed-documents.js";
@@ -17,6 +18,8 @@ export interface SeveralPartitions {
   readonly peers: PeerCalls;
   /** The metrics of the collectors that run in this process, by partition. */
   readonly metrics: Map<number, Metrics>;
+  /** What is wrong in the partitions that this process owns, by partition. */
+  readonly reports: Map<number, Notifications["report"]>;
   /** Disables URLs in the control partition, while this process owns it. */
   readonly controlOwner: { disableTarget: DisableTarget | undefined };
 }
@@ -39,6 +42,7 @@ export function severalPartitions(
     documents: new FollowedDocuments({ clock, control, sources }),
     peers: peerCalls(front, token, clock),
     metrics: new Map(),
+    reports: new Map(),
     controlOwner: { disableTarget: undefined },
   };
 }

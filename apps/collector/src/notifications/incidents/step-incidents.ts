@@ -7,7 +7,7 @@ export interface StepRules {
   /** Whether notifications of this kind are sent, and somewhere. */
   readonly notifies: (kind: IncidentKind) => boolean;
   /** What ended an incident that is no longer observed. Undefined: nobody can tell yet, so it stays open. */
-  readonly ending: (incident: Incident) => string | undefined;
+  readonly ending: (incident: Incident, key: string) => string | undefined;
 }
 
 export interface Step {
@@ -73,7 +73,7 @@ function resolveOne(
   nowMs: number,
   { ending, notifies }: StepRules,
 ): OneStep {
-  const detail = ending(incident);
+  const detail = ending(incident, key);
   if (detail === undefined) return { incidentId: key };
   const resolved: Incident = {
     ...incident,

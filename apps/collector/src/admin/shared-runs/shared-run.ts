@@ -1,5 +1,4 @@
 import type { HttpRequest } from "../../http/routing/route.js";
-import type { AdminContext } from "../context.js";
 
 /** In a request that a process of a cluster sends to several partitions. The front lets it come from such processes only. */
 export const RUN_HEADER = "sluice-peer-run";
@@ -20,7 +19,7 @@ const RUN = /^([0-9A-Za-z]{16}) (\d{1,15})$/;
 /** Undefined: only this partition is asked, or the cluster has one. */
 export function sharedRun(
   { headers }: Pick<HttpRequest, "headers">,
-  { partitions = 1 }: Pick<AdminContext, "partitions">,
+  { partitions = 1 }: { readonly partitions?: number | undefined },
 ): SharedRun | undefined {
   const given = headers[RUN_HEADER];
   const match = partitions === 1 || typeof given !== "string" ? null : RUN.exec(given);
