@@ -173,7 +173,9 @@ class IncidentChecks {
     metrics.gauge(
       "sluice_incidents_open",
       "Open incidents, such as destinations that have been failing for long",
-      () => [...this.#incidents.values()].filter(({ state }) => state === "open").length,
+      // Those of other partitions count where people are told of them.
+      () =>
+        this.#isQuiet ? 0 : [...this.#incidents.values()].filter(({ state }) => state === "open").length,
     );
   }
 
@@ -207,7 +209,7 @@ class IncidentChecks {
   }
 
   async #check(): Promise<void> {
-    const { store, clock, place } = this.#deps;
+    const { store, clock } = this.#deps;
     this.#settings = (await readSettings(store)).value;
     const observed = await observeAll(this.#deps, {
       openedAtMs: (key) => this.#openIncident(key)?.openedAtMs,
@@ -220,7 +222,7 @@ class IncidentChecks {
       this.#heldBackSinceMs === undefined ? undefined : wallTimeAt(this.#heldBackSinceMs, clock);
     await this.#others?.read();
     const { kinds, minIntervalMs, webhook, email } = this.#settings;
-    const hasChannel = place?.kind !== "other" && (webhook !== undefined || email !== undefined);
+    const hasChannel = !this.#isQuiet && (webhook !== undefined || email !== undefined);
     const { changed, notices } = stepIncidents(
       this.#incidents,
       this.#everywhere(observe(observed, heldBackSinceMs)),
@@ -269,12 +271,17 @@ class IncidentChecks {
     for (const [id, incident] of changed) {
       const before = this.#incidents.get(id);
       this.#incidents.set(id, incident);
-      if (before?.state === incident.state) continue;
+      if (before?.state === incident.state || this.#isQuiet) continue;
       const { title: incidentTitle, detail, kind } = incident;
       if (incident.state === "open")
         logger.warn("incident opened", { kind, incident: incidentTitle, detail });
       else logger.info("incident resolved", { kind, incident: incidentTitle, detail });
     }
+  }
+
+  /** Another partition tells of its incidents. */
+  get #isQuiet(): boolean {
+    return this.#deps.place?.kind === "other";
   }
 
   #openIncident(key: string): Incident | undefined {
