@@ -15,6 +15,11 @@ export function randomText(length: number): string {
   return text;
 }
 
+/** A letter or digit for each byte. */
+export function textOfBytes(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+}
+
 export const ID_LENGTH = 16;
 
 /** Returns an id such as `src_4kZ…`: the prefix and a name. Default: 16 random characters. */

@@ -36,6 +36,8 @@ const webhook = createServer((request, response) => {
 });
 const watchClock = manualClock({ startMs: Date.now() });
 
+const AUTHORIZED = { authorization: `Bearer ${ADMIN_TOKEN}` };
+
 let world: ClusterWorld;
 let url: string;
 let sources: readonly Source[];
@@ -110,6 +112,34 @@ describe("what runs in several partitions", () => {
     expect(next.items).toMatchObject([{ id: started.id, total: 2 }]);
   });
 
+  test("is started once by a request that is repeated with its key", async () => {
+    const keyed = async (path: string, body: object, key: string) => {
+      const response = await fetch(`${url}/api/v1${path}`, {
+        method: "POST",
+        headers: {
+          ...{ authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+          "idempotency-key": key,
+        },
+        body: JSON.stringify(body),
+      });
+      return [response.status, ((await response.json()) as { id?: string }).id] as const;
+    };
+    const before = (await get<Listed>("/operations")).items.length;
+    const filter = { destinationId };
+    const [status, id] = await keyed("/operations", { kind: "replay", filter }, "key-1");
+    expect([status, id]).toEqual([202, expect.stringMatching(/^rpl_/)]);
+    expect(await keyed("/operations", { kind: "replay", filter }, "key-1")).toEqual([202, id]);
+    expect((await keyed("/operations", { kind: "retry", filter }, "key-1"))[0]).toBe(409);
+    const replay = await keyed("/replays", { filter }, "key-2");
+    expect(replay[0]).toBe(201);
+    expect(await keyed("/replays", { filter }, "key-2")).toEqual(replay);
+    expect((await get<Listed>("/operations")).items).toHaveLength(before + 2);
+    const deletion = await keyed("/deletions", { userIds: ["nobody"] }, "key-3");
+    expect(deletion[0]).toBe(201);
+    expect(await keyed("/deletions", { userIds: ["nobody"] }, "key-3")).toEqual(deletion);
+    expect((await get<Listed>("/deletions")).items).toHaveLength(1);
+  });
+
   test("is cancelled by its one id, also where it runs in one partition", async () => {
     const [chosen] = (await get<Listed>("/deliveries?state=delivered")).items;
     const few = await post<{ id: string }>("/operations", { kind: "replay", ids: [chosen?.id] });
@@ -125,7 +155,7 @@ describe("what runs in several partitions", () => {
       ({ status }) => status === "finished",
     );
     expect(ended).toMatchObject({ id, receipt: { users: [{ messages: 2 }] } });
-    expect((await get<Listed>("/deletions")).items).toMatchObject([{ id, status: "finished" }]);
+    expect((await get<Listed>("/deletions")).items[0]).toMatchObject({ id, status: "finished" });
     const { items } = await get<{ items: { action: string; target?: string }[] }>("/audit");
     expect(items.filter(({ target }) => target === id)).toHaveLength(1);
   }, 20_000);
@@ -154,6 +184,12 @@ describe("what runs in several partitions", () => {
     const { items } = await incidents();
     expect(items).toMatchObject([{ state: "open", detail: expect.stringContaining("Seen in partition 1.") }]);
     expect((await get<Listed>("/notifications")).items).toHaveLength(1);
+    const metrics = await (await fetch(`${url}/metrics`, { headers: AUTHORIZED })).text();
+    expect(metrics.match(/^sluice_incidents_open\S* (\d)$/gm)?.map((line) => line.at(-1))).toEqual([
+      "1",
+      "0",
+    ]);
+    expect(world.logged.filter((line) => line.includes('"msg":"incident opened"'))).toHaveLength(1);
     answers.status = 200;
     await api(url, "PATCH", `/destinations/${destinationId}`, { enabled: false });
     await api(url, "PATCH", `/destinations/${destinationId}`, { enabled: true });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@sluice/resilience";
-import { writeSharedRun } from "../../admin/shared-runs/shared-run.js";
+import { type SharedRun, writeSharedRun } from "../../admin/shared-runs/shared-run.js";
 import { ID_LENGTH, randomText } from "../../documents/new-id.js";
 import { CollectorError } from "../../errors.js";
 import type { HttpAnswer, HttpRequest } from "../../http/routing/route.js";
@@ -19,6 +19,8 @@ export interface Question {
   readonly signal?: AbortSignal;
   /** What it starts in several partitions, if it does. */
   readonly run?: string | undefined;
+  /** It is not the request for which the client chose its `Idempotency-Key`. Default: false. */
+  readonly isAside?: boolean;
 }
 
 /** The answer of a partition's owner. */
@@ -39,7 +41,7 @@ export interface StreamQuestion extends Omit<Question, "signal"> {
 export interface Owners {
   readonly partitions: readonly number[];
   /** Names what a request starts in several partitions. */
-  newRun(): string;
+  newRun(given?: Partial<SharedRun>): string;
   /** Waits for an owner, and asks again where that is safe. Rejects with `no_owner` or `owner_lost`. */
   ask(partition: number, request: HttpRequest, question: Question): Promise<PartAnswer>;
   /** The chunks of a stream, once it has begun. Waits for an owner as `ask` does. */
@@ -74,14 +76,17 @@ export function askOwners(parts: OwnersParts): Owners {
   const { front, clock } = parts;
   return {
     partitions: Array.from({ length: parts.partitions }, (_, index) => index),
-    newRun: () => writeSharedRun({ name: randomText(ID_LENGTH), createdAtMs: clock.now() }),
+    newRun: (given) => writeSharedRun({ name: randomText(ID_LENGTH), createdAtMs: clock.now(), ...given }),
     async ask(partition, request, question) {
-      const { method = methodOf(request), path, body, signal = request.signal, run } = question;
+      const { method = methodOf(request), path, body, signal = request.signal, run, isAside } = question;
       const asked = askedRequest({ method, path, body, run }, request, partition, parts);
       // With it, a change can be asked for again after its owner was lost.
       const given = request.headers["idempotency-key"];
       if (method !== "GET")
-        asked.headers.push("idempotency-key", typeof given === "string" ? given : randomUUID());
+        asked.headers.push(
+          "idempotency-key",
+          typeof given === "string" && isAside !== true ? given : randomUUID(),
+        );
       const facts = { method, path, hasIdempotencyKey: method !== "GET", isKept: true };
       let deadlineMs = clock.monotonic() + WAIT_MS;
       let mayBeDone = false;

@@ -11,7 +11,8 @@ import type {
 import { BY_CREATION } from "../../admin/shared-runs/shared-run.js";
 import { CollectorError } from "../../errors.js";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
-import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";
+import { answerOf, type Owners, type PartAnswer, type Question } from "./ask-owners.js";
+import { begunRuns } from "./begun-runs.js";
 import { mergedPage } from "./merge-list.js";
 import { mergeDeletions, mergeOperations, mergePlans, mergeReplays } from "./merge-runs.js";
 import { isOfOnePart, readDeliveryId, splitId } from "./qualified-ids.js";
@@ -113,7 +114,9 @@ async function startOperation(owners: Owners, request: HttpRequest): Promise<Htt
   if (concerned.some((partition) => !owners.partitions.includes(partition)))
     throw new CollectorError("not_found", "an id is not that of a delivery");
   const path = `${API}/operations`;
-  const counts = await askEach(owners, request, concerned, path, (one) => inputOf(one, { dryRun: true }));
+  const place = { collection: "/operations", prefix: input.kind === "replay" ? "rpl" : "op" };
+  const { run, parts, rest } = await begunRuns(owners, request, concerned, input, place);
+  const counts = await askEach(owners, request, rest, path, (one) => inputOf(one, { dryRun: true }));
   const refusal = counts.find(({ status }) => status !== 200);
   if (refusal !== undefined) return answerOf(refusal);
   const totals = counts.map(({ partition, body }) => ({ partition, ...(body as OperationCount) }));
@@ -121,10 +124,17 @@ async function startOperation(owners: Owners, request: HttpRequest): Promise<Htt
     return { status: 200, body: { total: totals.reduce((sum, { total }) => sum + total, 0) } };
   const busy = totals.filter(({ total }) => total > 0).map(({ partition }) => partition);
   // One without deliveries says that there were none.
-  const started = busy.length === 0 ? concerned.slice(0, 1) : busy;
-  const perSecond = Math.max(1, Math.floor((input.perSecond ?? PER_SECOND) / started.length));
-  const answers = await askEach(owners, request, started, path, (one) => inputOf(one, { perSecond }));
-  return mergedRuns<OperationView>(answers, mergeOperations);
+  const started = busy.length + parts.length === 0 ? concerned.slice(0, 1) : busy;
+  const shares = started.length + parts.length;
+  const perSecond = Math.max(1, Math.floor((input.perSecond ?? PER_SECOND) / shares));
+  const bodyOf = (one: number): object => inputOf(one, { perSecond });
+  const answers = await askEach(owners, request, started, path, bodyOf, { run });
+  return mergedRuns<OperationView>([...answers, ...withStatus(parts, 202)], mergeOperations);
+}
+
+/** The answers that an earlier request got. */
+function withStatus(parts: readonly PartAnswer[], status: number): readonly PartAnswer[] {
+  return parts.map((part) => ({ ...part, status }));
 }
 
 function idsByPartition(ids: readonly string[]): ReadonlyMap<number, readonly string[]> {
@@ -139,15 +149,21 @@ function idsByPartition(ids: readonly string[]): ReadonlyMap<number, readonly st
 async function startReplay(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
   const input = (await readBody(request, BODY_BYTES)) as ReplayInput;
   const path = `${API}/replays`;
-  const counts = await askEach(owners, request, owners.partitions, path, () => ({ ...input, dryRun: true }));
+  const place = { collection: "/operations", prefix: "rpl" };
+  const { run, parts, rest } = await begunRuns(owners, request, owners.partitions, input, place);
+  const counts = await askEach(owners, request, rest, path, () => ({ ...input, dryRun: true }));
   const refusal = counts.find(({ status }) => status !== 200);
   if (refusal !== undefined) return answerOf(refusal);
   const views = counts.map(({ partition, body }) => ({ partition, view: body as ReplayView }));
   if (input.dryRun === true) return { status: 200, body: mergeReplays(views) };
   const busy = views.filter(({ view }) => view.count > 0).map(({ partition }) => partition);
-  const started = busy.length === 0 ? [0] : busy;
-  const answers = await askEach(owners, request, started, path, () => input);
-  return mergedRuns<ReplayView>(answers, mergeReplays);
+  const started = busy.length + parts.length === 0 ? [0] : busy;
+  const answers = await askEach(owners, request, started, path, () => input, { run });
+  const begun = withStatus(parts, 201).map((part) => {
+    const { id, total } = part.body as OperationView;
+    return { ...part, body: { id, count: total } };
+  });
+  return mergedRuns<ReplayView>([...answers, ...begun], mergeReplays);
 }
 
 /**
@@ -158,14 +174,19 @@ async function startDeletion(owners: Owners, request: HttpRequest): Promise<Http
   const input = (await readBody(request, BODY_BYTES)) as DeletionInput;
   const path = `${API}/deletions`;
   const { partitions } = owners;
-  const planned = await askEach(owners, request, partitions, path, () => ({ ...input, dryRun: true }));
+  const place = { collection: "/deletions", prefix: "del" };
+  const { run, parts, rest } = await begunRuns(owners, request, partitions, input, place);
+  // Those that have begun may know ids that the rest is to be told.
+  const isAside = parts.length > 0;
+  const dryRun = { ...input, dryRun: true };
+  const planned = await askEach(owners, request, partitions, path, () => dryRun, { isAside });
   const refusal = planned.find(({ status }) => status !== 200);
   if (refusal !== undefined) return answerOf(refusal);
   const plan = mergePlans(planned.map(({ body }) => body as DeletionPlan));
   if (input.dryRun === true) return { status: 200, body: plan };
   const whole = withJoinedIds(input, plan);
-  const answers = await askEach(owners, request, partitions, path, () => whole);
-  return mergedRuns<DeletionView>(answers, mergeDeletions);
+  const answers = await askEach(owners, request, rest, path, () => whole, { run });
+  return mergedRuns<DeletionView>([...answers, ...withStatus(parts, 201)], mergeDeletions);
 }
 
 const MAX_IDS = 1_000;
@@ -209,11 +230,11 @@ function askEach(
   partitions: readonly number[],
   path: string,
   bodyOf: (partition: number) => object,
+  more: Pick<Question, "run" | "isAside"> = {},
 ): Promise<readonly PartAnswer[]> {
-  const run = owners.newRun();
   return Promise.all(
     partitions.map((partition) =>
-      owners.ask(partition, request, { method: "POST", path, body: bodyOf(partition), run }),
+      owners.ask(partition, request, { method: "POST", path, body: bodyOf(partition), ...more }),
     ),
   );
 }
