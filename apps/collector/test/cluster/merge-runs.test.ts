@@ -1,9 +1,9 @@
-import type { OperationView } from "@sluice/control-api";
+import type { DeletionView, OperationView } from "@sluice/control-api";
 import { describe, expect, it } from "vitest";
 import { BY_CREATION } from "../../src/admin/shared-runs/shared-run.js";
 import type { Owners, PartAnswer } from "../../src/cluster/gateway/ask-owners.js";
 import { mergedPage } from "../../src/cluster/gateway/merge-list.js";
-import { idOfRuns, mergeOperations } from "../../src/cluster/gateway/merge-runs.js";
+import { idOfRuns, mergeDeletions, mergeOperations } from "../../src/cluster/gateway/merge-runs.js";
 import type { HttpRequest } from "../../src/http/routing/route.js";
 
 const run = (partition: number, over: Partial<OperationView> = {}) => ({
@@ -44,6 +44,22 @@ describe("an operation of several partitions", () => {
   it("has one id, unless its parts were started by different requests", () => {
     expect(idOfRuns([run(0), run(1)])).toBe("op_1");
     expect(idOfRuns([run(0), run(1, { id: "op_2" })])).toBe("op_1~op_2.1");
+  });
+});
+
+describe("a deletion of several partitions", () => {
+  it("is tried again while one part is, and names its partition", () => {
+    const part = (partition: number, over: Partial<DeletionView> = {}) => ({
+      partition,
+      view: {
+        ...{ id: "del_1", status: "finished", createdAt: "2026-11-23T10:00:00.000Z", suppress: false },
+        ...over,
+      } as DeletionView,
+    });
+    const failed = part(1, { status: "failed", error: "The disk is full" });
+    const merged = { id: "del_1", status: "failed", error: "Partition 1: The disk is full" };
+    expect(mergeDeletions([part(0), failed])).toMatchObject(merged);
+    expect(mergeDeletions([part(0), part(1, { status: "running" })])).toMatchObject({ status: "running" });
   });
 });
 

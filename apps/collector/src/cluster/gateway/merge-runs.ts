@@ -98,12 +98,14 @@ export function mergeDeletions(runs: readonly Run<DeletionView>[]): DeletionView
   const status = DELETION_STATES.find((one) => views.some((view) => view.status === one)) ?? "running";
   const slowest = views.find((view) => view.status === status) as DeletionView;
   const receipts = views.flatMap(({ receipt }) => receipt ?? []);
-  const { receipt: _, aliases: _aliases, ...shown } = slowest;
+  const { receipt: _, aliases: _aliases, error: _error, ...shown } = slowest;
+  const error = errorIn(runs);
   const aliases = mergeAliases(views.flatMap((view) => view.aliases ?? []));
   return {
     ...shown,
     id: idOfRuns(runs),
     status,
+    ...(error === undefined ? {} : { error }),
     ...(aliases.length === 0 ? {} : { aliases }),
     ...(receipts.length === 0 ? {} : { receipt: mergeReceipts(receipts, receipts.length === runs.length) }),
   };
