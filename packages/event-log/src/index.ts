@@ -45,6 +45,7 @@ export { lastMessageIndex } from "./message/last-message.js";
 export { namedUsers, usersOf } from "./message/named-users.js";
 export { BEFORE_FIRST, type Offset, offsetAt } from "./message/offset.js";
 export { type ScannedRequest, scanRequest } from "./message/scan-request.js";
+export { type BatchUsers, scanUser, scanUsers, userHash } from "./message/scan-users.js";
 export type {
   Attempt,
   ConsumerState,

@@ -74,7 +74,7 @@ export function matchesAt(body: Uint8Array, at: number, wanted: Uint8Array): boo
   return true;
 }
 
-function scanString(body: Uint8Array, at: number): number {
+export function scanString(body: Uint8Array, at: number): number {
   const { length } = body;
   let i = at + 1;
   while (i < length) {
