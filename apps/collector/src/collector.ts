@@ -595,7 +595,7 @@ function clientRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
       logger: logger.with({ component: "ingest" }),
       regionUrls: options.regionUrls ?? {},
       limits: defined({ messagesPerSecond: options.messagesPerSecond }),
-      ...defined({ partition: options.cluster?.partition?.number }),
+      ...defined({ partition: options.cluster?.partition }),
     }),
   ];
 }

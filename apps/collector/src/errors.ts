@@ -65,6 +65,12 @@ export const ERRORS = {
     retryable: true,
     message: "The process that handled the request was lost. It may have been carried out",
   },
+  partly_stored: {
+    status: 503,
+    retryable: true,
+    message:
+      "Some of the messages are stored, and others could not be. Send all of them again: those with a messageId are not stored twice",
+  },
   overloaded: {
     status: 503,
     retryable: true,

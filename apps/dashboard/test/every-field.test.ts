@@ -12,6 +12,7 @@ import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 const FORMS: Readonly<Record<string, string>> = {
   "sources.create name": "sources/new-source.tsx",
   "sources.create kind": "sources/new-source.tsx",
+  "sources.create partitions": "sources/new-source.tsx",
   "sources.create blockedEvents": "sources/blocked-events.tsx",
   "sources.create rateLimit": "sources/source-settings.tsx",
   "sources.create identity": "sources/source-settings.tsx",

@@ -1,6 +1,7 @@
 import type { Store } from "@sluice/event-log";
 import { LIMITS, MESSAGE_KINDS, type MessageKind, type Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import type { OneOfPartitions } from "../documents/source-partitions.js";
 import type { Suppressions } from "../documents/suppressions.js";
 import { CollectorError } from "../errors.js";
 import type { Handler, Route } from "../http/routing/route.js";
@@ -36,15 +37,18 @@ export interface IngestRoutesOptions {
   /** The URL at which clients reach this collector, for the settings of browsers. Default: as each client reached it. */
   readonly publicUrl?: string | undefined;
   /** The partition of the cluster that this collector owns. Default: it takes the messages of every source. */
-  readonly partition?: number;
+  readonly partition?: OneOfPartitions;
   readonly limits?: {
     /** Messages a second of each source without a limit of its own; `auto`: of web and mobile sources. Default: no limit. */
     readonly messagesPerSecond?: number | "auto";
   };
 }
 
+/** Where batches are sent. */
+export const BATCH_PATHS: readonly string[] = ["/v1/batch", "/v1/import", "/v1/b"];
+
 /** Short names that browser SDKs use for the message kinds. */
-const SHORT: Readonly<Record<MessageKind, string>> = {
+export const SHORT: Readonly<Record<MessageKind, string>> = {
   identify: "i",
   track: "t",
   page: "p",
@@ -107,7 +111,7 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
 
   const cors = true;
   return [
-    ...["/v1/batch", "/v1/import", "/v1/b"].map((path) => ({ path, cors, methods: { POST: batch } })),
+    ...BATCH_PATHS.map((path) => ({ path, cors, methods: { POST: batch } })),
     ...MESSAGE_KINDS.flatMap((kind) =>
       [kind, SHORT[kind]].map((name) => ({ path: `/v1/${name}`, cors, methods: { POST: one(kind) } })),
     ),
@@ -118,6 +122,6 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
   ];
 }
 
-function kindNamed(name: string | undefined): MessageKind | undefined {
+export function kindNamed(name: string | undefined): MessageKind | undefined {
   return MESSAGE_KINDS.find((kind) => kind === name || SHORT[kind] === name);
 }

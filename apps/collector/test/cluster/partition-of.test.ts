@@ -1,11 +1,23 @@
 import { expect, it } from "vitest";
+import type { ControlSources } from "../../src/cluster/documents/control-sources.js";
 import { partitionOfRequest } from "../../src/cluster/gateway/partition-of.js";
 
-const sources = {
-  ofWriteKey: (key: string) => (key === "key" ? 3 : undefined),
-  ofSource: (id: string) => (id === "src_1" ? 2 : undefined),
+const sources = (hasSpread: boolean): ControlSources => ({
+  hasSpread,
+  placeOf: (key) =>
+    key === "key"
+      ? { sourceId: "src_2", partition: 3 }
+      : key === "spread"
+        ? { sourceId: "src_3", partition: 1, partitions: 2 }
+        : undefined,
+  placeOfSource: (id) =>
+    id === "src_1"
+      ? { sourceId: id, partition: 2 }
+      : id === "src_3"
+        ? { sourceId: id, partition: 1, partitions: 2 }
+        : undefined,
   refresh: async () => {},
-};
+});
 
 it.each<[url: string, expected: number | "body"]>([
   ["/v1/track?writeKey=key", 3],
@@ -23,5 +35,30 @@ it.each<[url: string, expected: number | "body"]>([
   ["/v1/track?writeKey=%E0%A4%A", 0],
   ["/v1/projects/%E0/settings", "body"],
 ])("a request for %s is for partition %s", (url, expected) => {
-  expect(partitionOfRequest({ method: "POST", url, headers: {} }, sources)).toBe(expected);
+  expect(partitionOfRequest({ method: "POST", url, headers: {} }, sources(false))).toBe(expected);
+});
+
+const spread = { authorization: `Basic ${btoa("spread:")}` };
+const pixel = Buffer.from('{"writeKey":"spread","userId":"u"}').toString("base64url");
+
+it.each<
+  [method: string, url: string, headers: { authorization?: string }, expected: number | "body" | "spread"]
+>([
+  ["POST", "/v1/batch", spread, "spread"],
+  ["POST", "/v1/t", spread, "spread"],
+  ["POST", "/beacon/v1/batch?writeKey=spread", {}, "spread"],
+  ["GET", `/v1/pixel/track?data=${pixel}`, {}, "spread"],
+  ["POST", "/v1/track", {}, "spread"],
+  ["GET", "/api/v1/sources/src_3/usage", {}, "spread"],
+  ["GET", "/api/v1/sources/src_3/events?limit=2", {}, "spread"],
+  // One of its partitions answers these.
+  ["GET", "/v1/projects/spread/settings", {}, 1],
+  ["GET", "/sourceConfig?writeKey=spread", {}, 1],
+  ["POST", "/v1/m", spread, 1],
+  ["POST", "/v1/m", {}, "body"],
+  ["OPTIONS", "/v1/batch", {}, 0],
+  ["GET", "/api/v1/sources/src_3", {}, 0],
+  ["POST", "/v1/batch", { authorization: `Basic ${btoa("key:")}` }, 3],
+])("with a spread source, %s %s is for %4$s", (method, url, headers, expected) => {
+  expect(partitionOfRequest({ method, url, headers }, sources(true))).toBe(expected);
 });

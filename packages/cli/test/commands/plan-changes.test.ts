@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { checkChanges } from "../../src/commands/apply/check-changes.js";
 import { readDeclaredConfig } from "../../src/commands/apply/declared-config.js";
 import { planChanges } from "../../src/commands/apply/plan-changes.js";
 
@@ -99,6 +100,21 @@ describe("planned changes", () => {
       planChanges("sources", declared, current, { ...options, prune: true }).map(({ action }) => action),
     ).toEqual(["create", "delete"]);
     expect(planChanges("sources", undefined, current, { ...options, prune: true })).toEqual([]);
+  });
+});
+
+describe("what cannot be changed of a source", () => {
+  const source = { id: "src_1", version: 1, name: "Shop", kind: "web", partitions: 3 };
+  const current = { sources: [source], destinations: [], audiences: [] };
+  const check = (declared: object): void =>
+    checkChanges(planChanges("sources", [{ name: "Shop", ...declared }], [source], options), current);
+
+  it.each([
+    [{ kind: "server" }, "The kind of the source Shop is different"],
+    [{ partitions: 1 }, "The source Shop has another number of partitions"],
+  ])("is refused in words: %o", (declared, message) => {
+    expect(() => check(declared)).toThrow(message);
+    expect(() => check({ kind: "web", partitions: 3 })).not.toThrow();
   });
 });
 

@@ -8,6 +8,7 @@ import {
 } from "../../delivery/control/connections.js";
 import type { DestinationDocument, SourceDocument } from "../../documents/documents.js";
 import { newId, newWriteKey } from "../../documents/new-id.js";
+import { partitionsOf } from "../../documents/source-partitions.js";
 import { CollectorError } from "../../errors.js";
 import { withoutUndefined } from "../without-undefined.js";
 
@@ -35,6 +36,7 @@ export async function createSource(
     identity: input.identity,
     region,
     partition: partitions === 1 ? undefined : await emptiestPartition(config, partitions),
+    partitions: spreadOver(input.partitions, partitions),
   });
   return config.put(DOCUMENT_KINDS.source, newId("src"), source, 0);
 }
@@ -42,11 +44,21 @@ export async function createSource(
 /** The partition with the fewest sources. */
 async function emptiestPartition(config: ConfigStore, partitions: number): Promise<number> {
   const counts = Array.from({ length: partitions }, () => 0);
-  for (const { value } of await config.list<SourceDocument>(DOCUMENT_KINDS.source)) {
-    const { partition = 0 } = value;
-    counts[partition] = (counts[partition] ?? 0) + 1;
-  }
+  for (const { value } of await config.list<SourceDocument>(DOCUMENT_KINDS.source))
+    for (const partition of partitionsOf(value, partitions)) counts[partition] = (counts[partition] ?? 0) + 1;
   return counts.indexOf(Math.min(...counts));
+}
+
+/** Undefined: it is in one partition. Throws if the cluster, with `available` partitions, cannot spread a source over so many. */
+function spreadOver(wanted: number | undefined, available: number): number | undefined {
+  if (wanted === undefined || wanted === 1) return undefined;
+  if (wanted <= available) return wanted;
+  throw new CollectorError(
+    "invalid_request",
+    available === 1
+      ? "partitions: only a source of a cluster with several partitions can be spread: leave it out, or start a cluster with `clusterPartitions`"
+      : `partitions: the cluster has ${available} partitions, and a source cannot be spread over ${wanted}`,
+  );
 }
 
 export function patchSource(config: ConfigStore, source: Source, patch: SourcePatch): Promise<Source> {

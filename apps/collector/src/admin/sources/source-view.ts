@@ -26,6 +26,7 @@ export function sourceView(
     identity: identityPolicyOf(value),
     region: region && value.region,
     partition: value.partition,
+    partitions: value.partitions,
     version,
   });
 }

@@ -59,8 +59,10 @@ export interface FrontRouting {
   readonly ownRoutes: (listener: ListenerName) => readonly Route[];
   /** What other processes of the cluster ask this one. */
   readonly peerRoutes: readonly Route[];
-  /** The partition of a request. "body": its body names the write key. */
-  partitionOf(message: Pick<IncomingMessage, "method" | "url" | "headers">): number | "body";
+  /** The partition of a request. "body": its body names the write key. "spread": see `spreadRoutes`. */
+  partitionOf(message: Pick<IncomingMessage, "method" | "url" | "headers">): number | "body" | "spread";
+  /** Takes the requests of sources that are spread over several partitions. */
+  readonly spreadRoutes: (listener: ListenerName) => readonly Route[];
   /** The partition of a request whose body is in memory. */
   partitionOfBody(message: IncomingMessage, body: Uint8Array): Promise<number>;
 }
@@ -132,6 +134,8 @@ class SwitchableFront implements Front {
   readonly #routing: FrontRouting | undefined;
   /** With several partitions: what this process answers itself, whatever it owns. */
   readonly #always = new Map<ListenerName, OwnServer>();
+  /** With several partitions: what takes requests of spread sources. */
+  readonly #spread = new Map<ListenerName, RouteServer>();
   readonly #peers: RouteServer | undefined;
   #self: OwnerConnection | undefined;
   #isClosing = false;
@@ -165,7 +169,9 @@ class SwitchableFront implements Front {
     this.#routing = options.routing;
     for (const name of ["public", "admin"] as const) {
       this.#own.set(name, serverOf(options.ownRoutes(name)));
-      if (options.routing !== undefined) this.#always.set(name, serverOf(options.routing.ownRoutes(name)));
+      if (options.routing === undefined) continue;
+      this.#always.set(name, serverOf(options.routing.ownRoutes(name)));
+      this.#spread.set(name, serverOf(options.routing.spreadRoutes(name)).server);
     }
     if (options.routing !== undefined) this.#peers = serverOf(options.routing.peerRoutes).server;
   }
@@ -288,7 +294,9 @@ class SwitchableFront implements Front {
       always.server.serve(message, response, expectsContinue);
       return;
     }
-    this.#serveIn(name, this.#routing?.partitionOf(message) ?? 0, message, response, expectsContinue);
+    const partition = this.#routing?.partitionOf(message) ?? 0;
+    if (partition === "spread") this.#spread.get(name)?.serve(message, response, expectsContinue);
+    else this.#serveIn(name, partition, message, response, expectsContinue);
   }
 
   /** Serves a request whose partition is known, or is to be read from its body. */
@@ -373,7 +381,7 @@ class SwitchableFront implements Front {
         this.#attached.get(keyOf(partition, origin.listener)) ??
         this.#attached.get(keyOf(partition, "public"));
       if (attached !== undefined) {
-        markPassedOn(message, origin.client);
+        markPassedOn(message, origin.client, origin.isOfPartition);
         if (origin.run !== undefined) message.headers[PEER_HEADERS.run] = origin.run;
         serveAttached(attached, message, response, expectsContinue);
         return;

@@ -14,6 +14,8 @@ export const PEER_HEADERS = {
   partition: "sluice-peer-partition",
   /** What a request starts in several partitions. Absent: it concerns one. */
   run: RUN_HEADER,
+  /** `1`: all messages of the request belong to that partition. */
+  ofPartition: "sluice-peer-of-partition",
 } as const;
 
 /** In an answer to a passed-on request: nothing was done, because this process does not own the partition. */
@@ -29,6 +31,8 @@ export interface Origin {
   readonly partition?: number;
   /** What it starts in several partitions. */
   readonly run?: string | undefined;
+  /** All messages of the request belong to that partition. Default: false. */
+  readonly isOfPartition?: boolean;
 }
 
 /** The token of the cluster's processes, derived from the secret key that all of them have. */
@@ -57,6 +61,7 @@ export function originOf(headers: IncomingMessage["headers"], token: string): Or
     listener: listener === "admin" ? "admin" : "public",
     partition: Number(headers[PEER_HEADERS.partition] ?? 0),
     ...(typeof run === "string" ? { run } : {}),
+    isOfPartition: headers[PEER_HEADERS.ofPartition] === "1",
   };
 }
 
@@ -85,10 +90,12 @@ export function passedOnHeaders(raw: readonly string[], origin: Origin, token: s
 }
 
 /** The headers that only a process of the cluster can add: names and values by turns. */
-export function peerHeaders({ client, listener, partition = 0, run }: Origin, token: string): string[] {
+export function peerHeaders(origin: Origin, token: string): string[] {
+  const { client, listener, partition = 0, isOfPartition = false, run } = origin;
   return [
     ...[PEER_HEADERS.token, token, PEER_HEADERS.client, client, PEER_HEADERS.listener, listener],
     ...(partition === 0 ? [] : [PEER_HEADERS.partition, String(partition)]),
+    ...(isOfPartition ? [PEER_HEADERS.ofPartition, "1"] : []),
     ...(run === undefined ? [] : [PEER_HEADERS.run, run]),
   ];
 }

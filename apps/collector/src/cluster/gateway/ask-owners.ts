@@ -16,11 +16,22 @@ export interface Question {
   /** With the query. */
   readonly path: string;
   readonly body?: object | undefined;
+  /** Instead of `body`: messages of a source. */
+  readonly messages?: Messages | undefined;
   readonly signal?: AbortSignal;
   /** What it starts in several partitions, if it does. */
   readonly run?: string | undefined;
   /** It is not the request for which the client chose its `Idempotency-Key`. Default: false. */
   readonly isAside?: boolean;
+}
+
+interface Messages {
+  /** JSON. */
+  readonly body: Uint8Array;
+  /** Instead of the client's header. */
+  readonly authorization: string | undefined;
+  /** The source is spread over several partitions, and they all belong to this one. */
+  readonly areOfPartition: boolean;
 }
 
 /** The answer of a partition's owner. */
@@ -29,6 +40,8 @@ export interface PartAnswer {
   readonly status: number;
   /** Parsed; undefined if there is none. */
   readonly body: unknown;
+  /** In seconds, if the answer says when to try again. */
+  readonly retryAfter?: number;
 }
 
 /** What is asked for as a stream. */
@@ -42,6 +55,8 @@ export interface Owners {
   readonly partitions: readonly number[];
   /** Names what a request starts in several partitions. */
   newRun(given?: Partial<SharedRun>): string;
+  /** Resolves when the partition has an owner. Rejects with `no_owner` if there is none in time. */
+  owned(partition: number, signal: AbortSignal): Promise<void>;
   /** Waits for an owner, and asks again where that is safe. Rejects with `no_owner` or `owner_lost`. */
   ask(partition: number, request: HttpRequest, question: Question): Promise<PartAnswer>;
   /** The chunks of a stream, once it has begun. Waits for an owner as `ask` does. */
@@ -77,9 +92,13 @@ export function askOwners(parts: OwnersParts): Owners {
   return {
     partitions: Array.from({ length: parts.partitions }, (_, index) => index),
     newRun: (given) => writeSharedRun({ name: randomText(ID_LENGTH), createdAtMs: clock.now(), ...given }),
+    async owned(partition, signal) {
+      await ownerOf(parts, partition, clock.monotonic() + WAIT_MS, signal);
+    },
     async ask(partition, request, question) {
-      const { method = methodOf(request), path, body, signal = request.signal, run, isAside } = question;
-      const asked = askedRequest({ method, path, body, run }, request, partition, parts);
+      const { method = methodOf(request), path, body, messages, signal = request.signal } = question;
+      const { run, isAside } = question;
+      const asked = askedRequest({ method, path, body, messages, run }, request, partition, parts);
       // With it, a change can be asked for again after its owner was lost.
       const given = request.headers["idempotency-key"];
       if (method !== "GET")
@@ -167,20 +186,35 @@ function askedRequest(
   partition: number,
   { token, listener }: OwnersParts,
 ): AskedRequest {
+  const replaced = messages?.authorization === undefined ? undefined : "authorization";
   const raw = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined || OF_THE_BODY.has(name)
+    value === undefined || OF_THE_BODY.has(name) || name === replaced
       ? []
       : [name, Array.isArray(value) ? value.join(", ") : value],
   );
-  if (body !== undefined) raw.push("content-type", "application/json");
+  const bytes = messages?.body ?? (body === undefined ? undefined : Buffer.from(JSON.stringify(body)));
+  if (bytes !== undefined) raw.push("content-type", "application/json");
+  if (messages?.authorization !== undefined) raw.push("authorization", messages.authorization);
+  const origin = { client, listener, partition, run, isOfPartition: messages?.areOfPartition ?? false };
   return {
-    ...{ method, path, headers: passedOnHeaders(raw, { client, listener, partition, run }, token) },
-    ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
+    ...{ method, path, headers: passedOnHeaders(raw, origin, token) },
+    ...(bytes === undefined ? {} : { body: bytes }),
   };
 }
 
-function parsed({ status, body }: { readonly status: number; readonly body: Uint8Array }) {
-  return { status, body: body.length === 0 ? undefined : JSON.parse(Buffer.from(body).toString("utf8")) };
+function parsed({ status, headers = {}, body }: AnsweredPart): Omit<PartAnswer, "partition"> {
+  const retryAfter = Number(headers["retry-after"]);
+  return {
+    status,
+    body: body.length === 0 ? undefined : JSON.parse(Buffer.from(body).toString("utf8")),
+    ...(retryAfter > 0 ? { retryAfter } : {}),
+  };
+}
+
+interface AnsweredPart {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body: Uint8Array;
 }
 
 /** The answer for the client. */

@@ -8,6 +8,9 @@ import type { SeveralPartitions } from "../partitions/several-partitions.js";
 import { askOwners } from "./ask-owners.js";
 import { gatewayRoutes } from "./gateway-routes.js";
 import { partitionOfMessages, partitionOfRequest } from "./partition-of.js";
+import { sourceViewRoutes } from "./spread/source-views.js";
+import { spreadRoutes } from "./spread/spread-routes.js";
+import { takeMessages } from "./spread/take-messages.js";
 
 export interface StandingParts {
   /** Undefined until the process has joined, and in a cluster of one partition. */
@@ -38,6 +41,14 @@ export function frontRouting(parts: FrontRoutingParts): FrontRouting {
       ...fixedRoutes(listener),
       ...operatorsOf(listener, gatewayRoutes(askOwners({ front, token, clock, partitions, listener }))),
     ],
+    spreadRoutes: (listener) => {
+      const owners = askOwners({ front, token, clock, partitions, listener });
+      const sources = () => joined().sources;
+      return [
+        ...(listener === "public" ? spreadRoutes(takeMessages(sources, owners)) : []),
+        ...operatorsOf(listener, sourceViewRoutes(sources, owners)),
+      ];
+    },
     peerRoutes: peerRoutes({
       documentsChanged: (kinds) => joined().documents.changed(kinds),
       disableTarget: () => joined().controlOwner.disableTarget,

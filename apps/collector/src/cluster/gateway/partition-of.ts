@@ -2,34 +2,46 @@ import type { IncomingMessage } from "node:http";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { findWriteKey } from "@sluice/event-log";
 import { LIMITS } from "@sluice/protocol";
+import { isSpread } from "../../documents/source-partitions.js";
 import { pixelBody } from "../../ingest/pixel.js";
 import { basicUser } from "../../ingest/sources/write-key.js";
-import type { ControlSources } from "../documents/control-sources.js";
+import { type ControlSources, partitionOf, type SourcePlace } from "../documents/control-sources.js";
 import { originForm } from "../front/owner-connection.js";
 
 type RequestHead = Pick<IncomingMessage, "method" | "url" | "headers">;
 
 const SOURCE_PATH = /^\/api\/v1\/sources\/([^/]+)\/(?:usage|events)\/?$/;
+/** What clients say about themselves. */
+const CLIENT_METRICS = /^\/v1\/m\/?$/;
 const SETTINGS_PATH = /^\/v1\/projects\/([^/]+)\/settings\/?$/;
 
 /**
  * The partition that a request concerns: that of the source whose messages it has, or which it asks about. "body": the write key is in the
- * body. Everything else, and what names no known source, is for the control partition.
+ * body. "spread": the source is in several partitions, or the body may say so. Everything else, and what names no known source, is for the
+ * control partition.
  */
 export function partitionOfRequest(
   { method, url = "/", headers }: RequestHead,
   sources: ControlSources,
-): number | "body" {
+): number | "body" | "spread" {
   const [path = "/", ...queries] = originForm(url).split("?");
   const query = new URLSearchParams(queries.join("?"));
   const asked = SOURCE_PATH.exec(path)?.[1];
-  if (asked !== undefined) return sources.ofSource(asked) ?? 0;
+  if (asked !== undefined) return placed(sources.placeOfSource(asked), method === "GET");
   if (!isIngestion(path)) return 0;
   const writeKey =
     query.get("writeKey") ?? decoded(SETTINGS_PATH.exec(path)?.[1]) ?? basicUser(headers.authorization);
-  if (writeKey !== undefined) return sources.ofWriteKey(writeKey) ?? 0;
-  if (path.startsWith("/v1/pixel/")) return partitionOfBody(pixelBody(query.get("data")), false, sources);
-  return method === "POST" ? "body" : 0;
+  const isPixel = path.startsWith("/v1/pixel/");
+  const takesMessages = isPixel || (method === "POST" && !CLIENT_METRICS.test(path));
+  if (writeKey !== undefined) return placed(sources.placeOf(writeKey), takesMessages);
+  if (isPixel) return placed(placeOfBody(pixelBody(query.get("data")), false, sources), true);
+  if (method !== "POST") return 0;
+  return sources.hasSpread && takesMessages ? "spread" : "body";
+}
+
+function placed(place: SourcePlace | undefined, canBeSpread: boolean): number | "spread" {
+  if (place === undefined) return 0;
+  return canBeSpread && isSpread(place) ? "spread" : partitionOf(place);
 }
 
 /** The partition of messages whose write key is in the request's body. */
@@ -44,8 +56,17 @@ export function partitionOfMessages(
 }
 
 function partitionOfBody(body: Uint8Array, isBatch: boolean, sources: ControlSources): number {
+  return partitionOf(placeOfBody(body, isBatch, sources) ?? {});
+}
+
+/** The source of messages that name their write key themselves. */
+function placeOfBody(
+  body: Uint8Array,
+  isBatch: boolean,
+  sources: Pick<ControlSources, "placeOf">,
+): SourcePlace | undefined {
   const writeKey = body.length === 0 ? undefined : findWriteKey(body, isBatch);
-  return (writeKey === undefined ? undefined : sources.ofWriteKey(writeKey)) ?? 0;
+  return writeKey === undefined ? undefined : sources.placeOf(writeKey);
 }
 
 function isIngestion(path: string): boolean {

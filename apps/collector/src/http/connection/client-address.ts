@@ -1,15 +1,25 @@
 import type { IncomingMessage } from "node:http";
 
 const passedOnFor = Symbol("passedOnFor");
+const ofPartition = Symbol("ofPartition");
 
 /** A request that another process of the cluster may have passed on. */
 interface PassedOnMessage extends IncomingMessage {
   [passedOnFor]?: string;
+  [ofPartition]?: boolean;
 }
 
-/** Another process passed the request on for a client with this address. Only call it for a request that proved to come from there. */
-export function markPassedOn(message: PassedOnMessage, address: string): void {
+/**
+ * Another process passed the request on for a client with this address. Only call it for a request that proved to come from there.
+ * `isOf`: it looked at the messages, and all of them belong to this partition.
+ */
+export function markPassedOn(message: PassedOnMessage, address: string, isOf = false): void {
   message[passedOnFor] = address;
+  if (isOf) message[ofPartition] = true;
+}
+
+export function isOfPartition(message: PassedOnMessage): boolean {
+  return message[ofPartition] === true;
 }
 
 export function isPassedOn(message: PassedOnMessage): boolean {

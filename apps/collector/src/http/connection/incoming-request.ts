@@ -5,7 +5,7 @@ import { clientGroup } from "../body/client-group.js";
 import { type BodyProgress, dropBody, readBody } from "../body/read-body.js";
 import { isLoopback } from "../routing/host-check.js";
 import type { HttpRequest } from "../routing/route.js";
-import { isPassedOn, peerAddress } from "./client-address.js";
+import { isOfPartition, isPassedOn, peerAddress } from "./client-address.js";
 import { forwardedFor, hostsOf, isForwarded, originOf, type TrustedProxies } from "./forwarded.js";
 
 /** A node:http request as handlers see it. Rarely used parts are made on first use. */
@@ -77,6 +77,10 @@ export class IncomingRequest implements HttpRequest {
     // nginx without any settings forwards in HTTP/1.0, under its own name for the collector and without a mark.
     const isDirect = this.#message.httpVersion !== "1.0" && !isForwarded(this.headers);
     return isDirect && !isPassedOn(this.#message) && isLoopback(this.#peerAddress) && isLoopback(host);
+  }
+
+  get isOfPartition(): boolean {
+    return isOfPartition(this.#message);
   }
 
   get signal(): AbortSignal {

@@ -23,7 +23,7 @@ export function errorAnswer(error: unknown): HttpAnswer {
   };
 }
 
-function retryHeaders(status: number, seconds: string): Readonly<Record<string, string>> {
+export function retryHeaders(status: number, seconds: string): Readonly<Record<string, string>> {
   return status === 429
     ? { "retry-after": seconds, "x-ratelimit-reset": seconds }
     : { "retry-after": seconds };

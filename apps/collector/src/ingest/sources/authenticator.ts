@@ -1,6 +1,7 @@
 import { findWriteKey } from "@sluice/event-log";
 import { type MessageKind, type Region, regionOfWriteKey } from "@sluice/protocol";
 import { LRUCache } from "lru-cache";
+import { isIn, type OneOfPartitions } from "../../documents/source-partitions.js";
 import { CollectorError } from "../../errors.js";
 import type { Source, SourceDirectory } from "./source-directory.js";
 import { basicUser } from "./write-key.js";
@@ -18,7 +19,7 @@ export interface AuthenticatorOptions {
   /** Base URLs of the regions, for clients that sent to the wrong one. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   /** The partition of the cluster that this collector owns. Default: it takes the messages of every source. */
-  readonly partition?: number | undefined;
+  readonly partition?: OneOfPartitions | undefined;
 }
 
 /** Finds the source of a request. Its methods throw `invalid_write_key` or `wrong_region`, and `no_owner` for a source of another partition. */
@@ -54,7 +55,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       throw new CollectorError("invalid_write_key", reason);
     }
     assertHere(found.region, options);
-    if (options.partition !== undefined && (found.partition ?? 0) !== options.partition)
+    if (options.partition !== undefined && !isIn(found, options.partition))
       throw new CollectorError("no_owner", "the process that took the request does not know the source yet");
     return found;
   };

@@ -53,22 +53,40 @@ export function decideRate(
 /** The rate limits of all sources. */
 export interface RateLimiter {
   /** Counts `messages` of a source; throws `rate_limited` if they are too many now. Zero asks without counting. */
-  admit(source: Pick<Source, "id" | "kind" | "rateLimit">, messages: number): void;
+  admit(source: LimitedSource, messages: number): void;
 }
 
-/** `setting`: messages a second of each source without a limit of its own; `auto`: by the kind of source. Undefined: no limit. */
-export function rateLimiter(clock: Clock, setting: number | "auto" | undefined): RateLimiter {
+type LimitedSource = Pick<Source, "id" | "kind" | "rateLimit" | "partitions">;
+
+/**
+ * `setting`: messages a second of each source without a limit of its own; `auto`: by the kind of source. Undefined: no limit.
+ * `isPartition`: it limits what arrives in one partition of a cluster.
+ */
+export function rateLimiter(
+  clock: Clock,
+  setting: number | "auto" | undefined,
+  isPartition = false,
+): RateLimiter {
   const buckets = new Map<string, TokenBucket>();
   return {
     admit(source, messages) {
-      const perSecond = source.rateLimit ?? rateOf(source, setting);
-      if (perSecond === undefined) return;
+      const limit = source.rateLimit ?? rateOf(source, setting);
+      if (limit === undefined) return;
+      // `auto` protects a process, whatever the source sends to others.
+      const isDivided = isPartition && (source.rateLimit !== undefined || setting !== "auto");
+      const perSecond = isDivided ? limit / (source.partitions ?? 1) : limit;
       const decision = decideRate(buckets.get(source.id), messages, perSecond, clock.monotonic());
       if (decision.kind === "limited")
-        throw new CollectorError("rate_limited", `more than ${perSecond} messages a second`, {
+        throw new CollectorError("rate_limited", tooMany(limit, perSecond), {
           details: { retryAfterSeconds: decision.retryAfterSeconds },
         });
       buckets.set(source.id, decision.bucket);
     },
   };
+}
+
+function tooMany(limit: number, perSecond: number): string {
+  return perSecond === limit
+    ? `more than ${limit} messages a second`
+    : `more than ${perSecond} messages a second in one partition: its part of ${limit}`;
 }

@@ -5,14 +5,24 @@ import { type Change, NOUNS } from "./plan-changes.js";
 /** Throws for changes that cannot be made, before any is made. */
 export function checkChanges(changes: readonly Change[], current: CurrentConfig): void {
   for (const change of changes) {
-    if (change.action === "update" && change.section === "sources" && "kind" in change.fields)
-      throw new CommandFailure(
-        "usage",
-        `The kind of the source ${change.name} is different, and a kind cannot be changed`,
-        "Delete the source first",
-      );
+    if (change.action === "update" && change.section === "sources") checkFixedFields(change);
     if (change.action !== "delete") checkReferences(change, changes, current);
   }
+}
+
+function checkFixedFields({ name, fields }: Extract<Change, { readonly action: "update" }>): void {
+  if ("kind" in fields)
+    throw new CommandFailure(
+      "usage",
+      `The kind of the source ${name} is different, and a kind cannot be changed`,
+      "Delete the source first",
+    );
+  if ("partitions" in fields)
+    throw new CommandFailure(
+      "usage",
+      `The source ${name} has another number of partitions, which cannot be changed: users would move to others`,
+      "Keep the number, or declare a source with another name and send to that one",
+    );
 }
 
 /** The sections that items refer to by name. */

@@ -13,6 +13,8 @@ export interface DeclaredSource {
   readonly kind?: "web" | "mobile" | "server";
   readonly blockedEvents?: readonly string[];
   readonly rateLimit?: number;
+  /** Over how many partitions of the cluster its users are spread. It cannot be changed. */
+  readonly partitions?: number;
 }
 
 export interface DeclaredDestination {
@@ -40,7 +42,7 @@ export interface DeclaredAudience {
 }
 
 const FIELDS = {
-  sources: ["name", "kind", "blockedEvents", "rateLimit"],
+  sources: ["name", "kind", "blockedEvents", "rateLimit", "partitions"],
   destinations: ["name", "type", "sources", "settings", "enabled", "filters", "retryForMs", "notifyAfterMs"],
   audiences: ["name", "condition", "destinations", "sync", "trackEvents"],
 } as const;

@@ -1,0 +1,129 @@
+import { findWriteKey, userHash } from "@sluice/event-log";
+import type { MessageKind } from "@sluice/protocol";
+import { isSpread, partitionsOf } from "../../../documents/source-partitions.js";
+import { CollectorError } from "../../../errors.js";
+import { errorAnswer } from "../../../http/connection/respond.js";
+import type { HttpAnswer, HttpRequest } from "../../../http/routing/route.js";
+import { eventLoopTurns } from "../../../ingest/messages/event-loop-turns.js";
+import { basicUser } from "../../../ingest/sources/write-key.js";
+import { type ControlSources, partitionOf, type SourcePlace } from "../../documents/control-sources.js";
+import type { Owners } from "../ask-owners.js";
+import { type BatchPart, cutBatch } from "./cut-batch.js";
+import { userOfMessage, usersOfBatch } from "./find-users.js";
+import { mergeVerdicts, type PartVerdict, refusalOf } from "./merge-verdicts.js";
+
+/** The messages of a request, whose body is at most as large as the path allows. */
+export interface Taken {
+  /** Where the owners are asked. */
+  readonly path: string;
+  /** The kind of a single message; undefined for a batch. */
+  readonly kind: MessageKind | undefined;
+  /** From the request's address; it replaces the header. */
+  readonly writeKey?: string | undefined;
+  readBody(): Uint8Array | Promise<Uint8Array>;
+}
+
+/** Takes the messages of one request, and answers as the collector of one partition would. */
+export type TakeMessages = (request: HttpRequest, taken: Taken) => Promise<HttpAnswer>;
+
+type PlaceOf = Pick<ControlSources, "placeOf">;
+
+/** Sends each message to the partition of its user. */
+export function takeMessages(sources: () => PlaceOf, owners: Owners): TakeMessages {
+  const nextTurn = eventLoopTurns();
+  return async (request, taken) => {
+    const { body, place, keyInBody } = await readRequest(request, taken, sources);
+    const parts = await partsOf(body, taken.kind, place, owners.partitions.length, nextTurn);
+    const asked: AskedOfEach = {
+      path: taken.path,
+      // A part may lack the message that names the write key.
+      authorization: parts.length > 1 && keyInBody !== undefined ? basicHeader(keyInBody) : undefined,
+      areOfPartition: place !== undefined && isSpread(place),
+    };
+    // Nothing is stored while one of them has no owner.
+    if (parts.length > 1)
+      await Promise.all(parts.map(({ partition }) => owners.owned(partition, request.signal)));
+    const verdicts = await Promise.all(parts.map((part) => verdictOf(owners, request, part, asked)));
+    return parts.length === 1 ? refusalOf((verdicts[0] as PartVerdict).answer) : mergeVerdicts(verdicts);
+  };
+}
+
+interface ReadRequest {
+  readonly body: Uint8Array;
+  /** Undefined: this process does not know the source. */
+  readonly place: SourcePlace | undefined;
+  /** The write key, if only the body names it. */
+  readonly keyInBody: string | undefined;
+}
+
+async function readRequest(
+  request: HttpRequest,
+  { kind, writeKey, readBody }: Taken,
+  sources: () => PlaceOf,
+): Promise<ReadRequest> {
+  const inHead = writeKey ?? basicUser(request.headers.authorization);
+  const named = inHead === undefined ? undefined : sources().placeOf(inHead);
+  if (named !== undefined) request.vouch();
+  const body = await readBody();
+  if (inHead !== undefined) return { body, place: sources().placeOf(inHead), keyInBody: undefined };
+  const keyInBody = findWriteKey(body, kind === undefined);
+  const place = keyInBody === undefined ? undefined : sources().placeOf(keyInBody);
+  if (place !== undefined) request.vouch();
+  return { body, place, keyInBody };
+}
+
+/** What cannot be cut goes to one partition, which answers with the reason. */
+async function partsOf(
+  body: Uint8Array,
+  kind: MessageKind | undefined,
+  place: SourcePlace | undefined,
+  count: number,
+  nextTurn: () => Promise<void>,
+): Promise<readonly BatchPart[]> {
+  const whole = (partition: number): readonly BatchPart[] => [{ partition, body, indexes: undefined }];
+  if (place === undefined || !isSpread(place)) return whole(partitionOf(place ?? {}));
+  const partitions = partitionsOf(place, count);
+  const home = partitions[0] as number;
+  const seed = userHash(place.sourceId, 0);
+  try {
+    if (kind !== undefined)
+      return whole(partitions[userOfMessage(body, kind, seed) % partitions.length] ?? home);
+    const users = await usersOfBatch(body, seed, nextTurn);
+    return users === undefined ? whole(home) : cutBatch(body, users, partitions);
+  } catch (error) {
+    if (error instanceof CollectorError) return whole(home);
+    throw error;
+  }
+}
+
+interface AskedOfEach {
+  readonly path: string;
+  readonly authorization: string | undefined;
+  /** False: this process does not know the source, or it is not spread. The owner then refuses it if it is. */
+  readonly areOfPartition: boolean;
+}
+
+async function verdictOf(
+  owners: Owners,
+  request: HttpRequest,
+  { partition, body, indexes }: BatchPart,
+  { path, ...rest }: AskedOfEach,
+): Promise<PartVerdict> {
+  try {
+    const messages = { body, ...rest };
+    return { answer: await owners.ask(partition, request, { method: "POST", path, messages }), indexes };
+  } catch (error) {
+    // The client is gone: nobody reads the answer.
+    if (!(error instanceof CollectorError) && !request.signal.aborted) throw error;
+    const { status, headers = {}, body: refusal } = errorAnswer(error);
+    const retryAfter = Number(headers["retry-after"]);
+    return {
+      answer: { status, body: refusal, ...(retryAfter > 0 ? { retryAfter } : {}) },
+      indexes,
+    };
+  }
+}
+
+function basicHeader(writeKey: string): string {
+  return `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
+}
