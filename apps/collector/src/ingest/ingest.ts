@@ -41,7 +41,7 @@ export interface IngestOptions {
   readonly messagesPerSecond?: number | "auto" | undefined;
 }
 
-type IngestRequest = Pick<HttpRequest, "headers" | "remoteAddress" | "vouch" | "isOfPartition">;
+type IngestRequest = Pick<HttpRequest, "headers" | "remoteAddress" | "vouch" | "isOfPartition" | "refused">;
 type ReadBody = () => Uint8Array | Promise<Uint8Array>;
 
 /** Where a request can name its write key outside of its body. */
@@ -105,6 +105,7 @@ export function createIngest(options: IngestOptions): Ingest {
     let body: Uint8Array | undefined;
     let release = (): void => {};
     try {
+      if (request.refused !== undefined) throw request.refused;
       body = await readBody();
       const named = first ?? authenticator.fromBody(body, kind);
       if (first === undefined) limiter.admit(named.source, 0);

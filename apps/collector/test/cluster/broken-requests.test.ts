@@ -29,7 +29,13 @@ async function startFront(options: Partial<FrontOptions> = {}): Promise<Front> {
   const front = await openFront({
     ...{ clock: manualClock(), logger: createLogger({ write: () => {} }), metrics: createMetrics() },
     ...{ limits: PATIENT, public: { host: "127.0.0.1", port: 0 }, admin: undefined },
-    ...{ token: "token", ownRoutes: () => [], owner: () => ({ kind: "none" }), onPassed: () => {} },
+    ...{
+      token: "token",
+      ownRoutes: () => [],
+      spreadRoutes: () => [],
+      owner: () => ({ kind: "none" }),
+      onPassed: () => {},
+    },
     ...options,
   });
   front.advertise(front.url);
@@ -97,7 +103,7 @@ describe("a request that is broken", () => {
 
   test.each(BROKEN)("gets it also where its body says the partition: %s", async (_name, request, status) => {
     const routing: FrontOptions["routing"] = {
-      ...{ ownRoutes: () => [], peerRoutes: [], partitionOf: () => "body" },
+      ...{ ownRoutes: () => [], spreadRoutes: () => [], peerRoutes: [], partitionOf: () => "body" },
       partitionOfBody: async () => 0,
     };
     const { follower } = await pair({ routing });
@@ -108,7 +114,7 @@ describe("a request that is broken", () => {
 test("a request without a body is served by the process that owns its partition", async () => {
   let asked = 0;
   const routing: FrontOptions["routing"] = {
-    ...{ ownRoutes: () => [], peerRoutes: [], partitionOf: () => "body" },
+    ...{ ownRoutes: () => [], spreadRoutes: () => [], peerRoutes: [], partitionOf: () => "body" },
     partitionOfBody: async () => {
       asked += 1;
       return 0;
@@ -123,7 +129,7 @@ test("a request without a body is served by the process that owns its partition"
 test("a request whose partition cannot be read is answered, and logged", async () => {
   const logged: string[] = [];
   const routing: FrontOptions["routing"] = {
-    ...{ ownRoutes: () => [], peerRoutes: [], partitionOf: () => "body" },
+    ...{ ownRoutes: () => [], spreadRoutes: () => [], peerRoutes: [], partitionOf: () => "body" },
     partitionOfBody: () => Promise.reject(new Error("unreadable")),
   };
   const front = await startFront({ routing, logger: createLogger({ write: (line) => logged.push(line) }) });

@@ -77,7 +77,7 @@ describe("an owner that answers nothing any more", () => {
       response.writeHead(200);
       response.write("data: 1\n\n");
     });
-    const stream = await owners.stream(0, request, "/live", signal, undefined);
+    const stream = await owners.stream(0, request, { path: "/live", signal });
     const read = async (): Promise<void> => {
       for await (const chunk of stream as AsyncIterable<Uint8Array>) {
         expect(String(Buffer.from(chunk))).toBe("data: 1\n\n");

@@ -3,7 +3,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+import { type Origin, peerHeaders, peerToken } from "../../src/cluster/front/peer.js";
+import { CollectorError } from "../../src/errors.js";
+import { api, type ClusterWorld, clusterWorld, SECRET_KEY } from "./cluster-world.js";
 
 const PARTITIONS = 3;
 /** A process that is cut off holds requests for 8 s; an SDK that gave up would repeat them elsewhere. */
@@ -182,26 +184,52 @@ describe("a source that is spread over several partitions", () => {
     });
     expect(await post("/v1/batch", '{"batch":[]}')).toMatchObject({ status: 200, body: { accepted: 0 } });
     await expect(get("/messages/refused-1")).rejects.toThrow("404");
+    // As one collector lists them: those that came with a valid key in their header.
+    type Refused = { readonly issues: readonly { readonly code: string }[] };
+    const listed = await get<Page<Refused>>(`/rejected-messages?sourceId=${source.id}`);
+    const codes = cases.map(([, code]) => code);
+    expect(listed.items.flatMap(({ issues }) => issues.map(({ code }) => code))).toEqual(
+      expect.arrayContaining(codes),
+    );
+  });
+
+  test("is not served for a process that does not know it, nor for a client that says it is one", async () => {
+    const token = peerToken(Buffer.from(SECRET_KEY, "base64"), "test");
+    const body = JSON.stringify({ batch: [track("s-1", "stale-1"), track("s-2", "stale-2")] });
+    const asked = (origin: Partial<Origin>, given = token) => {
+      const raw = peerHeaders({ client: "203.0.113.7", listener: "public", ...origin }, given);
+      const peer = Object.fromEntries(
+        raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ""]] : [])),
+      );
+      return post("/v1/batch", body, { ...basic(keyOf(source)), ...peer }, ownerOf0);
+    };
+    const ownerOf0 = (await world.owner()).node;
+    expect(await asked({})).toMatchObject({ status: 503, body: { code: "no_owner" } });
+    await expect(get("/messages/stale-1")).rejects.toThrow("404");
+    expect(await asked({ refused: new CollectorError("payload_too_large") }, "forged")).toMatchObject({
+      ...{ status: 200, body: { accepted: 2 } },
+    });
+    await webhook.got(["stale-1", "stale-2"]);
   });
 
   test("shows counts, names and messages of all its partitions as one", async () => {
     // The names are counted a moment later.
     let names = { items: [{ name: "", count: 0 }], names: 0, behind: 1 };
-    while (names.behind > 0 || names.items[0]?.count !== 30) {
+    while (names.behind > 0 || names.items[0]?.count !== 32) {
       names = await get(`/sources/${source.id}/events`, "b");
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    expect(names).toMatchObject({ names: 1, items: [{ type: "track", name: "Moved", count: 30 }] });
+    expect(names).toMatchObject({ names: 1, items: [{ type: "track", name: "Moved", count: 32 }] });
     const usage = await get<{ days: { accepted: number }[] }>(`/sources/${source.id}/usage`);
-    expect(usage.days.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(30);
+    expect(usage.days.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(32);
     const { items } = await get<Page<Message>>(`/messages?sourceId=${source.id}&limit=200`, "b");
-    expect(new Set(items.map(({ messageId }) => messageId)).size).toBe(30);
+    expect(new Set(items.map(({ messageId }) => messageId)).size).toBe(32);
     expect((await get<Page<Message>>("/messages?userId=u-7")).items).toHaveLength(1);
     expect(await get("/messages/single")).toMatchObject({ messageId: "single", state: "accepted" });
     await expect(get(`/sources/${source.id}/events?cursor=x`)).rejects.toThrow("400");
     const destinationId = (await get<Page<{ id: string }>>("/destinations")).items[0]?.id;
     const replay = await api(urlOf("a"), "POST", "/replays", { filter: { destinationId }, dryRun: true });
-    expect(replay).toMatchObject({ count: 30 });
+    expect(replay).toMatchObject({ count: 32 });
   });
 
   test("keeps the order of each user and loses nothing while an owner is cut off and another one moved", async () => {

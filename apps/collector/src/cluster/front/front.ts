@@ -381,7 +381,7 @@ class SwitchableFront implements Front {
         this.#attached.get(keyOf(partition, origin.listener)) ??
         this.#attached.get(keyOf(partition, "public"));
       if (attached !== undefined) {
-        markPassedOn(message, origin.client, origin.isOfPartition);
+        markPassedOn(message, origin.client, origin);
         if (origin.run !== undefined) message.headers[PEER_HEADERS.run] = origin.run;
         serveAttached(attached, message, response, expectsContinue);
         return;

@@ -1,6 +1,7 @@
 import { hkdfSync, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { RUN_HEADER } from "../../admin/shared-runs/shared-run.js";
+import { CollectorError, ERRORS, type ErrorCode } from "../../errors.js";
 
 /** The headers that one process adds to a request that it passes on to another. Headers of these names from elsewhere are ignored. */
 export const PEER_HEADERS = {
@@ -16,6 +17,8 @@ export const PEER_HEADERS = {
   run: RUN_HEADER,
   /** `1`: all messages of the request belong to that partition. */
   ofPartition: "sluice-peer-of-partition",
+  /** Why the first process could not read the body, which it did not send: a code, and a detail that is percent-encoded. */
+  refused: "sluice-peer-refused",
 } as const;
 
 /** In an answer to a passed-on request: nothing was done, because this process does not own the partition. */
@@ -33,6 +36,8 @@ export interface Origin {
   readonly run?: string | undefined;
   /** All messages of the request belong to that partition. Default: false. */
   readonly isOfPartition?: boolean;
+  /** Why the first process could not read the body, which it did not send. */
+  readonly refused?: CollectorError | undefined;
 }
 
 /** The token of the cluster's processes, derived from the secret key that all of them have. */
@@ -62,7 +67,18 @@ export function originOf(headers: IncomingMessage["headers"], token: string): Or
     partition: Number(headers[PEER_HEADERS.partition] ?? 0),
     ...(typeof run === "string" ? { run } : {}),
     isOfPartition: headers[PEER_HEADERS.ofPartition] === "1",
+    refused: readRefusal(headers[PEER_HEADERS.refused]),
   };
+}
+
+function writeRefusal({ code, detail = "" }: CollectorError): string {
+  return `${code} ${encodeURIComponent(detail.toWellFormed())}`;
+}
+
+function readRefusal(header: string | string[] | undefined): CollectorError | undefined {
+  const [code = "", detail = ""] = String(header ?? "").split(" ");
+  if (!Object.hasOwn(ERRORS, code)) return undefined;
+  return new CollectorError(code as ErrorCode, detail === "" ? undefined : decodeURIComponent(detail));
 }
 
 function isEqual(one: string, other: string): boolean {
@@ -91,11 +107,12 @@ export function passedOnHeaders(raw: readonly string[], origin: Origin, token: s
 
 /** The headers that only a process of the cluster can add: names and values by turns. */
 export function peerHeaders(origin: Origin, token: string): string[] {
-  const { client, listener, partition = 0, isOfPartition = false, run } = origin;
+  const { client, listener, partition = 0, isOfPartition = false, refused, run } = origin;
   return [
     ...[PEER_HEADERS.token, token, PEER_HEADERS.client, client, PEER_HEADERS.listener, listener],
     ...(partition === 0 ? [] : [PEER_HEADERS.partition, String(partition)]),
     ...(isOfPartition ? [PEER_HEADERS.ofPartition, "1"] : []),
     ...(run === undefined ? [] : [PEER_HEADERS.run, run]),
+    ...(refused === undefined ? [] : [PEER_HEADERS.refused, writeRefusal(refused)]),
   ];
 }

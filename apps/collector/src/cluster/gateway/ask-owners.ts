@@ -32,6 +32,8 @@ interface Messages {
   readonly authorization: string | undefined;
   /** The source is spread over several partitions, and they all belong to this one. */
   readonly areOfPartition: boolean;
+  /** Why the body could not be read. The owner notes it, and answers with it. */
+  readonly refused?: CollectorError;
 }
 
 /** The answer of a partition's owner. */
@@ -97,15 +99,10 @@ export function askOwners(parts: OwnersParts): Owners {
     },
     async ask(partition, request, question) {
       const { method = methodOf(request), path, body, messages, signal = request.signal } = question;
-      const { run, isAside } = question;
+      const { run } = question;
       const asked = askedRequest({ method, path, body, messages, run }, request, partition, parts);
       // With it, a change can be asked for again after its owner was lost.
-      const given = request.headers["idempotency-key"];
-      if (method !== "GET")
-        asked.headers.push(
-          "idempotency-key",
-          typeof given === "string" && isAside !== true ? given : randomUUID(),
-        );
+      if (method !== "GET") asked.headers.push("idempotency-key", idempotencyKey(request, question));
       const facts = { method, path, hasIdempotencyKey: method !== "GET", isKept: true };
       let deadlineMs = clock.monotonic() + WAIT_MS;
       let mayBeDone = false;
@@ -138,6 +135,11 @@ export function askOwners(parts: OwnersParts): Owners {
       }
     },
   };
+}
+
+function idempotencyKey({ headers }: HttpRequest, { isAside = false }: Question): string {
+  const given = headers["idempotency-key"];
+  return typeof given === "string" && !isAside ? given : randomUUID();
 }
 
 function methodOf({ method }: HttpRequest): string {
@@ -181,7 +183,7 @@ async function ownerOf(
 }
 
 function askedRequest(
-  { method, path, body, run }: Omit<Question, "signal"> & { readonly method: string },
+  { method, path, body, messages, run }: Omit<Question, "signal"> & { readonly method: string },
   { headers, remoteAddress: client }: HttpRequest,
   partition: number,
   { token, listener }: OwnersParts,
@@ -195,7 +197,8 @@ function askedRequest(
   const bytes = messages?.body ?? (body === undefined ? undefined : Buffer.from(JSON.stringify(body)));
   if (bytes !== undefined) raw.push("content-type", "application/json");
   if (messages?.authorization !== undefined) raw.push("authorization", messages.authorization);
-  const origin = { client, listener, partition, run, isOfPartition: messages?.areOfPartition ?? false };
+  const { areOfPartition: isOfPartition = false, refused } = messages ?? {};
+  const origin = { client, listener, partition, run, isOfPartition, refused };
   return {
     ...{ method, path, headers: passedOnHeaders(raw, origin, token) },
     ...(bytes === undefined ? {} : { body: bytes }),

@@ -1,26 +1,35 @@
 import type { IncomingMessage } from "node:http";
+import type { CollectorError } from "../../errors.js";
 
 const passedOnFor = Symbol("passedOnFor");
-const ofPartition = Symbol("ofPartition");
+const lookedAt = Symbol("lookedAt");
+
+/** What the process that passed a request on knows of it. */
+export interface LookedAt {
+  /** All of its messages belong to this partition. Default: false. */
+  readonly isOfPartition?: boolean | undefined;
+  /** Its body could not be read, and was not passed on. */
+  readonly refused?: CollectorError | undefined;
+}
 
 /** A request that another process of the cluster may have passed on. */
 interface PassedOnMessage extends IncomingMessage {
   [passedOnFor]?: string;
-  [ofPartition]?: boolean;
+  [lookedAt]?: LookedAt;
 }
 
-/**
- * Another process passed the request on for a client with this address. Only call it for a request that proved to come from there.
- * `isOf`: it looked at the messages, and all of them belong to this partition.
- */
-export function markPassedOn(message: PassedOnMessage, address: string, isOf = false): void {
+/** Another process passed the request on for a client with this address. Only call it for a request that proved to come from there. */
+export function markPassedOn(message: PassedOnMessage, address: string, facts: LookedAt): void {
   message[passedOnFor] = address;
-  if (isOf) message[ofPartition] = true;
+  message[lookedAt] = facts;
 }
 
-export function isOfPartition(message: PassedOnMessage): boolean {
-  return message[ofPartition] === true;
+/** Empty if no process of the cluster looked at it. */
+export function whatIsKnownOf(message: PassedOnMessage): LookedAt {
+  return message[lookedAt] ?? NOTHING;
 }
+
+const NOTHING: LookedAt = {};
 
 export function isPassedOn(message: PassedOnMessage): boolean {
   return message[passedOnFor] !== undefined;

@@ -5,7 +5,7 @@ import { clientGroup } from "../body/client-group.js";
 import { type BodyProgress, dropBody, readBody } from "../body/read-body.js";
 import { isLoopback } from "../routing/host-check.js";
 import type { HttpRequest } from "../routing/route.js";
-import { isOfPartition, isPassedOn, peerAddress } from "./client-address.js";
+import { isPassedOn, peerAddress, whatIsKnownOf } from "./client-address.js";
 import { forwardedFor, hostsOf, isForwarded, originOf, type TrustedProxies } from "./forwarded.js";
 
 /** A node:http request as handlers see it. Rarely used parts are made on first use. */
@@ -80,7 +80,11 @@ export class IncomingRequest implements HttpRequest {
   }
 
   get isOfPartition(): boolean {
-    return isOfPartition(this.#message);
+    return whatIsKnownOf(this.#message).isOfPartition === true;
+  }
+
+  get refused(): CollectorError | undefined {
+    return whatIsKnownOf(this.#message).refused;
   }
 
   get signal(): AbortSignal {

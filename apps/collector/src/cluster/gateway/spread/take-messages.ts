@@ -32,7 +32,9 @@ type PlaceOf = Pick<ControlSources, "placeOf">;
 export function takeMessages(sources: () => PlaceOf, owners: Owners): TakeMessages {
   const nextTurn = eventLoopTurns();
   return async (request, taken) => {
-    const { body, place, keyInBody } = await readRequest(request, taken, sources);
+    const read = await readRequest(request, taken, sources);
+    if (read.kind === "refused") return refusedAt(read, request, taken, owners);
+    const { body, place, keyInBody } = read;
     const parts = await partsOf(body, taken.kind, place, owners.partitions.length, nextTurn);
     const asked: AskedOfEach = {
       path: taken.path,
@@ -48,12 +50,21 @@ export function takeMessages(sources: () => PlaceOf, owners: Owners): TakeMessag
   };
 }
 
-interface ReadRequest {
-  readonly body: Uint8Array;
-  /** Undefined: this process does not know the source. */
-  readonly place: SourcePlace | undefined;
-  /** The write key, if only the body names it. */
-  readonly keyInBody: string | undefined;
+type ReadRequest =
+  | {
+      readonly kind: "read";
+      readonly body: Uint8Array;
+      /** Undefined: this process does not know the source. */
+      readonly place: SourcePlace | undefined;
+      /** The write key, if only the body names it. */
+      readonly keyInBody: string | undefined;
+    }
+  | RefusedRequest;
+
+interface RefusedRequest {
+  readonly kind: "refused";
+  readonly reason: CollectorError;
+  readonly place: SourcePlace;
 }
 
 async function readRequest(
@@ -64,13 +75,35 @@ async function readRequest(
   const inHead = writeKey ?? basicUser(request.headers.authorization);
   const named = inHead === undefined ? undefined : sources().placeOf(inHead);
   if (named !== undefined) request.vouch();
-  const body = await readBody();
-  if (inHead !== undefined) return { body, place: sources().placeOf(inHead), keyInBody: undefined };
+  let body: Uint8Array;
+  try {
+    body = await readBody();
+  } catch (reason) {
+    if (reason instanceof CollectorError && named !== undefined)
+      return { kind: "refused", reason, place: named };
+    throw reason;
+  }
+  if (inHead !== undefined)
+    return { kind: "read", body, place: sources().placeOf(inHead), keyInBody: undefined };
   const keyInBody = findWriteKey(body, kind === undefined);
   const place = keyInBody === undefined ? undefined : sources().placeOf(keyInBody);
   if (place !== undefined) request.vouch();
-  return { body, place, keyInBody };
+  return { kind: "read", body, place, keyInBody };
 }
+
+/** The owner of the source's home lists the request as refused, and counts it. */
+async function refusedAt(
+  { reason, place }: RefusedRequest,
+  request: HttpRequest,
+  { path }: Taken,
+  owners: Owners,
+): Promise<HttpAnswer> {
+  const part: BatchPart = { partition: partitionOf(place), body: NOTHING, indexes: undefined };
+  const asked = { path, authorization: undefined, areOfPartition: isSpread(place), refused: reason };
+  return refusalOf((await verdictOf(owners, request, part, asked)).answer);
+}
+
+const NOTHING = new Uint8Array(0);
 
 /** What cannot be cut goes to one partition, which answers with the reason. */
 async function partsOf(
@@ -101,6 +134,7 @@ interface AskedOfEach {
   readonly authorization: string | undefined;
   /** False: this process does not know the source, or it is not spread. The owner then refuses it if it is. */
   readonly areOfPartition: boolean;
+  readonly refused?: CollectorError;
 }
 
 async function verdictOf(
