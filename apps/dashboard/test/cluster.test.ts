@@ -74,7 +74,7 @@ describeInBrowser("the dashboard of a cluster", () => {
     }
   });
 
-  test("shows the partitions, and moves one", { timeout: 90_000 }, async () => {
+  test("shows the partitions, moves one, and spreads a source over them", { timeout: 90_000 }, async () => {
     const directory = await mkdtemp(join(tmpdir(), "sluice-cluster-dashboard-"));
     const dashboardDirectory = await buildDashboard(directory);
     const { ADMIN_TOKEN, clusterWorld } = (await import(/* @vite-ignore */ CLUSTER)) as ClusterModule;
@@ -98,6 +98,14 @@ describeInBrowser("the dashboard of a cluster", () => {
       const shots = process.env.SLUICE_SCREENSHOTS;
       if (shots !== undefined) await page.screenshot({ path: join(shots, "partitions-wide.png") });
       await page.getByRole("menuitem", { name: "To node-2" }).click();
+      await table.getByRole("row", { name: /2 node-2 node-2/ }).waitFor();
+      await page.getByRole("link", { name: "Sources" }).click();
+      await page.getByRole("button", { name: "New source" }).first().click();
+      await page.getByLabel("Name").fill("Busy app");
+      await page.getByLabel("Partitions").selectOption("3");
+      await page.getByRole("button", { name: "Create source" }).click();
+      await page.getByText("Spread over 3 partitions").waitFor();
+      await page.getByRole("link", { name: "Cluster" }).click();
       await table.getByRole("row", { name: /2 node-2 node-2/ }).waitFor();
       await page.setViewportSize({ width: 360, height: 800 });
       if (shots !== undefined)
