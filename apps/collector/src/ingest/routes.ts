@@ -48,7 +48,7 @@ export interface IngestRoutesOptions {
 export const BATCH_PATHS: readonly string[] = ["/v1/batch", "/v1/import", "/v1/b"];
 
 /** Short names that browser SDKs use for the message kinds. */
-export const SHORT: Readonly<Record<MessageKind, string>> = {
+export const SHORT_NAMES: Readonly<Record<MessageKind, string>> = {
   identify: "i",
   track: "t",
   page: "p",
@@ -113,7 +113,7 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
   return [
     ...BATCH_PATHS.map((path) => ({ path, cors, methods: { POST: batch } })),
     ...MESSAGE_KINDS.flatMap((kind) =>
-      [kind, SHORT[kind]].map((name) => ({ path: `/v1/${name}`, cors, methods: { POST: one(kind) } })),
+      [kind, SHORT_NAMES[kind]].map((name) => ({ path: `/v1/${name}`, cors, methods: { POST: one(kind) } })),
     ),
     { path: "/v1/m", cors, methods: { POST: clientMetrics } },
     { path: "/v1/projects/:writeKey/settings", cors, methods: { GET: settings } },
@@ -123,5 +123,5 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
 }
 
 export function kindNamed(name: string | undefined): MessageKind | undefined {
-  return MESSAGE_KINDS.find((kind) => kind === name || SHORT[kind] === name);
+  return MESSAGE_KINDS.find((kind) => kind === name || SHORT_NAMES[kind] === name);
 }

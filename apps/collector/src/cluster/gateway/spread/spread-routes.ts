@@ -1,7 +1,7 @@
 import { LIMITS, MESSAGE_KINDS, type MessageKind } from "@sluice/protocol";
 import type { Handler, Route } from "../../../http/routing/route.js";
 import { PIXEL_GIF, pixelBody } from "../../../ingest/pixel.js";
-import { BATCH_PATHS, kindNamed, SHORT } from "../../../ingest/routes.js";
+import { BATCH_PATHS, kindNamed, SHORT_NAMES } from "../../../ingest/routes.js";
 import type { TakeMessages } from "./take-messages.js";
 
 /** The addresses at which the messages of spread sources arrive: those of ingestion. */
@@ -45,7 +45,7 @@ export function spreadRoutes(take: TakeMessages): readonly Route[] {
     ...BATCH_PATHS.map((path) => ({ path, cors, methods: { POST: batch } })),
     { path: "/beacon/v1/batch", cors, methods: { POST: beacon } },
     ...MESSAGE_KINDS.flatMap((kind) =>
-      [kind, SHORT[kind]].map((name) => ({ path: `/v1/${name}`, cors, methods: { POST: one(kind) } })),
+      [kind, SHORT_NAMES[kind]].map((name) => ({ path: `/v1/${name}`, cors, methods: { POST: one(kind) } })),
     ),
     { path: "/v1/pixel/:kind", cors, methods: { GET: pixel } },
   ];
