@@ -81,6 +81,7 @@ describe("a list of what several partitions run", () => {
   const owners: Owners = {
     partitions: [0, 1],
     newRun: () => "",
+    owned: async () => {},
     async ask(partition, _request, { path }): Promise<PartAnswer> {
       const query = new URLSearchParams(path.split("?")[1]);
       const from = Number(query.get("cursor") ?? 0);

@@ -50,6 +50,7 @@ function ask(parts: readonly Part[]): Promise<HttpAnswer> {
   const owners: Owners = {
     partitions: parts.map((_, partition) => partition),
     newRun: () => "a run",
+    owned: async () => {},
     ask: async (partition) => ({ partition, status: 200, body: {} }),
     async stream(partition) {
       const part = parts[partition] as Part;
