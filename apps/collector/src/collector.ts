@@ -154,7 +154,8 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const first = await makeFirstAccess(options, shared, store, tokens);
   const { promise: mayBegin, resolve: begin } = Promise.withResolvers<void>();
   const profiles = { mayBegin, begin };
-  const processing = await startProcessing({ options, shared, stages, store, key, profiles });
+  const { promise: isListening, resolve: listens } = Promise.withResolvers<void>();
+  const processing = await startProcessing({ options, shared, stages, store, key, profiles, isListening });
   const sources = keep(await openSourceDirectory(store.config), (it) => it.close());
   const watching = { ...shared, clock: watchClock };
   const { events, onPlanRefusal } = await startEvents(watching, stages, store, sources);
@@ -189,6 +190,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
     }),
     (it, leftMs) => it.close(leftMs),
   );
+  listens();
   beginProfiles(options, clock, stages, profiles);
   return {
     url: listeners.public.url,
@@ -391,6 +393,8 @@ interface ProcessingParts {
   readonly key: Uint8Array;
   /** When the thread that builds profiles may begin: some time after the collector listens, or at once if the start waits for it. */
   readonly profiles: { readonly mayBegin: Promise<void>; readonly begin: () => void };
+  /** Resolves when the collector listens. Sending a backlog before would delay that. */
+  readonly isListening: Promise<void>;
 }
 
 /** What sends requests and emails: the rules for their targets, and what seals their secrets. */
@@ -426,6 +430,7 @@ async function startProcessing(parts: ProcessingParts) {
       live,
       counts: shared.counts,
       tracing: shared.tracing,
+      mayBegin: parts.isListening,
       ...defined({
         policy: options.deliveryPolicy,
         disableTarget: options.cluster?.partition?.disableTarget,

@@ -23,6 +23,8 @@ export interface DeliveryStage {
   readonly suppressions: Pick<Suppressions, "covers"> | undefined;
   readonly sources: Routing["sources"];
   readonly tracing: Tracing | undefined;
+  /** Nothing is sent before it resolves. Undefined: at once. */
+  readonly mayBegin: Promise<void> | undefined;
   /** Disables a URL that answered 410 Gone. Resolves with false if it was disabled already. */
   readonly disableTarget: (destinationId: string, url: string) => Promise<boolean>;
 }

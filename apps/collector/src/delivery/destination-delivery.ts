@@ -68,7 +68,9 @@ export class DestinationDelivery {
   /** Opens its consumer, then the destination itself. Tries again while the store fails. */
   open(): Promise<void> {
     this.#consumerOpened = this.#start();
-    this.#opening = this.#consumerOpened.then(() => {
+    const { mayBegin } = this.#stage;
+    const ready = mayBegin === undefined ? this.#consumerOpened : this.#consumerOpened.then(() => mayBegin);
+    this.#opening = ready.then(() => {
       const consumer = this.#consumer;
       return consumer === undefined || this.#state.kind === "closed" ? undefined : this.#reopen(consumer);
     });

@@ -33,6 +33,8 @@ export interface DeliveryDeps {
   readonly suppressions?: Pick<Suppressions, "covers">;
   /** Takes the spans of traced messages. Default: only the messages' own trace context is passed on. */
   readonly tracing?: Tracing | undefined;
+  /** Nothing is sent before it resolves. Default: sending begins at once. */
+  readonly mayBegin?: Promise<void>;
   /** Default: `DELIVERY_DEFAULTS`. */
   readonly policy?: Partial<DeliveryPolicy>;
   /** Disables a URL that answered 410 Gone. Resolves with false if it was disabled already. Default: in the store's document. */
@@ -76,6 +78,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     sources,
     suppressions: deps.suppressions,
     tracing: deps.tracing,
+    mayBegin: deps.mayBegin,
     disableTarget:
       deps.disableTarget ??
       ((destinationId, url) => disableTarget({ store, catalog, clock }, destinationId, url)),

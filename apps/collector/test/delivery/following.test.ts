@@ -16,7 +16,11 @@ import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import { scriptedDestination } from "../admin/scripted-destination.js";
 
 /** Starts delivery to destinations that open when the test allows it. The setting `open` identifies an opening. */
-async function started({ clock = manualClock(), store = openMemoryStore({ clock }) } = {}) {
+async function started({
+  clock = manualClock(),
+  store = openMemoryStore({ clock }),
+  mayBegin = Promise.resolve(),
+} = {}) {
   await store.config.put("source", "src_1", {
     name: "Shop",
     kind: "server",
@@ -52,6 +56,7 @@ async function started({ clock = manualClock(), store = openMemoryStore({ clock 
     logger: createLogger({ write() {} }),
     metrics: createMetrics(),
     live: liveEvents(),
+    mayBegin,
   });
   const deps = { store, catalog, clock };
   return {
@@ -78,6 +83,21 @@ async function started({ clock = manualClock(), store = openMemoryStore({ clock 
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
+
+test("nothing is sent before sending may begin", async () => {
+  const { create, append, delivery: former, store, clock } = await started();
+  const id = await create("at once");
+  await former.close(0);
+  await append("m1");
+  const { promise: mayBegin, resolve: begin } = Promise.withResolvers<void>();
+  const { happened, delivery } = await started({ store, clock, mayBegin });
+  await turns();
+  expect(happened).toEqual([]);
+  expect((await delivery.status(id))?.behind).toBe(1);
+  begin();
+  await turns();
+  expect(happened).toEqual(["at once m1"]);
+});
 
 test("a destination that hangs while opening blocks neither others nor its own next change, and sends nothing", async () => {
   const { create, change, append, delivery, happened, opening } = await started();
