@@ -88,6 +88,7 @@ export type { Rejection } from "./ports/rejections.js";
 export type { SnapshotInfo, Snapshots } from "./ports/snapshots.js";
 export type { Store } from "./ports/store.js";
 // The replicated store, and what it needs of an engine.
+export type { CopyLog } from "./replicated/copy/copy-log.js";
 export {
   type EngineHealth,
   EngineUnavailable,

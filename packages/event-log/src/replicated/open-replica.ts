@@ -6,6 +6,7 @@ import type { RetentionOptions } from "../sqlite/calls/retention-options.js";
 import type { StoreTuning } from "../sqlite/calls/tuning.js";
 import type { StartStoreThread } from "../sqlite/client/start-worker.js";
 import { checkNode } from "../sqlite/database/check-node.js";
+import type { CopyLog } from "./copy/copy-log.js";
 import type { ReplicationEngine, SnapshotRecord } from "./engine.js";
 import { LocalReplica } from "./local-replica.js";
 import type { SnapshotAge } from "./snapshots/snapshot-schedule.js";
@@ -65,6 +66,10 @@ export interface Replica {
   lead(term: number, options: LeadOptions): Promise<LeadingStores>;
   /** The documents of a kind as the copy contains them, whether it leads or follows. */
   documents<T>(kind: string): Promise<readonly Versioned<T>[]>;
+  /** The documents of the profiles' file as the copy contains them, whether it leads or follows. */
+  profileDocuments(): Promise<ReadonlyMap<string, string>>;
+  /** The log as the copy contains it. */
+  readonly log: CopyLog;
   /** Uploads a snapshot of the copy, and removes what it replaces: older snapshots and most of the log's entries that it contains. */
   snapshot(): Promise<SnapshotRecord>;
   close(): Promise<void>;

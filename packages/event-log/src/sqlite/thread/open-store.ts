@@ -74,6 +74,7 @@ export class OpenStore implements CopyStore<OpenStore> {
   /** The last known trusted time. */
   readonly #trustedMs: MetaNumber;
   readonly #snapshot: FileSnapshot;
+  readonly #documents: Documents;
   readonly #handlers: Handlers;
   readonly #preparers: Preparers;
   /** About how much the write-ahead log has grown since the last checkpoint. */
@@ -113,6 +114,7 @@ export class OpenStore implements CopyStore<OpenStore> {
       const deliveries = new DeliveryList(database, this.#consumers);
       const retryClock = new RetryClock(database, damaged);
       this.#preparers = preparers({ log: this.#log, consumers: this.#consumers, retryClock });
+      this.#documents = new Documents(database);
       this.#handlers = handlers({
         log: this.#log,
         segments: this.#segments,
@@ -120,7 +122,7 @@ export class OpenStore implements CopyStore<OpenStore> {
         consumers: this.#consumers,
         deliveries,
         scan: new DeliveryScan(database, this.#consumers),
-        documents: new Documents(database),
+        documents: this.#documents,
         rejections: new Rejections(database, options, damaged),
         retention: this.#retention,
         usage: this.#usage,
@@ -183,7 +185,9 @@ export class OpenStore implements CopyStore<OpenStore> {
   /** The same database with nothing cached. This opening cannot be used any more. */
   reopened(): OpenStore {
     this.abandon();
-    return new OpenStore(this.#options, this.#damaged);
+    const opened = new OpenStore(this.#options, this.#damaged);
+    opened.#documents.changes = this.#documents.changes + 1;
+    return opened;
   }
 
   get snapshot(): Snapshot {
@@ -202,6 +206,7 @@ export class OpenStore implements CopyStore<OpenStore> {
       head: this.#segments.end - 1,
       messages: this.#segments.messages,
       bytes: this.#databaseBytes + this.#walBytes,
+      documentChanges: this.#documents.changes,
       ...(this.#retention.heldBack === undefined ? {} : { heldBack: this.#retention.heldBack }),
     };
   }
