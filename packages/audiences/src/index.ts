@@ -17,8 +17,10 @@ export {
   type Definition,
 } from "./definitions/definitions.js";
 export { AudienceEngine } from "./engine/engine.js";
-export type { Audiences } from "./engine/runner/audiences.js";
+export type { Audiences, JoiningMessage } from "./engine/runner/audiences.js";
+export type { FollowedPartition } from "./engine/runner/partition-logs.js";
 export { startAudiences } from "./engine/runner/start-audiences.js";
+export { storedCursor } from "./engine/state/engine-state.js";
 export { startEngineThread } from "./engine/thread/start-engine-thread.js";
 export { type IdentityPolicy, identityPolicyOf } from "./profiles/identity-policy.js";
 export { AUDIENCE_SOURCE_ID } from "./profiles/outbox-message.js";

@@ -1,5 +1,7 @@
 import type { Logger, Metrics } from "../src/engine/runner/telemetry.js";
 
+type ReturnsSamples = Parameters<Metrics["gauges"]>[3];
+
 /** Metrics that tests read by name; with a label, `name{value}`. */
 export class FakeMetrics implements Metrics {
   readonly #counters = new Map<string, number>();
@@ -16,6 +18,14 @@ export class FakeMetrics implements Metrics {
 
   gauge(name: string, _help: string, read: () => number | undefined): void {
     this.#gauges.set(name, read);
+  }
+
+  gauges(name: string, _help: string, _labels: unknown, read: ReturnsSamples): void {
+    for (const [labels] of read())
+      this.#gauges.set(
+        `${name}{${labels.join()}}`,
+        () => read().find(([others]) => others.join() === labels.join())?.[1],
+      );
   }
 
   read(name: string): number {

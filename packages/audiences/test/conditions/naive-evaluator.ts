@@ -15,6 +15,8 @@ export interface PastMessage {
   readonly properties?: Readonly<Record<string, unknown>>;
   /** When it happened. */
   readonly atMs: number;
+  /** Events of the same time come in the order of their partitions. Default: 0. */
+  readonly partition?: number;
 }
 
 export interface NaiveComputed {
@@ -76,7 +78,7 @@ export function people(history: readonly PastMessage[]): NaivePerson[] {
         event: message.event ?? "",
         properties: message.properties ?? {},
         atMs: message.atMs,
-        order,
+        order: (message.partition ?? 0) * 1e9 + order,
       });
   });
   for (const [identity, person] of byIdentity) person.identities.push(identity);

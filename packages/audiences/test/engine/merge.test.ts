@@ -1,8 +1,9 @@
-import { BEFORE_FIRST, memoryProfileStore, PROFILE_LIMITS } from "@sluice/event-log";
+import { memoryProfileStore, type Offset, PROFILE_LIMITS } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
 import { identificationOf, identitiesIn } from "../../src/profiles/identities.js";
 import { type IdentityPolicy, identityPolicyOf } from "../../src/profiles/identity-policy.js";
+import { cursorIn } from "../../src/profiles/partition-offsets.js";
 import { decodeProfile, type Profile } from "../../src/profiles/profile.js";
 import { refusedJoins } from "../../src/profiles/refused-joins.js";
 import { audience, computedTrait, EPOCH_MS, removal } from "../definitions/definitions.js";
@@ -73,7 +74,7 @@ async function sizeOf(id: string): Promise<number | undefined> {
 
 /** As the control API asks about a message of a server. */
 function refusalsOf({ type, userId, anonymousId, previousId }: UncheckedMessage) {
-  const at = { sourceId: "full", offset: BEFORE_FIRST };
+  const at = { sourceId: "full", offset: 0 as Offset };
   return world.engine.refusedJoins({ type, userId, anonymousId, previousId }, at);
 }
 
@@ -491,7 +492,7 @@ describe("a profile that is removed", () => {
     const pros = audience("pros", { kind: "trait", trait: "plan", is: "equals", value: "pro" });
     await world.define([pros]);
     world.appendOf("full", identify("ann", "n1", { plan: "pro" }), identify("bob", "n2", { plan: "pro" }));
-    await world.engine.consume(world.after(world.status.cursor, 1), world.nowMs);
+    await world.engine.consume(world.after(cursorIn(world.status.cursors, 0), 1), world.nowMs);
     expect(await sizeOf("pros")).toBe(2);
     expect(await store.pending(10)).toHaveLength(2);
     const [forgotten] = await world.engine.forget([removal("ann")], world.nowMs);

@@ -1,4 +1,3 @@
-import type { Offset } from "@sluice/event-log";
 import { expect, test } from "vitest";
 import { idleMs, pressureGauge } from "../../src/engine/runner/loop/pace.js";
 
@@ -51,8 +50,8 @@ test.each([
 test("the pressure is what others than the engine appended, measured anew after a tenth of a second", () => {
   let utilization = 0;
   const gauge = pressureGauge(() => utilization);
-  const read = (nowMs: number, head: number, ownMessages: number) =>
-    gauge.read({ nowMs, head: head as Offset, ownMessages });
+  const read = (nowMs: number, received: number, ownMessages: number) =>
+    gauge.read({ nowMs, received, ownMessages });
   expect(read(0, 1_000, 10)).toEqual({ messagesPerSecond: 0, utilization: 0 });
   utilization = 0.7;
   expect(read(99, 2_000, 10)).toEqual({ messagesPerSecond: 0, utilization: 0 });

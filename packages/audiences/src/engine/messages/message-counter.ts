@@ -21,9 +21,10 @@ import {
 } from "../../profiles/crash-marker.js";
 import type { IdentityPolicy } from "../../profiles/identity-policy.js";
 import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
+import { cursorIn, isCounted, partitionOf } from "../../profiles/partition-offsets.js";
 import { MOST_SET_ASIDE, type SetAside } from "../../profiles/set-aside.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
-import { DOCUMENTS, type EngineState } from "../state/engine-state.js";
+import { DOCUMENTS, type EngineState, moveCursor } from "../state/engine-state.js";
 import type { Make, UnitResult, UnitRunner } from "../state/unit-runner.js";
 import { type AddressedMessage, addressed } from "./addressed-message.js";
 import { fetchFor, isFetched } from "./fetch-profiles.js";
@@ -67,13 +68,14 @@ export class MessageCounter {
   }
 
   async count(batches: readonly StoredBatch[], nowMs: number): Promise<UnitResult> {
-    const { cursor, storedMarker } = await this.#units.load();
+    const { cursors, storedMarker } = await this.#units.load();
     if (!this.#isStarted) this.#marker = storedMarker;
     this.#isStarted = true;
     const last = batches.at(-1);
     if (last === undefined) return this.#units.run(nowMs, () => {});
     const to = lastOf(last);
-    const marker = nextMarker(this.#marker, { from: (cursor + 1) as Offset, to });
+    const from = (cursorIn(cursors, partitionOf(to)) + 1) as Offset;
+    const marker = nextMarker(this.#marker, { from, to });
     if (isOneByOne(marker)) return this.#countOneByOne(batches, marker, nowMs);
     return this.#guarded(marker, undefined, nowMs, async (unit, loaded) => {
       const messages = batches.flatMap((batch) => this.#messagesOf(batch, loaded));
@@ -105,7 +107,8 @@ export class MessageCounter {
     const { sourceId, receivedAtMs } = batch;
     const end = lastOf(batch);
     const loaded = await this.#units.load();
-    const span: Span = { from: Math.max(batch.first, loaded.cursor + 1) as Offset, to: end };
+    const uncounted = cursorIn(loaded.cursors, partitionOf(end)) + 1;
+    const span: Span = { from: Math.max(batch.first, uncounted) as Offset, to: end };
     const next = end >= marker.to ? undefined : marker;
     const reading = markRequest(marker, span);
     if (reading === undefined)
@@ -148,8 +151,7 @@ export class MessageCounter {
       loaded.setAside = [...loaded.setAside, given].slice(-MOST_SET_ASIDE);
       unit.setAside.push(given);
       unit.putDocument(DOCUMENTS.setAside, loaded.setAside);
-      loaded.cursor = given.to;
-      unit.moveCursor(given.to);
+      moveCursor(unit, loaded, given.to);
       unit.putDocument(DOCUMENTS.crashMarker, next);
     });
     this.#marker = next;
@@ -185,11 +187,11 @@ export class MessageCounter {
   }
 
   /** The messages of a batch that are to be counted. */
-  #messagesOf(batch: StoredBatch, { definitions, cursor }: EngineState): AddressedMessage[] {
+  #messagesOf(batch: StoredBatch, { definitions, cursors }: EngineState): AddressedMessage[] {
     const { sourceId } = batch;
     if (sourceId === AUDIENCE_SOURCE_ID) return [];
     const messages = readMessages(batch, neededBy(definitions)).filter(
-      (one) => one.offset > cursor && !this.#isSuppressed(one),
+      (one) => !isCounted(cursors, one.offset) && !this.#isSuppressed(one),
     );
     return addressed(messages, sourceId, this.policyOf(sourceId));
   }
@@ -211,16 +213,16 @@ async function takeMessages(
   const isNeeded = neededBy(loaded.definitions);
   const { nowMs } = unit;
   await fetchFor(unit, messages, isNeeded);
-  loaded.cursor = upTo;
+  let cursor = upTo;
   for (const one of messages) {
     if (!isFetched(unit, one, isNeeded)) {
-      loaded.cursor = (one.offset - 1) as Offset;
+      cursor = (one.offset - 1) as Offset;
       break;
     }
     unit.nowMs = Math.min(nowMs, one.receivedAtMs);
     takeMessage(unit, loaded, one, isNeeded);
   }
-  unit.moveCursor(loaded.cursor);
+  moveCursor(unit, loaded, cursor);
 }
 
 /** One result of several units of work; `last` has the status. */

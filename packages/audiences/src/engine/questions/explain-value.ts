@@ -1,5 +1,5 @@
 import type { ValuePart, ValueWhyView } from "@sluice/control-api";
-import type { EventLog, Offset } from "@sluice/event-log";
+import type { MessageQuery, Offset, StoredMessage } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import { nextChangeMs } from "../../conditions/aggregate.js";
 import {
@@ -11,6 +11,7 @@ import {
   valueNow,
 } from "../../conditions/value.js";
 import { identificationOf } from "../../profiles/identities.js";
+import { type Cursors, isCounted } from "../../profiles/partition-offsets.js";
 import type { Profile } from "../../profiles/profile.js";
 import { occurrenceOf } from "../messages/track-events.js";
 
@@ -30,14 +31,14 @@ export interface ValueReason {
   /** All ids of the profile. */
   readonly identities: readonly string[];
   /** Later messages are not counted. */
-  readonly upTo: Offset;
+  readonly upTo: Cursors;
 }
 
 export function reasonOf(
   profile: Profile,
   spec: ValueSpec,
   state: ValueState | undefined,
-  { userId, nowMs, upTo }: { readonly userId: string; readonly nowMs: number; readonly upTo: Offset },
+  { userId, nowMs, upTo }: { readonly userId: string; readonly nowMs: number; readonly upTo: Cursors },
 ): ValueReason {
   const { value, events, leftOut } = valueNow(spec, state, nowMs);
   const changesAtMs = nextChangeMs(spec, state, nowMs);
@@ -58,11 +59,17 @@ export function reasonOf(
   };
 }
 
+/** Where the messages are. */
+export interface MessageLookUp {
+  get(offset: Offset): Promise<StoredMessage | undefined>;
+  find(
+    query: MessageQuery,
+    page: { readonly limit: number },
+  ): Promise<{ readonly items: readonly StoredMessage[] }>;
+}
+
 /** Adds the messages that the value is made of. */
-export async function explainValue(
-  log: Pick<EventLog, "find" | "get">,
-  reason: ValueReason,
-): Promise<ValueWhyView> {
+export async function explainValue(log: MessageLookUp, reason: ValueReason): Promise<ValueWhyView> {
   const parts = reason.parts ?? (await partsInLog(log, reason));
   const madeOf = await Promise.all(
     parts.map(async ({ atMs, offset, value, times }): Promise<ValuePart> => {
@@ -80,7 +87,7 @@ export async function explainValue(
 
 /** The latest events. The ids are looked for one after another, because a user may have thousands. */
 async function partsInLog(
-  log: Pick<EventLog, "find">,
+  log: Pick<MessageLookUp, "find">,
   { spec, identities, upTo }: ValueReason,
 ): Promise<readonly Part[]> {
   const own = new Set(identities);
@@ -88,7 +95,9 @@ async function partsInLog(
   for (const userId of searchedIds(identities)) {
     const page = await log.find({ userId, type: "track", event: spec.event }, { limit: SEARCHED_EVENTS });
     const found = page.items
-      .filter(({ message, offset }) => offset <= upTo && own.has(identificationOf(message)?.own ?? ""))
+      .filter(
+        ({ message, offset }) => isCounted(upTo, offset) && own.has(identificationOf(message)?.own ?? ""),
+      )
       .flatMap((stored) => {
         const { atMs, offset, properties } = occurrenceOf(stored);
         const value = contributionOf(spec, properties);

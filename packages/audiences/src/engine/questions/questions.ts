@@ -25,6 +25,7 @@ import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
 import { identificationOf, identitiesIn } from "../../profiles/identities.js";
 import type { IdentityPolicy } from "../../profiles/identity-policy.js";
 import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
+import { isCounted } from "../../profiles/partition-offsets.js";
 import { decodeProfile, isAnonymous, type Profile, userFields } from "../../profiles/profile.js";
 import { type OwnerOfId, type RefusedJoin, refusedJoins } from "../../profiles/refused-joins.js";
 import { SCANNED_BYTES } from "../../profiles/scanned-bytes.js";
@@ -117,7 +118,7 @@ export class Questions {
   }
 
   async whyValue(traitId: string, userId: string, nowMs: number): Promise<ValueReason | undefined> {
-    const { definitions, cursor } = await this.#units.load();
+    const { definitions, cursors } = await this.#units.load();
     const definition = definitions.byId.get(traitId);
     const profile = await this.#units.readUser(userId);
     if (definition?.kind !== COMPUTED_TRAIT || profile === undefined) return undefined;
@@ -125,7 +126,7 @@ export class Questions {
     return reasonOf(profile, valueSpecOf(definition.document), state as ValueState | undefined, {
       userId,
       nowMs,
-      upTo: cursor,
+      upTo: [...cursors],
     });
   }
 
@@ -167,8 +168,9 @@ export class Questions {
     policy: IdentityPolicy,
   ): Promise<readonly RefusedJoin[]> {
     const identification = identificationOf(message, policy);
-    const { cursor } = await this.#units.load();
-    if (identification === undefined || offset > cursor || sourceId === AUDIENCE_SOURCE_ID) return [];
+    const { cursors } = await this.#units.load();
+    if (identification === undefined || !isCounted(cursors, offset) || sourceId === AUDIENCE_SOURCE_ID)
+      return [];
     const { store } = this.#units;
     const numbers = await store.resolve(identitiesIn(identification));
     const owners = new Map<number, OwnerOfId>();

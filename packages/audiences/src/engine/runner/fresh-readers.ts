@@ -1,5 +1,6 @@
-import type { EventLog, Offset } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
+import { type Cursors, cursorIn } from "../../profiles/partition-offsets.js";
+import type { PartitionLogs } from "./partition-logs.js";
 
 /** How long an answer about one user waits for the engine, which works without pauses meanwhile. */
 const LONGEST_URGENT_WAIT_MS = 10_000;
@@ -7,8 +8,8 @@ const LONGEST_URGENT_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 1_000;
 
 interface Reader {
-  /** The head of the log at the call. */
-  readonly head: Offset;
+  /** The heads of the logs at the call. */
+  readonly heads: Cursors;
   readonly isUrgent: boolean;
   readonly resolve: () => void;
 }
@@ -19,21 +20,21 @@ interface Reader {
  */
 export class FreshReaders {
   readonly #readers = new Set<Reader>();
-  readonly #log: Pick<EventLog, "head">;
+  readonly #logs: PartitionLogs;
   readonly #clock: Clock;
-  readonly #cursor: () => Offset;
+  readonly #cursors: () => Cursors;
   readonly #onWaiting: (isUrgent: boolean) => void;
 
   /** `onWaiting` is called when a question begins to wait. Urgent: it is about one user. */
   constructor(parts: {
-    readonly log: Pick<EventLog, "head">;
+    readonly logs: PartitionLogs;
     readonly clock: Clock;
-    readonly cursor: () => Offset;
+    readonly cursors: () => Cursors;
     readonly onWaiting: (isUrgent: boolean) => void;
   }) {
-    this.#log = parts.log;
+    this.#logs = parts.logs;
     this.#clock = parts.clock;
-    this.#cursor = parts.cursor;
+    this.#cursors = parts.cursors;
     this.#onWaiting = parts.onWaiting;
   }
 
@@ -47,24 +48,48 @@ export class FreshReaders {
   }
 
   async wait({ isUrgent }: { readonly isUrgent: boolean }): Promise<void> {
+    const longestMs = isUrgent ? LONGEST_URGENT_WAIT_MS : LONGEST_WAIT_MS;
+    if (this.#logs.followed.length > 0) await this.#caughtUp(longestMs);
     const { promise, resolve } = Promise.withResolvers<void>();
-    const reader: Reader = { head: this.#log.head(), isUrgent, resolve };
-    if (this.#cursor() >= reader.head) return;
+    const reader: Reader = { heads: this.#heads(), isUrgent, resolve };
+    if (isBehindOrAt(reader.heads, this.#cursors())) return;
     this.#readers.add(reader);
     this.#onWaiting(isUrgent);
-    const cancel = this.#clock.after(isUrgent ? LONGEST_URGENT_WAIT_MS : LONGEST_WAIT_MS, resolve);
+    const cancel = this.#clock.after(longestMs, resolve);
     await promise;
     cancel();
     this.#readers.delete(reader);
   }
 
-  /** Messages up to `cursor` are counted. */
-  counted(cursor: Offset): void {
-    for (const reader of this.#readers) if (cursor >= reader.head) reader.resolve();
+  /** Waits until the copies of the other partitions contain what was acknowledged before. A partition that cannot be read is left out. */
+  async #caughtUp(longestMs: number): Promise<void> {
+    const tooLate = new AbortController();
+    const cancel = this.#clock.after(longestMs, () => tooLate.abort());
+    await Promise.all(
+      this.#logs.followed
+        .filter((followed) => followed.isReadable())
+        .map((followed) => followed.caughtUp(tooLate.signal).catch(() => {})),
+    );
+    cancel();
+  }
+
+  #heads(): Cursors {
+    const heads: Cursors[number][] = [];
+    for (const log of this.#logs.all) if (log.isReadable) heads[log.partition] = log.head();
+    return heads;
+  }
+
+  /** Messages up to `cursors` are counted. */
+  counted(cursors: Cursors): void {
+    for (const reader of this.#readers) if (isBehindOrAt(reader.heads, cursors)) reader.resolve();
   }
 
   /** Ends all waits. */
   close(): void {
     for (const reader of this.#readers) reader.resolve();
   }
+}
+
+function isBehindOrAt(heads: Cursors, cursors: Cursors): boolean {
+  return heads.every((head, partition) => head === undefined || head <= cursorIn(cursors, partition));
 }

@@ -1,6 +1,7 @@
-import { followInTime, SUPPRESSION, type SuppressionDocument } from "@sluice/event-log";
+import { followInTime, StorageUnavailable, SUPPRESSION, type SuppressionDocument } from "@sluice/event-log";
 import { type SerialQueue, serialQueue } from "@sluice/resilience";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
+import { cursorIn, offsetIn } from "../../profiles/partition-offsets.js";
 import { setAsideView } from "../../profiles/set-aside.js";
 import type { Audiences, AudiencesOptions } from "./audiences.js";
 import { DefinitionsInForce } from "./definitions-in-force.js";
@@ -12,6 +13,7 @@ import { Progress } from "./loop/progress.js";
 import { Tasks } from "./loop/tasks.js";
 import { registerMetrics } from "./metrics.js";
 import { OutboxPublisher } from "./outbox.js";
+import { PartitionLogs } from "./partition-logs.js";
 import { audienceQuestions } from "./questions.js";
 import { SuppressedIdChanges } from "./suppressed-ids.js";
 
@@ -19,6 +21,7 @@ import { SuppressedIdChanges } from "./suppressed-ids.js";
 interface Runner {
   readonly options: AudiencesOptions;
   readonly enqueue: SerialQueue;
+  readonly logs: PartitionLogs;
   readonly progress: Progress;
   readonly definitions: DefinitionsInForce;
   readonly suppressed: SuppressedIdChanges;
@@ -47,7 +50,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     await takeUpFirst(runner);
   }
   pace.begin();
-  await checkpoints.open(progress.status.cursor);
+  await checkpoints.open(cursorIn(progress.status.cursors, 0));
   loop.start();
   return audiencesOf(runner, stopListening);
 }
@@ -55,22 +58,24 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
 function assemble(options: AudiencesOptions): Runner {
   const { store, engine, clock, logger, digestKey } = options;
   const { log } = store;
-  const progress = new Progress(log, clock);
-  const metrics = registerMetrics(options.metrics, progress);
+  const { followed = [] } = options;
+  const logs = new PartitionLogs(log, followed);
+  const progress = new Progress(logs, clock);
+  const metrics = registerMetrics(options.metrics, progress, logs);
   const definitions = new DefinitionsInForce(store.config);
-  const suppressed = new SuppressedIdChanges(digestKey);
+  const suppressed = new SuppressedIdChanges(digestKey, followed.length > 0);
   const outbox = new OutboxPublisher({ engine, log, clock, onPublished: metrics.published });
   const readers = new FreshReaders({
-    log,
+    logs,
     clock,
-    cursor: () => progress.status.cursor,
+    cursors: () => progress.status.cursors,
     onWaiting: (isUrgent) => {
       if (isUrgent || !definitions.isAnyInForce) loop.hurry();
     },
   });
   const checkpoints = new Checkpoints(engine, store.consumers, clock);
   const tasks = new Tasks({
-    log,
+    logs,
     engine,
     clock,
     logger,
@@ -86,7 +91,7 @@ function assemble(options: AudiencesOptions): Runner {
     clock,
     progress,
     utilization: options.utilization,
-    head: () => log.head(),
+    received: () => logs.length(),
     ownMessages: () => outbox.publishedMessages,
     isFollowed: () => definitions.isAnyInForce || readers.isAny,
     isAwaited: () => definitions.isAwaited || readers.hasUrgent,
@@ -96,6 +101,7 @@ function assemble(options: AudiencesOptions): Runner {
   return {
     options,
     enqueue,
+    logs,
     progress,
     definitions,
     suppressed,
@@ -109,9 +115,9 @@ function assemble(options: AudiencesOptions): Runner {
 }
 
 /** Follows the log and the documents; returns a function that ends it. */
-function listen({ options, definitions, suppressed, outbox, progress, loop }: Runner): () => void {
+function listen({ options, logs, definitions, suppressed, outbox, progress, loop }: Runner): () => void {
   const { store, engine, clock } = options;
-  const stopListening = store.log.onAppend(() => loop.wake());
+  const stopListening = logs.onAppend(() => loop.wake());
   const stopWatching = store.config.watch(({ kind, id, document }) => {
     if (kind === SUPPRESSION) {
       suppressed.add(id, document?.value as SuppressionDocument | undefined);
@@ -150,10 +156,10 @@ async function takeUpFirst({ progress, tasks, enqueue }: Runner): Promise<void> 
 }
 
 function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
-  const { options, definitions, progress, enqueue } = runner;
-  const { engine, clock, store } = options;
+  const { options, definitions, logs, progress, enqueue } = runner;
+  const { engine, clock } = options;
   return {
-    ...audienceQuestions({ ...runner, engine, clock, log: store.log }),
+    ...audienceQuestions({ ...runner, engine, clock }),
     requireInForce: (id, version) => definitions.require(id, version),
     sizes: async () =>
       (await engine.stats(progress.knownUpToMs))
@@ -162,9 +168,22 @@ function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
     engine: async () => ({
       behind: progress.behind,
       setAside: (await engine.setAside()).map(setAsideView),
+      ...(logs.followed.length === 0
+        ? {}
+        : {
+            partitions: logs.all.map((log) => ({
+              partition: log.partition,
+              behind: progress.behindIn(log),
+              isReadable: log.isReadable,
+            })),
+          }),
     }),
-    refusedJoins: ({ message: { type, userId, anonymousId, previousId }, sourceId, offset }) =>
-      engine.refusedJoins({ type, userId, anonymousId, previousId }, { sourceId, offset }),
+    refusedJoins: ({ message: { type, userId, anonymousId, previousId }, sourceId, offset }, partition = 0) =>
+      engine.refusedJoins(
+        { type, userId, anonymousId, previousId },
+        { sourceId, offset: offsetIn(partition, offset) },
+      ),
+    follow: (partition, signal) => follow(runner, partition, signal),
     identitiesOf: (identity, includeAliases) => engine.identitiesOf(identity, includeAliases),
     forget: (users) => enqueue(() => engine.forget(users, clock.now())),
     reset: (clearLog) =>
@@ -191,6 +210,22 @@ function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
     },
     close: () => close(runner, stopListening),
   };
+}
+
+async function follow(
+  { options, logs, suppressed, enqueue }: Runner,
+  partition: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const followed = logs.of(partition)?.followed;
+  if (followed === undefined) return;
+  if (!followed.isReadable()) throw new StorageUnavailable(`partition ${partition} cannot be read now`);
+  await followed.caughtUp(signal);
+  // What was read before is counted before.
+  await enqueue(async () => {
+    await suppressed.follow(followed);
+    suppressed.tell(options.engine);
+  });
 }
 
 async function close(

@@ -13,4 +13,10 @@ export interface Metrics {
   ): { inc(labels?: readonly string[], by?: number): void };
   /** `read` is called at each scrape. If it returns undefined, the sample is left out. */
   gauge(name: string, help: string, read: () => number | undefined): void;
+  gauges(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => readonly (readonly [labels: readonly string[], value: number])[],
+  ): void;
 }

@@ -1,9 +1,10 @@
 import { BEFORE_FIRST } from "@sluice/event-log";
 import { specKey } from "../../conditions/aggregate.js";
 import { definitionSetOf, specsOf } from "../../definitions/definition-set.js";
-import type { AggregateProgress } from "../../definitions/definition-state.js";
+import type { AggregateProgress, Past } from "../../definitions/definition-state.js";
 import { COMPUTED_TRAIT, type Definition } from "../../definitions/definitions.js";
 import { editedState, newState } from "../../definitions/edit-definition.js";
+import { type Cursors, cursorIn, offsetIn } from "../../profiles/partition-offsets.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import type { EngineState } from "./engine-state.js";
 import { promote } from "./promote.js";
@@ -51,7 +52,7 @@ function changedTraitKeys(loaded: EngineState, definitions: readonly Definition[
 /** One aggregate for each different spec that the definitions need. */
 function defineAggregates(
   unit: UnitOfWork,
-  { aggregates, cursor }: EngineState,
+  { aggregates, cursors }: EngineState,
   definitions: readonly Definition[],
 ): void {
   const needed = new Set<string>();
@@ -61,7 +62,12 @@ function defineAggregates(
     needed.add(key);
     if (known.has(key)) continue;
     const number = unit.takeSpecNumber();
-    const progress: AggregateProgress = { aspect: spec, upTo: cursor, cursor: BEFORE_FIRST };
+    const [past, ...others] = Array.from(cursors, (_, partition) => pastUpTo(cursors, partition));
+    const progress: AggregateProgress = {
+      aspect: spec,
+      ...(past as Past),
+      ...(others.length === 0 ? {} : { others }),
+    };
     known.add(key);
     aggregates.set(number, progress);
     unit.putAggregate(number, progress);
@@ -71,4 +77,9 @@ function defineAggregates(
     aggregates.delete(number);
     unit.putAggregate(number, undefined);
   }
+}
+
+/** All of what is counted of a partition. */
+function pastUpTo(cursors: Cursors, partition: number): Past {
+  return { upTo: cursorIn(cursors, partition), cursor: offsetIn(partition, BEFORE_FIRST) };
 }

@@ -1,13 +1,20 @@
 import type { Offset } from "@sluice/event-log";
-import { isFlushDue, isResendDue, isScanned, nextWakeMs } from "../../definitions/definition-state.js";
+import {
+  isFlushDue,
+  isResendDue,
+  isScanned,
+  nextWakeMs,
+  pastsOf,
+} from "../../definitions/definition-state.js";
+import { type Cursors, partitionOfCursor } from "../../profiles/partition-offsets.js";
 import type { EngineState } from "./engine-state.js";
 
 /** What there is to do, as far as the engine knows. */
 export interface EngineStatus {
-  /** Messages of the log up to here are counted. */
-  readonly cursor: Offset;
-  /** History has to be read from here on, by `readHistory`. */
-  readonly historyAfter?: Offset;
+  /** Messages up to here are counted. */
+  readonly cursors: Cursors;
+  /** History has to be read from here on, by `readHistory`: at most one cursor of each partition. */
+  readonly historyAfter: readonly Offset[];
   /** Whether `work` has something to do now. */
   readonly hasWork: boolean;
   /** When `tick` or `work` has something to do. */
@@ -21,18 +28,27 @@ export interface EngineStatus {
 /** `nextDueMs`: when the next profile has to be looked at. */
 export function statusOf(loaded: EngineState, nextDueMs: number | undefined, nowMs: number): EngineStatus {
   const states = [...loaded.states.values()];
-  const historyAfter = earliest(
-    Array.from(loaded.aggregates.values(), ({ cursor, upTo }) => (cursor < upTo ? cursor : undefined)),
-  );
   const wakeAtMs = earliest([nextDueMs, ...states.map((state) => nextWakeMs(state, nowMs))]);
   return {
-    cursor: loaded.cursor,
-    ...(historyAfter === undefined ? {} : { historyAfter }),
+    cursors: [...loaded.cursors],
+    historyAfter: historyAfter(loaded),
     hasWork: states.some((state) => isScanned(state) || isFlushDue(state, nowMs) || isResendDue(state)),
     leftOut: states.reduce((sum, { leftOut }) => sum + leftOut.events, 0),
     setAside: loaded.setAside.length,
     ...(wakeAtMs === undefined ? {} : { wakeAtMs }),
   };
+}
+
+/** Where each partition's history has to be read from, ascending. */
+function historyAfter({ aggregates }: EngineState): Offset[] {
+  const unread = Array.from(aggregates.values(), pastsOf)
+    .flat()
+    .flatMap(({ cursor, upTo }) => (cursor < upTo ? cursor : []))
+    .sort((a, b) => a - b);
+  return unread.filter((cursor, index) => {
+    const before = unread[index - 1];
+    return before === undefined || partitionOfCursor(before) !== partitionOfCursor(cursor);
+  });
 }
 
 function earliest<Value extends number>(values: readonly (Value | undefined)[]): Value | undefined {

@@ -1,7 +1,8 @@
 import { audiencesNamed, eventConditions, traitsNamed } from "../../conditions/evaluate.js";
 import type { DefinitionSet } from "../../definitions/definition-set.js";
-import { type DefinitionState, goLive } from "../../definitions/definition-state.js";
+import { type DefinitionState, goLive, isRead, pastsOf } from "../../definitions/definition-state.js";
 import { AUDIENCE, type Definition } from "../../definitions/definitions.js";
+import { countedOffsets } from "../../profiles/partition-offsets.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import type { EngineState } from "./engine-state.js";
 
@@ -30,8 +31,9 @@ export function historyRead(state: DefinitionState, { definitions, aggregates }:
     definition.kind === AUDIENCE ? eventConditions(definition.document.condition) : [definition.document];
   const parts = keys.map((key) => {
     const progress = aggregates.get(definitions.specNumberOf.get(key) ?? -1);
-    if (progress === undefined || progress.cursor >= progress.upTo) return 1;
-    return (progress.cursor + 1) / (progress.upTo + 1);
+    if (progress === undefined || isRead(progress)) return 1;
+    const pasts = pastsOf(progress);
+    return countedOffsets(pasts.map(({ cursor }) => cursor)) / countedOffsets(pasts.map(({ upTo }) => upTo));
   });
   return Math.min(1, ...parts);
 }

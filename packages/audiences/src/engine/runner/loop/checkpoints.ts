@@ -20,8 +20,8 @@ export class Checkpoints {
   readonly #clock: Pick<Clock, "monotonic">;
   #reported: Offset = BEFORE_FIRST;
   #reportedAtMs = 0;
-  /** Undefined until the engine's cursor is known. */
-  #compacted: Offset | undefined;
+  /** How many messages were counted then. Undefined until the engine's cursors are known. */
+  #compacted: number | undefined;
 
   constructor(engine: Engine, consumers: Store["consumers"], clock: Pick<Clock, "monotonic">) {
     this.#engine = engine;
@@ -34,9 +34,9 @@ export class Checkpoints {
     this.#reportedAtMs = this.#clock.monotonic();
   }
 
-  /** The engine begins at this cursor, with files that are compact up to there. */
-  begin(cursor: Offset): void {
-    this.#compacted ??= cursor;
+  /** The engine begins with this number of counted messages, and with files that are compact up to there. */
+  begin(counted: number): void {
+    this.#compacted ??= counted;
   }
 
   async reportIfDue(cursor: Offset): Promise<void> {
@@ -50,13 +50,14 @@ export class Checkpoints {
     return cursor > this.#reported ? this.#reportedAtMs + REPORTED_AFTER_MS : undefined;
   }
 
-  isCompactionDue(cursor: Offset): boolean {
-    return this.#compacted !== undefined && cursor - this.#compacted > COMPACTED_MESSAGES;
+  isCompactionDue(counted: number): boolean {
+    return this.#compacted !== undefined && counted - this.#compacted > COMPACTED_MESSAGES;
   }
 
-  async compact(cursor: Offset): Promise<void> {
+  /** `cursor`: that of the first partition. `counted`: messages of all. */
+  async compact(cursor: Offset, counted: number): Promise<void> {
     await this.#engine.compact();
-    this.#compacted = cursor;
+    this.#compacted = counted;
     await this.#report(cursor);
   }
 

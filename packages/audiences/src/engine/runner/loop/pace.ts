@@ -1,4 +1,3 @@
-import type { Offset } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { Progress } from "./progress.js";
 import { READ_LIMITS } from "./read-limits.js";
@@ -73,7 +72,8 @@ export function idleMs({ workedMs, pressure, lagMs, behind, isFollowed, isAwaite
 
 interface Measurement {
   readonly nowMs: number;
-  readonly head: Offset;
+  /** Messages that came into the logs so far, or a number that grows as they come. */
+  readonly received: number;
   /** Messages that the engine made so far. */
   readonly ownMessages: number;
 }
@@ -95,7 +95,7 @@ export function pressureGauge(utilization: () => number): PressureGauge {
       }
       const tookMs = now.nowMs - since.nowMs;
       if (tookMs < PACE.measuredMs) return pressure;
-      const messages = now.head - since.head - (now.ownMessages - since.ownMessages);
+      const messages = now.received - since.received - (now.ownMessages - since.ownMessages);
       pressure = { messagesPerSecond: (messages * 1_000) / tookMs, utilization: utilization() };
       since = now;
       return pressure;
@@ -108,7 +108,8 @@ export interface PaceParts {
   readonly progress: Progress;
   /** Default: the utilization of this thread's event loop. */
   readonly utilization: (() => number) | undefined;
-  readonly head: () => Offset;
+  /** How many messages came into the logs so far, about. */
+  readonly received: () => number;
   readonly ownMessages: () => number;
   /** See `Round`. */
   readonly isFollowed: () => boolean;
@@ -142,8 +143,8 @@ export class Pace {
   }
 
   #measure(): Pressure {
-    const { clock, head, ownMessages } = this.#parts;
-    return this.#gauge.read({ nowMs: clock.monotonic(), head: head(), ownMessages: ownMessages() });
+    const { clock, received, ownMessages } = this.#parts;
+    return this.#gauge.read({ nowMs: clock.monotonic(), received: received(), ownMessages: ownMessages() });
   }
 }
 
