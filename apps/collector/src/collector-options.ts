@@ -1,7 +1,9 @@
+import type { Audiences, FollowedPartition } from "@sluice/audiences";
 import type { ProfileStore, RetentionOptions, Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { ClusterControl } from "./admin/collector/cluster-endpoints.js";
+import type { SharedProfiles } from "./audiences/shared-profiles.js";
 import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
 import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";
@@ -36,6 +38,12 @@ export interface PartitionPart {
   readonly onWatched: (report: Notifications["report"]) => void;
   /** Where incidents of the other partitions are told of. */
   readonly watches: WatchedPlace;
+  /** Partition 0: the others, whose messages its audiences count. */
+  readonly followed: readonly FollowedPartition[];
+  /** The profiles in partition 0. Undefined: here. */
+  readonly profiles: SharedProfiles | undefined;
+  /** Called with the audiences of partition 0. */
+  readonly onAudiences: (audiences: Audiences) => void;
 }
 
 /** Disables a URL of a destination. Resolves with false if it was disabled already. */

@@ -33,6 +33,7 @@ import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
 import { notificationEndpoints } from "./admin/notifications/notification-endpoints.js";
 import { operationEndpoints } from "./admin/operations/operation-endpoints.js";
 import { adminRoutes } from "./admin/routes.js";
+import { audiencesElsewhere } from "./audiences/audiences-elsewhere.js";
 import { startSizeHistory } from "./audiences/size-history.js";
 import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
@@ -480,6 +481,12 @@ async function startProfiles(
 ): Promise<Audiences> {
   const { clock, metrics } = shared;
   const logger = shared.logger.with({ component: "audiences" });
+  const partition = options.cluster?.partition;
+  if (partition?.profiles !== undefined)
+    return stages.keep(
+      await audiencesElsewhere({ store, profiles: partition.profiles, clock, logger }),
+      (it) => it.close(),
+    );
   // A store that was given has its data elsewhere, or only in memory. Profiles are then kept in memory too.
   const engine =
     options.store === undefined
@@ -489,14 +496,19 @@ async function startProfiles(
         )
       : new AudienceEngine(options.profiles ?? memoryProfileStore());
   const { begin: onNeeded } = profiles;
-  return stages.keep(
-    await startAudiences({ store, engine, clock, logger, metrics, digestKey, onNeeded }),
+  const audiences = stages.keep(
+    await startAudiences({
+      ...{ store, engine, clock, logger, metrics, digestKey, onNeeded },
+      ...defined({ followed: partition?.followed }),
+    }),
     (it) => {
       // Closing waits for the calls that wait for it.
       profiles.begin();
       return it.close();
     },
   );
+  partition?.onAudiences(audiences);
+  return audiences;
 }
 
 function warnOfUnrecognized(suppressions: Suppressions, logger: Logger): void {

@@ -62,6 +62,10 @@ it("warns about a different major version", () => {
 it("names the messages that audiences leave out, and what to do", () => {
   const receivedAt = "2026-11-21T09:30:00.000Z";
   expect(checkAudiences({ behind: 0, setAside: [] })).toMatchObject({ result: "ok" });
+  const partitions = [0, 1, 2].map((partition) => ({ partition, behind: 0, isReadable: partition < 2 }));
+  expect(checkAudiences({ behind: 0, setAside: [], partitions })).toMatchObject({
+    ...{ result: "warning", message: "all messages are evaluated; the messages of partition 2 wait" },
+  });
   const one = { messageId: "m 21", sourceId: "src_1", receivedAt, messages: 1 };
   const check = checkAudiences({
     behind: 3,

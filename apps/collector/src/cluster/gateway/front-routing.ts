@@ -1,6 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
 import type { Route } from "../../http/routing/route.js";
+import { profileRoute } from "../audiences/profile-routes.js";
 import { peerRoutes } from "../documents/peer-calls.js";
 import type { Front, FrontRouting } from "../front/front.js";
 import type { ListenerName } from "../front/peer.js";
@@ -49,15 +50,18 @@ export function frontRouting(parts: FrontRoutingParts): FrontRouting {
         ...operatorsOf(listener, sourceViewRoutes(sources, owners)),
       ];
     },
-    peerRoutes: peerRoutes({
-      documentsChanged: (kinds) => joined().documents.changed(kinds),
-      disableTarget: () => joined().controlOwner.disableTarget,
-      report(partition) {
-        const { node, reports } = joined();
-        const report = reports.get(partition);
-        return report && { partition, node, ...report() };
-      },
-    }),
+    peerRoutes: [
+      ...peerRoutes({
+        documentsChanged: (kinds) => joined().documents.changed(kinds),
+        disableTarget: () => joined().controlOwner.disableTarget,
+        report(partition) {
+          const { node, reports } = joined();
+          const report = reports.get(partition);
+          return report && { partition, node, ...report() };
+        },
+      }),
+      profileRoute({ audiences: () => joined().controlOwner.audiences, clock }),
+    ],
     partitionOf: (message) =>
       standing.several === undefined ? 0 : partitionOfRequest(message, standing.several.sources),
     partitionOfBody: async (message, body) =>

@@ -67,34 +67,7 @@ export function gatewayRoutes(owners: Owners): readonly Route[] {
     ...runRoutes(owners),
     { path: `${API}/reset`, methods: { POST: (request) => resetAll(owners, request) } },
     { path: `${API}/backups`, methods: { POST: (request) => mergedBackup(owners, request) } },
-    ...REFUSED.map(([path, what]) => refusedRoute(`${API}${path}`, what)),
   ];
-}
-
-/** What a cluster of several partitions cannot do in this version. */
-const REFUSED: readonly (readonly [path: string, what: string])[] = [
-  ...["/audiences/*", "/audiences", "/computed-traits/*", "/computed-traits"].map(
-    (path) => [path, "audiences and computed traits"] as const,
-  ),
-  ...["/profiles/*", "/profiles"].map((path) => [path, "profiles"] as const),
-  ["/audience-engine", "audiences"],
-];
-
-const EMPTY_LISTS: ReadonlySet<string> = new Set(
-  ["/audiences", "/computed-traits"].map((path) => API + path),
-);
-
-function refusedRoute(path: string, what: string): Route {
-  const refuse: Handler = () => {
-    throw new CollectorError(
-      "not_supported",
-      `a cluster of several partitions has no ${what} in this version: use a cluster of one partition`,
-    );
-  };
-  const methods = { GET: refuse, POST: refuse, PUT: refuse, PATCH: refuse, DELETE: refuse };
-  // The dashboard and scripts read the lists to find out that there are none.
-  if (!EMPTY_LISTS.has(path)) return { path, methods };
-  return { path, methods: { ...methods, GET: () => ({ status: 200, body: { items: [] } }) } };
 }
 
 function newestFirst<N extends string>(

@@ -144,7 +144,8 @@ function mergeUsers(users: Receipt["users"]): Receipt["users"] {
             attempts: known.attempts + one.attempts,
             retries: known.retries + one.retries,
             profile: known.profile || one.profile,
-            audienceMemberships: known.audienceMemberships + one.audienceMemberships,
+            // Partition 0 knows the profiles, whoever asks.
+            audienceMemberships: Math.max(known.audienceMemberships, one.audienceMemberships),
             anonymousIds: Math.max(known.anonymousIds, one.anonymousIds),
             ...(known.aliases === undefined && one.aliases === undefined
               ? {}
@@ -184,7 +185,8 @@ function mergePlannedUser(one: PlannedUser, other: PlannedUser): PlannedUser {
     attempts: one.attempts + other.attempts,
     retries: one.retries + other.retries,
     profile: one.profile || other.profile,
-    audienceMemberships: one.audienceMemberships + other.audienceMemberships,
+    // Partition 0 knows the profiles, whoever asks.
+    audienceMemberships: Math.max(one.audienceMemberships, other.audienceMemberships),
     anonymousIds: [...new Set([...one.anonymousIds, ...other.anonymousIds])],
     aliases: [...new Set([...one.aliases, ...other.aliases])],
   };

@@ -1,10 +1,11 @@
-import type { LeadingStores, RetentionOptions } from "@sluice/event-log";
+import { type LeadingStores, type RetentionOptions, StorageUnavailable } from "@sluice/event-log";
 import { type Clock, systemClock } from "@sluice/resilience";
 import type { ClusterControl } from "../../admin/collector/cluster-endpoints.js";
 import type { Collector } from "../../collector.js";
-import type { ClusterPart, CollectorOptions } from "../../collector-options.js";
+import type { ClusterPart, CollectorOptions, PartitionPart } from "../../collector-options.js";
 import type { WatchedPlace } from "../../notifications/start-notifications.js";
 import type { Logger } from "../../process/telemetry/logger.js";
+import { followedPartition } from "../audiences/followed-partition.js";
 import type { ClusterCounts } from "../cluster-counts.js";
 import type { ClusterState } from "../cluster-state.js";
 import { announceChanges } from "../documents/announce-changes.js";
@@ -147,6 +148,7 @@ function clusterPart(parts: LeadParts, number: number, ending: (() => void)[]): 
       });
     },
     partition: {
+      ...audiencesPart(parts, several, number, ending),
       number,
       count: state.partitions.length,
       disableTarget: number === 0 ? undefined : (id, url) => several.peers.disableTarget(id, url),
@@ -160,6 +162,31 @@ function clusterPart(parts: LeadParts, number: number, ending: (() => void)[]): 
           if (several.reports.get(number) === report) several.reports.delete(number);
         });
       },
+    },
+  };
+}
+
+/** Partition 0 counts the messages of all, and keeps the profiles. */
+function audiencesPart(
+  { state }: LeadParts,
+  { controlOwner, profilesFor }: SeveralPartitions,
+  number: number,
+  ending: (() => void)[],
+): Pick<PartitionPart, "followed" | "profiles" | "onAudiences"> {
+  if (number > 0) {
+    const ended = new AbortController();
+    ending.push(() => ended.abort(new StorageUnavailable("the partition is handed over")));
+    return { followed: [], profiles: profilesFor(number, ended.signal), onAudiences() {} };
+  }
+  const others = state.partitions.filter((one) => one.number > 0);
+  return {
+    followed: others.map((one) => followedPartition(one.number, one.replica)),
+    profiles: undefined,
+    onAudiences(audiences) {
+      controlOwner.audiences = audiences;
+      ending.push(() => {
+        controlOwner.audiences = undefined;
+      });
     },
   };
 }

@@ -1,8 +1,11 @@
 import type { Replica } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
+import type { SharedProfiles } from "../../audiences/shared-profiles.js";
 import type { DisableTarget } from "../../collector-options.js";
 import type { Notifications } from "../../notifications/start-notifications.js";
 import type { Metrics } from "../../process/telemetry/metrics.js";
+import { profileCalls } from "../audiences/profile-calls.js";
+import type { AskedAudiences } from "../audiences/profile-routes.js";
 import { type ControlSources, controlSources } from "../documents/control-sources.js";
 import { FollowedDocuments } from "../documents/followed-documents.js";
 import { type PeerCalls, peerCalls } from "../documents/peer-calls.js";
@@ -20,8 +23,10 @@ export interface SeveralPartitions {
   readonly metrics: Map<number, Metrics>;
   /** What is wrong in the partitions that this process owns, by partition. */
   readonly reports: Map<number, Notifications["report"]>;
-  /** Disables URLs in the control partition, while this process owns it. */
-  readonly controlOwner: { disableTarget: DisableTarget | undefined };
+  /** What other partitions ask of the control partition, while this process owns it: disabling URLs, and the profiles. */
+  readonly controlOwner: { disableTarget: DisableTarget | undefined; audiences: AskedAudiences | undefined };
+  /** The profiles in the control partition, for another one that this process owns. */
+  readonly profilesFor: (partition: number, signal: AbortSignal) => SharedProfiles;
 }
 
 interface SeveralPartsOptions {
@@ -43,6 +48,7 @@ export function severalPartitions(
     peers: peerCalls(front, token, clock),
     metrics: new Map(),
     reports: new Map(),
-    controlOwner: { disableTarget: undefined },
+    controlOwner: { disableTarget: undefined, audiences: undefined },
+    profilesFor: (partition, signal) => profileCalls({ front, token, clock, control }, partition, signal),
   };
 }

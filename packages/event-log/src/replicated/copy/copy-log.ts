@@ -118,6 +118,7 @@ function readingConnection(copy: Copy): StoreConnection {
       const health = copy.health();
       if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
     },
+    readsAfterWrites: false,
     ask: (operation, request, transfer) => copy.ask(operation, request, transfer),
     health: () => copy.health(),
     schedule: never,

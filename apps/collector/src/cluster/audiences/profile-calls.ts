@@ -1,0 +1,114 @@
+import { type JoiningMessage, type RefusedJoin, storedCursor } from "@sluice/audiences";
+import type { Replica } from "@sluice/event-log";
+import type { Clock } from "@sluice/resilience";
+import type { ForgottenUsers, SharedProfiles } from "../../audiences/shared-profiles.js";
+import { CollectorError } from "../../errors.js";
+import type { Front } from "../front/front.js";
+import { peerHeaders } from "../front/peer.js";
+import type { ProfileAnswers, ProfileQuestion } from "./profile-routes.js";
+import { PROFILES_PATH } from "./profile-routes.js";
+
+export interface ProfileCallsParts {
+  readonly front: () => Front;
+  readonly token: string;
+  readonly clock: Clock;
+  /** This process's copy of partition 0. */
+  readonly control: Pick<Replica, "profileDocuments">;
+}
+
+/** How long a call waits for an owner of partition 0, in milliseconds. Calls within a deletion are repeated by it. */
+const WAIT_MS = 8_000;
+const PAUSE_MS = 100;
+/** Users of one call: each may have hundreds of ids. */
+const USERS = 50;
+
+/** The profiles in partition 0, for the owner of another partition. `signal`: ends the calls that are under way. */
+export function profileCalls(
+  parts: ProfileCallsParts,
+  partition: number,
+  signal: AbortSignal,
+): SharedProfiles {
+  const ask = <T>(question: ProfileQuestion): Promise<T> =>
+    askOwner<T>(parts, { partition, question }, signal);
+  return {
+    async counted() {
+      await ask({ ask: "counted" });
+    },
+    identitiesOf: (identity, includeAliases) => ask({ ask: "identitiesOf", identity, includeAliases }),
+    async forget(users) {
+      const forgotten: ProfileAnswers["forget"][number][] = [];
+      for (let index = 0; index < users.length; index += USERS)
+        forgotten.push(...(await ask<ProfileAnswers["forget"]>(forgetOf(users.slice(index, index + USERS)))));
+      return forgotten;
+    },
+    async compact() {
+      await ask({ ask: "compact" });
+    },
+    refusedJoins: ({
+      message: { type, userId, anonymousId, previousId },
+      sourceId,
+      offset,
+    }: JoiningMessage) =>
+      ask<readonly RefusedJoin[]>({
+        ask: "refusedJoins",
+        message: { message: { type, userId, anonymousId, previousId }, sourceId, offset },
+      }),
+    async forgetAll() {
+      await ask({ ask: "forgetAll" });
+    },
+    position: async () => storedCursor(await parts.control.profileDocuments(), partition),
+  };
+}
+
+function forgetOf(users: ForgottenUsers): ProfileQuestion {
+  return { ask: "forget", users: users.map(({ identity, identities }) => ({ identity, identities })) };
+}
+
+/** Asks the owner of partition 0, and the next one if it is lost: every question may be repeated. */
+async function askOwner<T>(parts: ProfileCallsParts, asked: Asked, signal: AbortSignal): Promise<T> {
+  const { front, clock } = parts;
+  const deadlineMs = clock.monotonic() + WAIT_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    const result = await askOnce<T>(parts, asked, signal);
+    signal.throwIfAborted();
+    if (result.kind === "answered") return result.answer;
+    if (clock.monotonic() >= deadlineMs) throw new CollectorError("no_owner", result.reason);
+    await front().change(PAUSE_MS, signal);
+  }
+}
+
+interface Asked {
+  /** Of the partition that asks. */
+  readonly partition: number;
+  readonly question: ProfileQuestion;
+}
+
+type Result<T> =
+  | { readonly kind: "answered"; readonly answer: T }
+  /** Ask again. */
+  | { readonly kind: "away"; readonly reason: string };
+
+async function askOnce<T>(
+  { front, token }: ProfileCallsParts,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<Result<T>> {
+  const target = front().target(0);
+  if (target.kind === "none") return { kind: "away", reason: "no process owns partition 0" };
+  const connection = target.kind === "here" ? front().self() : target.connection;
+  const answer = await connection.ask(
+    {
+      ...{ method: "POST", path: PROFILES_PATH, body: Buffer.from(JSON.stringify(asked)) },
+      headers: peerHeaders({ client: "", listener: "public" }, token),
+    },
+    signal,
+  );
+  if (answer.kind !== "answered") return { kind: "away", reason: answer.reason };
+  const text = Buffer.from(answer.body).toString("utf8");
+  if (answer.status === 200)
+    return { kind: "answered", answer: (JSON.parse(text) as { readonly answer: T }).answer };
+  const reason = `the owner of partition 0 answered ${answer.status}: ${text}`;
+  if (answer.status !== 503) throw new Error(reason);
+  return { kind: "away", reason };
+}

@@ -1,0 +1,226 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+
+const PARTITIONS = 3;
+const NODES = ["a", "b"] as const;
+
+interface Source {
+  readonly id: string;
+  readonly partition: number;
+  readonly writeKeys: readonly { readonly key: string }[];
+}
+interface Told {
+  readonly userId?: string;
+  readonly traits?: Readonly<Record<string, unknown>>;
+}
+
+/** A webhook that notes what audiences tell. */
+async function receiver() {
+  const told: string[] = [];
+  const waiting = new Set<() => void>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      response.end();
+      const { userId, traits = {} } = JSON.parse(Buffer.concat(chunks).toString()) as Told;
+      for (const [key, value] of Object.entries(traits)) told.push(`${userId} ${key} ${value}`);
+      for (const wake of waiting) wake();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    told,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async heard(...wanted: string[]): Promise<void> {
+      while (!wanted.every((one) => told.includes(one)))
+        await new Promise<void>((resolve) => {
+          waiting.add(resolve);
+        });
+    },
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+let world: ClusterWorld;
+let webhook: Awaited<ReturnType<typeof receiver>>;
+let sources: readonly Source[];
+let audienceId: string;
+let traitId: string;
+
+const urlOf = (node?: string): string =>
+  (node === undefined ? undefined : world.nodes().get(node)?.url) ??
+  [...world.nodes().values()][0]?.url ??
+  "";
+const get = <T>(path: string, node?: string): Promise<T> => api(urlOf(node), "GET", path) as Promise<T>;
+
+async function send(partition: number, message: object, node?: string): Promise<void> {
+  const response = await fetch(`${urlOf(node)}/v1/batch`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`${sources[partition]?.writeKeys[0]?.key}:`)}` },
+    body: JSON.stringify({ batch: [message] }),
+  });
+  expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+}
+
+const order = (userId: string, amount: number) => ({
+  ...{ type: "track", event: "Ordered", userId },
+  properties: { amount },
+});
+
+async function until<T>(ask: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
+  for (;;) {
+    const found = await ask();
+    if (is(found)) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function owned(): Promise<void> {
+  await until(
+    async () => [...world.nodes().values()].some(({ state }) => state.hasOwner),
+    (is) => is,
+  );
+}
+
+beforeAll(async () => {
+  world = await clusterWorld();
+  webhook = await receiver();
+  for (const node of NODES) await world.start(node, {}, { partitions: PARTITIONS });
+  await owned();
+  const made: Source[] = [];
+  for (let number = 0; number < PARTITIONS; number++)
+    made.push((await api(urlOf("a"), "POST", "/sources", { name: `source ${number}` })) as Source);
+  sources = made;
+  expect(sources.map(({ partition }) => partition)).toEqual([0, 1, 2]);
+}, 60_000);
+
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  webhook.close();
+});
+
+describe("audiences of a cluster of several partitions", () => {
+  test("count what came before they were made, in all partitions", async () => {
+    for (const partition of sources.keys()) await send(partition, order("ann", partition + 1), "b");
+    await send(1, { type: "identify", userId: "ann", anonymousId: "n1", traits: { plan: "pro" } });
+    await send(2, { type: "track", event: "Ordered", anonymousId: "n1", properties: { amount: 10 } });
+    const destination = (await api(urlOf("b"), "POST", "/destinations", {
+      ...{ type: "webhooks", sourceIds: [], enabled: true },
+      settings: { webhooks: [{ url: webhook.url }], sharedSecret: "a shared secret" },
+    })) as { readonly id: string };
+    const destinationIds = [destination.id];
+    const preview = await api(urlOf("a"), "POST", "/computed-traits/preview", {
+      ...{ kind: "sum", event: "Ordered", property: "amount" },
+    });
+    expect(preview).toMatchObject({ size: 1, sample: [{ userId: "ann", value: 16 }] });
+    traitId = (
+      (await api(urlOf("b"), "POST", "/computed-traits", {
+        ...{ name: "Spent", kind: "sum", event: "Ordered", property: "amount" },
+        destinationIds,
+      })) as { readonly id: string }
+    ).id;
+    audienceId = (
+      (await api(urlOf("a"), "POST", "/audiences", {
+        ...{ name: "Buyers", destinationIds },
+        condition: { kind: "event", event: "Ordered", times: { atLeast: 3 } },
+        sync: { initialDelayMs: 0, everyMs: 0 },
+      })) as { readonly id: string }
+    ).id;
+    await webhook.heard("ann buyers true", "ann spent 16");
+    for (const node of NODES) {
+      expect(await get(`/profiles/ann`, node)).toMatchObject({
+        traits: { plan: "pro" },
+        computedTraits: { spent: 16 },
+        audiences: [{ id: audienceId, member: true }],
+      });
+      expect(await get("/profiles?q=ann", node)).toMatchObject({ items: [{ userId: "ann" }], total: 1 });
+      expect(await get(`/audiences/${audienceId}/members`, node)).toMatchObject({
+        items: [{ userId: "ann" }],
+      });
+      expect(await get("/audiences", node)).toMatchObject({ items: [{ size: 1 }] });
+    }
+  });
+
+  test("count what comes, and find it in the answer", async () => {
+    for (const partition of sources.keys()) {
+      await send(partition, order("bob", 5), "a");
+      const spent = 5 * (partition + 1);
+      expect(await get("/profiles/bob", "b")).toMatchObject({ computedTraits: { spent } });
+    }
+    await webhook.heard("bob buyers true");
+    const why = await get<{ madeOf: { sourceId: string }[] }>(`/computed-traits/${traitId}/why?userId=bob`);
+    expect(why.madeOf.map(({ sourceId }) => sourceId).sort()).toEqual(sources.map(({ id }) => id).sort());
+    expect(await get("/audience-engine")).toEqual({
+      ...{ behind: 0, setAside: [] },
+      partitions: [0, 1, 2].map((partition) => ({ partition, behind: 0, isReadable: true })),
+    });
+  });
+
+  test("say of a message in any partition which joins were refused", async () => {
+    await send(2, { type: "identify", userId: "bob", anonymousId: "n1", messageId: "join-1" });
+    await get("/profiles/bob");
+    expect(await get("/messages/join-1", "b")).toMatchObject({
+      issues: [{ code: "join_refused", path: "anonymousId" }],
+    });
+  });
+
+  test("go on when partition 0 and another one have a new owner", async () => {
+    const { node: owner } = await world.owner();
+    const other = NODES.find((node) => node !== owner) as string;
+    await world.stop(owner);
+    await owned();
+    for (const partition of sources.keys()) await send(partition, order("cid", 1), other);
+    await webhook.heard("cid buyers true", "cid spent 3");
+    expect(await get("/profiles/ann", other)).toMatchObject({ computedTraits: { spent: 16 } });
+    expect(await get(`/audiences/${audienceId}/members`, other)).toMatchObject({
+      items: [{ userId: "ann" }, { userId: "bob" }, { userId: "cid" }],
+    });
+    await world.start(owner, {}, { partitions: PARTITIONS });
+    // It is handed one of the partitions, whose messages are counted as before.
+    await until(
+      async () => [...world.nodes().values()].every(({ state }) => state.isOwner && state.hasOwner),
+      (is) => is,
+    );
+    for (const partition of sources.keys()) await send(partition, order("dan", 1), owner);
+    await webhook.heard("dan buyers true", "dan spent 3");
+    // Nobody is told the same again.
+    expect(webhook.told.filter((one) => one === "cid buyers true" || one === "ann spent 16")).toHaveLength(2);
+  });
+
+  test("forget a user whose messages are in all partitions", async () => {
+    const plan = await api(urlOf("b"), "POST", "/deletions", { userIds: ["ann"], dryRun: true });
+    // Those that audiences made are messages too.
+    expect(plan).toMatchObject({
+      users: [{ userId: "ann", messages: 7, profile: true, audienceMemberships: 1, anonymousIds: ["n1"] }],
+    });
+    const { id } = (await api(urlOf("a"), "POST", "/deletions", { userIds: ["ann"], suppress: true })) as {
+      readonly id: string;
+    };
+    interface Deletion {
+      readonly status: string;
+      readonly receipt?: { readonly users: readonly object[] };
+    }
+    const ended = await until(
+      () => get<Deletion>(`/deletions/${id}`),
+      ({ status }) => status === "finished",
+    );
+    expect(ended.receipt?.users).toMatchObject([{ kind: "user", profile: true, audienceMemberships: 1 }, {}]);
+    await expect(get("/profiles/ann")).rejects.toThrow("404");
+    for (const partition of sources.keys()) await send(partition, order("eve", 1));
+    await webhook.heard("eve spent 3");
+    await expect(get("/profiles/ann")).rejects.toThrow("404");
+    await expect(get("/profiles/n1")).rejects.toThrow("404");
+    // Lifted, the user is counted again, in every partition.
+    await api(urlOf("b"), "DELETE", "/suppressions/ann");
+    for (const partition of sources.keys()) await send(partition, order("ann", 2));
+    expect(await get("/profiles/ann")).toMatchObject({ computedTraits: { spent: 6 } });
+  });
+});
