@@ -42,6 +42,8 @@ export interface PartitionPart {
   readonly followed: readonly FollowedPartition[];
   /** The profiles in partition 0. Undefined: here. */
   readonly profiles: SharedProfiles | undefined;
+  /** Aborts when the partition is handed over, before the collector closes. Calls to `profiles` end then. */
+  readonly ending: AbortSignal;
   /** Called with the audiences of partition 0. */
   readonly onAudiences: (audiences: Audiences) => void;
 }

@@ -455,6 +455,7 @@ async function startProcessing(parts: ProcessingParts) {
       newId: (run) => newId("del", run),
       onRetriesRemoved: delivery.retriesRemoved,
       logger: logger.with({ component: "deletions" }),
+      ...defined({ ending: options.cluster?.partition?.ending }),
     }),
     (it) => it.close(),
   );

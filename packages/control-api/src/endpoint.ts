@@ -33,6 +33,8 @@ export interface EndpointSpec {
   readonly isAnswerSecret?: boolean;
   /** The body names users, so the audit log records the request without its body. */
   readonly isBodyPersonal?: boolean;
+  /** Fields of the body in which a repetition with the same `Idempotency-Key` may differ. Default: none. */
+  readonly repeatableWithout?: readonly string[];
 }
 
 /** Endpoints by method and path below `/api/v1`, such as `GET /sources/:id`. */

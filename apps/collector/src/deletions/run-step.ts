@@ -9,6 +9,7 @@ import type { Suppressions } from "../documents/suppressions.js";
 import { deliveriesIn, withDeliveries } from "./delete-messages.js";
 import { type DeletedUser, type DeletionDocument, type Step, usersOf } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
+import { idsOfUser } from "./ids-of-user.js";
 import { messagesOf } from "./messages-of.js";
 
 /** The parts of audiences that a deletion needs. */
@@ -104,10 +105,10 @@ async function suppress(
   if (!deletion.suppress) return { kind: "done" };
   // Suppress the known ids at once, and repeat it when audiences have caught up and know all ids.
   const suppressKnown = async (): Promise<void> => {
-    for (const { identity } of usersOf(deletion)) {
+    for (const user of usersOf(deletion)) {
       signal?.throwIfAborted();
-      const { identities } = await profiles.identitiesOf(identity, includeAliases);
-      await suppressions.suppress(identity, identities);
+      const { identities } = await idsOfUser(user, includeAliases, profiles);
+      await suppressions.suppress(user.identity, identities);
     }
   };
   await suppressKnown();
@@ -124,8 +125,9 @@ async function collect(
   const { includeAliases = false } = deletion;
   const users: DeletedUser[] = [];
   const found: Pick<UserReceipt, "messages" | "anonymousIds" | "aliases" | "aliasesLeft">[] = [];
-  for (const { identity } of usersOf(deletion)) {
-    const { identities, aliases } = await profiles.identitiesOf(identity, includeAliases);
+  for (const user of usersOf(deletion)) {
+    const { identity } = user;
+    const { identities, aliases } = await idsOfUser(user, includeAliases, profiles);
     const sourceIds = new Set<string>();
     let messages = 0;
     for await (const { sourceId } of messagesOf(identities, store.log)) {

@@ -3,6 +3,7 @@ import { type ConfigStore, type Identity, VersionConflict, type Versioned } from
 import { formatTime } from "@sluice/protocol";
 import type { Logger } from "../process/telemetry/logger.js";
 import { DELETION, type DeletionDocument } from "./deletion.js";
+import { idsOfUser } from "./ids-of-user.js";
 import { withKeyedReceipts } from "./keyed-receipts.js";
 import { Pauses } from "./pauses.js";
 import { planDeletion } from "./plan-deletion.js";
@@ -13,13 +14,15 @@ export interface DeletionsOptions extends Omit<DeletionParts, "signal"> {
   readonly logger: Logger;
   /** Returns a new id, or that of a run that other partitions have too. */
   readonly newId: (run: string | undefined) => string;
+  /** Stops running steps as `close` does. Default: never. */
+  readonly ending?: AbortSignal;
 }
 
 export interface Deletions {
   /** Stores a deletion in `into` (default: the store) and starts it. Resolves when it is stored. */
   create(
     identities: readonly Identity[],
-    options: DeletionOptions,
+    options: DeletionOptions & { readonly joined?: readonly JoinedIds[] },
     into?: Pick<ConfigStore, "put">,
   ): Promise<Versioned<DeletionDocument>>;
   /** Returns what a deletion would remove. Changes nothing. */
@@ -35,6 +38,14 @@ export interface Deletions {
   close(): Promise<void>;
 }
 
+/** Ids that belong to a requested one, as far as somebody else knows. */
+export interface JoinedIds {
+  readonly identity: Identity;
+  /** They are deleted together with it. */
+  readonly identities: readonly Identity[];
+  readonly aliases: readonly string[];
+}
+
 export interface DeletionOptions {
   readonly suppress: boolean;
   /** Whether other user ids of the same profile are deleted too. */
@@ -45,17 +56,18 @@ export interface DeletionOptions {
 
 /** Starts running deletions, including unfinished ones from earlier starts. */
 export async function startDeletions(options: DeletionsOptions): Promise<Deletions> {
-  const { store, clock, profiles, digest } = options;
+  const { store, clock, profiles, digest, ending } = options;
   const { config } = store;
   const closing = new AbortController();
+  const signal = ending === undefined ? closing.signal : AbortSignal.any([closing.signal, ending]);
   const running = new Map<string, { readonly ended: Promise<void>; readonly pauses: Pauses }>();
   const run = (deletion: Versioned<DeletionDocument>): void => {
     const { id } = deletion;
     if (running.has(id)) return;
-    const pauses = new Pauses(clock, closing.signal);
+    const pauses = new Pauses(clock, signal);
     const ended = runDeletion(deletion, {
       ...options,
-      signal: closing.signal,
+      signal,
       pause: (ms) => pauses.pause(ms),
     });
     running.set(id, { pauses, ended: ended.finally(() => running.delete(id)) });
@@ -68,13 +80,15 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
   return {
     plan: (identities, { suppress, includeAliases }) =>
       planDeletion([...new Set(identities)], { suppress, includeAliases }, options),
-    create: async (identities, { suppress, includeAliases, run: shared }, into = config) => {
+    create: async (identities, { suppress, includeAliases, joined = [], run: shared }, into = config) => {
       const distinct = [...new Set(identities)];
       await profiles.counted();
+      const told = new Map(joined.map((one) => [one.identity, one]));
       const users = await Promise.all(
         distinct.map(async (identity) => {
-          const { aliases } = await profiles.identitiesOf(identity, includeAliases);
-          return { identity, identities: [], aliases, sourceIds: [] };
+          const { identities: known = [], aliases = [] } = told.get(identity) ?? {};
+          const user = { identity, identities: known, aliases, sourceIds: [] };
+          return { ...user, aliases: (await idsOfUser(user, includeAliases, profiles)).aliases };
         }),
       );
       const value: DeletionDocument = {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
 
 const PARTITIONS = 3;
 const NODES = ["a", "b"] as const;
@@ -74,6 +74,17 @@ const order = (userId: string, amount: number) => ({
   ...{ type: "track", event: "Ordered", userId },
   properties: { amount },
 });
+
+async function deleteOnce(userIds: readonly string[]): Promise<string> {
+  const response = await fetch(`${urlOf("a")}/api/v1/deletions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "idempotency-key": "deletion-1" },
+    body: JSON.stringify({ userIds, suppress: true }),
+  });
+  const { id } = (await response.json()) as { readonly id: string };
+  expect(response.status).toBe(201);
+  return id;
+}
 
 async function until<T>(ask: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
   for (;;) {
@@ -201,9 +212,7 @@ describe("audiences of a cluster of several partitions", () => {
     expect(plan).toMatchObject({
       users: [{ userId: "ann", messages: 7, profile: true, audienceMemberships: 1, anonymousIds: ["n1"] }],
     });
-    const { id } = (await api(urlOf("a"), "POST", "/deletions", { userIds: ["ann"], suppress: true })) as {
-      readonly id: string;
-    };
+    const id = await deleteOnce(["ann"]);
     interface Deletion {
       readonly status: string;
       readonly receipt?: { readonly users: readonly object[] };
@@ -212,14 +221,20 @@ describe("audiences of a cluster of several partitions", () => {
       () => get<Deletion>(`/deletions/${id}`),
       ({ status }) => status === "finished",
     );
-    expect(ended.receipt?.users).toMatchObject([{ kind: "user", profile: true, audienceMemberships: 1 }, {}]);
+    expect(ended.receipt?.users).toMatchObject([
+      { kind: "user", messages: 7, profile: true, audienceMemberships: 1, anonymousIds: 1 },
+    ]);
     await expect(get("/profiles/ann")).rejects.toThrow("404");
     for (const partition of sources.keys()) await send(partition, order("eve", 1));
     await webhook.heard("eve spent 3");
     await expect(get("/profiles/ann")).rejects.toThrow("404");
     await expect(get("/profiles/n1")).rejects.toThrow("404");
-    // Lifted, the user is counted again, in every partition.
+    // A repetition of the request gets the same deletion, although the profile is gone.
+    expect(await deleteOnce(["ann"])).toBe(id);
+    // Lifted, the user is counted again, in every partition, and so is the id that was joined.
+    expect(await get("/suppressions")).toMatchObject({ items: [{}, { joinedTo: expect.any(String) }] });
     await api(urlOf("b"), "DELETE", "/suppressions/ann");
+    expect(await get("/suppressions")).toEqual({ items: [] });
     for (const partition of sources.keys()) await send(partition, order("ann", 2));
     expect(await get("/profiles/ann")).toMatchObject({ computedTraits: { spent: 6 } });
   });

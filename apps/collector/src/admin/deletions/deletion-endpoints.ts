@@ -8,7 +8,7 @@ import {
 } from "@sluice/event-log";
 import { deliveriesIn, offsetOf, withDeliveries } from "../../deletions/delete-messages.js";
 import { type DeletionDocument, deletionView } from "../../deletions/deletion.js";
-import type { Deletions } from "../../deletions/start-deletions.js";
+import type { Deletions, JoinedIds } from "../../deletions/start-deletions.js";
 import { retryDelivery } from "../../delivery/control/retry-delivery.js";
 import type { Suppressions } from "../../documents/suppressions.js";
 import { CollectorError } from "../../errors.js";
@@ -34,7 +34,9 @@ export function deletionEndpoints(deletions: Deletions, suppressions: Suppressio
       if (body.dryRun)
         return { status: 200, body: await deletions.plan(identities, options), isUnchanged: true };
       const run = sharedRun(request, context);
-      const view = deletionView(await deletions.create(identities, { ...options, run }, store.config));
+      const joined = (body.joined ?? []) as readonly JoinedIds[];
+      const created = await deletions.create(identities, { ...options, joined, run }, store.config);
+      const view = deletionView(created);
       const { aliases: _, ...kept } = view;
       return { status: 201, body: view, kept };
     }),

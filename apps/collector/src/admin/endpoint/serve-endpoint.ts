@@ -80,6 +80,11 @@ async function readBody(endpoint: Endpoint, request: HttpRequest): Promise<unkno
   return undefined;
 }
 
+function withoutFields(body: unknown, names: readonly string[]): unknown {
+  if (names.length === 0 || typeof body !== "object" || body === null) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
+}
+
 /** Runs the handler; a POST with an `Idempotency-Key` only the first time. */
 async function runOnce(endpoint: Endpoint, parts: ServingParts, checked: Checked): Promise<EndpointAnswer> {
   const { request, token, body } = checked;
@@ -92,7 +97,7 @@ async function runOnce(endpoint: Endpoint, parts: ServingParts, checked: Checked
       tokenId: token.id,
       method: endpoint.method,
       path: request.path,
-      body,
+      body: withoutFields(body, endpoint.repeatableWithout ?? []),
       isAnswerSecret: endpoint.isAnswerSecret ?? false,
     },
     (config) => {

@@ -1,7 +1,8 @@
 import { type JoiningMessage, type RefusedJoin, storedCursor } from "@sluice/audiences";
-import type { Replica } from "@sluice/event-log";
+import type { Identity, Replica } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { ForgottenUsers, SharedProfiles } from "../../audiences/shared-profiles.js";
+import type { JoinedIds } from "../../deletions/start-deletions.js";
 import { CollectorError } from "../../errors.js";
 import type { Front } from "../front/front.js";
 import { peerHeaders } from "../front/peer.js";
@@ -34,7 +35,13 @@ export function profileCalls(
     async counted() {
       await ask({ ask: "counted" });
     },
-    identitiesOf: (identity, includeAliases) => ask({ ask: "identitiesOf", identity, includeAliases }),
+    async identitiesOf(identity, includeAliases) {
+      const [found] = await ask<ProfileAnswers["identitiesOf"]>({
+        ask: "identitiesOf",
+        ...{ identities: [identity], includeAliases },
+      });
+      return found as ProfileAnswers["identitiesOf"][number];
+    },
     async forget(users) {
       const forgotten: ProfileAnswers["forget"][number][] = [];
       for (let index = 0; index < users.length; index += USERS)
@@ -58,6 +65,27 @@ export function profileCalls(
     },
     position: async () => storedCursor(await parts.control.profileDocuments(), partition),
   };
+}
+
+export type FindJoinedIds = (
+  identities: readonly Identity[],
+  includeAliases: boolean,
+  signal: AbortSignal,
+) => Promise<readonly JoinedIds[]>;
+
+/** The ids that belong to others, for a request that all partitions carry out: one of them may remove the profile before another looks. */
+export async function joinedIds(
+  parts: ProfileCallsParts,
+  identities: readonly Identity[],
+  includeAliases: boolean,
+  signal: AbortSignal,
+): Promise<readonly JoinedIds[]> {
+  const question = { ask: "identitiesOf", identities, includeAliases } as const;
+  const found = await askOwner<ProfileAnswers["identitiesOf"]>(parts, { partition: 0, question }, signal);
+  return found.map(({ identities: joined, aliases }, index) => ({
+    identity: identities[index] as Identity,
+    ...{ identities: joined, aliases },
+  }));
 }
 
 function forgetOf(users: ForgottenUsers): ProfileQuestion {

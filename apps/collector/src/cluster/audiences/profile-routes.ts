@@ -10,13 +10,18 @@ export const PROFILES_PATH = "/cluster/v1/profiles";
 /** What the owner of another partition asks the owner of partition 0. See `SharedProfiles`. */
 export type ProfileQuestion =
   | { readonly ask: "counted" }
-  | { readonly ask: "identitiesOf"; readonly identity: Identity; readonly includeAliases: boolean }
+  | {
+      readonly ask: "identitiesOf";
+      readonly identities: readonly Identity[];
+      readonly includeAliases: boolean;
+    }
   | { readonly ask: "forget"; readonly users: ForgottenUsers }
   | { readonly ask: "compact" }
   | { readonly ask: "refusedJoins"; readonly message: JoiningMessage }
   | { readonly ask: "forgetAll" };
 
 export interface ProfileAnswers {
+  readonly identitiesOf: readonly Awaited<ReturnType<Audiences["identitiesOf"]>>[];
   readonly forget: Awaited<ReturnType<Audiences["forget"]>>;
 }
 
@@ -75,7 +80,7 @@ async function answerTo(
     case "counted":
       return own.counted();
     case "identitiesOf":
-      return own.identitiesOf(question.identity, question.includeAliases);
+      return Promise.all(question.identities.map((one) => own.identitiesOf(one, question.includeAliases)));
     case "forget":
       // What the partition has purged and suppressed must be known, or the profile would be built again from what is not counted yet.
       await followNow(own, partition, clock);

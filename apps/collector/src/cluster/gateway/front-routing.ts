@@ -40,7 +40,12 @@ export function frontRouting(parts: FrontRoutingParts): FrontRouting {
   return {
     ownRoutes: (listener) => [
       ...fixedRoutes(listener),
-      ...operatorsOf(listener, gatewayRoutes(askOwners({ front, token, clock, partitions, listener }))),
+      ...operatorsOf(
+        listener,
+        gatewayRoutes(askOwners({ front, token, clock, partitions, listener }), (...asked) =>
+          joined().joinedIds(...asked),
+        ),
+      ),
     ],
     spreadRoutes: (listener) => {
       const owners = askOwners({ front, token, clock, partitions, listener });

@@ -11,6 +11,7 @@ import type {
 import { BY_CHANGE } from "../../admin/shared-runs/shared-run.js";
 import { CollectorError } from "../../errors.js";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
+import type { FindJoinedIds } from "../audiences/profile-calls.js";
 import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";
 import { mergedLive } from "./live-streams.js";
 import { type MergedList, mergedPage } from "./merge-list.js";
@@ -32,7 +33,7 @@ const API = "/api/v1";
 const BODY_BYTES = 64 * 1_024;
 
 /** The endpoints of the control API that concern all partitions. The control partition answers all others. */
-export function gatewayRoutes(owners: Owners): readonly Route[] {
+export function gatewayRoutes(owners: Owners, findJoinedIds: FindJoinedIds): readonly Route[] {
   const get = (path: string, handler: Handler): Route => ({
     path: `${API}${path}`,
     methods: { GET: handler },
@@ -64,7 +65,7 @@ export function gatewayRoutes(owners: Owners): readonly Route[] {
     merged<DestinationStatusView>("/destinations/:id/status", mergeStatus),
     merged<DestinationRatesView>("/destinations/:id/rates", mergeDestinationRates),
     merged<RatesView>("/rates", mergeRates),
-    ...runRoutes(owners),
+    ...runRoutes(owners, findJoinedIds),
     { path: `${API}/reset`, methods: { POST: (request) => resetAll(owners, request) } },
     { path: `${API}/backups`, methods: { POST: (request) => mergedBackup(owners, request) } },
   ];

@@ -8,9 +8,11 @@ import type {
   ReplayInput,
   ReplayView,
 } from "@sluice/control-api";
+import { anonymousIdentity, userIdentity } from "@sluice/event-log";
 import { BY_CREATION } from "../../admin/shared-runs/shared-run.js";
 import { CollectorError } from "../../errors.js";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
+import type { FindJoinedIds } from "../audiences/profile-calls.js";
 import { answerOf, type Owners, type PartAnswer, type Question } from "./ask-owners.js";
 import { begunRuns } from "./begun-runs.js";
 import { mergedPage } from "./merge-list.js";
@@ -26,7 +28,7 @@ type RunView = { readonly id: string; readonly createdAt: string };
 type Runs<V> = readonly { readonly partition: number; readonly view: V }[];
 
 /** Operations, replays and deletions: each runs in every partition that it concerns. */
-export function runRoutes(owners: Owners): readonly Route[] {
+export function runRoutes(owners: Owners, findJoinedIds: FindJoinedIds): readonly Route[] {
   const list =
     <V extends RunView>(merged: (runs: Runs<V>) => V): Handler =>
     (request) =>
@@ -43,7 +45,10 @@ export function runRoutes(owners: Owners): readonly Route[] {
     { path: `${API}/replays`, methods: { POST: (request) => startReplay(owners, request) } },
     {
       path: `${API}/deletions`,
-      methods: { GET: list(mergeDeletions), POST: (request) => startDeletion(owners, request) },
+      methods: {
+        GET: list(mergeDeletions),
+        POST: (request) => startDeletion(owners, request, findJoinedIds),
+      },
     },
     { path: `${API}/deletions/:id`, methods: { GET: deletion } },
     { path: `${API}/deletions/:id/retry`, methods: { POST: deletion } },
@@ -106,9 +111,9 @@ async function startOperation(owners: Owners, request: HttpRequest): Promise<Htt
   const input = (await readBody(request, BODY_BYTES)) as OperationInput;
   const byPartition = Array.isArray(input?.ids) ? idsByPartition(input.ids) : undefined;
   const concerned = byPartition === undefined ? owners.partitions : [...byPartition.keys()];
-  const inputOf = (partition: number, more: Partial<OperationInput>): object => ({
+  const inputOf = (partition: number, more: Partial<OperationInput>): OperationInput => ({
     ...input,
-    ...(byPartition === undefined ? {} : { ids: byPartition.get(partition) }),
+    ...(byPartition === undefined ? {} : { ids: byPartition.get(partition) ?? [] }),
     ...more,
   });
   if (concerned.some((partition) => !owners.partitions.includes(partition)))
@@ -167,44 +172,30 @@ async function startReplay(owners: Owners, request: HttpRequest): Promise<HttpAn
 }
 
 /**
- * Deletes users in every partition. The ids that belong to a user may be known in one partition only, so that each is also told those that
- * the others know.
+ * Deletes users in every partition. Partition 0 knows the ids that belong to a user, and forgets them when the first partition's deletion
+ * has come so far. So each is told them.
  */
-async function startDeletion(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
+async function startDeletion(
+  owners: Owners,
+  request: HttpRequest,
+  findJoinedIds: FindJoinedIds,
+): Promise<HttpAnswer> {
   const input = (await readBody(request, BODY_BYTES)) as DeletionInput;
   const path = `${API}/deletions`;
   const { partitions } = owners;
   const place = { collection: "/deletions", prefix: "del" };
   const { run, parts, rest } = await begunRuns(owners, request, partitions, input, place);
-  // Those that have begun may know ids that the rest is to be told.
-  const isAside = parts.length > 0;
   const dryRun = { ...input, dryRun: true };
-  const planned = await askEach(owners, request, partitions, path, () => dryRun, { isAside });
+  const planned = await askEach(owners, request, partitions, path, () => dryRun, { isAside: true });
   const refusal = planned.find(({ status }) => status !== 200);
   if (refusal !== undefined) return answerOf(refusal);
-  const plan = mergePlans(planned.map(({ body }) => body as DeletionPlan));
-  if (input.dryRun === true) return { status: 200, body: plan };
-  const whole = withJoinedIds(input, plan);
-  const answers = await askEach(owners, request, rest, path, () => whole, { run });
+  if (input.dryRun === true)
+    return { status: 200, body: mergePlans(planned.map(({ body }) => body as DeletionPlan)) };
+  const { userIds = [], anonymousIds = [], includeAliases = false } = input;
+  const identities = [...userIds.map(userIdentity), ...anonymousIds.map(anonymousIdentity)];
+  const joined = await findJoinedIds(identities, includeAliases, request.signal);
+  const answers = await askEach(owners, request, rest, path, () => ({ ...input, joined }), { run });
   return mergedRuns<DeletionView>([...answers, ...withStatus(parts, 201)], mergeDeletions);
-}
-
-const MAX_IDS = 1_000;
-
-function withJoinedIds(input: DeletionInput, { users }: DeletionPlan): DeletionInput {
-  const userIds = new Set(input.userIds);
-  const anonymousIds = new Set(input.anonymousIds);
-  for (const user of users) {
-    if (user.userId === undefined) continue;
-    for (const id of user.anonymousIds) anonymousIds.add(id);
-    if (input.includeAliases === true) for (const id of user.aliases) userIds.add(id);
-  }
-  if (userIds.size + anonymousIds.size > MAX_IDS)
-    throw new CollectorError(
-      "invalid_request",
-      `together with the ids that are joined to them, these are ${userIds.size + anonymousIds.size} ids, and a deletion has at most ${MAX_IDS}: ask for fewer users at once`,
-    );
-  return { ...input, userIds: [...userIds], anonymousIds: [...anonymousIds] };
 }
 
 async function liftSuppression(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {

@@ -172,16 +172,18 @@ function audiencesPart(
   { controlOwner, profilesFor }: SeveralPartitions,
   number: number,
   ending: (() => void)[],
-): Pick<PartitionPart, "followed" | "profiles" | "onAudiences"> {
-  if (number > 0) {
-    const ended = new AbortController();
-    ending.push(() => ended.abort(new StorageUnavailable("the partition is handed over")));
-    return { followed: [], profiles: profilesFor(number, ended.signal), onAudiences() {} };
-  }
+): Pick<PartitionPart, "followed" | "profiles" | "ending" | "onAudiences"> {
+  const ended = new AbortController();
+  ending.push(() => ended.abort(new StorageUnavailable("the partition is handed over")));
+  if (number > 0)
+    return {
+      ...{ followed: [], profiles: profilesFor(number, ended.signal), ending: ended.signal },
+      onAudiences() {},
+    };
   const others = state.partitions.filter((one) => one.number > 0);
   return {
     followed: others.map((one) => followedPartition(one.number, one.replica)),
-    profiles: undefined,
+    ...{ profiles: undefined, ending: ended.signal },
     onAudiences(audiences) {
       controlOwner.audiences = audiences;
       ending.push(() => {

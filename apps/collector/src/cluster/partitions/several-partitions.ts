@@ -4,7 +4,7 @@ import type { SharedProfiles } from "../../audiences/shared-profiles.js";
 import type { DisableTarget } from "../../collector-options.js";
 import type { Notifications } from "../../notifications/start-notifications.js";
 import type { Metrics } from "../../process/telemetry/metrics.js";
-import { profileCalls } from "../audiences/profile-calls.js";
+import { type FindJoinedIds, joinedIds, profileCalls } from "../audiences/profile-calls.js";
 import type { AskedAudiences } from "../audiences/profile-routes.js";
 import { type ControlSources, controlSources } from "../documents/control-sources.js";
 import { FollowedDocuments } from "../documents/followed-documents.js";
@@ -27,6 +27,7 @@ export interface SeveralPartitions {
   readonly controlOwner: { disableTarget: DisableTarget | undefined; audiences: AskedAudiences | undefined };
   /** The profiles in the control partition, for another one that this process owns. */
   readonly profilesFor: (partition: number, signal: AbortSignal) => SharedProfiles;
+  readonly joinedIds: FindJoinedIds;
 }
 
 interface SeveralPartsOptions {
@@ -50,5 +51,6 @@ export function severalPartitions(
     reports: new Map(),
     controlOwner: { disableTarget: undefined, audiences: undefined },
     profilesFor: (partition, signal) => profileCalls({ front, token, clock, control }, partition, signal),
+    joinedIds: (...asked) => joinedIds({ front, token, clock, control }, ...asked),
   };
 }
