@@ -109,6 +109,10 @@ const WITHOUT_FORM: Readonly<Record<string, string>> = {
   "backups.create known": "backups are made from the command line",
   "operations.create dryRun": "the list shows the number of deliveries before anything is started",
   "operations.create perSecond": "the default is right for a person at a screen",
+  "deletions.create joined": "the processes of a cluster tell each other",
+  "joined identity": "the same",
+  "joined identities": "the same",
+  "joined aliases": "the same",
   "deletions.retry destinationId": "the button retries every failed destination",
 };
 
