@@ -94,7 +94,7 @@ async function until<T>(ask: () => Promise<T>, is: (found: T) => boolean): Promi
   }
 }
 
-async function owned(): Promise<void> {
+async function allOwned(): Promise<void> {
   await until(
     async () => [...world.nodes().values()].some(({ state }) => state.hasOwner),
     (is) => is,
@@ -105,7 +105,7 @@ beforeAll(async () => {
   world = await clusterWorld();
   webhook = await receiver();
   for (const node of NODES) await world.start(node, {}, { partitions: PARTITIONS });
-  await owned();
+  await allOwned();
   const made: Source[] = [];
   for (let number = 0; number < PARTITIONS; number++)
     made.push((await api(urlOf("a"), "POST", "/sources", { name: `source ${number}` })) as Source);
@@ -187,7 +187,7 @@ describe("audiences of a cluster of several partitions", () => {
     const { node: owner } = await world.owner();
     const other = NODES.find((node) => node !== owner) as string;
     await world.stop(owner);
-    await owned();
+    await allOwned();
     for (const partition of sources.keys()) await send(partition, order("cid", 1), other);
     await webhook.heard("cid buyers true", "cid spent 3");
     expect(await get("/profiles/ann", other)).toMatchObject({ computedTraits: { spent: 16 } });
@@ -204,6 +204,33 @@ describe("audiences of a cluster of several partitions", () => {
     await webhook.heard("dan buyers true", "dan spent 3");
     // Nobody is told the same again.
     expect(webhook.told.filter((one) => one === "cid buyers true" || one === "ann spent 16")).toHaveLength(2);
+  });
+
+  test("count each message once when the owner of partition 0 is cut off between them", async () => {
+    const { node: owner } = await world.owner();
+    const other = NODES.find((node) => node !== owner) as string;
+    for (const partition of sources.keys()) await send(partition, order("fay", 1), owner);
+    world.engines.faultsOf(owner).cut();
+    await world.owner([other]);
+    // Another partition may have no owner for some seconds more: the others go on.
+    const owned =
+      world
+        .nodes()
+        .get(other)
+        ?.state.partitions.filter(({ isOwner }) => isOwner) ?? [];
+    for (const { number } of owned) await send(number, order("fay", 1), other);
+    const spent = sources.length + owned.length;
+    await webhook.heard("fay buyers true", `fay spent ${spent}`);
+    world.engines.faultsOf(owner).heal();
+    interface Profile {
+      readonly computedTraits: { readonly spent: number };
+    }
+    // Until it knows that it was replaced, it answers 503.
+    const profile = await until(
+      () => get<Profile>("/profiles/fay", owner).catch(() => undefined),
+      (found) => found !== undefined,
+    );
+    expect(profile?.computedTraits).toEqual({ spent });
   });
 
   test("forget a user whose messages are in all partitions", async () => {
