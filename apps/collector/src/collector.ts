@@ -500,7 +500,7 @@ async function startProfiles(
   const audiences = stages.keep(
     await startAudiences({
       ...{ store, engine, clock, logger, metrics, digestKey, onNeeded },
-      ...defined({ followed: partition?.followed }),
+      ...defined({ followed: partition?.followed, ending: partition?.ending }),
     }),
     (it) => {
       // Closing waits for the calls that wait for it.

@@ -39,6 +39,8 @@ export interface Engine extends Pick<AudienceEngine, keyof AudienceEngine> {
 export interface AudiencesOptions {
   /** Audiences publish to its log. In a cluster of several partitions, it is that of partition 0. */
   readonly store: Pick<Store, "log" | "config" | "consumers">;
+  /** Questions wait no longer for messages to be counted once it aborts. Default: until `close`. */
+  readonly ending?: AbortSignal;
   /** The other partitions of the cluster, whose messages are counted too. Default: none. */
   readonly followed?: readonly FollowedPartition[];
   readonly engine: Engine;

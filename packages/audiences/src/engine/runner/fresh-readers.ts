@@ -20,6 +20,7 @@ interface Reader {
  */
 export class FreshReaders {
   readonly #readers = new Set<Reader>();
+  readonly #closing = new AbortController();
   readonly #logs: PartitionLogs;
   readonly #clock: Clock;
   readonly #cursors: () => Cursors;
@@ -50,6 +51,7 @@ export class FreshReaders {
   async wait({ isUrgent }: { readonly isUrgent: boolean }): Promise<void> {
     const longestMs = isUrgent ? LONGEST_URGENT_WAIT_MS : LONGEST_WAIT_MS;
     if (this.#logs.followed.length > 0) await this.#caughtUp(longestMs);
+    if (this.#closing.signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const reader: Reader = { heads: this.#heads(), isUrgent, resolve };
     if (isBehindOrAt(reader.heads, this.#cursors())) return;
@@ -65,10 +67,11 @@ export class FreshReaders {
   async #caughtUp(longestMs: number): Promise<void> {
     const tooLate = new AbortController();
     const cancel = this.#clock.after(longestMs, () => tooLate.abort());
+    const stop = AbortSignal.any([tooLate.signal, this.#closing.signal]);
     await Promise.all(
       this.#logs.followed
         .filter((followed) => followed.isReadable())
-        .map((followed) => followed.caughtUp(tooLate.signal).catch(() => {})),
+        .map((followed) => followed.caughtUp(stop).catch(() => {})),
     );
     cancel();
   }
@@ -84,8 +87,9 @@ export class FreshReaders {
     for (const reader of this.#readers) if (isBehindOrAt(reader.heads, cursors)) reader.resolve();
   }
 
-  /** Ends all waits. */
+  /** Ends all waits. Nobody waits any more. */
   close(): void {
+    this.#closing.abort();
     for (const reader of this.#readers) reader.resolve();
   }
 }

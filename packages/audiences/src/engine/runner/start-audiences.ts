@@ -42,6 +42,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const runner = assemble(options);
   const { progress, definitions, suppressed, checkpoints, pace, loop } = runner;
   const stopListening = listen(runner);
+  options.ending?.addEventListener("abort", () => runner.readers.close(), { once: true });
   await suppressed.loadAll(options.store.config);
   suppressed.tell(options.engine);
   // With nothing defined, the start of a collector need not wait for the engine: the loop begins with the same.
