@@ -161,19 +161,8 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const watching = { ...shared, clock: watchClock };
   const { events, onPlanRefusal } = await startEvents(watching, stages, store, sources);
   const counting = await startCounting(watching, stages, store, processing.audiences);
-  const notifications = keep(
-    await startNotifications({
-      ...shared,
-      ...processing,
-      clock: watchClock,
-      store,
-      rates: counting.rates,
-      logger: shared.logger.with({ component: "notifications" }),
-      place: options.cluster?.partition?.watches,
-    }),
-    (it, leftMs) => it.close(leftMs),
-  );
-  options.cluster?.partition?.onWatched(() => notifications.report());
+  const { rates } = counting;
+  const notifications = await watchIncidents(options, stages, { ...watching, ...processing, store, rates });
   const listeners = keep(
     await startListeners({
       ...shared,
@@ -219,6 +208,21 @@ function beginProfiles(
       // Requests that are still open may wait for profiles.
       begin();
     });
+}
+
+/** Tells of incidents, or lets the partition that tells of them know. */
+async function watchIncidents(
+  { cluster }: CollectorOptions,
+  { keep }: Stages,
+  parts: Omit<Parameters<typeof startNotifications>[0], "place">,
+): Promise<Notifications> {
+  const { watches, onWatched } = cluster?.partition ?? {};
+  const logger = parts.logger.with({ component: "notifications" });
+  const notifications = keep(await startNotifications({ ...parts, logger, place: watches }), (it, leftMs) =>
+    it.close(leftMs),
+  );
+  onWatched?.(() => notifications.report());
+  return notifications;
 }
 
 /** The event catalog, and what it is told of messages that a plan refused. */
