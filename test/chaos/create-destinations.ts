@@ -3,18 +3,24 @@ import { SHARED_SECRET } from "./network/receiver.ts";
 
 type CallApi = <T>(method: string, path: string, body?: object) => Promise<T>;
 
-/** The destinations of a source and the audience with its own, as the receiver at `port` expects them. Resolves with their names by id. */
+export interface MadeDestinations {
+  /** By id. */
+  readonly names: ReadonlyMap<string, DestinationName>;
+  readonly hasAudience: boolean;
+}
+
+/** The destinations of the sources and the audience with its own, as the receiver at `port` expects them. */
 export async function createDestinations(
   api: CallApi,
-  sourceId: string,
+  sourceIds: readonly string[],
   port: number,
-): Promise<Map<string, DestinationName>> {
+): Promise<MadeDestinations> {
   const names = new Map<string, DestinationName>();
   for (const name of DESTINATIONS) {
     const { id } = await api<{ id: string }>("POST", "/destinations", {
       type: "webhooks",
       name,
-      sourceIds: name === "notices" ? [] : [sourceId],
+      sourceIds: name === "notices" ? [] : sourceIds,
       settings: {
         webhooks: [{ url: `http://127.0.0.1:${port}/${name}` }],
         sharedSecret: SHARED_SECRET,
@@ -25,10 +31,17 @@ export async function createDestinations(
     names.set(id, name);
   }
   const [notices] = [...names].find(([, name]) => name === "notices") ?? [];
-  await api("POST", "/audiences", {
+  const audience = {
     name: "Buyers",
     condition: { kind: "event", event: "Ordered", times: { atLeast: EVENTS_OF_MEMBERS } },
     destinationIds: [notices],
-  });
-  return names;
+  };
+  const hasAudience = await api("POST", "/audiences", audience).then(
+    () => true,
+    (error: Error) => {
+      if (!error.message.includes("not_supported")) throw error;
+      return false;
+    },
+  );
+  return { names, hasAudience };
 }

@@ -15,18 +15,25 @@ const CALM_WITHIN_MS = 120_000;
 
 /** The collector, or the cluster, that is asked. */
 export interface Witness {
-  readonly sourceId: string;
+  /** One for each partition. */
+  readonly sourceIds: readonly string[];
+  readonly hasAudience: boolean;
   readonly destinationIds: ReadonlyMap<string, DestinationName>;
   readonly isFirstProcess: boolean;
   readonly ledger: Ledger;
   api<T>(method: string, path: string): Promise<T>;
-  /** The text of `/metrics` of the process that knows the store. */
+  /** The texts of `/metrics` of the processes that own partitions. */
   metrics(): Promise<string>;
 }
 
 interface Page<T> {
   readonly items: readonly T[];
   readonly nextCursor?: string;
+}
+
+interface UsageDay {
+  readonly accepted: number;
+  readonly delivered: number;
 }
 
 interface ListedMessage {
@@ -45,7 +52,8 @@ interface MessageWithAttempts {
 /** Waits until everything that was stored has ended, and reads what the collector says about it. */
 export async function readFacts(world: Witness): Promise<Facts> {
   await until("no delivery waits", () => isCalm(world), CALM_WITHIN_MS).catch(async (error: Error) => {
-    const paths = ["/health", "/audience-engine", "/deliveries?state=pending&limit=5"];
+    const paths = ["/health", "/deliveries?state=pending&limit=5"];
+    if (world.hasAudience) paths.push("/audience-engine");
     const state = await Promise.all(paths.map((path) => world.api("GET", path)));
     throw new Error(`${error.message}: ${JSON.stringify(state)}`);
   });
@@ -67,8 +75,9 @@ async function attemptsOf(
 ): Promise<Map<string, readonly AttemptMade[]>> {
   const found = new Map<string, readonly AttemptMade[]>();
   for (const { destination, messageId } of repeated) {
-    const source = destination === "notices" ? NOTICES_SOURCE : world.sourceId;
-    const path = `/messages/${encodeURIComponent(messageId)}?sourceId=${source}`;
+    // Ids of messages differ between sources, but a notice has the id that the audience made.
+    const of = destination === "notices" ? `?sourceId=${NOTICES_SOURCE}` : "";
+    const path = `/messages/${encodeURIComponent(messageId)}${of}`;
     const { outcomes } = await world.api<MessageWithAttempts>("GET", path);
     const attempts = outcomes
       .filter(({ destinationId }) => nameOf(world, destinationId) === destination)
@@ -80,8 +89,10 @@ async function attemptsOf(
 
 async function isCalm(world: Witness): Promise<boolean> {
   // Audiences first: until they have read everything, they make messages for destinations.
-  const { behind: unread } = await world.api<{ behind: number }>("GET", "/audience-engine");
-  if (unread > 0) return false;
+  if (world.hasAudience) {
+    const { behind: unread } = await world.api<{ behind: number }>("GET", "/audience-engine");
+    if (unread > 0) return false;
+  }
   const { destinations } = await world.api<{ destinations: { behind: number; waiting: number }[] }>(
     "GET",
     "/health",
@@ -96,13 +107,14 @@ function hasPending({ stored, notices }: Pick<Facts, "stored" | "notices">): boo
 }
 
 async function readOnce(world: Witness): Promise<Omit<Facts, "attempts">> {
-  const { sourceId } = world;
-  const [stored, notices] = [await messagesOf(world, sourceId), await messagesOf(world, NOTICES_SOURCE)];
+  const stored: StoredMessage[] = [];
+  const days: UsageDay[] = [];
+  for (const sourceId of world.sourceIds) {
+    stored.push(...(await messagesOf(world, sourceId)));
+    days.push(...(await world.api<{ days: UsageDay[] }>("GET", `/sources/${sourceId}/usage`)).days);
+  }
+  const notices = await messagesOf(world, NOTICES_SOURCE);
   const failed = await pages<{ messageId: string; destinationId: string }>(world, "/deliveries?state=failed");
-  const { days } = await world.api<{ days: { accepted: number; delivered: number }[] }>(
-    "GET",
-    `/sources/${sourceId}/usage`,
-  );
   const metrics = await readMetrics(world);
   const sum = (field: "accepted" | "delivered"): number => days.reduce((total, day) => total + day[field], 0);
   return {
@@ -119,6 +131,7 @@ async function readOnce(world: Witness): Promise<Omit<Facts, "attempts">> {
       ended: endedOf(world, metrics),
     },
     isFirstProcess: world.isFirstProcess,
+    hasAudience: world.hasAudience,
   };
 }
 
@@ -151,16 +164,19 @@ async function pages<T>(world: Witness, path: string): Promise<T[]> {
   }
 }
 
-/** Values by series, as in `name{label="…"}`. */
+/** Values by series, as in `name{label="…"}`. Those of all partitions are added up. */
 async function readMetrics(world: Witness): Promise<Map<string, number>> {
   const text = await world.metrics();
-  return new Map(
-    text
-      .split("\n")
-      .filter((line) => line.startsWith("sluice_"))
-      .map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
-  );
+  const sums = new Map<string, number>();
+  for (const line of text.split("\n").filter((one) => one.startsWith("sluice_"))) {
+    const at = line.lastIndexOf(" ");
+    const series = line.slice(0, at).replace(/\{partition="\d+"(?:,|\})/, withoutPartition);
+    sums.set(series, (sums.get(series) ?? 0) + Number(line.slice(at + 1)));
+  }
+  return sums;
 }
+
+const withoutPartition = (label: string): string => (label.endsWith(",") ? "{" : "");
 
 function endedOf(world: Witness, metrics: ReadonlyMap<string, number>): Map<string, number> {
   const ended = new Map<string, number>();

@@ -1,7 +1,6 @@
 import {
   type DestinationName,
   EVENTS_OF_MEMBERS,
-  type Interruption,
   idOf,
   isRefusedForGood,
   type Ledger,
@@ -53,6 +52,8 @@ export interface Facts {
   };
   /** Whether the collector's process has run since the world began, so that its counters cover everything. */
   readonly isFirstProcess: boolean;
+  /** Whether an audience announces its members. */
+  readonly hasAudience: boolean;
 }
 
 export interface Finding {
@@ -89,7 +90,7 @@ export function repeatedMessages({ receipts }: Ledger): RepeatedMessage[] {
 /** Compares what everybody said. Nothing found: every promise held. */
 export function judge(ledger: Ledger, facts: Facts): Verdict {
   const accepted = acceptedReceipts(ledger.receipts);
-  const repeats = repeatsOf(accepted, ledger.interruptions, facts.attempts);
+  const repeats = repeatsOf(accepted, ledger, facts.attempts);
   const lost = lostMessages(ledger, facts, accepted);
   const checks: readonly (readonly [check: string, failures: readonly string[]])[] = [
     ["acknowledged, but neither delivered nor listed as failed", lost],
@@ -102,7 +103,7 @@ export function judge(ledger: Ledger, facts: Facts): Verdict {
     ["out of order for its user", outOfOrder(ledger, accepted)],
     ["neither stored nor reported as lost by the SDK", silentlyLost(ledger, facts)],
     ["the SDK had it on disk, but it never arrived", lostFromDisk(ledger, facts)],
-    ["an audience's notice is missing or too many", wrongNotices(facts, accepted)],
+    ["an audience's notice is missing or too many", facts.hasAudience ? wrongNotices(facts, accepted) : []],
     ["counters do not add up", wrongCounts(facts)],
     ["a request differs from what was sent", ledger.differences],
   ];
@@ -213,7 +214,7 @@ interface Repeats {
  */
 function repeatsOf(
   accepted: Accepted,
-  interruptions: readonly Interruption[],
+  { interruptions, runs }: Ledger,
   attempts: Facts["attempts"],
 ): Repeats {
   const result = { repeated: 0, most: 0, oldestMs: 0, unexplained: [] as string[] };
@@ -222,7 +223,10 @@ function repeatsOf(
     if (first === undefined || others.length === 0) continue;
     result.repeated += 1;
     const made = attempts.get(key) ?? [];
-    const after = interruptions.filter(({ overMs }) => overMs >= first.atMs);
+    const home = runs.get(partsOf(first.messageId).run)?.partition;
+    const after = interruptions.filter(
+      ({ overMs, partition = home }) => overMs >= first.atMs && (home === undefined || partition === home),
+    );
     const repeats = others.length - explainedReceipts(receipts, made);
     result.most = Math.max(result.most, repeats);
     if (repeats > after.length)

@@ -27,6 +27,7 @@ export interface CollectorSetting {
  */
 export class World {
   readonly ledger: Ledger;
+  readonly hasAudience = true;
   readonly folder = mkdtempSync(join(tmpdir(), "sluice-chaos-"));
   readonly store: StoreKind;
   /** Fewer messages. */
@@ -73,8 +74,8 @@ export class World {
     return this.#collector;
   }
 
-  get sourceId(): string {
-    return this.collector.sourceId;
+  get sourceIds(): readonly string[] {
+    return [this.collector.sourceId];
   }
 
   async metrics(): Promise<string> {
@@ -97,8 +98,8 @@ export class World {
     for (const down of this.#downs.splice(0)) down.over();
     this.front.target = Number(new URL(this.#collector.url).port);
     if (this.destinationIds.size > 0) return;
-    const made = await createDestinations((...call) => this.api(...call), this.sourceId, this.back.port);
-    for (const [id, name] of made) this.destinationIds.set(id, name);
+    const made = await createDestinations((...call) => this.api(...call), this.sourceIds, this.back.port);
+    for (const [id, name] of made.names) this.destinationIds.set(id, name);
   }
 
   /** The collector is killed, and everything that it had not written is gone. */

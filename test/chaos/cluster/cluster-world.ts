@@ -22,8 +22,13 @@ const PER_SECOND_SHORT = 30;
 const REQUEST_TIMEOUT_MS = 3_000;
 const DISK_MB = 160;
 const LOG_BYTES = 64 * 1_024 * 1_024;
-/** The stream with the log of the cluster of the default name. */
-export const LOG_STREAM = "sluice-sluice-log-0";
+
+/** A source and where it lives: there is one in each partition. */
+export interface PlacedSource {
+  readonly id: string;
+  readonly partition: number;
+  readonly writeKey: string;
+}
 
 /** A collector of the cluster, with the connections between it and the NATS servers. */
 export interface Member extends ClusterProcess {
@@ -56,9 +61,12 @@ export class ClusterWorld {
   /** Disks that can be filled: of the first NATS server and of the last collector. Empty where mounting is not permitted. */
   readonly disks: { readonly nats?: string; readonly collector?: string };
   readonly isFirstProcess = false;
+  readonly partitions: number;
+  /** The partition whose owner is struck. */
+  struck = 0;
   destinationIds: ReadonlyMap<string, DestinationName> = new Map();
-  sourceId = "";
-  writeKey = "";
+  hasAudience = false;
+  sources: readonly PlacedSource[] = [];
   readonly #front: TcpProxy;
   readonly #back: TcpProxy;
   readonly #receiver: Receiver;
@@ -67,12 +75,13 @@ export class ClusterWorld {
   #runs = 0;
 
   private constructor(
-    parts: Pick<ClusterWorld, "ledger" | "isShort" | "folder" | "nats" | "members" | "disks">,
+    parts: Pick<ClusterWorld, "ledger" | "isShort" | "folder" | "nats" | "members" | "disks" | "partitions">,
     network: { front: TcpProxy; back: TcpProxy; receiver: Receiver },
     closing: (() => void)[],
   ) {
     this.ledger = parts.ledger;
     this.isShort = parts.isShort;
+    this.partitions = parts.partitions;
     this.folder = parts.folder;
     this.nats = parts.nats;
     this.members = parts.members;
@@ -83,7 +92,7 @@ export class ClusterWorld {
     this.#closing = closing;
   }
 
-  static async open(isShort: boolean): Promise<ClusterWorld> {
+  static async open(isShort: boolean, partitions: number): Promise<ClusterWorld> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-chaos-cluster-"));
     const ledger = new Ledger();
     const receiver = await startReceiver(ledger);
@@ -94,16 +103,16 @@ export class ClusterWorld {
     const disks = mountDisks(folder, closing);
     mkdirSync(join(folder, "nats"), { recursive: true });
     const nats = await startNatsCluster({ directory: join(folder, "nats"), isHidden: true });
-    const members = await membersOf(folder, nats);
+    const members = await membersOf(folder, nats, partitions);
     const world = new ClusterWorld(
-      { ledger, isShort, folder, nats, members, disks },
+      { ledger, isShort, folder, nats, members, disks, partitions },
       { front, back, receiver },
       closing,
     );
     front.target = inTurns(members);
     try {
       await Promise.all(members.map((member) => member.start()));
-      await world.#createSource();
+      await world.#createSources();
     } catch (error) {
       await world.close();
       throw error;
@@ -133,19 +142,31 @@ export class ClusterWorld {
     return undefined;
   }
 
-  /** The owner, as `asked` see it, when it serves requests. */
-  async owner(asked: readonly Member[] = this.members): Promise<Member> {
-    let owner: string | undefined;
-    await until("the partition has an owner", async () => {
-      const partition = (await this.view(asked))?.partitions[0];
-      owner = partition?.phase === "leading" ? partition.owner : undefined;
-      return owner !== undefined && asked.some(({ node }) => node === owner);
-    });
-    return this.named(owner ?? "");
+  get sourceIds(): readonly string[] {
+    return this.sources.map(({ id }) => id);
   }
 
-  async term(): Promise<number> {
-    return (await this.view())?.partitions[0]?.term ?? 0;
+  /** The stream with the log of the partition that is struck, in the cluster of the default name. */
+  get logStream(): string {
+    return `sluice-sluice-log-${this.struck}`;
+  }
+
+  /** The owner of the partition that is struck, as `asked` see it, when all partitions have owners among them that serve requests. */
+  async owner(asked: readonly Member[] = this.members): Promise<Member> {
+    let owners: readonly (string | undefined)[] = [];
+    await until("each partition has an owner", async () => {
+      const partitions = (await this.view(asked))?.partitions ?? [];
+      owners = partitions.map(({ phase, owner }) => (phase === "leading" ? owner : undefined));
+      return (
+        owners.length === this.partitions && owners.every((one) => asked.some(({ node }) => node === one))
+      );
+    });
+    return this.named(owners[this.struck] ?? "");
+  }
+
+  /** How often each partition was taken so far. */
+  async terms(): Promise<readonly number[]> {
+    return (await this.view())?.partitions.map(({ term }) => term) ?? [];
   }
 
   /** Every process runs, follows and is up to date, and each of them answers. */
@@ -160,6 +181,7 @@ export class ClusterWorld {
         last = view;
         const ready = view.members.filter((one) => one.isAlive && one.isReady && one.behindEntries < 50);
         if (ready.length < NODES.length) return false;
+        if (view.partitions.some(({ phase }) => phase !== "leading")) return false;
       }
       return true;
     }).catch((error: Error) => {
@@ -181,17 +203,22 @@ export class ClusterWorld {
   }
 
   async metrics(): Promise<string> {
-    const { url } = await this.owner();
-    return (await fetch(`${url}/metrics`)).text();
+    const owner = await this.owner();
+    // With several partitions, each process shows those that it owns.
+    const asked = this.partitions === 1 ? [owner] : this.members;
+    const texts = await Promise.all(asked.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+    return texts.join("\n");
   }
 
-  startSdk(): SdkProcess {
+  /** Sends to the source. */
+  startSdk({ writeKey, partition }: PlacedSource): SdkProcess {
     this.#runs += 1;
     const sdk = startSdk(
       {
         run: `s${this.#runs}`,
         host: `http://127.0.0.1:${this.#front.port}`,
-        writeKey: this.writeKey,
+        writeKey,
+        partition,
         perSecond: this.isShort ? PER_SECOND_SHORT : PER_SECOND,
         users: USERS,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
@@ -215,18 +242,25 @@ export class ClusterWorld {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  async #createSource(): Promise<void> {
+  async #createSources(): Promise<void> {
     await this.owner();
-    const source = await this.api<{ id: string; writeKeys: { key: string }[] }>("POST", "/sources", {
-      name: "shop",
-    });
-    this.sourceId = source.id;
-    this.writeKey = source.writeKeys[0]?.key ?? "";
-    this.destinationIds = await createDestinations(
+    const made: PlacedSource[] = [];
+    for (let number = 0; number < this.partitions; number++) {
+      const { id, partition, writeKeys } = await this.api<{
+        id: string;
+        partition?: number;
+        writeKeys: { key: string }[];
+      }>("POST", "/sources", { name: `shop ${number}` });
+      made.push({ id, partition: partition ?? 0, writeKey: writeKeys[0]?.key ?? "" });
+    }
+    this.sources = made;
+    const { names, hasAudience } = await createDestinations(
       (...call) => this.api(...call),
-      source.id,
+      this.sourceIds,
       this.#back.port,
     );
+    this.destinationIds = names;
+    this.hasAudience = hasAudience;
   }
 }
 
@@ -240,7 +274,7 @@ function mountDisks(folder: string, closing: (() => void)[]): ClusterWorld["disk
   return { nats, collector };
 }
 
-async function membersOf(folder: string, nats: NatsCluster): Promise<Member[]> {
+async function membersOf(folder: string, nats: NatsCluster, partitions: number): Promise<Member[]> {
   const ports = await freePorts(NODES.length);
   return Promise.all(
     NODES.map(async (node, index) => {
@@ -254,7 +288,11 @@ async function membersOf(folder: string, nats: NatsCluster): Promise<Member[]> {
         servers: network.map(({ port }) => `nats://127.0.0.1:${port}`),
         monitors: nats.monitors,
         program: [SLUICE, "collector"],
-        env: { SLUICE_DATA_DIR: dataFolder, SLUICE_CLUSTER_MAX_LOG_BYTES: String(LOG_BYTES) },
+        env: {
+          SLUICE_DATA_DIR: dataFolder,
+          SLUICE_CLUSTER_MAX_LOG_BYTES: String(LOG_BYTES),
+          SLUICE_CLUSTER_PARTITIONS: String(partitions),
+        },
       });
       return Object.defineProperties(one, {
         dataFolder: { value: dataFolder },

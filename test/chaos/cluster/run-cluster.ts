@@ -2,7 +2,7 @@ import { readFacts } from "../read-facts.ts";
 import { type Random, seededRandom, seedOf } from "../seeded-random.ts";
 import { until } from "../until.ts";
 import { type Finding, judge, type Verdict } from "../verdict.ts";
-import { ClusterWorld } from "./cluster-world.ts";
+import { ClusterWorld, type PlacedSource } from "./cluster-world.ts";
 import { type Probe, startProbes } from "./probes.ts";
 import type { ClusterTrouble } from "./trouble.ts";
 
@@ -15,6 +15,8 @@ export interface ClusterRunOptions {
   readonly seed: number;
   /** Fewer messages, for tests. */
   readonly isShort: boolean;
+  /** Of the cluster. In each round, one of them is struck. */
+  readonly partitions: number;
   /** Called with each world when it is open. */
   readonly onWorld?: (world: ClusterWorld) => void;
   readonly onRound?: (round: ClusterRound) => void;
@@ -29,9 +31,9 @@ export interface ClusterRound {
   readonly lost: number;
   readonly repeated: number;
   readonly takeovers: number;
-  /** From the fault to the first 200 through a process that was not struck. */
+  /** From the fault to the first 200 through a process that was not struck, of the partition that was last. */
   readonly answeredMs: number;
-  /** From the fault to the first delivery of a message that was sent after it. */
+  /** From the fault to the first delivery of a message that was sent after it, of the partition that was last. */
   readonly deliveredMs: number;
   readonly findings: readonly Finding[];
 }
@@ -47,11 +49,12 @@ export async function runCluster(options: ClusterRunOptions): Promise<ClusterRes
   const rounds: ClusterRound[] = [];
   let skipped: string[] = [];
   for (let pass = 1; pass <= options.rounds; pass++) {
-    const world = await ClusterWorld.open(options.isShort);
+    const world = await ClusterWorld.open(options.isShort, options.partitions);
     options.onWorld?.(world);
     try {
       const lacks = (trouble: ClusterTrouble): string | undefined => trouble.lacks?.(world);
       skipped = options.troubles.flatMap((one) => (lacks(one) ? [`${one.name}: ${lacks(one)}`] : []));
+      if (!world.hasAudience) skipped.push("the audience: this cluster refuses audiences");
       const possible = options.troubles.filter((one) => lacks(one) === undefined);
       const random = seededRandom(seedOf(options.seed, "order", pass));
       await playAll(world, shuffled(possible, random), random, (round) => {
@@ -115,9 +118,14 @@ async function playRound(
   index: number,
 ): Promise<Played> {
   const { ledger, isShort } = world;
-  const termBefore = await world.term();
-  const sdks = Array.from({ length: APPLICATIONS }, () => world.startSdk());
-  const probes = startProbes(`p${index}`, world.members, world.writeKey, ledger);
+  const { sources } = world;
+  world.struck = sources.length === 1 ? 0 : random.integer(0, sources.length - 1);
+  const termsBefore = await world.terms();
+  const applications = Math.max(APPLICATIONS, sources.length);
+  const sdks = Array.from({ length: applications }, (_, n) =>
+    world.startSdk(sources[n % sources.length] as PlacedSource),
+  );
+  const probes = startProbes(`p${index}`, world.members, sources, ledger);
   let marked: { readonly atMs: number; readonly struck: string | undefined } | undefined;
   const mark = (struck?: string): void => {
     marked = { atMs: performance.now(), struck };
@@ -130,34 +138,66 @@ async function playRound(
 
   await world.whole();
   await until("each process takes messages again", () =>
-    world.members.every(({ node }) => takesMessages(node, probes.sent, performance.now() - 2_000)),
+    world.members.every(({ node }) =>
+      sources.every(({ partition }) =>
+        takesMessages({ node, partition }, probes.sent, performance.now() - 2_000),
+      ),
+    ),
   );
   await until("a message is delivered after the fault", () => deliveredMs() !== undefined);
   await Promise.all([...sdks.map((sdk) => sdk.stop()), probes.stop()]);
-  const takeovers = (await world.term()) - termBefore;
-  noteTakeovers(world, takeovers, startedMs);
-  return { takeovers, answeredMs: answeredMs() - atMs, deliveredMs: (deliveredMs() ?? 0) - atMs };
+  const terms = await world.terms();
+  const taken = terms.map((term, partition) => term - (termsBefore[partition] ?? 0));
+  noteTakeovers(world, taken, startedMs);
+  return {
+    takeovers: taken.reduce((sum, count) => sum + count, 0),
+    answeredMs: answeredMs() - atMs,
+    deliveredMs: (deliveredMs() ?? 0) - atMs,
+  };
 
   function answeredMs(): number {
-    const answers = probes.sent.filter(({ sentMs, node }) => sentMs >= atMs && node !== struck);
-    return Math.min(...answers.map(({ acknowledgedMs = Number.POSITIVE_INFINITY }) => acknowledgedMs));
+    const firstOf = (partition: number): number => {
+      const answers = probes.sent.filter(
+        (probe) => probe.partition === partition && probe.sentMs >= atMs && probe.node !== struck,
+      );
+      return Math.min(...answers.map(({ acknowledgedMs = Number.POSITIVE_INFINITY }) => acknowledgedMs));
+    };
+    return Math.max(...sources.map(({ partition }) => firstOf(partition)));
   }
+  /** Undefined until each partition has delivered one. */
   function deliveredMs(): number | undefined {
-    const sent = new Set(
-      probes.sent.filter(({ sentMs }) => sentMs >= atMs).map(({ messageId }) => messageId),
-    );
-    return ledger.receipts.find(({ messageId, status }) => status === 200 && sent.has(messageId))?.atMs;
+    const firsts = sources.map(({ partition }) => {
+      const sent = new Set(
+        probes.sent
+          .filter((probe) => probe.partition === partition && probe.sentMs >= atMs)
+          .map(({ messageId }) => messageId),
+      );
+      return ledger.receipts.find(({ messageId, status }) => status === 200 && sent.has(messageId))?.atMs;
+    });
+    return firsts.some((ms) => ms === undefined) ? undefined : Math.max(...firsts.map((ms) => ms ?? 0));
   }
 }
 
-function takesMessages(node: string, sent: readonly Probe[], sinceMs: number): boolean {
+function takesMessages(
+  { node, partition }: Pick<Probe, "node" | "partition">,
+  sent: readonly Probe[],
+  sinceMs: number,
+): boolean {
   return sent.some(
-    (probe) => probe.node === node && probe.acknowledgedMs !== undefined && probe.acknowledgedMs >= sinceMs,
+    (probe) =>
+      probe.node === node &&
+      probe.partition === partition &&
+      probe.acknowledgedMs !== undefined &&
+      probe.acknowledgedMs >= sinceMs,
   );
 }
 
-/** Each takeover explains one repetition: the former owner may have delivered what it could not write down. Nothing else does. */
-function noteTakeovers({ ledger }: ClusterWorld, count: number, sinceMs: number): void {
-  for (let taken = 0; taken < count; taken++)
-    ledger.interruptions.push({ atMs: sinceMs, overMs: performance.now() });
+/**
+ * Each takeover explains one repetition of a message of its partition: the former owner may have delivered what it could not write down.
+ * Nothing else does.
+ */
+function noteTakeovers({ ledger }: ClusterWorld, taken: readonly number[], sinceMs: number): void {
+  for (const [partition, count] of taken.entries())
+    for (let number = 0; number < count; number++)
+      ledger.interruptions.push({ atMs: sinceMs, overMs: performance.now(), partition });
 }

@@ -11,6 +11,8 @@ export interface SdkStart {
   readonly writeKey: string;
   readonly perSecond: number;
   readonly users: number;
+  /** Of a cluster, where the source lives. Default: 0. */
+  readonly partition?: number;
   readonly requestTimeoutMs: number;
   readonly maxRetries?: number;
   readonly spool?: { readonly directory: string };
@@ -25,7 +27,7 @@ export interface SdkProcess {
 }
 
 export function startSdk(start: SdkStart, ledger: Ledger): SdkProcess {
-  const run = ledger.open(start.run, start.users);
+  const run = ledger.open(start.run, start.users, start.partition);
   const child = spawn(process.execPath, [PROGRAM, JSON.stringify(start)], {
     stdio: ["pipe", "pipe", "inherit"],
   });

@@ -1,5 +1,4 @@
 import { pause } from "../../until.ts";
-import { LOG_STREAM } from "../cluster-world.ts";
 import type { ClusterTrouble } from "../trouble.ts";
 
 /** Messages that were committed before the majority was gone may still be answered. */
@@ -9,7 +8,7 @@ export const killNatsLeader: ClusterTrouble = {
   name: "kill-nats-leader",
   title: "kill -9 of the NATS server that leads the log",
   async strike({ world, random, mark }) {
-    const leader = await world.nats.leaderOf(LOG_STREAM);
+    const leader = await world.nats.leaderOf(world.logStream);
     mark();
     await leader.kill();
     await pause(random.integer(0, 3_000));
