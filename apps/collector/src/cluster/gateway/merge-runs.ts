@@ -1,4 +1,5 @@
 import type { DeletionPlan, DeletionView, OperationView, ReplayView } from "@sluice/control-api";
+import { STEPS, type Step } from "../../deletions/deletion.js";
 import { joinIds, type PartId } from "./qualified-ids.js";
 
 /** Operations and deletions that run in several partitions, as one. */
@@ -96,7 +97,11 @@ const DELETION_STATES: readonly DeletionView["status"][] = [
 export function mergeDeletions(runs: readonly Run<DeletionView>[]): DeletionView {
   const views = runs.map(({ view }) => view);
   const status = DELETION_STATES.find((one) => views.some((view) => view.status === one)) ?? "running";
-  const slowest = views.find((view) => view.status === status) as DeletionView;
+  const [slowest] = views
+    .filter((view) => view.status === status)
+    .sort((one, other) => STEPS.indexOf(one.step as Step) - STEPS.indexOf(other.step as Step)) as [
+    DeletionView,
+  ];
   const receipts = views.flatMap(({ receipt }) => receipt ?? []);
   const { receipt: _, aliases: _aliases, error: _error, ...shown } = slowest;
   const error = errorIn(runs);

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from "node:zlib";
 import { findWriteKey } from "@sluice/event-log";
 import { LIMITS } from "@sluice/protocol";
 import { isSpread } from "../../documents/source-partitions.js";
+import { hasZlibHeader, looksGzipped, parseEncoding } from "../../http/body/inflate.js";
 import { pixelBody } from "../../ingest/pixel.js";
 import { basicUser } from "../../ingest/sources/write-key.js";
 import { type ControlSources, partitionOf, type SourcePlace } from "../documents/control-sources.js";
@@ -76,11 +77,14 @@ function isIngestion(path: string): boolean {
 /** The body without its encoding; nothing if it cannot be decoded. Its owner answers with the error. */
 function opened(body: Uint8Array, encoding: string | undefined): Uint8Array {
   const limit = { maxOutputLength: LIMITS.batchBytes + 1 };
+  const named = parseEncoding(encoding);
   try {
-    if (encoding === "gzip" || encoding === "x-gzip") return gunzipSync(body, limit);
-    if (encoding === "deflate") return inflateSync(body, limit);
-    if (encoding === "br") return brotliDecompressSync(body, limit);
-    return encoding === undefined || encoding === "identity" ? body : new Uint8Array(0);
+    // Some clients compress without saying so.
+    if (named === "gzip" || (named === "identity" && looksGzipped(body))) return gunzipSync(body, limit);
+    if (named === "deflate")
+      return hasZlibHeader(body) ? inflateSync(body, limit) : inflateRawSync(body, limit);
+    if (named === "br") return brotliDecompressSync(body, limit);
+    return named === "identity" ? body : new Uint8Array(0);
   } catch {
     return new Uint8Array(0);
   }

@@ -102,9 +102,15 @@ async function askRuns<V>(
 function mergedRuns<V>(answers: readonly PartAnswer[], merge: (runs: Runs<V>) => V): HttpAnswer {
   const failed = answers.find(({ status }) => status >= 300 && status !== 409);
   const done = answers.filter(({ status }) => status < 300);
-  if (failed !== undefined || done.length === 0) return answerOf(failed ?? (answers[0] as PartAnswer));
+  if (failed !== undefined || done.length === 0) return answerOf(failed ?? mostTelling(answers));
   const runs = done.map(({ partition, body }) => ({ partition, view: body as V }));
   return { status: done[0]?.status ?? 200, body: merge(runs) as object };
+}
+
+/** Of several refusals: parts without anything to do say `conflict`, and one may say what hinders it. */
+function mostTelling(answers: readonly PartAnswer[]): PartAnswer {
+  const codeOf = ({ body }: PartAnswer) => (body as { readonly code?: string } | undefined)?.code;
+  return (answers.find((answer) => codeOf(answer) !== "conflict") ?? answers[0]) as PartAnswer;
 }
 
 async function startOperation(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
