@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { type Collector, startCollector } from "../../src/collector.js";
 import type { CollectorOptions } from "../../src/collector-options.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
-import { type OpenedCollector, openClusterCollector, testStore } from "../cluster/collector-on-cluster.js";
+import { type OpenedCollector, openClusterCollector } from "../cluster/collector-on-cluster.js";
+import { testStore } from "../cluster/test-store.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
 type Json = any;
@@ -71,7 +72,7 @@ export interface CollectorWorld {
   readonly collector: Collector;
   readonly writeKey: string;
   readonly sourceId: string;
-  /** The metrics of the process that does the work. */
+  /** The metrics of the processes that do the work. */
   metrics(): Promise<string>;
   api(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>;
   /** Sends a batch with a write key (default: the first source's) and expects 200. */
@@ -95,7 +96,8 @@ async function openAlone(options: WorldOptions): Promise<OpenedCollector> {
     get collector() {
       return collector;
     },
-    ownerUrl: async () => collector.url,
+    nextUrl: () => collector.url,
+    metrics: async () => (await fetch(`${collector.url}/metrics`)).text(),
     async start() {
       collector = await start();
     },
@@ -123,7 +125,7 @@ export async function openCollector(options: WorldOptions = {}): Promise<Collect
   if (adminToken === undefined || writeKey === undefined || sourceId === undefined)
     throw new Error("a collector in development mode makes a source");
   const api: CollectorWorld["api"] = async (method, path, body) => {
-    const response = await fetch(`${opened.collector.url}/api/v1${path}`, {
+    const response = await fetch(`${opened.nextUrl()}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -138,10 +140,10 @@ export async function openCollector(options: WorldOptions = {}): Promise<Collect
     },
     writeKey,
     sourceId,
-    metrics: async () => (await fetch(`${await opened.ownerUrl()}/metrics`)).text(),
+    metrics: () => opened.metrics(),
     api,
     async send(batch, key = writeKey) {
-      const response = await fetch(`${opened.collector.url}/v1/batch`, {
+      const response = await fetch(`${opened.nextUrl()}/v1/batch`, {
         method: "POST",
         headers: { authorization: `Basic ${btoa(`${key}:`)}` },
         body: JSON.stringify({ batch }),

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type MemoryEngines, openMemoryEngines, type ReplicationEngine } from "@sluice/event-log";
+import type { Clock } from "@sluice/resilience";
 import type { ClusterEngine, ClusterOptions, OpenEngineParts } from "../../src/cluster/cluster-options.js";
 import { type ClusterNode, startClusterNode } from "../../src/cluster/start-node.js";
 import type { Collector } from "../../src/collector.js";
@@ -34,12 +35,15 @@ export interface ClusterWorldOptions {
   readonly openEngine?: (parts: OpenEngineParts) => Promise<ClusterEngine>;
   /** Called with the collector of each owner. */
   readonly onCollector?: (collector: Collector, options: CollectorOptions) => void;
+  /** Of the collectors of owners. Default: that of the processes. */
+  readonly collectorClock?: Clock | undefined;
 }
 
 /** Processes of a cluster, in this process. */
 export async function clusterWorld({
   openEngine,
   onCollector,
+  collectorClock,
 }: ClusterWorldOptions = {}): Promise<ClusterWorld> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-cluster-"));
   const engines = openMemoryEngines();
@@ -65,7 +69,9 @@ export async function clusterWorld({
         allowTargets: ["127.0.0.1"],
         ...options,
         async startCollector(own) {
-          const collector = await startCollector(own);
+          const collector = await startCollector(
+            collectorClock === undefined ? own : { ...own, clock: collectorClock },
+          );
           onCollector?.(collector, own);
           return collector;
         },

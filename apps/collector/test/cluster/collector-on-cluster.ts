@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@sluice/resilience";
+import { type Clock, systemClock } from "@sluice/resilience";
 // @boundaries-ignore the address of `npm run cluster`
 import { startBalancer } from "../../../../scripts/cluster/balancer.ts";
 // @boundaries-ignore the servers are for tests of all packages
@@ -9,59 +9,58 @@ import { type NatsCluster, startNatsCluster } from "../../../../test/nats/nats-c
 import type { ClusterEngine, OpenEngineParts } from "../../src/cluster/cluster-options.js";
 import type { Collector } from "../../src/collector.js";
 import type { CollectorOptions } from "../../src/collector-options.js";
-import { clusterWorld } from "./cluster-world.js";
+import { type ClusterWorld, clusterWorld } from "./cluster-world.js";
+import { HOME, PARTITIONS, type TestStore } from "./test-store.js";
 
-/** The store of the collectors that `openCollector` opens: three collectors on an engine in memory, or on three NATS servers. */
-export type TestStore = "embedded" | "replicated" | "jetstream";
-
-const STORES: readonly string[] = ["embedded", "replicated", "jetstream"] satisfies TestStore[];
-const PARTITIONS = Number(process.env.SLUICE_TEST_PARTITIONS ?? 1);
 const NODES = ["a", "b", "c"] as const;
 const LOG_BYTES = 64 * 1_024 * 1_024;
-
-/** What `SLUICE_TEST_STORE` asks for. */
-export function testStore(): TestStore {
-  const asked = process.env.SLUICE_TEST_STORE ?? "embedded";
-  if (!STORES.includes(asked))
-    throw new Error(`SLUICE_TEST_STORE must be one of ${STORES.join(", ")}, got ${asked}`);
-  return asked as TestStore;
-}
-
-/** For tests that damage the file of the store: in a cluster, a damaged copy is replaced by itself. */
-export const isOnCluster: boolean = testStore() !== "embedded";
 
 /** A collector in this process: alone, or three processes of a cluster behind one address. */
 export interface OpenedCollector {
   readonly directory: string;
-  /** In a cluster, the address of all, and what the owner has. */
+  /** In a cluster, the address of all, and what the owner of the first source's partition has. */
   readonly collector: Collector;
-  /** Of the one that has the store. */
-  ownerUrl(): Promise<string>;
+  /** Of the processes in turn. */
+  nextUrl(): string;
+  /** Those of all processes with a store, as one text without numbers of partitions. */
+  metrics(): Promise<string>;
   start(): Promise<void>;
   /** Their folders stay. */
   stop(): Promise<void>;
   remove(): Promise<void>;
 }
 
+export interface OpenedCluster extends OpenedCollector {
+  /** What the owner of a partition has. */
+  collectorOf(partition: number): Collector;
+  /** A process that owns neither the first source's partition nor the control partition. */
+  bystander(): Pick<Collector, "url" | "port">;
+  readonly logged: readonly string[];
+}
+
 export async function openClusterCollector(
   store: Exclude<TestStore, "embedded">,
   /** Called for each start of a process. */
   options: () => Partial<CollectorOptions>,
-): Promise<OpenedCollector> {
+  /** What collectors show, while leases and timers go on by the real time. */
+  collectorClock?: Clock,
+): Promise<OpenedCluster> {
   const nats = store === "jetstream" ? await openNats() : undefined;
-  const started: { owner?: Collector } = {};
+  const owners = new Map<number, Collector>();
   const world = await clusterWorld({
-    onCollector(collector, { cluster }) {
-      if ((cluster?.partition?.number ?? 0) === 0) started.owner = collector;
-    },
+    collectorClock,
+    onCollector: (collector, { cluster }) => owners.set(cluster?.partition?.number ?? 0, collector),
     ...(nats === undefined ? {} : { openEngine: nats.openEngine }),
   });
   const balancer = await startBalancer(0, () => [...world.nodes().values()].map(({ port }) => port));
   const url = `http://127.0.0.1:${balancer.port}`;
-  const owner = (): Collector => {
-    if (started.owner === undefined) throw new Error("the cluster has no owner yet");
-    return started.owner;
+  const collectorOf = (partition: number): Collector => {
+    const found = owners.get(partition);
+    if (found === undefined) throw new Error(`partition ${partition} has no owner yet`);
+    return found;
   };
+  const owner = (): Collector => collectorOf(HOME);
+  const urls = (): readonly string[] => [...world.nodes().values()].map((node) => node.url);
   const stop = async (): Promise<void> => {
     if (world.nodes().size === 0) return;
     const { node: last } = await world.owner();
@@ -70,8 +69,24 @@ export async function openClusterCollector(
     await world.stop(last);
   };
   const first: { run?: Collector["firstRun"] } = {};
-  const self: OpenedCollector = {
+  let turn = 0;
+  const self: OpenedCluster = {
     directory: world.folder,
+    logged: world.logged,
+    collectorOf,
+    bystander() {
+      const processes = [...world.nodes().values()];
+      const found = processes.find(({ state: { partitions } }) =>
+        [0, HOME].every((number) => partitions[number]?.isOwner !== true),
+      );
+      return found ?? (processes[0] as Pick<Collector, "url" | "port">);
+    },
+    nextUrl: () => urls()[turn++ % urls().length] ?? url,
+    async metrics() {
+      const asked = PARTITIONS === 1 ? [(await world.owner()).url] : urls();
+      const texts = await Promise.all(asked.map(async (one) => (await fetch(`${one}/metrics`)).text()));
+      return PARTITIONS === 1 ? texts.join("\n") : summed(texts);
+    },
     collector: {
       ...{ url, adminUrl: url, port: balancer.port },
       get publicUrl() {
@@ -88,13 +103,13 @@ export async function openClusterCollector(
       },
       close: stop,
     },
-    ownerUrl: async () => (await world.owner()).url,
     async start() {
       for (const node of NODES) {
         await world.start(node, options(), { partitions: PARTITIONS });
         await world.owner();
       }
-      first.run ??= owner().firstRun;
+      await sharedEvenly(world);
+      first.run ??= await firstSource(collectorOf(0).firstRun, url);
     },
     stop,
     async remove() {
@@ -105,6 +120,61 @@ export async function openClusterCollector(
   };
   await self.start();
   return self;
+}
+
+/** Metrics without numbers of partitions: what a collector alone would show. */
+function summed(texts: readonly string[]): string {
+  const sums = new Map<string, number>();
+  for (const line of texts
+    .join("\n")
+    .split("\n")
+    .filter((one) => /^[a-z]/.test(one))) {
+    const at = line.lastIndexOf(" ");
+    const series = line
+      .slice(0, at)
+      .replace(/\{partition="\d+"(?:(,)|\})/, (_, more) => (more === undefined ? "" : "{"));
+    sums.set(series, (sums.get(series) ?? 0) + Number(line.slice(at + 1)));
+  }
+  return [...sums].map(([series, sum]) => `${series} ${sum}\n`).join("");
+}
+
+/** Resolves when every partition has an owner, and each process has its share. */
+async function sharedEvenly(world: ClusterWorld): Promise<void> {
+  const share = Math.floor(PARTITIONS / NODES.length);
+  for (;;) {
+    const owned = [...world.nodes().values()].map(
+      ({ state }) => state.partitions.filter(({ isOwner }) => isOwner).length,
+    );
+    const sum = owned.reduce((total, count) => total + count, 0);
+    if (sum === PARTITIONS && Math.min(...owned) >= share) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** With several partitions, another source than that of the first start: one that lives in the last partition. */
+async function firstSource(run: Collector["firstRun"], url: string): Promise<Collector["firstRun"]> {
+  if (run === undefined || HOME === 0) return run;
+  const call = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${run.adminToken}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response;
+  };
+  const others: string[] = [];
+  for (;;) {
+    const { id, partition, writeKeys } = (await (
+      await call("POST", "/sources", { name: "My app" })
+    ).json()) as { id: string; partition: number; writeKeys: { key: string }[] };
+    if (partition !== HOME) {
+      others.push(id);
+      continue;
+    }
+    for (const other of others) await call("DELETE", `/sources/${other}`);
+    return { ...run, sourceId: id, writeKey: writeKeys[0]?.key ?? "" };
+  }
 }
 
 async function openNats() {

@@ -4,7 +4,7 @@ import { zeroPages } from "@sluice/event-log/testing";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type CollectorWorld, openCollector, openReceiver } from "../audiences/collector-world.js";
-import { isOnCluster } from "../cluster/collector-on-cluster.js";
+import { isOnCluster } from "../cluster/test-store.js";
 
 let world: CollectorWorld;
 let receiver: Awaited<ReturnType<typeof openReceiver>>;
