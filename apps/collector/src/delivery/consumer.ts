@@ -342,6 +342,8 @@ export class Consumer {
     if (isGone(error)) return;
     events.storeFailed(destinationId, error);
     clock.after(STORE_RETRY_MS, () => {
+      // Its store may never work again, and asking it would keep the process from ending.
+      if (this.#state.kind === "closed") return;
       again?.();
       this.#pump();
     });

@@ -345,6 +345,26 @@ describe("a restart", () => {
   });
 });
 
+it("asks a store that fails for good no more once it is closed", async () => {
+  const { advance, webhooks, fixture } = await scripted();
+  await fixture.create({ settings: { webhooks: [{ url: A }], order: "user" } });
+  webhooks.script(A, 503);
+  await fixture.append([{ messageId: "m0" }, { messageId: "m1" }, { messageId: "m2" }]);
+  await advance(0);
+  let asked = 0;
+  fixture.store.consumers.inLane = () => {
+    asked += 1;
+    return Promise.reject(new Error("the disk of the copy was full"));
+  };
+  webhooks.script(A, 200);
+  await advance(60_000);
+  expect(asked).toBeGreaterThan(0);
+  await fixture.delivery.close(0);
+  const before = asked;
+  await advance(10_000);
+  expect(asked).toBe(before);
+});
+
 describe("many messages behind a failed one of their user", () => {
   /** Fails the message `poison` until `heal` is called. Counts the retries that the consumer reads of its queues at once. */
   async function blocked(store?: Store) {
