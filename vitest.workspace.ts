@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { LEFT_OUT } from "./apps/collector/test/cluster/left-out.ts";
 import { sourceAliases } from "./source-aliases.ts";
@@ -37,7 +38,7 @@ function onCluster(name: string, few: readonly string[], starts: RegExp, partiti
       name,
       root: "apps/collector",
       include: isAsked ? testsOnCluster(starts) : [...few],
-      setupFiles: ["test/cluster/leave-out.ts"],
+      setupFiles: [join(import.meta.dirname, "apps/collector/test/cluster/leave-out.ts")],
       env: {
         SLUICE_TEST_STORE: process.env.SLUICE_TEST_STORE ?? "replicated",
         SLUICE_TEST_PARTITIONS: partitions,
@@ -87,7 +88,6 @@ export default defineConfig({
           "test/ingest/batch.test.ts",
           "test/ingest/refused-requests.test.ts",
           "test/compat/wire-forms.test.ts",
-          "test/bad-input/sockets.test.ts",
           "test/events/source-plans.test.ts",
         ],
         ON_SEVERAL_PARTITIONS,
