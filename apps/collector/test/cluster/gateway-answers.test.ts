@@ -10,8 +10,9 @@ import type { HttpRequest } from "../../src/http/routing/route.js";
 
 describe("the partition of messages whose write key is in the body", () => {
   const sources = {
-    ofWriteKey: (key: string) => (key === "key" ? 3 : undefined),
-    ofSource: () => undefined,
+    hasSpread: false,
+    placeOf: (key: string) => (key === "key" ? { sourceId: "s", partition: 3 } : undefined),
+    placeOfSource: () => undefined,
     refresh: async () => {},
   };
   const body = Buffer.from('{"writeKey":"key","batch":[]}');
@@ -71,10 +72,12 @@ describe("a deletion in several partitions", () => {
     const owners: Owners = {
       partitions: answers.map((_, number) => number),
       ask: async (partition) => ({ ...(answers[partition] as PartAnswer), partition }),
+      newRun: () => "a run",
+      owned: async () => {},
       stream: () => Promise.reject(new Error("nothing streams")),
     };
     const id = joinIds(answers.map((_, partition) => ({ partition, id: "del_1" })));
-    const route = runRoutes(owners).find(({ path }) => path.endsWith("/deletions/:id/retry"));
+    const route = runRoutes(owners, async () => []).find(({ path }) => path.endsWith("/deletions/:id/retry"));
     const request = {
       ...{ method: "POST", path: `/api/v1/deletions/${id}/retry`, params: { id } },
       readBody: async () => new Uint8Array(0),
