@@ -15,7 +15,7 @@ import { Confirm } from "../../ui/layout/confirm.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { duration } from "../../words/numbers.js";
 import { CLUSTER_KEY } from "./cluster-key.js";
-import { roleOf, stateOf } from "./member-words.js";
+import { hasSeveralPartitions, roleOf, stateOf } from "./member-words.js";
 import { Partitions } from "./partitions.js";
 
 const REFRESH_MS = 2_000;
@@ -41,12 +41,12 @@ function PresentCluster() {
     queryFn: () => api.cluster.get(),
     refetchInterval: REFRESH_MS,
   });
-  const isDivided = cluster.data !== undefined && cluster.data.partitions.length > 1;
+  const isDivided = cluster.data !== undefined && hasSeveralPartitions(cluster.data);
   return (
     <Page title="Cluster">
       <Card title={isDivided ? "State" : "Partition"}>
         <QueryView query={cluster} skeleton={<Skeleton of="facts" lines={4} />}>
-          {(found) => <ClusterFacts cluster={found} />}
+          {(found) => <ClusterFacts cluster={found} isDivided={isDivided} />}
         </QueryView>
       </Card>
       {isDivided && (
@@ -56,16 +56,16 @@ function PresentCluster() {
       )}
       <Card title="Processes" note="As the owner sees them. Any of them takes requests." flush>
         <QueryView query={cluster} skeleton={<Skeleton lines={3} />}>
-          {(found) => <Members members={found.members} isDivided={found.partitions.length > 1} />}
+          {(found) => <Members members={found.members} isDivided={isDivided} />}
         </QueryView>
       </Card>
     </Page>
   );
 }
 
-function ClusterFacts({ cluster: { name, engine, unsafe, partitions } }: { cluster: ClusterView }) {
+function ClusterFacts({ cluster, isDivided }: { cluster: ClusterView; isDivided: boolean }) {
+  const { name, engine, unsafe, partitions } = cluster;
   const [partition] = partitions;
-  const isDivided = partitions.length > 1;
   return (
     <dl className="facts">
       <dt>Cluster</dt>

@@ -1,4 +1,4 @@
-import type { ClusterMemberView, ClusterRole } from "@sluice/control-api";
+import type { ClusterMemberView, ClusterRole, ClusterView } from "@sluice/control-api";
 import { duration } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
 
@@ -8,6 +8,11 @@ const ROLES: Readonly<Record<ClusterRole, string>> = {
   ending: "Handing over",
   follower: "Follower",
 };
+
+/** Whether the page names partitions: with one, the owner of it is the owner of everything. */
+export function hasSeveralPartitions({ partitions }: Pick<ClusterView, "partitions">): boolean {
+  return partitions.length > 1;
+}
 
 /** With several partitions, an owner's partitions are named. */
 export function roleOf({ role, owns }: Pick<ClusterMemberView, "role" | "owns">, isDivided: boolean): string {
