@@ -19,7 +19,7 @@ export interface AdminContext {
   readonly catalog: Catalog;
   readonly delivery: Pick<DeliveryRuntime, "test" | "status" | "wake">;
   readonly audiences: Pick<Audiences, "reset" | "refusedJoins">;
-  readonly events: Pick<EventCatalog, "of" | "behind" | "forget" | "clear">;
+  readonly events: Pick<EventCatalog, "of" | "behind" | "clear">;
   readonly planOf: PlanOf;
   readonly tokens: Tokens;
   readonly live: LiveEvents;

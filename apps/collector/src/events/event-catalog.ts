@@ -32,8 +32,6 @@ export interface EventCatalog {
   readonly behind: number;
   /** Counts a message that never reaches the log. */
   addRefused(refused: RefusedByPlan): void;
-  /** Forgets a source that was deleted. */
-  forget(sourceId: string): Promise<void>;
   /** Forgets everything, because the log was emptied. */
   clear(): Promise<void>;
   /** Resolves when what was counted is stored. */
@@ -64,9 +62,10 @@ const STORE_EVERY_MS = 10_000;
 const MOST_HISTORY = 100_000;
 const POSITION_ID = "position";
 
-/** Reads the log behind everything else, and counts what it finds. */
+/** Reads the log behind everything else, and counts what it finds. Forgets sources that are deleted. */
 export async function startEventCatalog(options: EventCatalogOptions): Promise<EventCatalog> {
   const catalog = new CatalogReader(options, await readStored(options.store));
+  await catalog.forgetDeleted();
   catalog.start();
   return catalog;
 }
@@ -98,6 +97,7 @@ class CatalogReader implements EventCatalog {
   readonly #sampled = new Set<EventEntry>();
   #sampledSinceMs: number;
   #running: Promise<void> = Promise.resolve();
+  readonly #stopWatching: () => void;
 
   constructor(options: EventCatalogOptions, { position, sources }: Stored) {
     const { store, clock } = options;
@@ -112,6 +112,15 @@ class CatalogReader implements EventCatalog {
     this.#storedPosition = this.#position;
     this.#storedAtMs = clock.monotonic();
     this.#sampledSinceMs = this.#storedAtMs;
+    this.#stopWatching = store.config.watch(({ kind, id, document }) =>
+      kind === DOCUMENT_KINDS.source && document === undefined ? this.#forget(id) : undefined,
+    );
+  }
+
+  /** A source may have been deleted while nobody followed: in a cluster, while this partition had no owner. */
+  async forgetDeleted(): Promise<void> {
+    const deleted = [...this.#sources.keys()].filter((id) => !this.#options.isSource(id));
+    await Promise.all(deleted.map((id) => this.#forget(id)));
   }
 
   start(): void {
@@ -134,18 +143,19 @@ class CatalogReader implements EventCatalog {
       countViolation(entry, { path: violation.path, message: violation.message, atMs, ...id });
   }
 
-  async forget(sourceId: string): Promise<void> {
+  async #forget(sourceId: string): Promise<void> {
     this.#sources.delete(sourceId);
     await this.#options.store.config.delete(DOCUMENT_KINDS.eventCatalog, sourceId);
   }
 
   async clear(): Promise<void> {
     this.#position = this.#options.store.log.head();
-    await Promise.all([...this.#sources.keys()].map((id) => this.forget(id)));
+    await Promise.all([...this.#sources.keys()].map((id) => this.#forget(id)));
     await this.#store();
   }
 
   async close(): Promise<void> {
+    this.#stopWatching();
     this.#stopping.abort();
     await this.#running;
     await this.#store();

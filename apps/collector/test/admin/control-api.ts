@@ -72,7 +72,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     delivery,
     // Audiences have tests of their own, beside a whole collector.
     audiences: { reset: (clearLog) => clearLog(), refusedJoins: async () => [] },
-    events: { of: () => new SourceEvents(), behind: 0, forget: async () => {}, clear: async () => {} },
+    events: { of: () => new SourceEvents(), behind: 0, clear: async () => {} },
     planOf: () => undefined,
     tokens,
     live,

@@ -30,7 +30,6 @@ export const sourceEndpoints: readonly Endpoint[] = [
   endpoint("DELETE /sources/:id", async ({ params }, context) => {
     const { id } = await sources.find(context.store.config, params.id);
     await deleteSource(context, id);
-    await context.events.forget(id);
     return { status: 204 };
   }),
   endpoint("GET /sources/:id/usage", async ({ params }, { store }) => {
