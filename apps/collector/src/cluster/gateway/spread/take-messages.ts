@@ -9,7 +9,7 @@ import { basicUser } from "../../../ingest/sources/write-key.js";
 import { type ControlSources, partitionOf, type SourcePlace } from "../../documents/control-sources.js";
 import type { Owners } from "../ask-owners.js";
 import { type BatchPart, cutBatch } from "./cut-batch.js";
-import { userOfMessage, usersOfBatch } from "./find-users.js";
+import { type UsersOfBatch, userOfMessage, usersOfBatch } from "./find-users.js";
 import { mergeVerdicts, type PartVerdict, refusalOf } from "./merge-verdicts.js";
 
 /** The messages of a request, whose body is at most as large as the path allows. */
@@ -35,7 +35,7 @@ export function takeMessages(sources: () => PlaceOf, owners: Owners): TakeMessag
     const read = await readRequest(request, taken, sources);
     if (read.kind === "refused") return refusedAt(read, request, taken, owners);
     const { body, place, keyInBody } = read;
-    const parts = await partsOf(body, taken.kind, place, owners.partitions.length, nextTurn);
+    const { parts, ownKey } = await partsOf(body, taken.kind, place, owners.partitions.length, nextTurn);
     const asked: AskedOfEach = {
       path: taken.path,
       // A part may lack the message that names the write key.
@@ -45,8 +45,18 @@ export function takeMessages(sources: () => PlaceOf, owners: Owners): TakeMessag
     // Nothing is stored while one of them has no owner.
     if (parts.length > 1)
       await Promise.all(parts.map(({ partition }) => owners.owned(partition, request.signal)));
-    const verdicts = await Promise.all(parts.map((part) => verdictOf(owners, request, part, asked)));
-    return parts.length === 1 ? refusalOf((verdicts[0] as PartVerdict).answer) : mergeVerdicts(verdicts);
+    const verdicts: PartVerdict[] = [];
+    const ask = async (some: readonly BatchPart[]): Promise<void> => {
+      verdicts.push(...(await Promise.all(some.map((part) => verdictOf(owners, request, part, asked)))));
+    };
+    const isDoubtful = ownKey !== undefined && sources().placeOf(ownKey)?.sourceId !== place?.sourceId;
+    // If the batch names another source's key, one owner refuses it, and lists it once.
+    const together = isDoubtful ? 1 : parts.length;
+    await ask(parts.slice(0, together));
+    const [{ answer }] = verdicts as [PartVerdict];
+    if (verdicts.length === 1 && (parts.length === 1 || answer.status !== 200)) return refusalOf(answer);
+    await ask(parts.slice(together));
+    return mergeVerdicts(verdicts);
   };
 }
 
@@ -105,6 +115,12 @@ async function refusedAt(
 
 const NOTHING = new Uint8Array(0);
 
+interface CutRequest {
+  readonly parts: readonly BatchPart[];
+  /** The write key of a batch of several parts itself, besides those of its messages. */
+  readonly ownKey?: string | undefined;
+}
+
 /** What cannot be cut goes to one partition, which answers with the reason. */
 async function partsOf(
   body: Uint8Array,
@@ -112,8 +128,8 @@ async function partsOf(
   place: SourcePlace | undefined,
   count: number,
   nextTurn: () => Promise<void>,
-): Promise<readonly BatchPart[]> {
-  const whole = (partition: number): readonly BatchPart[] => [{ partition, body, indexes: undefined }];
+): Promise<CutRequest> {
+  const whole = (partition: number): CutRequest => ({ parts: [{ partition, body, indexes: undefined }] });
   if (place === undefined || !isSpread(place)) return whole(partitionOf(place ?? {}));
   const partitions = partitionsOf(place, count);
   const home = partitions[0] as number;
@@ -122,11 +138,19 @@ async function partsOf(
     if (kind !== undefined)
       return whole(partitions[userOfMessage(body, kind, seed) % partitions.length] ?? home);
     const users = await usersOfBatch(body, seed, nextTurn);
-    return users === undefined ? whole(home) : cutBatch(body, users, partitions);
+    if (users === undefined) return whole(home);
+    const parts = cutBatch(body, users, partitions);
+    return parts.length === 1 ? { parts } : { parts, ownKey: keyAround(body, users) };
   } catch (error) {
     if (error instanceof CollectorError) return whole(home);
     throw error;
   }
+}
+
+/** The write key in the bytes around the messages of a batch. */
+function keyAround(body: Uint8Array, { starts, ends }: UsersOfBatch): string | undefined {
+  const around = Buffer.concat([body.subarray(0, starts[0]), body.subarray(ends.at(-1))]);
+  return findWriteKey(around, false);
 }
 
 interface AskedOfEach {
