@@ -14,7 +14,7 @@ import { openTokens } from "../tokens/tokens.js";
 import type { ClusterCounts } from "./cluster-counts.js";
 import type { ClusterOptions } from "./cluster-options.js";
 import type { ClusterState } from "./cluster-state.js";
-import { type Front, openFront } from "./front/front.js";
+import { type Front, type FrontOptions, openFront } from "./front/front.js";
 import type { ListenerName } from "./front/peer.js";
 import { frontRouting, type StandingParts } from "./gateway/front-routing.js";
 import { metricsOfPartitions } from "./gateway/partition-metrics.js";
@@ -72,6 +72,8 @@ export async function openNodeFront(
     return adminListen === undefined ? checkHosts(routes, { listensOn: host, allowedHosts }) : [];
   };
   const { partitions = 1 } = clusterOptions;
+  const onPassed: FrontOptions["onPassed"] = (result) =>
+    counts.add("sluice_cluster_passed_requests_total", result);
   const front: Front = await (options.openFront ?? openFront)({
     ...{ clock, logger, limits, metrics, token },
     public: { host: options.host, port: options.port },
@@ -84,7 +86,7 @@ export async function openNodeFront(
       ? {}
       : {
           routing: frontRouting({
-            ...{ standing, clock, partitions, token, front: () => front },
+            ...{ standing, clock, partitions, token, onPassed, front: () => front },
             fixedRoutes: (listener) => [
               ...health,
               ...operatorsOf(listener, [guardMetrics(metricsOfPartitions(metrics, standing), tokens, clock)]),
@@ -93,7 +95,7 @@ export async function openNodeFront(
           }),
         }),
     owner: (partition) => standing.state?.owner(partition) ?? { kind: "none" },
-    onPassed: (result) => counts.add("sluice_cluster_passed_requests_total", result),
+    onPassed,
   });
   front.advertise(clusterOptions.advertise ?? front.url);
   return front;

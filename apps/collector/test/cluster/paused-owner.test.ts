@@ -37,7 +37,7 @@ describe("an owner that answers nothing any more", () => {
     } as unknown as Front;
     const owners = askOwners({
       ...{ front: () => front, token: "token", clock: manualClock() },
-      ...{ partitions: 1, listener: "public" as const },
+      ...{ partitions: 1, listener: "public" as const, onPassed: () => {} },
     });
     const takeOver = (): void => {
       now = second;

@@ -75,6 +75,8 @@ export interface OwnersParts {
   readonly clock: Clock;
   readonly partitions: number;
   readonly listener: ListenerName;
+  /** Called at the end of each request with messages that another process was to take, as for those that the front passes on. */
+  readonly onPassed: (result: "answered" | "repeated" | "no_owner" | "owner_lost") => void;
 }
 
 const WAIT_MS = 8_000;
@@ -90,33 +92,26 @@ const OF_THE_BODY: ReadonlySet<string> = new Set([
 
 /** Asks the owners of partitions on behalf of a client, with the client's own credentials. */
 export function askOwners(parts: OwnersParts): Owners {
-  const { front, clock } = parts;
+  const { front, clock, onPassed } = parts;
   return {
     partitions: Array.from({ length: parts.partitions }, (_, index) => index),
     newRun: (given) => writeSharedRun({ name: randomText(ID_LENGTH), createdAtMs: clock.now(), ...given }),
     async owned(partition, signal) {
-      await ownerOf(parts, partition, clock.monotonic() + WAIT_MS, signal);
+      await ownerOf(parts, partition, clock.monotonic() + WAIT_MS, signal).catch((error: unknown) => {
+        if (error instanceof CollectorError && error.code === "no_owner") onPassed("no_owner");
+        throw error;
+      });
     },
     async ask(partition, request, question) {
-      const { method = methodOf(request), path, body, messages, signal = request.signal } = question;
-      const { run } = question;
-      const asked = askedRequest({ method, path, body, messages, run }, request, partition, parts);
-      // With it, a change can be asked for again after its owner was lost.
-      if (method !== "GET") asked.headers.push("idempotency-key", idempotencyKey(request, question));
-      const facts = { method, path, hasIdempotencyKey: method !== "GET", isKept: true };
-      let deadlineMs = clock.monotonic() + WAIT_MS;
-      let mayBeDone = false;
-      for (;;) {
-        const owner = await ownerOf(parts, partition, deadlineMs, signal);
-        const answer = await owner.connection.ask(asked, AbortSignal.any([signal, ...owner.over]));
-        if (answer.kind === "answered") return { partition, ...parsed(answer) };
-        throwIfGone(signal);
-        // What is lost may have been under way for long: it has the whole time again.
-        if (answer.kind === "lost" && !mayBeDone) deadlineMs = clock.monotonic() + WAIT_MS;
-        const next = decideNext(answer, { ...facts, mayBeDone }, deadlineMs - clock.monotonic());
-        mayBeDone ||= answer.kind === "lost";
-        if (next.kind === "fail") throw new CollectorError(next.code, inPartition(partition, answer));
-        await front().change(PAUSE_MS, signal);
+      const passed = question.messages === undefined ? () => {} : onPassed;
+      try {
+        const { answer, isHere, isRepeated } = await askOwner(parts, partition, request, question);
+        if (!isHere) passed(isRepeated ? "repeated" : "answered");
+        return answer;
+      } catch (error) {
+        const { code } = error as { readonly code?: string };
+        if (code === "no_owner" || code === "owner_lost") passed(code);
+        throw error;
       }
     },
     async stream(partition, request, { method = "GET", path, body, run, signal, lastEventId }) {
@@ -135,6 +130,34 @@ export function askOwners(parts: OwnersParts): Owners {
       }
     },
   };
+}
+
+async function askOwner(
+  parts: OwnersParts,
+  partition: number,
+  request: HttpRequest,
+  question: Question,
+): Promise<{ readonly answer: PartAnswer; readonly isHere: boolean; readonly isRepeated: boolean }> {
+  const { front, clock } = parts;
+  const { method = methodOf(request), path, body, messages, signal = request.signal, run } = question;
+  const asked = askedRequest({ method, path, body, messages, run }, request, partition, parts);
+  // With it, a change can be asked for again after its owner was lost.
+  if (method !== "GET") asked.headers.push("idempotency-key", idempotencyKey(request, question));
+  const facts = { method, path, hasIdempotencyKey: method !== "GET", isKept: true };
+  let deadlineMs = clock.monotonic() + WAIT_MS;
+  let mayBeDone = false;
+  for (let isRepeated = false; ; isRepeated = true) {
+    const { connection, over, isHere } = await ownerOf(parts, partition, deadlineMs, signal);
+    const answer = await connection.ask(asked, AbortSignal.any([signal, ...over]));
+    if (answer.kind === "answered") return { answer: { partition, ...parsed(answer) }, isHere, isRepeated };
+    throwIfGone(signal);
+    // What is lost may have been under way for long: it has the whole time again.
+    if (answer.kind === "lost" && !mayBeDone) deadlineMs = clock.monotonic() + WAIT_MS;
+    const next = decideNext(answer, { ...facts, mayBeDone }, deadlineMs - clock.monotonic());
+    mayBeDone ||= answer.kind === "lost";
+    if (next.kind === "fail") throw new CollectorError(next.code, inPartition(partition, answer));
+    await front().change(PAUSE_MS, signal);
+  }
 }
 
 function idempotencyKey({ headers }: HttpRequest, { isAside = false }: Question): string {
@@ -164,18 +187,26 @@ function inPartition(partition: number, { reason }: FailedAttempt): string {
   return `partition ${partition}: ${reason}`;
 }
 
-/** `over` aborts as soon as there is another owner: the former one may never answer. */
+interface FoundOwner {
+  readonly connection: OwnerConnection;
+  /** Abort as soon as there is another owner: the former one may never answer. */
+  readonly over: readonly AbortSignal[];
+  /** It is this process. */
+  readonly isHere: boolean;
+}
+
 async function ownerOf(
   { front, clock }: OwnersParts,
   partition: number,
   deadlineMs: number,
   signal: AbortSignal,
-): Promise<{ readonly connection: OwnerConnection; readonly over: readonly AbortSignal[] }> {
+): Promise<FoundOwner> {
   for (;;) {
     throwIfGone(signal);
     const target = front().target(partition);
-    if (target.kind === "here") return { connection: front().self(), over: [] };
-    if (target.kind === "owner") return { connection: target.connection, over: [target.signal] };
+    if (target.kind === "here") return { connection: front().self(), over: [], isHere: true };
+    if (target.kind === "owner")
+      return { connection: target.connection, over: [target.signal], isHere: false };
     const leftMs = deadlineMs - clock.monotonic();
     if (leftMs <= 0) throw new CollectorError("no_owner", `no process owns partition ${partition}`);
     await front().change(leftMs, signal);

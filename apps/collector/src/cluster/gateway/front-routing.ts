@@ -6,7 +6,7 @@ import { peerRoutes } from "../documents/peer-calls.js";
 import type { Front, FrontRouting } from "../front/front.js";
 import type { ListenerName } from "../front/peer.js";
 import type { SeveralPartitions } from "../partitions/several-partitions.js";
-import { askOwners } from "./ask-owners.js";
+import { askOwners, type Owners, type OwnersParts } from "./ask-owners.js";
 import { gatewayRoutes } from "./gateway-routes.js";
 import { partitionOfMessages, partitionOfRequest } from "./partition-of.js";
 import { sourceViewRoutes } from "./spread/source-views.js";
@@ -24,6 +24,8 @@ export interface FrontRoutingParts {
   readonly clock: Clock;
   readonly token: string;
   readonly partitions: number;
+  /** As in `OwnersParts`. */
+  readonly onPassed: OwnersParts["onPassed"];
   /** What each process answers for itself. */
   readonly fixedRoutes: (listener: ListenerName) => readonly Route[];
   /** The routes as operators may use them at this address; none where they may not. */
@@ -32,7 +34,9 @@ export interface FrontRoutingParts {
 
 /** How requests find their way in a cluster of several partitions. */
 export function frontRouting(parts: FrontRoutingParts): FrontRouting {
-  const { standing, front, clock, token, partitions, fixedRoutes, operatorsOf } = parts;
+  const { standing, front, clock, token, partitions, onPassed, fixedRoutes, operatorsOf } = parts;
+  const ownersAt = (listener: ListenerName): Owners =>
+    askOwners({ front, token, clock, partitions, listener, onPassed });
   const joined = (): SeveralPartitions => {
     if (standing.several === undefined) throw new CollectorError("no_owner", "the collector starts");
     return standing.several;
@@ -42,13 +46,11 @@ export function frontRouting(parts: FrontRoutingParts): FrontRouting {
       ...fixedRoutes(listener),
       ...operatorsOf(
         listener,
-        gatewayRoutes(askOwners({ front, token, clock, partitions, listener }), (...asked) =>
-          joined().joinedIds(...asked),
-        ),
+        gatewayRoutes(ownersAt(listener), (...asked) => joined().joinedIds(...asked)),
       ),
     ],
     spreadRoutes: (listener) => {
-      const owners = askOwners({ front, token, clock, partitions, listener });
+      const owners = ownersAt(listener);
       const sources = () => joined().sources;
       return [
         ...(listener === "public" ? spreadRoutes(takeMessages(sources, owners)) : []),
