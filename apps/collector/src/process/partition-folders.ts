@@ -37,6 +37,24 @@ export async function readPartitionsMark(folder: string): Promise<PartitionsMark
   throw new Error(`${file} cannot be read, so it is not known how many partitions there are`);
 }
 
+/** The data folders of a cluster's partitions in one folder. */
+export interface PartitionFolders {
+  /** The paths, by partition. */
+  readonly folders: readonly string[];
+  /** The command that moves them out of a cluster has ended. */
+  readonly areWhole: boolean;
+}
+
+/** Undefined: the folder is another one. Rejects if it cannot be read how many there are. */
+export async function findPartitionFolders(folder: string): Promise<PartitionFolders | undefined> {
+  const mark = await readPartitionsMark(folder);
+  if (mark === undefined) return undefined;
+  const folders = Array.from({ length: mark.partitions }, (_, partition) =>
+    join(folder, partitionFolder(partition)),
+  );
+  return { folders, areWhole: mark.from === undefined };
+}
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

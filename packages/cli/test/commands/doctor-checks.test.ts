@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { judgeProxy } from "../../src/commands/doctor/address-checks.js";
 import {
@@ -7,7 +10,7 @@ import {
   checkLimits,
   checkVersions,
 } from "../../src/commands/doctor/collector-checks.js";
-import { checkFreeSpace, checkNode } from "../../src/commands/doctor/machine-checks.js";
+import { checkDataFolder, checkFreeSpace, checkNode } from "../../src/commands/doctor/machine-checks.js";
 
 it.each([
   ["20.20.2", "problem"],
@@ -97,4 +100,27 @@ it.each([
     result,
     message: expect.stringMatching(message),
   });
+});
+
+it.each([
+  ["none", undefined, "ok", "is writable"],
+  ["two", '{"partitions":2}', "problem", "it has one for each partition of a cluster"],
+  [
+    "two that are not whole",
+    '{"partitions":2,"from":"nats://x"}',
+    "problem",
+    "`sluice migrate` did not finish",
+  ],
+  ["an unknown number", "{}", "problem", "it is not known how many partitions there are"],
+])("looks for data folders of partitions in a data folder: %s", async (_, mark, result, message) => {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-doctor-"));
+  try {
+    if (mark !== undefined) await writeFile(join(folder, "partitions.json"), mark);
+    expect(await checkDataFolder(folder)).toMatchObject({
+      result,
+      message: expect.stringContaining(message),
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
