@@ -4,6 +4,8 @@ import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { ClusterControl } from "./admin/collector/cluster-endpoints.js";
 import type { SharedProfiles } from "./audiences/shared-profiles.js";
+import type { OtherPartitions } from "./deletions/other-partitions.js";
+import type { Deletions } from "./deletions/start-deletions.js";
 import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
 import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";
@@ -34,6 +36,10 @@ export interface PartitionPart {
   readonly disableTarget: DisableTarget | undefined;
   /** Called with what disables a URL in this partition. */
   readonly onStarted: (disableTarget: DisableTarget) => void;
+  /** Asks the owner of another partition what it has found of a deletion. Rejects if there is none that answers. */
+  readonly findings: OtherPartitions["findings"];
+  /** Called with what tells other partitions about deletions in this one. */
+  readonly onDeletions: (findings: Deletions["findings"]) => void;
   /** Called with what tells of incidents in this partition. */
   readonly onWatched: (report: Notifications["report"]) => void;
   /** Where incidents of the other partitions are told of. */

@@ -418,6 +418,7 @@ async function startProcessing(parts: ProcessingParts) {
   const { options, shared, store, key } = parts;
   const { keep } = parts.stages;
   const { clock, logger, metrics, live } = shared;
+  const partition = options.cluster?.partition;
   const sending = sendingParts(options, clock, key);
   const catalog = createCatalog({ ...sending, exportsFolder: join(options.dataDirectory, "exports") });
   const digestKey = idDigestKey(key);
@@ -438,14 +439,12 @@ async function startProcessing(parts: ProcessingParts) {
       mayBegin: parts.isListening,
       ...defined({
         policy: options.deliveryPolicy,
-        disableTarget: options.cluster?.partition?.disableTarget,
+        disableTarget: partition?.disableTarget,
       }),
     }),
     (it, leftMs) => it.close(leftMs),
   );
-  options.cluster?.partition?.onStarted((destinationId, url) =>
-    disableTarget({ store, catalog, clock }, destinationId, url),
-  );
+  partition?.onStarted((destinationId, url) => disableTarget({ store, catalog, clock }, destinationId, url));
   const audiences = await startProfiles(parts, digestKey);
   const deletions = keep(
     await startDeletions({
@@ -458,11 +457,13 @@ async function startProcessing(parts: ProcessingParts) {
       builtInSourceIds: [AUDIENCE_SOURCE_ID],
       newId: (run) => newId("del", run),
       onRetriesRemoved: delivery.retriesRemoved,
+      others: partition && { own: partition, findings: partition.findings },
       logger: logger.with({ component: "deletions" }),
       ...defined({ ending: options.cluster?.partition?.ending }),
     }),
     (it) => it.close(),
   );
+  partition?.onDeletions((id) => deletions.findings(id));
   // Deletions that go on from the last run may wait for profiles, and closing waits for them.
   keep(parts.profiles, ({ begin }) => begin());
   const operations = keep(

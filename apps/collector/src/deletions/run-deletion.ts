@@ -14,7 +14,7 @@ export interface RunParts extends DeletionParts {
 /** Pause after a failure. Doubles with each failure in a row. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 5 * 60_000;
-/** Pause before checking again whether the `delete` messages are delivered. Doubles with each check. */
+/** Pause before checking again whether other partitions know their part, or the `delete` messages are delivered. Doubles with each check. */
 const FIRST_CHECK_MS = 250;
 
 type Deletion = Versioned<DeletionDocument>;
@@ -32,7 +32,10 @@ export async function runDeletion(first: Deletion, parts: RunParts): Promise<voi
       const { deletion: next, waiting } = await advance(deletion, step, parts);
       deletion = next;
       pauseMs = FIRST_PAUSE_MS;
-      if (waiting === "no") continue;
+      if (waiting === "no") {
+        checkMs = FIRST_CHECK_MS;
+        continue;
+      }
       if (waiting === "with news") checkMs = FIRST_CHECK_MS;
       await pause(checkMs);
       checkMs = Math.min(checkMs * 2, MAX_PAUSE_MS);
@@ -77,7 +80,11 @@ async function advance(deletion: Deletion, step: Exclude<Step, "done">, parts: R
   const { users, error: _, ...kept } = value;
   if (result.kind !== "done") {
     const status = result.kind === "waiting" ? result.status : "running";
-    const next: DeletionDocument = { ...kept, status, receipt: result.receipt };
+    const next: DeletionDocument = {
+      ...kept,
+      ...(users === undefined ? {} : { users }),
+      ...{ status, receipt: result.receipt },
+    };
     if (JSON.stringify(next) === JSON.stringify(value)) return { deletion, waiting: "without news" };
     const stored = await config.put<DeletionDocument>(DELETION, id, next, version);
     return { deletion: stored, waiting: result.kind === "waiting" ? "with news" : "no" };

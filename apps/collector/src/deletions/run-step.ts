@@ -4,13 +4,14 @@ import { DOCUMENT_KINDS, type Identity, idOf, isUserIdentity } from "@sluice/eve
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
-import type { DestinationDocument } from "../documents/documents.js";
+import type { DestinationDocument, SourceDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
 import { deliveriesIn, withDeliveries } from "./delete-messages.js";
 import { type DeletedUser, type DeletionDocument, type Step, usersOf } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
 import { idsOfUser } from "./ids-of-user.js";
 import { messagesOf } from "./messages-of.js";
+import { deleteMessageId, type OtherPartitions, partitionsBefore } from "./other-partitions.js";
 
 /** The parts of audiences that a deletion needs. */
 export interface ProfileRemoval {
@@ -52,6 +53,8 @@ export interface DeletionParts {
   readonly clock: Clock;
   /** Built-in sources. They have no messages from clients, so they get no `delete` message. */
   readonly builtInSourceIds: readonly string[];
+  /** Undefined: the deletion runs here only. */
+  readonly others?: OtherPartitions | undefined;
   /** Called when waiting retries were removed: those who count them read their number again. Default: nothing. */
   readonly onRetriesRemoved?: () => void;
   /** Stops a step between two commits. Default: never. */
@@ -136,7 +139,7 @@ async function collect(
       messages += 1;
     }
     for (const builtIn of builtInSourceIds) sourceIds.delete(builtIn);
-    users.push({ identity, identities, aliases, sourceIds: [...sourceIds] });
+    users.push({ ...user, identities, aliases, sourceIds: [...sourceIds] });
     found.push({
       messages,
       anonymousIds: devicesOf(identity, { identities, aliases }).length,
@@ -190,36 +193,64 @@ async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise
   return { kind: "done", receipt: { ...receipt, purgedAt: formatTime(clock.now()) } };
 }
 
-async function tell(
-  id: string,
-  deletion: DeletionDocument,
-  { store, clock, catalog }: DeletionParts,
-): Promise<StepResult> {
+async function tell(id: string, deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
+  const { store, clock, catalog } = parts;
+  const users = usersOf(deletion);
+  const elsewhere = await toldElsewhere(id, deletion, users, parts);
+  if (elsewhere === undefined) return { kind: "waiting", receipt: deletion.receipt, status: "running" };
   const destinations = (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).filter(
     ({ value }) => value.enabled && catalog.get(value.type)?.takesDeletions === true,
   );
   const deleteMessages: DeletionReceipt["deleteMessages"][number][] = [];
-  for (const [index, { identity, identities, sourceIds }] of usersOf(deletion).entries()) {
-    // Receivers know a user by each user id. They must map user ids to anonymous ids themselves.
-    const named = [identity, ...identities.filter((one) => one !== identity && isUserIdentity(one))];
-    for (const sourceId of sourceIds) {
+  for (const [number, user] of users.entries()) {
+    for (const sourceId of user.sourceIds) {
+      if (elsewhere.has(deleteMessageId(id, number, 0, sourceId))) continue;
       const destinationIds = destinations
         .filter(({ value }) =>
           value.connections.some((one) => one.sourceId === sourceId && one.upTo === undefined),
         )
         .map((destination) => destination.id);
       if (destinationIds.length === 0) continue;
-      for (const [place, one] of named.entries()) {
-        // The message id differs per source, so that a receiver does not drop the second one as a duplicate.
-        const messageId = `${id}-${index}${place === 0 ? "" : `.${place}`}-${sourceId}`;
-        await store.log.append(
-          deleteMessage({ sourceId, messageId, identity: one, destinationIds }, clock.now()),
-        );
+      for (const [place, identity] of namedIn(user).entries()) {
+        const messageId = deleteMessageId(id, number, place, sourceId);
+        await store.log.append(deleteMessage({ sourceId, messageId, identity, destinationIds }, clock.now()));
         deleteMessages.push({ sourceId, messageId, destinationIds });
       }
     }
   }
   return { kind: "done", receipt: { ...deletion.receipt, deleteMessages } };
+}
+
+/** Receivers know a user by each user id. They must map user ids to anonymous ids themselves. */
+function namedIn({ identity, identities }: DeletedUser): readonly Identity[] {
+  return [...new Set([identity, ...identities.filter(isUserIdentity)])];
+}
+
+/** A request that starts a deletion reaches all partitions within this time, or never reaches some of them. */
+const BEGINS_WITHIN_MS = 60_000;
+
+/** The ids of the messages that partitions before this one send. Undefined: they do not know yet. */
+async function toldElsewhere(
+  id: string,
+  { createdAt }: DeletionDocument,
+  users: readonly DeletedUser[],
+  { store, clock, others, signal }: DeletionParts,
+): Promise<ReadonlySet<string> | undefined> {
+  const told = new Set<string>();
+  if (others === undefined) return told;
+  const before = new Set<number>();
+  for (const sourceId of new Set(users.flatMap(({ sourceIds }) => sourceIds))) {
+    const source = await store.config.get<SourceDocument>(DOCUMENT_KINDS.source, sourceId);
+    for (const partition of partitionsBefore(source?.value, others.own)) before.add(partition);
+  }
+  const mayBegin = clock.now() - Date.parse(createdAt) < BEGINS_WITHIN_MS;
+  for (const partition of before) {
+    // Without an owner, it may have found messages.
+    const found = await others.findings(partition, id, signal).catch(() => ({ kind: "searching" }) as const);
+    if (found.kind === "searching" || (found.kind === "absent" && mayBegin)) return undefined;
+    if (found.kind === "found") for (const messageId of found.messageIds) told.add(messageId);
+  }
+  return told;
 }
 
 /** Appending the message twice is safe, because the log deduplicates by source and message id. */

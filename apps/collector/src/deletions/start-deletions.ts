@@ -5,6 +5,7 @@ import type { Logger } from "../process/telemetry/logger.js";
 import { DELETION, type DeletionDocument } from "./deletion.js";
 import { idsOfUser } from "./ids-of-user.js";
 import { withKeyedReceipts } from "./keyed-receipts.js";
+import { type DeletionFindings, findingsOf } from "./other-partitions.js";
 import { Pauses } from "./pauses.js";
 import { planDeletion } from "./plan-deletion.js";
 import { runDeletion } from "./run-deletion.js";
@@ -32,6 +33,8 @@ export interface Deletions {
   giveUp(id: string): Promise<Versioned<DeletionDocument> | undefined>;
   /** Looks at the deliveries of a deletion's `delete` messages now. Call it after a retry. */
   wake(id: string): void;
+  /** What this partition has found of a deletion, for the others in which it runs. */
+  findings(id: string): Promise<DeletionFindings>;
   /** Oldest first. */
   list(): Promise<readonly Versioned<DeletionDocument>[]>;
   /** Stops running steps between two commits. The next start repeats them. */
@@ -51,7 +54,14 @@ export interface DeletionOptions {
   /** Whether other user ids of the same profile are deleted too. */
   readonly includeAliases: boolean;
   /** It runs in other partitions of the cluster, too. */
-  readonly run?: { readonly name: string; readonly createdAtMs: number } | undefined;
+  readonly run?:
+    | {
+        readonly name: string;
+        readonly createdAtMs: number;
+        /** By place among the ids: the place of the user to whom another partition knows the id as joined. */
+        readonly joined?: ReadonlyMap<number, number>;
+      }
+    | undefined;
 }
 
 /** Starts running deletions, including unfinished ones from earlier starts. */
@@ -110,6 +120,7 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
       return changed;
     },
     wake,
+    findings: async (id) => findingsOf(await config.get<DeletionDocument>(DELETION, id)),
     get: (id) => config.get<DeletionDocument>(DELETION, id),
     list: () => config.list<DeletionDocument>(DELETION),
     close: async () => {

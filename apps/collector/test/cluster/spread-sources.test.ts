@@ -22,6 +22,7 @@ interface Page<T> {
   readonly nextCursor?: string;
 }
 interface Message {
+  readonly type?: string;
   readonly messageId: string;
   readonly userId?: string;
 }
@@ -230,6 +231,28 @@ describe("a source that is spread over several partitions", () => {
     const destinationId = (await get<Page<{ id: string }>>("/destinations")).items[0]?.id;
     const replay = await api(urlOf("a"), "POST", "/replays", { filter: { destinationId }, dryRun: true });
     expect(replay).toMatchObject({ count: 32 });
+  });
+
+  test("tells receivers of a deleted user once, though its devices are in several partitions", async () => {
+    const devices = Array.from({ length: 8 }, (_, index) => `dev-${index}`);
+    const visits = devices.map((anonymousId) => track("", `visit-${anonymousId}`, { anonymousId }));
+    const joins = devices.map((anonymousId) => ({
+      ...{ type: "identify", userId: "joined-user", anonymousId, messageId: `join-${anonymousId}` },
+    }));
+    expect(await post("/v1/batch", JSON.stringify({ batch: [...joins, ...visits] }))).toMatchObject({
+      ...{ status: 200, body: { accepted: 16 } },
+    });
+    await webhook.got([...visits, ...joins].map(({ messageId }) => messageId));
+    type Deletion = { id: string; status: string; receipt?: { deleteMessages: { messageId: string }[] } };
+    let deletion = (await api(urlOf("b"), "POST", "/deletions", { userIds: ["joined-user"] })) as Deletion;
+    while (deletion.status !== "finished") {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      deletion = await get<Deletion>(`/deletions/${deletion.id}`);
+    }
+    const told = webhook.received.filter(({ type }) => type === "delete");
+    expect(told).toMatchObject([{ type: "delete", userId: "joined-user" }]);
+    expect(deletion.receipt?.deleteMessages).toHaveLength(1);
+    await expect(get("/messages/visit-dev-3")).rejects.toThrow("404");
   });
 
   test("keeps the order of each user and loses nothing while an owner is cut off and another one moved", async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from "@sluice/resilience";
+import type { DeletionFindings } from "../../deletions/other-partitions.js";
 import { CollectorError } from "../../errors.js";
 import type { HttpRequest, Route } from "../../http/routing/route.js";
 import type { PartitionReport } from "../../notifications/incidents/partition-reports.js";
@@ -14,12 +15,15 @@ export interface PeerCalls {
   disableTarget(destinationId: string, url: string): Promise<boolean>;
   /** Asks the owner of a partition what is wrong there. */
   report(partition: number): Promise<PartitionReport>;
+  /** Asks the owner of a partition what it has found of a deletion. */
+  findings(partition: number, deletionId: string, signal?: AbortSignal): Promise<DeletionFindings>;
   close(): void;
 }
 
 const DOCUMENTS_PATH = "/cluster/v1/documents";
 const DISABLE_PATH = "/cluster/v1/disable-target";
 const REPORT_PATH = "/cluster/v1/report";
+const FINDINGS_PATH = "/cluster/v1/deletion";
 const BODY_BYTES = 64 * 1_024;
 const CALL_MS = 8_000;
 
@@ -54,12 +58,17 @@ export function peerCalls(front: () => Front, token: string, clock: Clock): Peer
       cancel();
     }
   };
-  const callOwner = (partition: number, path: string, body: object): Promise<unknown> => {
+  const callOwner = (
+    partition: number,
+    path: string,
+    body: object,
+    signal = new AbortController().signal,
+  ): Promise<unknown> => {
     const target = front().target(partition);
     if (target.kind === "none")
       throw new CollectorError("no_owner", `no process owns partition ${partition}`);
     const owner = target.kind === "here" ? front().self() : target.connection;
-    return call(owner, path, body, new AbortController().signal);
+    return call(owner, path, body, signal);
   };
   return {
     async documentsChanged(address, kinds, signal) {
@@ -71,6 +80,10 @@ export function peerCalls(front: () => Front, token: string, clock: Clock): Peer
     },
     async report(partition) {
       return (await callOwner(partition, REPORT_PATH, { partition })) as PartitionReport;
+    },
+    async findings(partition, deletionId, signal) {
+      const asked = { partition, deletionId };
+      return (await callOwner(partition, FINDINGS_PATH, asked, signal)) as DeletionFindings;
     },
     close() {
       for (const connection of connections.values()) connection.close();
@@ -85,10 +98,17 @@ export interface PeerHandlers {
   disableTarget(): ((destinationId: string, url: string) => Promise<boolean>) | undefined;
   /** Undefined while this process does not own the partition. */
   report(partition: number): PartitionReport | undefined;
+  /** Undefined while this process does not own the partition. */
+  findings(partition: number, deletionId: string): Promise<DeletionFindings> | undefined;
 }
 
 /** Where a process answers the calls of others. The front lets only processes of the cluster in. */
-export function peerRoutes({ documentsChanged, disableTarget, report }: PeerHandlers): readonly Route[] {
+export function peerRoutes({
+  documentsChanged,
+  disableTarget,
+  report,
+  findings,
+}: PeerHandlers): readonly Route[] {
   return [
     {
       path: DOCUMENTS_PATH,
@@ -118,6 +138,20 @@ export function peerRoutes({ documentsChanged, disableTarget, report }: PeerHand
         async POST(request) {
           const { partition } = await readJson<{ partition: number }>(request);
           const body = report(partition);
+          if (body === undefined)
+            throw new CollectorError("no_owner", `this process does not own partition ${partition}`);
+          return { status: 200, body };
+        },
+      },
+    },
+    {
+      path: FINDINGS_PATH,
+      methods: {
+        async POST(request) {
+          const { partition, deletionId } = await readJson<{ partition: number; deletionId: string }>(
+            request,
+          );
+          const body = await findings(partition, deletionId);
           if (body === undefined)
             throw new CollectorError("no_owner", `this process does not own partition ${partition}`);
           return { status: 200, body };

@@ -66,6 +66,7 @@ export function frontRouting(parts: FrontRoutingParts): FrontRouting {
           const report = reports.get(partition);
           return report && { partition, node, ...report() };
         },
+        findings: (partition, id) => joined().deletions.get(partition)?.(id),
       }),
       profileRoute({ audiences: () => joined().controlOwner.audiences, clock }),
     ],

@@ -155,6 +155,13 @@ function clusterPart(parts: LeadParts, number: number, ending: (() => void)[]): 
       onStarted(disableTarget) {
         if (number === 0) several.controlOwner.disableTarget = disableTarget;
       },
+      findings: (partition, id, abort) => several.peers.findings(partition, id, abort),
+      onDeletions(findings) {
+        several.deletions.set(number, findings);
+        ending.push(() => {
+          if (several.deletions.get(number) === findings) several.deletions.delete(number);
+        });
+      },
       watches: watchedPlace(number, several, state.partitions.length),
       onWatched(report) {
         several.reports.set(number, report);

@@ -2,6 +2,7 @@ import type { Replica } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { SharedProfiles } from "../../audiences/shared-profiles.js";
 import type { DisableTarget } from "../../collector-options.js";
+import type { Deletions } from "../../deletions/start-deletions.js";
 import type { Notifications } from "../../notifications/start-notifications.js";
 import type { Metrics } from "../../process/telemetry/metrics.js";
 import { type FindJoinedIds, joinedIds, profileCalls } from "../audiences/profile-calls.js";
@@ -23,6 +24,8 @@ export interface SeveralPartitions {
   readonly metrics: Map<number, Metrics>;
   /** What is wrong in the partitions that this process owns, by partition. */
   readonly reports: Map<number, Notifications["report"]>;
+  /** What the partitions that this process owns have found of deletions, by partition. */
+  readonly deletions: Map<number, Deletions["findings"]>;
   /** What other partitions ask of the control partition, while this process owns it: disabling URLs, and the profiles. */
   readonly controlOwner: { disableTarget: DisableTarget | undefined; audiences: AskedAudiences | undefined };
   /** The profiles in the control partition, for another one that this process owns. */
@@ -49,6 +52,7 @@ export function severalPartitions(
     peers: peerCalls(front, token, clock),
     metrics: new Map(),
     reports: new Map(),
+    deletions: new Map(),
     controlOwner: { disableTarget: undefined, audiences: undefined },
     profilesFor: (partition, signal) => profileCalls({ front, token, clock, control }, partition, signal),
     joinedIds: (...asked) => joinedIds({ front, token, clock, control }, ...asked),
