@@ -1,9 +1,15 @@
-import type { DeletionView, OperationView } from "@sluice/control-api";
+import type { DeletionPlan, DeletionView, OperationView } from "@sluice/control-api";
 import { describe, expect, it } from "vitest";
 import { BY_CREATION } from "../../src/admin/shared-runs/shared-run.js";
 import type { Owners, PartAnswer } from "../../src/cluster/gateway/ask-owners.js";
 import { mergedPage } from "../../src/cluster/gateway/merge-list.js";
-import { idOfRuns, mergeDeletions, mergeOperations } from "../../src/cluster/gateway/merge-runs.js";
+import {
+  idOfRuns,
+  mergeDeletions,
+  mergeOperations,
+  mergePlans,
+} from "../../src/cluster/gateway/merge-runs.js";
+import { runRoutes } from "../../src/cluster/gateway/run-routes.js";
 import type { HttpRequest } from "../../src/http/routing/route.js";
 
 const run = (partition: number, over: Partial<OperationView> = {}) => ({
@@ -60,6 +66,53 @@ describe("a deletion of several partitions", () => {
     const merged = { id: "del_1", status: "failed", error: "Partition 1: The disk is full" };
     expect(mergeDeletions([part(0), failed])).toMatchObject(merged);
     expect(mergeDeletions([part(0), part(1, { status: "running" })])).toMatchObject({ status: "running" });
+  });
+});
+
+describe("a plan of a deletion", () => {
+  it("names a source that is spread over several partitions once", () => {
+    const planned = (...messagesBySource: { sourceId: string; messages: number }[]) => ({
+      ...{ includeAliases: false, suppress: false },
+      users: [
+        {
+          ...{ userId: "u", messages: 3, messagesBySource, attempts: 0, retries: 0, profile: false },
+          ...{ audienceMemberships: 0, anonymousIds: [], aliases: [] },
+        },
+      ],
+    });
+    const merged = mergePlans([
+      planned({ sourceId: "spread", messages: 3 }),
+      planned({ sourceId: "spread", messages: 2 }, { sourceId: "other", messages: 1 }),
+    ] as unknown as DeletionPlan[]);
+    expect(merged.users[0]).toMatchObject({
+      messages: 6,
+      messagesBySource: [
+        { sourceId: "spread", messages: 5 },
+        { sourceId: "other", messages: 1 },
+      ],
+    });
+  });
+});
+
+describe("an operation on deliveries", () => {
+  it.each<[string, unknown[]]>([
+    ["none", []],
+    ["more than one operation may have", Array.from({ length: 1_001 }, (_, at) => `dst_1.${at % 2}-${at}`)],
+  ])("is refused by a partition if there are %s: nothing is divided before", async (_, ids) => {
+    const asked: unknown[] = [];
+    const owners: Owners = {
+      ...{ partitions: [0, 1], newRun: () => "", owned: async () => {} },
+      async ask(partition, _request, { body }) {
+        asked.push([partition, (body as { ids: unknown }).ids]);
+        return { partition, status: 401, body: { code: "unauthorized" } };
+      },
+      stream: () => Promise.reject(new Error("not a stream")),
+    };
+    const start = runRoutes(owners)[0]?.methods.POST;
+    const readBody = async () => Buffer.from(JSON.stringify({ kind: "retry", ids, dryRun: true }));
+    const request = { method: "POST", path: "/api/v1/operations", headers: {}, readBody };
+    expect(await start?.(request as unknown as HttpRequest)).toMatchObject({ status: 401 });
+    expect(asked).toEqual([[0, ids]]);
   });
 });
 

@@ -148,11 +148,18 @@ function withStatus(parts: readonly PartAnswer[], status: number): readonly Part
   return parts.map((part) => ({ ...part, status }));
 }
 
-function idsByPartition(ids: readonly string[]): ReadonlyMap<number, readonly string[]> {
-  const found = new Map<number, string[]>();
+/** Of `OperationInput`. */
+const MOST_DELIVERIES = 1_000;
+
+/** The ids that each partition knows. What is no list of ids goes to the first one whole, which refuses it. */
+function idsByPartition(ids: readonly unknown[]): ReadonlyMap<number, readonly unknown[]> {
+  if (ids.length === 0 || ids.length > MOST_DELIVERIES) return new Map([[0, ids]]);
+  const found = new Map<number, unknown[]>();
   for (const id of ids) {
-    const part = readDeliveryId(String(id)) ?? { partition: 0, id };
-    found.set(part.partition, [...(found.get(part.partition) ?? []), part.id]);
+    const part = (typeof id === "string" ? readDeliveryId(id) : undefined) ?? { partition: 0, id };
+    const known = found.get(part.partition);
+    if (known === undefined) found.set(part.partition, [part.id]);
+    else known.push(part.id);
   }
   return found;
 }
