@@ -185,8 +185,7 @@ function mergePlannedUser(one: PlannedUser, other: PlannedUser): PlannedUser {
   return {
     ...one,
     messages: one.messages + other.messages,
-    // A source is in one partition.
-    messagesBySource: [...one.messagesBySource, ...other.messagesBySource],
+    messagesBySource: mergeBySource([...one.messagesBySource, ...other.messagesBySource]),
     attempts: one.attempts + other.attempts,
     retries: one.retries + other.retries,
     profile: one.profile || other.profile,
@@ -195,4 +194,12 @@ function mergePlannedUser(one: PlannedUser, other: PlannedUser): PlannedUser {
     anonymousIds: [...new Set([...one.anonymousIds, ...other.anonymousIds])],
     aliases: [...new Set([...one.aliases, ...other.aliases])],
   };
+}
+
+/** A source may be spread over several partitions. */
+function mergeBySource(all: PlannedUser["messagesBySource"]): PlannedUser["messagesBySource"] {
+  const merged = new Map<string, PlannedUser["messagesBySource"][number]>();
+  for (const one of all)
+    merged.set(one.sourceId, { ...one, messages: one.messages + (merged.get(one.sourceId)?.messages ?? 0) });
+  return [...merged.values()];
 }
