@@ -179,11 +179,17 @@ function namesOnlyItsOwn(value: unknown): value is BackupManifest {
     Array.isArray(deletions) &&
     deletions.every(isDeletion) &&
     deletions.every(isOwn) &&
-    (partitions === undefined || arePartitions(partitions))
+    (partitions === undefined || (arePartitions(partitions) && haveDatabases(partitions, files)))
   );
 }
 
-function arePartitions(value: unknown): boolean {
+/** A partition without its database would be restored as an empty folder. */
+function haveDatabases(partitions: readonly unknown[], files: readonly BackupFile[]): boolean {
+  const found = new Set(files.flatMap(({ partition, layout }) => (layout === undefined ? [] : [partition])));
+  return partitions.every((_, partition) => found.has(partition));
+}
+
+function arePartitions(value: unknown): value is readonly BackupPartition[] {
   return (
     Array.isArray(value) &&
     value.length > 1 &&
@@ -216,7 +222,12 @@ function isCounts(value: unknown): boolean {
 }
 
 function isDeletion(value: unknown): boolean {
-  return isPlainObject(value) && typeof value.id === "string" && Array.isArray(value.users);
+  return (
+    isPlainObject(value) &&
+    typeof value.id === "string" &&
+    Array.isArray(value.users) &&
+    value.users.every((user) => isPlainObject(user) && typeof user.idHmac === "string")
+  );
 }
 
 function isBackupFile(value: unknown): boolean {

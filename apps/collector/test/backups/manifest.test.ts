@@ -36,6 +36,12 @@ describe("a manifest", () => {
   });
 
   const [file = { name: "", bytes: 0, pieces: [] }] = MANIFEST.files;
+  const ofBoth = PARTITIONS.map(({ partition }) => ({ ...file, partition }));
+  it("may be of several partitions", () => {
+    const manifest = { ...MANIFEST, format: 2, partitions: PARTITIONS, files: ofBoth };
+    expect(decodeManifest(encodeManifest(manifest), "it")).toEqual(manifest);
+  });
+
   it.each<[string, object]>([
     ["an id that is a path", { id: "../../somewhere" }],
     ["a file outside of the folder", { files: [{ ...file, name: "../sluice.db" }] }],
@@ -50,10 +56,22 @@ describe("a manifest", () => {
     ["a file of no partition beside partitions", { partitions: PARTITIONS }],
     ["a file of another partition", { partitions: PARTITIONS, files: [{ ...file, partition: 2 }] }],
     ["a partition that is a path", { partitions: PARTITIONS, files: [{ ...file, partition: "/../x" }] }],
-    ["partitions in another order", { partitions: [...PARTITIONS].reverse(), files: [] }],
+    ["partitions in another order", { partitions: [...PARTITIONS].reverse(), files: ofBoth }],
+    ["a partition without files", { partitions: PARTITIONS, files: [{ ...file, partition: 0 }] }],
+    [
+      "a partition without a database",
+      {
+        partitions: PARTITIONS,
+        files: [
+          { ...file, partition: 0 },
+          { name: "x", bytes: 0, pieces: [], partition: 1 },
+        ],
+      },
+    ],
+    ["a deletion of users that are none", { deletions: [{ id: "del_1", users: [null] }] }],
     [
       "a deletion of another partition",
-      { partitions: PARTITIONS, files: [], deletions: [{ id: "del_1", users: [], partition: 7 }] },
+      { partitions: PARTITIONS, files: ofBoth, deletions: [{ id: "del_1", users: [], partition: 7 }] },
     ],
   ])("is refused with %s, although its checksum is right", (_, change) => {
     const bytes = encodeManifest({ ...MANIFEST, ...change } as BackupManifest);
