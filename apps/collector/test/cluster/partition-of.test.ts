@@ -20,9 +20,13 @@ const sources = (hasSpread: boolean): ControlSources => ({
 });
 
 it.each<[url: string, expected: number | "body"]>([
-  ["/v1/track?writeKey=key", 3],
-  ["http://events.example.com/v1/track?writeKey=key", 3],
+  ["/beacon/v1/batch?writeKey=key", 3],
+  ["http://events.example.com/beacon/v1/batch?writeKey=key", 3],
+  ["/beacon/v1/batch?writeKey=", "body"],
   ["/v1/projects/key/settings", 3],
+  ["/v1/projects/key/settings?writeKey=spread", 3],
+  // Ingestion does not read the query here.
+  ["/v1/track?writeKey=key", "body"],
   ["/api/v1/sources/src_1/usage?period=7d", 2],
   ["/v1/track", "body"],
   ["/api/v1/sources", 0],
@@ -32,7 +36,8 @@ it.each<[url: string, expected: number | "body"]>([
   ["http://", 0],
   ["http://[/v1/track", "body"],
   ["*", 0],
-  ["/v1/track?writeKey=%E0%A4%A", 0],
+  ["/v1/track?writeKey=%E0%A4%A", "body"],
+  ["/beacon/v1/batch?writeKey=%E0%A4%A", 0],
   ["/v1/projects/%E0/settings", "body"],
 ])("a request for %s is for partition %s", (url, expected) => {
   expect(partitionOfRequest({ method: "POST", url, headers: {} }, sources(false))).toBe(expected);
@@ -59,6 +64,9 @@ it.each<
   ["OPTIONS", "/v1/batch", {}, 0],
   ["GET", "/api/v1/sources/src_3", {}, 0],
   ["POST", "/v1/batch", { authorization: `Basic ${btoa("key:")}` }, 3],
+  ["POST", "/v1/batch?writeKey=key", spread, "spread"],
+  ["POST", "/v1/batch?writeKey=spread", { authorization: `Basic ${btoa("key:")}` }, 3],
+  ["POST", "/beacon/v1/batch?writeKey=", spread, "spread"],
 ])("with a spread source, %s %s is for %4$s", (method, url, headers, expected) => {
   expect(partitionOfRequest({ method, url, headers }, sources(true))).toBe(expected);
 });

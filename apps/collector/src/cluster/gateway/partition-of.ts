@@ -14,6 +14,7 @@ type RequestHead = Pick<IncomingMessage, "method" | "url" | "headers">;
 const SOURCE_PATH = /^\/api\/v1\/sources\/([^/]+)\/(?:usage|events)\/?$/;
 /** What clients say about themselves. */
 const CLIENT_METRICS = /^\/v1\/m\/?$/;
+const KEY_IN_QUERY = /^\/(?:beacon\/|sourceConfig)/;
 const SETTINGS_PATH = /^\/v1\/projects\/([^/]+)\/settings\/?$/;
 
 /**
@@ -30,8 +31,11 @@ export function partitionOfRequest(
   const asked = SOURCE_PATH.exec(path)?.[1];
   if (asked !== undefined) return placed(sources.placeOfSource(asked), method === "GET");
   if (!isIngestion(path)) return 0;
-  const writeKey =
-    query.get("writeKey") ?? decoded(SETTINGS_PATH.exec(path)?.[1]) ?? basicUser(headers.authorization);
+  // As ingestion reads it: elsewhere, a key in the query means nothing.
+  const inAddress = KEY_IN_QUERY.test(path)
+    ? query.get("writeKey") || undefined
+    : decoded(SETTINGS_PATH.exec(path)?.[1]);
+  const writeKey = inAddress ?? basicUser(headers.authorization);
   const isPixel = path.startsWith("/v1/pixel/");
   const takesMessages = isPixel || (method === "POST" && !CLIENT_METRICS.test(path));
   if (writeKey !== undefined) return placed(sources.placeOf(writeKey), takesMessages);
