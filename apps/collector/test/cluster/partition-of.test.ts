@@ -1,6 +1,7 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import type { ControlSources } from "../../src/cluster/documents/control-sources.js";
-import { partitionOfRequest } from "../../src/cluster/gateway/partition-of.js";
+import { partitionOfMessages, partitionOfRequest } from "../../src/cluster/gateway/partition-of.js";
 
 const sources = (hasSpread: boolean): ControlSources => ({
   hasSpread,
@@ -69,4 +70,37 @@ it.each<
   ["POST", "/beacon/v1/batch?writeKey=", spread, "spread"],
 ])("with a spread source, %s %s is for %4$s", (method, url, headers, expected) => {
   expect(partitionOfRequest({ method, url, headers }, sources(true))).toBe(expected);
+});
+
+const batch = Buffer.from('{"writeKey":"key","batch":[]}');
+
+it.each<[what: string, encoding: string | undefined, body: Uint8Array, expected: number]>([
+  ["plain", undefined, batch, 3],
+  ["with gzip", "gzip", gzipSync(batch), 3],
+  ["with gzip in capitals", " GZIP ", gzipSync(batch), 3],
+  ["with gzip that no header names", undefined, gzipSync(batch), 3],
+  ["with deflate", "deflate", deflateSync(batch), 3],
+  ["with deflate without a header of its own", "deflate", deflateRawSync(batch), 3],
+  ["with br", "br", brotliCompressSync(batch), 3],
+  // The first partition answers with the reason.
+  ["with two encodings", "gzip, br", gzipSync(batch), 0],
+  ["damaged", "gzip", gzipSync(batch).subarray(0, 12), 0],
+  ["too large", "br", brotliCompressSync(Buffer.alloc(9_000_000, 0x20)), 0],
+])("messages %s are for the partition of the key in their body", async (_, encoding, body, expected) => {
+  const headers = encoding === undefined ? {} : { "content-encoding": encoding };
+  expect(await partitionOfMessages({ url: "/v1/batch", headers }, body, sources(false))).toBe(expected);
+});
+
+it("is not read while the machine has enough of such bodies to read", async () => {
+  const headers = { "content-encoding": "br" };
+  const body = brotliCompressSync(batch);
+  const all = await Promise.allSettled(
+    Array.from({ length: 70 }, () =>
+      partitionOfMessages({ url: "/v1/batch", headers }, body, sources(false)),
+    ),
+  );
+  const refused = all.flatMap((one) =>
+    one.status === "rejected" ? [(one.reason as { code: string }).code] : [],
+  );
+  expect(refused).toEqual(Array.from({ length: 5 }, () => "overloaded"));
 });

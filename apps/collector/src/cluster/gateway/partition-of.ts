@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from "node:zlib";
 import { findWriteKey } from "@sluice/event-log";
 import { LIMITS } from "@sluice/protocol";
 import { isSpread } from "../../documents/source-partitions.js";
-import { hasZlibHeader, looksGzipped, parseEncoding } from "../../http/body/inflate.js";
+import { CollectorError } from "../../errors.js";
+import { inflate, looksGzipped, parseEncoding } from "../../http/body/inflate.js";
 import { pixelBody } from "../../ingest/pixel.js";
 import { basicUser } from "../../ingest/sources/write-key.js";
 import { type ControlSources, partitionOf, type SourcePlace } from "../documents/control-sources.js";
@@ -49,19 +49,19 @@ function placed(place: SourcePlace | undefined, canBeSpread: boolean): number | 
   return canBeSpread && isSpread(place) ? "spread" : partitionOf(place);
 }
 
-/** The partition of messages whose write key is in the request's body. */
-export function partitionOfMessages(
+/**
+ * The partition of messages whose write key is in the request's body. Rejects with `overloaded` if too many compressed bodies wait to be
+ * read.
+ */
+export async function partitionOfMessages(
   { url = "/", headers }: RequestHead,
   body: Uint8Array,
-  sources: ControlSources,
-): number {
+  sources: Pick<ControlSources, "placeOf">,
+): Promise<number> {
   const path = url.split("?", 1)[0] as string;
   const isBatch = /\/(?:batch|import|b)\/?$/.test(path);
-  return partitionOfBody(opened(body, headers["content-encoding"]), isBatch, sources);
-}
-
-function partitionOfBody(body: Uint8Array, isBatch: boolean, sources: ControlSources): number {
-  return partitionOf(placeOfBody(body, isBatch, sources) ?? {});
+  const opened = await withoutEncoding(body, headers["content-encoding"]);
+  return partitionOf(placeOfBody(opened, isBatch, sources) ?? {});
 }
 
 /** The source of messages that name their write key themselves. */
@@ -78,21 +78,21 @@ function isIngestion(path: string): boolean {
   return path.startsWith("/v1/") || path.startsWith("/beacon/") || path.startsWith("/sourceConfig");
 }
 
-/** The body without its encoding; nothing if it cannot be decoded. Its owner answers with the error. */
-function opened(body: Uint8Array, encoding: string | undefined): Uint8Array {
-  const limit = { maxOutputLength: LIMITS.batchBytes + 1 };
-  const named = parseEncoding(encoding);
+/** As ingestion reads it; nothing if it cannot be read. Its owner answers with the error. */
+async function withoutEncoding(body: Uint8Array, header: string | undefined): Promise<Uint8Array> {
+  const named = parseEncoding(header);
+  const encoding = named === "identity" && looksGzipped(body) ? "gzip" : named;
+  if (encoding === undefined) return NOTHING;
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   try {
-    // Some clients compress without saying so.
-    if (named === "gzip" || (named === "identity" && looksGzipped(body))) return gunzipSync(body, limit);
-    if (named === "deflate")
-      return hasZlibHeader(body) ? inflateSync(body, limit) : inflateRawSync(body, limit);
-    if (named === "br") return brotliDecompressSync(body, limit);
-    return named === "identity" ? body : new Uint8Array(0);
-  } catch {
-    return new Uint8Array(0);
+    return await inflate(bytes, encoding, LIMITS.batchBytes, false);
+  } catch (error) {
+    if (error instanceof CollectorError && error.code !== "overloaded") return NOTHING;
+    throw error;
   }
 }
+
+const NOTHING = new Uint8Array(0);
 
 function decoded(text: string | undefined): string | undefined {
   try {

@@ -96,7 +96,7 @@ export function looksGzipped(body: Uint8Array): boolean {
 }
 
 /** `deflate` means zlib's format, but some clients send the raw stream. */
-export function hasZlibHeader(body: Uint8Array): boolean {
+function hasZlibHeader(body: Uint8Array): boolean {
   const [first = 0, second = 0] = body;
   return (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
 }
