@@ -116,6 +116,21 @@ describe("an operation on deliveries", () => {
   });
 });
 
+describe("an id of several parts", () => {
+  it.each<[string, string]>([
+    ["a partition twice", "op_1~op_2"],
+    ["another partition than the first twice", "op_1.1~op_2.1"],
+    ["a partition that is not there", "op_1~op_2.2"],
+    ["thousands of parts", "~".repeat(8_000)],
+  ])("is of nothing if it names %s: nobody is asked", async (_, id) => {
+    const ask = () => Promise.reject(new Error("asked"));
+    const owners = { partitions: [0, 1], newRun: () => "", ask } as unknown as Owners;
+    const show = runRoutes(owners).find(({ path }) => path.endsWith("/operations/:id"))?.methods.GET;
+    const request = { method: "GET", path: `/api/v1/operations/${id}`, params: { id }, headers: {} };
+    await expect(show?.(request as unknown as HttpRequest)).rejects.toMatchObject({ code: "not_found" });
+  });
+});
+
 describe("a list of what several partitions run", () => {
   const at = (second: number): string => `2026-11-23T10:00:0${second}.000Z`;
   // Newest first; c and d have the same time.

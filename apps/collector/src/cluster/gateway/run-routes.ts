@@ -80,7 +80,9 @@ async function askRuns<V>(
 ): Promise<HttpAnswer> {
   const id = request.params.id ?? "";
   const parts = isOfOnePart(id) ? owners.partitions.map((partition) => ({ partition, id })) : splitId(id);
-  if (parts.some(({ partition }) => !owners.partitions.includes(partition)))
+  const named = new Set(parts.map(({ partition }) => partition));
+  // Each partition has one part at most.
+  if (named.size < parts.length || ![...named].every((partition) => owners.partitions.includes(partition)))
     throw new CollectorError("not_found", `there is no ${id}`);
   const [, action = ""] = /\/(cancel|retry|give-up)\/?$/.exec(request.path) ?? [];
   const body = ["GET", "HEAD"].includes(request.method) ? undefined : await readBody(request, BODY_BYTES);
