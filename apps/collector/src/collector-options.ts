@@ -7,6 +7,7 @@ import type { SharedProfiles } from "./audiences/shared-profiles.js";
 import type { OtherPartitions } from "./deletions/other-partitions.js";
 import type { Deletions } from "./deletions/start-deletions.js";
 import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
+import type { SharedRounds } from "./delivery/shared-rounds.js";
 import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";
 import type { ListenAddress } from "./http/listeners.js";
@@ -32,6 +33,8 @@ export interface ClusterPart extends ClusterReadiness {
 export interface PartitionPart {
   readonly number: number;
   readonly count: number;
+  /** Shared by all partitions that the process owns. */
+  readonly rounds: SharedRounds;
   /** Disables a URL that answered 410 Gone, in the control partition. Undefined: here. */
   readonly disableTarget: DisableTarget | undefined;
   /** Called with what disables a URL in this partition. */

@@ -439,6 +439,7 @@ async function startProcessing(parts: ProcessingParts) {
       mayBegin: parts.isListening,
       ...defined({
         policy: options.deliveryPolicy,
+        rounds: partition?.rounds,
         disableTarget: partition?.disableTarget,
       }),
     }),

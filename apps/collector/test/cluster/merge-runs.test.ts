@@ -108,7 +108,7 @@ describe("an operation on deliveries", () => {
       },
       stream: () => Promise.reject(new Error("not a stream")),
     };
-    const start = runRoutes(owners)[0]?.methods.POST;
+    const start = runRoutes(owners, async () => [])[0]?.methods.POST;
     const readBody = async () => Buffer.from(JSON.stringify({ kind: "retry", ids, dryRun: true }));
     const request = { method: "POST", path: "/api/v1/operations", headers: {}, readBody };
     expect(await start?.(request as unknown as HttpRequest)).toMatchObject({ status: 401 });

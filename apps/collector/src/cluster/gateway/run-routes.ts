@@ -121,7 +121,7 @@ async function startOperation(owners: Owners, request: HttpRequest): Promise<Htt
   const concerned = byPartition === undefined ? owners.partitions : [...byPartition.keys()];
   const inputOf = (partition: number, more: Partial<OperationInput>): OperationInput => ({
     ...input,
-    ...(byPartition === undefined ? {} : { ids: byPartition.get(partition) ?? [] }),
+    ...(byPartition === undefined ? {} : { ids: (byPartition.get(partition) ?? []) as readonly string[] }),
     ...more,
   });
   if (concerned.some((partition) => !owners.partitions.includes(partition)))

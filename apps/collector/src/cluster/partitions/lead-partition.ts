@@ -151,6 +151,7 @@ function clusterPart(parts: LeadParts, number: number, ending: (() => void)[]): 
       ...audiencesPart(parts, several, number, ending),
       number,
       count: state.partitions.length,
+      rounds: several.rounds,
       disableTarget: number === 0 ? undefined : (id, url) => several.peers.disableTarget(id, url),
       onStarted(disableTarget) {
         if (number === 0) several.controlOwner.disableTarget = disableTarget;

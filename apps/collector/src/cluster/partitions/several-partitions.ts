@@ -3,6 +3,7 @@ import type { Clock } from "@sluice/resilience";
 import type { SharedProfiles } from "../../audiences/shared-profiles.js";
 import type { DisableTarget } from "../../collector-options.js";
 import type { Deletions } from "../../deletions/start-deletions.js";
+import { SharedRounds } from "../../delivery/shared-rounds.js";
 import type { Notifications } from "../../notifications/start-notifications.js";
 import type { Metrics } from "../../process/telemetry/metrics.js";
 import { type FindJoinedIds, joinedIds, profileCalls } from "../audiences/profile-calls.js";
@@ -24,6 +25,8 @@ export interface SeveralPartitions {
   readonly metrics: Map<number, Metrics>;
   /** What is wrong in the partitions that this process owns, by partition. */
   readonly reports: Map<number, Notifications["report"]>;
+  /** Keeps what the partitions of this process send together to a destination within its concurrency. */
+  readonly rounds: SharedRounds;
   /** What the partitions that this process owns have found of deletions, by partition. */
   readonly deletions: Map<number, Deletions["findings"]>;
   /** What other partitions ask of the control partition, while this process owns it: disabling URLs, and the profiles. */
@@ -52,6 +55,7 @@ export function severalPartitions(
     peers: peerCalls(front, token, clock),
     metrics: new Map(),
     reports: new Map(),
+    rounds: new SharedRounds(),
     deletions: new Map(),
     controlOwner: { disableTarget: undefined, audiences: undefined },
     profilesFor: (partition, signal) => profileCalls({ front, token, clock, control }, partition, signal),
