@@ -1,4 +1,4 @@
-/** Built collectors for `scale-out.bench.mjs`: one on its own, or three on three NATS servers that sync every write. */
+/** Built collectors for `scale-out.bench.mjs`: one on its own, or several on three NATS servers that sync every write. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 // @boundaries-ignore the processes are those of `npm run cluster`
@@ -19,15 +19,15 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export const urlOf = ({ port }) => `http://127.0.0.1:${port}`;
 
 /** Calls the control API. */
-export async function callApi(url, path, body) {
+export async function callApi(url, path, body, method = body === undefined ? "GET" : "POST") {
   const answer = await fetch(`${url}/api/v1${path}`, {
-    method: body === undefined ? "GET" : "POST",
+    method,
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
-  return JSON.parse(text);
+  return text === "" ? undefined : JSON.parse(text);
 }
 
 /** A collector on its own. */
@@ -41,47 +41,84 @@ export async function startAlone(directory) {
   return { owner: collector, followers: [], servers: [], close: () => collector.stop() };
 }
 
-/** Three collectors on three NATS servers. */
-export async function startCluster(directory) {
-  mkdirSync(join(directory, "nats"));
-  const nats = await startNatsCluster({ directory: join(directory, "nats"), maxStore: "8GB" });
+/** Three NATS servers, and collectors that are not started. */
+async function prepareCluster(directory, names, partitions) {
+  mkdirSync(join(directory, "nats"), { recursive: true });
+  const nats = await startNatsCluster({
+    directory: join(directory, "nats"),
+    maxStore: `${8 * partitions}GB`,
+  });
   const env = {
     ...ENVIRONMENT,
+    SLUICE_CLUSTER_PARTITIONS: String(partitions),
     SLUICE_CLUSTER_SERVERS: nats.urls.join(","),
     SLUICE_CLUSTER_MONITORS: nats.monitors.join(","),
   };
-  const collectors = NAMES.map((node) =>
+  const collectors = names.map((node) =>
     collectorProcess({
       node,
       directory: join(directory, node),
       env: { ...env, SLUICE_CLUSTER_NODE: node },
     }),
   );
-  await Promise.all(collectors.map((collector) => collector.start()));
-  /** Resolves with the owner and the followers when all of them are ready. */
-  const whole = async () => {
-    for (;;) {
-      try {
-        const { partitions, members } = await callApi(urlOf(collectors[0]), "/cluster");
-        const ready = members.filter(
-          ({ isAlive, isReady, behindMs }) => isAlive && isReady && behindMs < 1_000,
-        );
-        const owner = collectors.find(({ node }) => node === partitions[0]?.owner);
-        if (ready.length === NAMES.length && partitions[0]?.phase === "leading" && owner !== undefined)
-          return { owner, followers: collectors.filter((one) => one !== owner) };
-      } catch {
-        // There is no owner just now.
-      }
-      await pause(100);
-    }
-  };
   return {
-    ...(await whole()),
+    collectors,
     servers: nats.nodes,
-    whole,
+    /** Resolves with the cluster when `find` returns something for it. */
+    async until(find) {
+      for (;;) {
+        try {
+          const view = await callApi(urlOf(collectors[0]), "/cluster");
+          const found = find(view);
+          if (found !== undefined) return found;
+        } catch {
+          // There is no owner just now.
+        }
+        await pause(100);
+      }
+    },
     async close() {
       await Promise.all(collectors.map((collector) => collector.stop()));
       await nats.close();
+    },
+  };
+}
+
+const readyMembers = ({ members }) =>
+  members.filter(({ isAlive, isReady, behindMs }) => isAlive && isReady && behindMs < 1_000);
+
+/** Three collectors on three NATS servers. */
+export async function startCluster(directory) {
+  const { collectors, servers, until, close } = await prepareCluster(directory, NAMES, 1);
+  await Promise.all(collectors.map((collector) => collector.start()));
+  /** Resolves with the owner and the followers when all of them are ready. */
+  const whole = () =>
+    until((view) => {
+      const [partition] = view.partitions;
+      const owner = collectors.find(({ node }) => node === partition?.owner);
+      if (readyMembers(view).length === NAMES.length && partition.phase === "leading" && owner !== undefined)
+        return { owner, followers: collectors.filter((one) => one !== owner) };
+    });
+  return { ...(await whole()), servers, whole, close };
+}
+
+/** One collector that owns all of several partitions. `addSecond` starts another one, and resolves when each owns half of them. */
+export async function startPartitions(directory, partitions) {
+  const cluster = await prepareCluster(directory, NAMES.slice(0, 2), partitions);
+  const [first, second] = cluster.collectors;
+  const share = (count) =>
+    cluster.until((view) => {
+      const isLed = view.partitions.every(({ phase }) => phase === "leading");
+      const owned = view.partitions.filter(({ owner }) => owner === first.node).length;
+      return isLed && owned === partitions / count && readyMembers(view).length === count ? owned : undefined;
+    });
+  await first.start();
+  await share(1);
+  return {
+    ...{ first, second, servers: cluster.servers, close: cluster.close },
+    async addSecond() {
+      await second.start();
+      await share(2);
     },
   };
 }

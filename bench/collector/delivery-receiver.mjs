@@ -1,8 +1,8 @@
 /**
  * Webhook receivers on raw sockets, which cost little compared to what is measured. Runs forked and takes messages:
- * `{listen: n}` → `{ports}`; `{port, mode}` with mode `ok`, `fail` (503), `hang`, `drip`, `dead`; `{report: true}` → per port
- * the count and the latencies (ms) of messages that contain `"sentAtMs":…`, and resets them; `{until: n, port}` → `{reached}`
- * with the CPU time of this process.
+ * `{listen: n}` → `{ports}`; `{port, mode, afterMs?}` with mode `ok` (after a time, if one is given), `fail` (503), `hang`, `drip`,
+ * `dead`; `{report: true}` → per port the count and the latencies (ms) of messages that contain `"sentAtMs":…`, and resets them;
+ * `{until: n, port}` → `{reached}` with the CPU time of this process.
  */
 import { createServer } from "node:net";
 
@@ -17,6 +17,15 @@ let wanted;
 
 const nowMs = () => performance.timeOrigin + performance.now();
 
+function accept(state, socket) {
+  socket.write(OK);
+  state.accepted += 1;
+  if (wanted !== undefined && wanted.state === state && state.accepted >= wanted.until) {
+    process.send({ reached: state.accepted });
+    wanted = undefined;
+  }
+}
+
 function take(state, socket, request) {
   state.count += 1;
   const at = request.indexOf(SENT_AT);
@@ -24,23 +33,18 @@ function take(state, socket, request) {
     const sentAtMs = Number.parseFloat(request.latin1Slice(at + SENT_AT.length, at + SENT_AT.length + 20));
     state.latencies.push(nowMs() - sentAtMs);
   }
-  if (state.mode === "ok") {
-    socket.write(OK);
-    state.accepted += 1;
-  } else if (state.mode === "fail") socket.write(FAIL);
+  if (state.mode === "ok" && state.afterMs > 0) setTimeout(accept, state.afterMs, state, socket);
+  else if (state.mode === "ok") accept(state, socket);
+  else if (state.mode === "fail") socket.write(FAIL);
   else if (state.mode === "drip") {
     socket.write(DRIP);
     const timer = setInterval(() => socket.write("x"), 200);
     socket.on("close", () => clearInterval(timer));
   } else if (state.mode === "dead") socket.destroy();
-  if (wanted !== undefined && wanted.state === state && state.accepted >= wanted.until) {
-    process.send({ reached: state.accepted });
-    wanted = undefined;
-  }
 }
 
 function listen() {
-  const state = { mode: "ok", count: 0, accepted: 0, latencies: [] };
+  const state = { mode: "ok", afterMs: 0, count: 0, accepted: 0, latencies: [] };
   const server = createServer((socket) => {
     let buffered = Buffer.alloc(0);
     socket.on("error", () => {});
@@ -73,7 +77,8 @@ function listen() {
 process.on("message", async (message) => {
   if (message.listen !== undefined) {
     process.send({ ports: await Promise.all(Array.from({ length: message.listen }, listen)) });
-  } else if (message.mode !== undefined) ports.get(message.port).mode = message.mode;
+  } else if (message.mode !== undefined)
+    Object.assign(ports.get(message.port), { mode: message.mode, afterMs: message.afterMs ?? 0 });
   else if (message.report) {
     const report = {};
     for (const [port, state] of ports) {

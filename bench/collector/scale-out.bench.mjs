@@ -3,7 +3,7 @@
  * Load, receiver, collectors and servers share its cores, so that rates are those of this machine; CPU per message is what to compute with.
  *
  *   npm run nats:install
- *   npm run build && node bench/collector/scale-out.bench.mjs [--seconds 4] [--rate 8000] [--takeovers 3] [--rounds 3] [--write]
+ *   npm run build && node bench/collector/scale-out.bench.mjs [--seconds 4] [--rate 8000] [--takeovers 3] [--rounds 3] [--only partitions] [--write]
  *
  * - Accepted: batches of 100 from 16 connections, as fast as they are answered, without a destination. "Through a follower": the same,
  *   sent to a process that passes it on.
@@ -11,6 +11,8 @@
  * - End to end: batches of 100 at a rate, to one webhook that answers at once; messages a second from the first request to the last
  *   receipt. It is below the rate if the collectors cannot keep up.
  * - Takeover: the longest time without a 200 for clients of the other processes.
+ * - Partitions: four of them, owned by one collector, then by two. What a receiver gets that answers after 200 ms, so that time and not
+ *   CPU is the limit; and what two collectors accept for a source of one partition and for one that is spread over all four.
  *
  * CPU: of all processes of a kind until they are idle, without what they use when they have nothing to do.
  *
@@ -25,10 +27,11 @@ import { findNatsServer } from "../../test/nats/nats-server.ts";
 import { median, reportFigures, reportSkipped } from "../figures.mjs";
 import { writeIntoGuide } from "../guide.mjs";
 import { callApi, startAlone, startCluster, urlOf } from "./bench-cluster.mjs";
+import { accept, EVENTS, withCpu } from "./cluster-load.mjs";
 import { forked } from "./forked.mjs";
-import { cpuSecondsOf, untilQuiet } from "./process-cpu.mjs";
+import { measurePartitions } from "./measure-partitions.mjs";
 import { runLoad } from "./run-load.mjs";
-import { figuresOf, tables } from "./scale-out-tables.mjs";
+import { figuresOf, partitionFigures, partitionTables, tables } from "./scale-out-tables.mjs";
 import { takeoverMs } from "./takeover.mjs";
 
 const { values } = parseArgs({
@@ -37,14 +40,17 @@ const { values } = parseArgs({
     rate: { type: "string", default: "8000" },
     takeovers: { type: "string", default: "3" },
     rounds: { type: "string", default: "3" },
+    only: { type: "string" },
     write: { type: "boolean", default: false },
   },
 });
+if (values.only !== undefined && (values.only !== "partitions" || values.write)) {
+  process.stderr.write("scale-out: --only takes partitions, and prints its table only: leave out --write\n");
+  process.exit(2);
+}
 const SECONDS = Number(values.seconds);
 const RATE = Number(values.rate);
-const EVENTS = 100;
 const LATENCY_RATE = 2_000;
-const IDLE_MS = 2_000;
 
 const server = findNatsServer();
 if (server.kind === "missing") {
@@ -54,39 +60,6 @@ if (server.kind === "missing") {
 }
 
 const receiver = forked(new URL("delivery-receiver.mjs", import.meta.url));
-
-/** Runs a load, and resolves with its result and the CPU of each kind of process for a message, in microseconds. */
-async function withCpu({ owner, followers, servers }, run) {
-  const kinds = { collector: [owner], ...(servers.length === 0 ? {} : { followers, servers }) };
-  const all = Object.values(kinds).flat();
-  const now = () => ({
-    atMs: performance.now(),
-    seconds: Object.values(kinds).map((processes) => cpuSecondsOf(processes)),
-  });
-  await untilQuiet(all);
-  const idle = now();
-  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
-  const before = now();
-  const result = await run();
-  await untilQuiet(all);
-  const after = now();
-  // What they use without any messages does not belong to a message.
-  const share = (after.atMs - before.atMs) / (before.atMs - idle.atMs);
-  const cpu = Object.keys(kinds).map((kind, at) => {
-    const used = after.seconds[at] - before.seconds[at] - (before.seconds[at] - idle.seconds[at]) * share;
-    return [kind, (Math.max(0, used) * 1e6) / result.messages];
-  });
-  return { ...result, cpu: { client: result.clientMicros, ...Object.fromEntries(cpu) } };
-}
-
-async function accept({ port }, writeKey, seconds) {
-  const load = await runLoad({ port, writeKey, events: EVENTS, connections: 16, seconds });
-  return {
-    messages: load.sent * EVENTS,
-    perSecond: load.eventsPerSecond,
-    clientMicros: load.cpuMicrosPerEvent,
-  };
-}
 
 async function endToEnd({ port }, writeKey, seconds, rate, receiverPort, received) {
   const startedMs = performance.now();
@@ -103,8 +76,14 @@ async function endToEnd({ port }, writeKey, seconds, rate, receiverPort, receive
 
 const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
-/** Everything but the takeovers. */
+const kindsOf = ({ owner, followers, servers }) => ({
+  collector: [owner],
+  ...(servers.length === 0 ? {} : { followers, servers }),
+});
+
+/** Everything but takeovers and partitions. */
 async function measure(target) {
+  const kinds = kindsOf(target);
   const url = urlOf(target.owner);
   const {
     ports: [port],
@@ -125,10 +104,10 @@ async function measure(target) {
   });
   const key = stored.writeKeys[0].key;
   await accept(target.owner, key, 1);
-  const accepted = await withCpu(target, () => accept(target.owner, key, SECONDS));
+  const accepted = await withCpu(kinds, () => accept(target.owner, key, SECONDS));
   const [follower] = target.followers;
   const passed =
-    follower === undefined ? accepted : await withCpu(target, () => accept(follower, key, SECONDS));
+    follower === undefined ? accepted : await withCpu(kinds, () => accept(follower, key, SECONDS));
   const { p50Ms, p99Ms } = await runLoad({
     ...{ port: target.owner.port, writeKey: key, events: EVENTS, connections: 8, seconds: SECONDS },
     ...{ warmSeconds: 1, requestsPerSecond: LATENCY_RATE / EVENTS },
@@ -137,7 +116,7 @@ async function measure(target) {
   const deliver = (rate, seconds) =>
     endToEnd(target.owner, delivered.writeKeys[0].key, seconds, rate, port, received);
   await deliver(RATE, 1);
-  const e2e = await withCpu(target, () => deliver(RATE, SECONDS));
+  const e2e = await withCpu(kinds, () => deliver(RATE, SECONDS));
   await receiver.ask({ report: true });
   await deliver(LATENCY_RATE, SECONDS);
   const { latencies } = (await receiver.ask({ report: true })).report[port];
@@ -160,6 +139,8 @@ async function takeovers(cluster) {
 
 async function round(directory) {
   mkdirSync(directory);
+  const partitions = await measurePartitions(join(directory, "partitions"), receiver, SECONDS);
+  if (values.only !== undefined) return partitionFigures(partitions);
   const alone = await startAlone(directory);
   const one = await measure(alone);
   await alone.close();
@@ -168,7 +149,10 @@ async function round(directory) {
   const took = await takeovers(cluster);
   await cluster.close();
   rmSync(directory, { recursive: true });
-  return figuresOf({ one, three, took, rate: RATE, latencyRate: LATENCY_RATE });
+  return [
+    ...figuresOf({ one, three, took, rate: RATE, latencyRate: LATENCY_RATE }),
+    ...partitionFigures(partitions),
+  ];
 }
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-scale-out-"));
@@ -182,8 +166,11 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 const count = (number, what) => `${number} ${what}${number === "1" ? "" : "s"}`;
-const conditions = `Medians of ${count(values.rounds, "round")}, with loads of ${values.seconds} s and ${count(values.takeovers, "takeover")} of each kind.`;
-const { figures, text } = tables(rounds, { load, conditions });
+const takenOver = values.only === undefined ? ` and ${count(values.takeovers, "takeover")} of each kind` : "";
+const conditions = `Medians of ${count(values.rounds, "round")}, with loads of ${values.seconds} s${takenOver}.`;
+const measured = { load, conditions };
+const { figures, text } =
+  values.only === undefined ? tables(rounds, measured) : partitionTables(rounds, measured);
 console.log(text);
 reportFigures(figures);
 if (values.write) writeIntoGuide("scale-out", text);
