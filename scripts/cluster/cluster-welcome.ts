@@ -7,11 +7,16 @@ export interface ListedProcess {
   readonly pid: number | undefined;
 }
 
+export interface StartedCluster {
+  readonly processes: readonly ListedProcess[];
+  readonly partitions: number;
+}
+
 /** What `npm run cluster` prints when it is ready: what `npm start` prints, and the processes. */
 export function clusterWelcome(
   ready: Parameters<typeof welcome>[0],
   directory: string,
-  processes: readonly ListedProcess[],
+  { processes, partitions }: StartedCluster,
   style: Style,
 ): string {
   const lines = processes.map(({ name, address, pid }) => `    ${name} ${address} process ${pid}\n`);
@@ -19,6 +24,9 @@ export function clusterWelcome(
     welcome(ready, directory, { style, invocation: "npx sluice" }),
     `  ${style.bold("Processes")}  ${style.dim("kill one to see another take over")}\n\n`,
     ...lines,
-    "\n",
+    partitions === 1
+      ? ""
+      : `\n  ${style.bold("Partitions")}  ${partitions}, shared by the collectors. The source is spread over them\n`,
+    `\n  ${style.dim("`npx sluice cluster status` shows who does the work, and so does the page Cluster of the dashboard.")}\n\n`,
   ].join("");
 }

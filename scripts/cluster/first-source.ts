@@ -1,9 +1,19 @@
-/** Whether the cluster has an owner, so that requests are answered. */
-export async function isServing(url: string): Promise<boolean> {
-  return fetch(`${url}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
+interface Cluster {
+  readonly partitions: readonly { readonly phase?: string }[];
+}
+
+/** Whether every partition has an owner, so that requests are answered. */
+export async function isServing(url: string, adminToken: string): Promise<boolean> {
+  try {
+    if (!(await fetch(`${url}/readyz`)).ok) return false;
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const answer = await fetch(`${url}/api/v1/cluster`, { headers });
+    if (!answer.ok) return false;
+    const { partitions } = (await answer.json()) as Cluster;
+    return partitions.every(({ phase }) => phase === "leading");
+  } catch {
+    return false;
+  }
 }
 
 interface Source {
@@ -11,10 +21,11 @@ interface Source {
   readonly writeKeys: readonly { readonly key: string }[];
 }
 
-/** The oldest source, or a new one. */
+/** The oldest source, or a new one, which is spread over all partitions. */
 export async function firstSource(
   url: string,
   adminToken: string,
+  partitions: number,
 ): Promise<{ readonly sourceId: string; readonly writeKey: string }> {
   const headers = { authorization: `Bearer ${adminToken}`, "content-type": "application/json" };
   const call = async (init: RequestInit): Promise<unknown> => {
@@ -26,6 +37,9 @@ export async function firstSource(
   const { items } = (await call({})) as { items: readonly Source[] };
   const source =
     items.find(({ writeKeys }) => writeKeys.length > 0) ??
-    ((await call({ method: "POST", body: JSON.stringify({ name: "My app" }) })) as Source);
+    ((await call({
+      method: "POST",
+      body: JSON.stringify(partitions === 1 ? { name: "My app" } : { name: "My app", partitions }),
+    })) as Source);
   return { sourceId: source.id, writeKey: source.writeKeys[0]?.key ?? "" };
 }

@@ -3,7 +3,10 @@
  * Data stays in `.sluice/cluster`, so that the next start continues. To see a takeover, kill one of the processes that it lists: it is
  * started again after some seconds.
  *
- *   npm run cluster -- [--port 8787] [--data-dir .sluice/cluster] [--json]
+ *   npm run cluster -- [--port 8787] [--data-dir .sluice/cluster] [--partitions 1] [--json]
+ *
+ * With `--partitions 4`, the collectors share four partitions, and the first source is spread over them. The number is fixed when the data
+ * folder is made.
  *
  * `--json` prints one line when it is ready, as `sluice dev --json` does, with the processes.
  */
@@ -17,13 +20,15 @@ import { startBalancer } from "./balancer.ts";
 import { clusterWelcome } from "./cluster-welcome.ts";
 import { type CollectorProcess, collectorProcess } from "./collector-process.ts";
 import { firstSource, isServing } from "./first-source.ts";
-import { type FolderLock, lockFolder } from "./folder-lock.ts";
+import { lockFolder } from "./folder-lock.ts";
+import { keptPartitions } from "./kept-partitions.ts";
 import { keptSecrets } from "./kept-secrets.ts";
 
 const { values } = parseArgs({
   options: {
     port: { type: "string", default: "8787" },
     "data-dir": { type: "string", default: ".sluice/cluster" },
+    partitions: { type: "string" },
     json: { type: "boolean", default: false },
   },
 });
@@ -37,7 +42,10 @@ const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(do
 const server = findNatsServer();
 if (server.kind === "missing") exitWith(`A cluster ${server.reason}`);
 mkdirSync(join(directory, "nats"), { recursive: true, mode: 0o700 });
-const lock = lockOrExit();
+const lock = orExit(() => lockFolder(directory));
+const partitions = orExit(() =>
+  keptPartitions(directory, values.partitions ?? process.env.SLUICE_CLUSTER_PARTITIONS),
+);
 const secrets = keptSecrets(directory);
 const collectors: CollectorProcess[] = [];
 const balancer = await startBalancer(Number(values.port), () => collectors.map(({ port }) => port)).catch(
@@ -45,7 +53,7 @@ const balancer = await startBalancer(Number(values.port), () => collectors.map((
     exitWith(`Port ${values.port} cannot be used: ${error.code}. Choose another one with --port`),
 );
 const url = `http://127.0.0.1:${balancer.port}`;
-const nats = await startNatsCluster({ directory: join(directory, "nats"), maxStore: "8GB" });
+const nats = await startNatsCluster({ directory: join(directory, "nats"), maxStore: `${8 * partitions}GB` });
 const noteServers = (): void => lock.note(nats.nodes.map(({ pid }) => pid));
 noteServers();
 for (const node of NAMES)
@@ -62,6 +70,7 @@ for (const node of NAMES)
         SLUICE_CLUSTER_SERVERS: nats.urls.join(","),
         SLUICE_CLUSTER_MONITORS: nats.monitors.join(","),
         SLUICE_CLUSTER_NODE: node,
+        SLUICE_CLUSTER_PARTITIONS: String(partitions),
       },
     }),
   );
@@ -72,9 +81,9 @@ function exitWith(reason: string): never {
   process.exit(1);
 }
 
-function lockOrExit(): FolderLock {
+function orExit<T>(make: () => T): T {
   try {
-    return lockFolder(directory);
+    return make();
   } catch (error) {
     exitWith((error as Error).message);
   }
@@ -124,8 +133,8 @@ async function keepRunning(
 
 try {
   await Promise.all(collectors.map((collector) => collector.start()));
-  while (!(await isServing(url))) await pause(200);
-  const source = await firstSource(url, secrets.adminToken);
+  while (!(await isServing(url, secrets.adminToken))) await pause(200);
+  const source = await firstSource(url, secrets.adminToken, partitions);
   const dashboardUrl = `${url}/#token=${encodeURIComponent(secrets.adminToken)}`;
   const style = styleFor(process.env, process.stdout.isTTY === true);
   const ready = { url, dashboardUrl, adminToken: secrets.adminToken, ...source };
@@ -138,7 +147,7 @@ try {
     })),
   ];
   if (values.json) process.stdout.write(`${JSON.stringify({ ...ready, processes })}\n`);
-  else say(clusterWelcome(ready, directory, processes, style));
+  else say(clusterWelcome(ready, directory, { processes, partitions }, style));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   await stop(1);

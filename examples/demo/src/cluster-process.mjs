@@ -9,16 +9,16 @@ export class ClusterRefused extends Error {}
 
 /**
  * Starts `npm run cluster` in a process of its own: three NATS servers and three collectors behind one address.
- * @param {{ dataDir: string }} options
+ * @param {{ dataDir: string, partitions: string }} options
  */
-export async function startClusterProcess({ dataDir }) {
+export async function startClusterProcess({ dataDir, partitions }) {
   const child = spawn(
     process.execPath,
     [
       "--import",
       "./scripts/source-loader.mjs",
       "scripts/cluster/main.ts",
-      ...["--json", "--port", "0", "--data-dir", dataDir],
+      ...["--json", "--port", "0", "--data-dir", dataDir, "--partitions", partitions],
     ],
     { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] },
   );
@@ -33,22 +33,26 @@ export async function startClusterProcess({ dataDir }) {
   });
   const ask = (path) =>
     fetch(`${ready.url}${path}`, { headers: { authorization: `Bearer ${ready.adminToken}` } });
-  /** The name of the collector that does the work. */
-  async function owner() {
+  /** The names of the collectors that own the partitions, by partition. */
+  async function owners() {
     const answer = await ask("/api/v1/cluster");
     if (!answer.ok) throw new Error(`The cluster was not shown: ${await answer.text()}`);
-    return (await answer.json()).partitions[0]?.owner;
+    return (await answer.json()).partitions.map(({ owner }) => owner);
   }
   return {
     /** @type {{ url: string, dashboardUrl: string, adminToken: string, writeKey: string, sourceId: string }} */
     ready,
-    /** Ends the owner without a chance to write anything. Another collector takes over, at the same address. */
+    /**
+     * Ends the owner of the first partition without a chance to write anything. Others take over its partitions, at the same address.
+     * Resolves with its name, and the partitions that it owned.
+     */
     async killOwner() {
-      const killed = `collector ${await owner()}`;
-      process.kill(processes.find(({ name }) => name === killed).pid, "SIGKILL");
-      return killed;
+      const before = await owners();
+      const name = `collector ${before[0]}`;
+      process.kill(processes.find((one) => one.name === name).pid, "SIGKILL");
+      return { name, owned: [...before.keys()].filter((partition) => before[partition] === before[0]) };
     },
-    owner,
+    owners,
     async stop() {
       child.kill("SIGTERM");
       return exited;
