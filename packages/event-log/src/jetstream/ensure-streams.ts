@@ -78,7 +78,15 @@ export function refusalOfApi(error: unknown, what: string): EngineRefused {
   return new EngineRefused("unreachable", `${what}: ${reason}. A majority of the servers must run.`, error);
 }
 
-function refusalOfCreate(error: unknown, config: NewStream): EngineRefused {
+function neededRoom({ max_bytes: bytes, num_replicas: replicas }: NewStream): string {
+  // A stream without a limit reserves nothing, and is refused where other streams have reserved everything.
+  return bytes < 0
+    ? `gets no room on ${replicas} servers`
+    : `needs ${bytes} bytes on each of ${replicas} servers`;
+}
+
+/** Translates a failed creation of a stream. */
+export function refusalOfCreate(error: unknown, config: NewStream): EngineRefused {
   const reason = reasonOf(error);
   switch (apiErrorCode(error)) {
     case API_ERRORS.replicasNotSupported:
@@ -96,7 +104,7 @@ function refusalOfCreate(error: unknown, config: NewStream): EngineRefused {
       return /insufficient storage|storage|resource|limit/i.test(reason)
         ? new EngineRefused(
             "room",
-            `the stream ${config.name} needs ${config.max_bytes} bytes on each of ${config.num_replicas} servers: ${reason}. Raise max_file_store of the servers or the limits of the account, or ask for a smaller log.`,
+            `the stream ${config.name} ${neededRoom(config)}: ${reason}. Every partition of the cluster reserves its log on these servers. Raise max_file_store of the servers or the limits of the account, or ask for a smaller log.`,
             error,
           )
         : new EngineRefused(
