@@ -12,6 +12,10 @@ const KINDS = {
 const LOADS = { accepted: "accepted", e2e: "end to end" };
 /** Of a core, so that a peak and a takeover have room. */
 const USED = 0.6;
+/** An owner receives, routes and sends in one thread, and stores in another. */
+const OWNER_CORES = 2;
+/** Of a cluster. */
+const MOST_PARTITIONS = 16;
 const RATES = [10_000, 100_000, 1_000_000];
 const MESSAGE_BYTES = 600;
 
@@ -87,16 +91,16 @@ function row({ name, unit, ours, peer, ratio }) {
   return `| ${name} | ${alone} | ${number(ours)} ${unit} | ${ratio === undefined ? "" : ratio.toFixed(2)} |`;
 }
 
+const coresFor = (rate, cpu) => (rate * cpu) / 1e6 / USED;
+
 /** What a rate needs, computed from the CPU of a message. */
-function sizingTable(figures) {
-  const micros = (load, kind) => figures.find(({ name }) => name === cpuName(load, kind)).ours;
-  const cores = (rate, cpu) => (rate * cpu) / 1e6 / USED;
+function sizingTable(micros) {
   const rows = RATES.map((rate) => {
     const cells = [
-      cores(rate, micros("accepted", "collector")),
-      cores(rate, micros("e2e", "collector")),
-      cores(rate, micros("e2e", "followers") / 2),
-      cores(rate, micros("e2e", "servers") / 3),
+      coresFor(rate, micros("accepted", "collector")),
+      coresFor(rate, micros("e2e", "collector")),
+      coresFor(rate, micros("e2e", "followers") / 2),
+      coresFor(rate, micros("e2e", "servers") / 3),
       (rate * MESSAGE_BYTES) / 1e6,
     ];
     return `| ${rate.toLocaleString("en")} | ${cells.map(number).join(" | ")} |`;
@@ -108,11 +112,40 @@ function sizingTable(figures) {
   ];
 }
 
+/** Clusters, collectors and partitions that share the work of a rate with one webhook, as far as an owner's two cores go. */
+function sharedWork(rate, ownerMicros, followerMicros) {
+  const owners = Math.ceil(coresFor(rate, ownerMicros) / OWNER_CORES);
+  const clusters = Math.ceil(owners / MOST_PARTITIONS);
+  const collectors = Math.ceil(owners / clusters);
+  const followed = (followerMicros * (collectors - 1)) / collectors;
+  return {
+    clusters,
+    collectors,
+    partitions: collectors === 1 ? 1 : Math.min(MOST_PARTITIONS, 2 * collectors),
+    cores: coresFor(rate / clusters, ownerMicros / collectors + followed),
+  };
+}
+
+function sharingTable(micros) {
+  const rows = RATES.map((rate) => {
+    const own = micros("e2e", "collector");
+    const { clusters, collectors, partitions, cores } = sharedWork(rate, own, micros("e2e", "followers") / 2);
+    const cells = [rate.toLocaleString("en"), clusters, collectors, partitions, number(cores)];
+    return `| ${cells.join(" | ")} |`;
+  });
+  return [
+    "| messages/s, one webhook | clusters | collectors that share the work, in each | partitions, in each | cores of each collector |",
+    "| --- | --- | --- | --- | --- |",
+    ...rows,
+  ];
+}
+
 const isOfPartitions = ({ peerName }) => peerName !== undefined && peerName !== "one collector";
 
 /** The part of the page that the bench writes. `load` is that of before the start. */
 export function tables(rounds, measured) {
   const figures = combineRounds(rounds);
+  const micros = (load, kind) => figures.find(({ name }) => name === cpuName(load, kind)).ours;
   const text = [
     "| what | one collector | cluster | ratio |",
     "| --- | --- | --- | --- |",
@@ -122,7 +155,11 @@ export function tables(rounds, measured) {
     "",
     "Cores that a rate needs, computed from the figures of one partition:",
     "",
-    ...sizingTable(figures),
+    ...sizingTable(micros),
+    "",
+    "How several collectors share that, computed from the same figures:",
+    "",
+    ...sharingTable(micros),
   ];
   return { figures, text: measuredText(text, measured) };
 }
