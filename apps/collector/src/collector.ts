@@ -162,7 +162,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const { events, onPlanRefusal } = await startEvents(watching, stages, store, sources);
   const counting = await startCounting(watching, stages, store, processing.audiences);
   const { rates } = counting;
-  const notifications = await watchIncidents(options, stages, { ...watching, ...processing, store, rates });
+  const notifications = await watchIncidents(options, stages, { ...processing, ...watching, store, rates });
   const listeners = keep(
     await startListeners({
       ...shared,

@@ -27,9 +27,9 @@ describe("the partition of messages whose write key is in the body", () => {
     ["brotli", "br", brotliCompressSync(body), 3],
     ["an unknown encoding", "zstd", body, 0],
     ["damaged data", "gzip", body, 0],
-  ])("%s", (_name, encoding, bytes, partition) => {
+  ])("%s", async (_name, encoding, bytes, partition) => {
     const headers = encoding === undefined ? {} : { "content-encoding": encoding };
-    expect(partitionOfMessages({ url: "/v1/batch", headers }, bytes, sources)).toBe(partition);
+    expect(await partitionOfMessages({ url: "/v1/batch", headers }, bytes, sources)).toBe(partition);
   });
 });
 

@@ -125,7 +125,8 @@ describe("an id of several parts", () => {
   ])("is of nothing if it names %s: nobody is asked", async (_, id) => {
     const ask = () => Promise.reject(new Error("asked"));
     const owners = { partitions: [0, 1], newRun: () => "", ask } as unknown as Owners;
-    const show = runRoutes(owners, async () => []).find(({ path }) => path.endsWith("/operations/:id"))?.methods.GET;
+    const show = runRoutes(owners, async () => []).find(({ path }) => path.endsWith("/operations/:id"))
+      ?.methods.GET;
     const request = { method: "GET", path: `/api/v1/operations/${id}`, params: { id }, headers: {} };
     await expect(show?.(request as unknown as HttpRequest)).rejects.toMatchObject({ code: "not_found" });
   });
