@@ -80,6 +80,7 @@ export class Ownership {
   #state: OwnershipState = FOLLOWING;
   #lease: Lease | undefined;
   #leaseSeenMs: number;
+  #termSeenMs: number;
   #renewedMs = 0;
   #renewDueMs = 0;
   /** The last write of the lease had no answer. */
@@ -102,6 +103,7 @@ export class Ownership {
   constructor(options: OwnershipOptions) {
     this.#options = options;
     this.#leaseSeenMs = options.clock.monotonic();
+    this.#termSeenMs = this.#leaseSeenMs;
   }
 
   get state(): OwnershipState {
@@ -111,6 +113,11 @@ export class Ownership {
   /** The lease as last seen. */
   get lease(): Lease | undefined {
     return this.#lease;
+  }
+
+  /** Time since this process saw the lease's term begin, or itself start. */
+  get termSeenForMs(): number {
+    return this.#options.clock.monotonic() - this.#termSeenMs;
   }
 
   /** Begins to follow the lease. Rejects if the engine cannot be reached, or a newer version wrote the lease. */
@@ -169,8 +176,9 @@ export class Ownership {
     const { partitions = 1 } = this.#options;
     const lease = record === undefined ? undefined : readLease(record, partitions);
     if (lease?.revision === this.#lease?.revision) return;
-    this.#lease = lease;
     this.#leaseSeenMs = this.#options.clock.monotonic();
+    if (lease?.term !== this.#lease?.term) this.#termSeenMs = this.#leaseSeenMs;
+    this.#lease = lease;
     this.#options.onChange();
   }
 

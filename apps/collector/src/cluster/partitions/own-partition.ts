@@ -2,9 +2,10 @@ import type { Leases } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { ClusterState } from "../cluster-state.js";
 import type { Membership } from "../membership/membership.js";
-import { type BalanceFacts, precedenceMs, reasonToMove } from "../ownership/balance.js";
+import { precedenceMs, reasonToMove } from "../ownership/balance.js";
 import { ownerKey } from "../ownership/owner-key.js";
 import { Ownership } from "../ownership/ownership.js";
+import { balanceFacts } from "./balance-facts.js";
 import { type LeadParts, leadPartition } from "./lead-partition.js";
 import type { Partition } from "./partition.js";
 
@@ -25,7 +26,11 @@ export function ownPartition(partition: Partition, parts: OwnPartitionParts): Ow
   const { leases, clock, leaseMs, state, membership, leading, self, problem, onChange } = parts;
   const { length: partitions } = state.partitions;
   const { number } = partition;
-  const balance = (): BalanceFacts => balanceFacts(state, membership, self.node, leaseMs);
+  const balance = () =>
+    balanceFacts({
+      ...{ membership, leaseMs, node: self.node },
+      ownerships: state.partitions.map(({ ownership }) => ownership),
+    });
   return new Ownership({
     ...{ leases, key: ownerKey(number), clock, leaseMs, self },
     ...{ partitions, heartbeatMs: leaseMs / 3, onChange },
@@ -44,30 +49,6 @@ export function ownPartition(partition: Partition, parts: OwnPartitionParts): Ow
     onStepDown: (how, reason) => reportStepDown(leading, partition, how, reason),
     onProblem: problem,
   });
-}
-
-/** Who could own partitions, and who does. */
-function balanceFacts(
-  state: ClusterState,
-  membership: Membership,
-  node: string,
-  leaseMs: number,
-): BalanceFacts {
-  return {
-    node,
-    candidates: membership
-      .members()
-      .filter(
-        ({ isAlive, isReady, isDrained, behindMs }) => isAlive && isReady && !isDrained && behindMs < leaseMs,
-      )
-      .map((member) => member.node),
-    held: state.partitions.map(({ number, ownership: { lease } }) => ({
-      partition: number,
-      node: lease?.holder?.node,
-      isLeading: lease?.holder?.phase === "leading",
-      wanted: membership.wantedOwner(number),
-    })),
-  };
 }
 
 function reportStepDown(
