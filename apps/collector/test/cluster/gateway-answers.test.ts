@@ -95,4 +95,32 @@ describe("a deletion in several partitions", () => {
     const accepted = { status: 202, body: view("running", "trace") };
     expect(await retried([conflict, accepted])).toMatchObject({ status: 202, body: { step: "trace" } });
   });
+
+  it("names the aliases of its users in the first answer only, as one collector does", async () => {
+    const aliases = [{ userId: "new", aliases: ["old"] }];
+    const body = { ...view("initialized", "collect"), aliases };
+    const begun = new Set<number>();
+    const owners: Owners = {
+      partitions: [0, 1],
+      async ask(partition, _request, { method, body: asked }) {
+        if (method === "GET") return { partition, status: begun.has(partition) ? 200 : 404, body };
+        if ((asked as { readonly dryRun?: boolean }).dryRun === true)
+          return { partition, status: 200, body: { dryRun: true, users: [] } };
+        begun.add(partition);
+        return { partition, status: 201, body };
+      },
+      newRun: () => "a run",
+      owned: async () => {},
+      stream: () => Promise.reject(new Error("nothing streams")),
+    };
+    const route = runRoutes(owners, async () => []).find(({ path }) => path.endsWith("/deletions"));
+    const request = {
+      ...{ method: "POST", path: "/api/v1/deletions", headers: { "idempotency-key": "key-1" } },
+      readBody: async () => Buffer.from('{"userIds":["new"],"includeAliases":true}'),
+    } as unknown as HttpRequest;
+    expect(await route?.methods.POST?.(request)).toMatchObject({ status: 201, body: { aliases } });
+    const again = await route?.methods.POST?.(request);
+    expect(again).toMatchObject({ status: 201, body: { id: "del_1" } });
+    expect(again?.body).not.toHaveProperty("aliases");
+  });
 });

@@ -210,7 +210,12 @@ async function startDeletion(
   const identities = [...userIds.map(userIdentity), ...anonymousIds.map(anonymousIdentity)];
   const joined = await findJoinedIds(identities, includeAliases, request.signal);
   const answers = await askEach(owners, request, rest, path, () => ({ ...input, joined }), { run });
-  return mergedRuns<DeletionView>([...answers, ...withStatus(parts, 201)], mergeDeletions);
+  // As from one collector: only the first answer names other users.
+  const begun = withStatus(parts, 201).map((part) => {
+    const { aliases: _, ...kept } = part.body as DeletionView;
+    return { ...part, body: kept };
+  });
+  return mergedRuns<DeletionView>([...answers, ...begun], mergeDeletions);
 }
 
 async function liftSuppression(owners: Owners, request: HttpRequest): Promise<HttpAnswer> {
