@@ -9,8 +9,6 @@ export interface LeftOut {
 
 const STORE = "it makes the store itself, or breaks it";
 const INSIDE = "it looks into the one process that serves";
-const AUDIENCES = "such a cluster refuses audiences, computed traits and profiles";
-const RESETS = "such a cluster refuses resets";
 
 /**
  * `leave-out.ts` fails if an entry concerns no test. `SLUICE_TEST_LEFT_OUT=1` runs them too, and expects those that are named by their titles
@@ -43,18 +41,5 @@ export const LEFT_OUT: readonly LeftOut[] = [
   },
   { file: "crash/damaged-page.test.ts", reason: "a damaged copy is replaced by itself" },
   { file: "deletions/damaged-attempts.test.ts", reason: "a damaged copy is replaced by itself" },
-  { file: "audiences/audiences-end-to-end.test.ts", reason: AUDIENCES },
-  { file: "audiences/deep-data.test.ts", reason: AUDIENCES },
-  { file: "audiences/large-numbers.test.ts", reason: AUDIENCES },
-  { file: "audiences/why-value.test.ts", reason: AUDIENCES },
-  { file: "admin/openapi.test.ts", test: "is what a collector really answers", reason: AUDIENCES },
-  { file: "admin/cursors.test.ts", reason: AUDIENCES },
-  { file: "admin/reset.test.ts", reason: RESETS },
-  { file: "deletions/aliases.test.ts", reason: AUDIENCES },
-  { file: "deletions/colliding-ids.test.ts", reason: AUDIENCES },
-  { file: "deletions/public-keys.test.ts", reason: AUDIENCES },
-  { file: "deletions/deletions.test.ts", test: "leaves no data of the user", reason: AUDIENCES },
-  { file: "deletions/deletions.test.ts", test: "stores later messages without their", reason: AUDIENCES },
-  { file: "events/source-plans.test.ts", test: "is emptied with the log", reason: RESETS },
   { file: "events/source-plans.test.ts", test: "shows no example of a user who", reason: INSIDE },
 ];
