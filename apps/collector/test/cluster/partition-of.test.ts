@@ -68,6 +68,7 @@ it.each<
   ["POST", "/v1/batch?writeKey=key", spread, "spread"],
   ["POST", "/v1/batch?writeKey=spread", { authorization: `Basic ${btoa("key:")}` }, 3],
   ["POST", "/beacon/v1/batch?writeKey=", spread, "spread"],
+  ["POST", "/beacon/v1/batch?writeKey=", { authorization: `Basic ${btoa("key:")}` }, 3],
 ])("with a spread source, %s %s is for %4$s", (method, url, headers, expected) => {
   expect(partitionOfRequest({ method, url, headers }, sources(true))).toBe(expected);
 });
