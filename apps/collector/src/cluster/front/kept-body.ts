@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { LIMITS } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
 
 /** The largest body that is kept, so that the request can be repeated. The largest batch is half of it. */
@@ -36,6 +37,20 @@ export type PassedBody =
   | { readonly kind: "kept"; readonly bytes: Uint8Array; release(): void }
   /** It is passed on as it arrives, once: it is large or of unknown length, or the memory for bodies is full. */
   | { readonly kind: "streamed" };
+
+/**
+ * Why the length that a request announces is too large for any owner, or undefined. The head of a streamed body reaches the owner with its
+ * first bytes only, and a client may wait for the answer before it sends them.
+ */
+export function refusedLength({
+  method,
+  url = "/",
+  headers,
+}: Pick<IncomingMessage, "method" | "url" | "headers">): CollectorError | undefined {
+  const takesMessages = method === "POST" && /^\/(?:beacon\/)?v1\//.test(url);
+  if (!takesMessages || !(Number(headers["content-length"]) > MAX_KEPT_BYTES)) return undefined;
+  return new CollectorError("payload_too_large", `more than ${LIMITS.batchBytes} bytes`);
+}
 
 /**
  * Reads a small body into memory. Rejects if the connection ends before the body does, or `gone` aborts. With `isNeeded`, no body is

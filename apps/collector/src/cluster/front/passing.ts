@@ -13,7 +13,7 @@ import { REQUEST_ID_HEADER, requestIdOf } from "../../http/connection/request-id
 import { errorAnswer, respond } from "../../http/connection/respond.js";
 import { corsHeaders } from "../../http/routing/cors.js";
 import { decideNext, type FailedAttempt, type RequestFacts } from "./decide-next.js";
-import { type KeptBodies, keepBody, type PassedBody } from "./kept-body.js";
+import { type KeptBodies, keepBody, type PassedBody, refusedLength } from "./kept-body.js";
 import type { OwnerConnection } from "./owner-connection.js";
 import { type ListenerName, passedOnHeaders } from "./peer.js";
 
@@ -104,6 +104,8 @@ export class Passing implements ArrivingRequest {
       endRequest(this.#connection);
       this.#gone.abort();
     });
+    const tooLarge = refusedLength(this.#message);
+    if (tooLarge !== undefined) return this.#refuse(tooLarge);
     if (expectsContinue) this.#response.writeContinue();
     let body: PassedBody;
     try {
