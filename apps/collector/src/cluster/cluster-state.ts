@@ -80,9 +80,9 @@ export class ClusterState {
     return Math.max(...this.#parts.partitions.map(({ behindMs }) => behindMs));
   }
 
-  /** The copies of this process can become the owners'. */
+  /** The copies of this process can become the owners', and it is not about to end. */
   get isReady(): boolean {
-    return this.#parts.partitions.every(({ isReady }) => isReady);
+    return this.#parts.partitions.every(({ isReady, ownership }) => isReady && !ownership.isLeaving);
   }
 
   get #role(): OwnershipState["kind"] {

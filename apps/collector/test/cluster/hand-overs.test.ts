@@ -20,19 +20,21 @@ function world(partitions: number, seed: number) {
   /** `b takes 2`, `a hands over 2` and `b loses 2`, in order. */
   const events: string[] = [];
   const ended = new Set<string>();
+  const opened = new Map<string, readonly Ownership[]>();
   const open = async (node: string): Promise<void> => {
     const own = { leases: slow(leases.of(node), clock, 1 + Math.floor(random() * 30)), clock };
     let ownerships: readonly Ownership[] = [];
     const wakeAll = (): void => {
       for (const ownership of ownerships) ownership.wake();
     };
+    const isReady = (): boolean => !ownerships.some(({ isLeaving }) => isLeaving);
     const startedAtMs = clock.now();
     const membership = new Membership({
       ...own,
       heartbeatMs: 2_000,
       self: () => ({
         ...{ node, instance: node, address: `http://${node}`, version: "1.0.0", startedAtMs },
-        ...{ role: "following", isReady: true, applied: 0, behindEntries: 0, behindMs: 0 },
+        ...{ role: "following", isReady: isReady(), applied: 0, behindEntries: 0, behindMs: 0 },
       }),
       onChange: wakeAll,
       onNameTaken: () => {},
@@ -67,6 +69,7 @@ function world(partitions: number, seed: number) {
       });
     });
     ownerships = made;
+    opened.set(node, made);
     const started = membership.start().then(async () => {
       for (const ownership of made) await ownership.start();
     });
@@ -82,6 +85,12 @@ function world(partitions: number, seed: number) {
       ended.add(node);
       leases.cut(node);
       await clock.advance(SETTLED_MS);
+    },
+    /** Has the process hand over, while it still answers. */
+    async leave(node: string): Promise<void> {
+      const left = Promise.all((opened.get(node) ?? []).map((ownership) => ownership.leave()));
+      await clock.advance(SETTLED_MS);
+      await left;
     },
     /** How many partitions each process owns. */
     async counts(): Promise<number[]> {
@@ -152,5 +161,16 @@ describe("partitions change their owners as seldom as they can", () => {
       expect((await counts()).at(-1)).toBeLessThanOrEqual(least + 1);
       expect(await counts()).toHaveLength(left);
     }
+  });
+
+  it("when a process ends in order", async () => {
+    const { events, open, leave } = world(4, 5);
+    for (const node of ["a", "b", "c"]) await open(node);
+    const last = events.length;
+    await leave("b");
+    const moved = events.slice(last);
+    expect(moved.filter((event) => event.startsWith("b hands over"))).toHaveLength(2);
+    expect(moved.filter((event) => event.includes("takes"))).toHaveLength(2);
+    expect(moved).toHaveLength(4);
   });
 });

@@ -120,6 +120,11 @@ export class Ownership {
     return this.#options.clock.monotonic() - this.#termSeenMs;
   }
 
+  /** It does not become the owner again. */
+  get isLeaving(): boolean {
+    return this.#left !== undefined;
+  }
+
   /** Begins to follow the lease. Rejects if the engine cannot be reached, or a newer version wrote the lease. */
   async start(): Promise<void> {
     const { leases, key, onProblem } = this.#options;
