@@ -77,11 +77,13 @@ const echo: Route = {
     },
   },
 };
+/** Takes bodies that are larger than those with messages. */
+const large: Route = { ...echo, path: "/api/v1/echo" };
 
 async function pair() {
   const clock = manualClock();
   const [owner, follower] = [await startProcess(clock), await startProcess(clock)];
-  const server = await owner.serve([echo]);
+  const server = await owner.serve([echo, large]);
   follow(follower, owner.front.url);
   return { clock, owner, follower, server };
 }
@@ -149,7 +151,7 @@ describe("the front", () => {
   test("passes bodies on: small, large, in pieces of unknown length", async () => {
     const { follower } = await pair();
     for (const bytes of [0, 5, 400_000, 5_000_000]) {
-      const response = await fetch(`${follower.front.url}/v1/echo`, {
+      const response = await fetch(`${follower.front.url}/api/v1/echo`, {
         method: "POST",
         body: "x".repeat(bytes),
       });
@@ -254,10 +256,10 @@ describe("the front", () => {
     follower.owner = { kind: "starting" };
     follower.front.ownerChanged();
     const here = ["kept", "y".repeat(2_000_000)].map((body) =>
-      fetch(`${follower.front.url}/v1/echo`, { method: "POST", body }).then((it) => it.json()),
+      fetch(`${follower.front.url}/api/v1/echo`, { method: "POST", body }).then((it) => it.json()),
     );
     await until(() => follower.front.waiting === 2);
-    await follower.serve([echo]);
+    await follower.serve([echo, large]);
     expect(await here[0]).toMatchObject({ text: "kept", client: "127.0.0.1" });
     expect(await here[1]).toMatchObject({ bytes: 2_000_000 });
   });
