@@ -1,7 +1,7 @@
 /**
  * Compares ingestion with the floor (`ingest-floor.mjs`), in one run on one machine:
  *
- *   node bench/collector/ingest.bench.mjs [--seconds 4] [--rounds 2] [--runs 5] [--shape "single messages"] [--folder DIR]
+ *   node bench/collector/ingest.bench.mjs [--seconds 4] [--rounds 2] [--runs 5] [--shape "single messages"] [--connections 16] [--folder DIR]
  *
  * With a folder, the collector uses the messages stored there (`store.bench.ts --fill-only` fills one). Server and load run in
  * processes of their own; the collector is the built one (`npm run build`). Targets: at least 60 % of the floor's events a second
@@ -19,6 +19,8 @@ const { values } = parseArgs({
     /** Latency runs of three seconds each, after two seconds of warm-up; floor and collector alternate. */
     runs: { type: "string", default: "5" },
     shape: { type: "string" },
+    /** Default: 16 for batches, 64 for single messages. */
+    connections: { type: "string" },
     folder: { type: "string" },
     json: { type: "boolean", default: false },
   },
@@ -56,8 +58,11 @@ const LONGEST_WARM_UP_SECONDS = 20;
 const warmUp = (server, options) =>
   load(server, { ...options, seconds: LONGEST_WARM_UP_SECONDS, requests: WARM_UP_REQUESTS[options.events] });
 
+const connections = values.connections === undefined ? {} : { connections: Number(values.connections) };
 const SHAPES = Object.fromEntries(
-  Object.entries(ALL_SHAPES).filter(([shape]) => values.shape === undefined || shape === values.shape),
+  Object.entries(ALL_SHAPES)
+    .filter(([shape]) => values.shape === undefined || shape === values.shape)
+    .map(([shape, options]) => [shape, { ...options, ...connections }]),
 );
 
 const results = [];
