@@ -109,6 +109,8 @@ const rows = Object.keys(SHAPES).map((shape) => ({
   "share of the floor": `${Math.round((100 * of("collector", shape, "eventsPerSecond")) / of("floor", shape, "eventsPerSecond"))} %`,
   "floor CPU µs/event": of("floor", shape, "cpuMicrosPerEvent").toFixed(1),
   "collector CPU µs/event": of("collector", shape, "cpuMicrosPerEvent").toFixed(1),
+  "p99 at full load, ms": of("collector", shape, "p99Ms").toFixed(1),
+  "floor's at full load, ms": of("floor", shape, "p99Ms").toFixed(1),
   "p50 at half load, ms": latency("collector", shape, "p50Ms").median,
   "p99 at half load, ms": latency("collector", shape, "p99Ms").median,
   "floor's p99 at that rate, ms": latency("floor", shape, "p99Ms").median,
