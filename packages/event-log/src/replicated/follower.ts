@@ -40,6 +40,8 @@ async function applyAll({ log, copy, apply }: FollowParts, signal: AbortSignal):
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   try {
+    // The copy answers in order. Its thread may still have entries that were given to it while this process was the owner.
+    await copy.ask("describe", {});
     for await (const { sequence, data } of log.read(copy.applied.sequence, stop)) {
       const applied = apply(sequence, data);
       // It is awaited below. Until then its rejection must not count as unhandled.

@@ -79,6 +79,40 @@ it("ignores what a replaced owner had under way, even where the log accepts it",
   await expectEqualCopies(cluster, ["a", "b"]);
 });
 
+it("follows from behind the entries that it still had under way as the owner", async () => {
+  const cluster = newCluster();
+  const problems: string[] = [];
+  const a = await cluster.open("a", { onProblem: (what) => problems.push(what) });
+  const b = await cluster.open("b");
+  const old = await a.lead(1, { onDeposed() {} });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let appended = 0;
+  cluster.engines.faultsOf("a").append = async (now) => {
+    const answer = now();
+    appended += 1;
+    await released;
+    return answer;
+  };
+  const puts = [];
+  for (let entry = 1; entry <= 3; entry++) {
+    puts.push(old.store.config.put("source", `s${entry}`, entry));
+    while (appended < entry) await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { store, stepDown } = await leadSafely(b, 2);
+  // The answers of all three arrive at once, and with them the news that another process took over.
+  puts.push(old.store.config.put("source", "late", 4));
+  release();
+  await Promise.allSettled(puts);
+  await untilStatus(a, ({ role }) => role === "following");
+  await a.caughtUp(FOREVER);
+  expect(problems).toEqual([]);
+  expect(await store.config.list("source")).toHaveLength(3);
+  await stepDown();
+  await cluster.close(a);
+  await cluster.close(b);
+  await expectEqualCopies(cluster, ["a", "b"]);
+});
+
 it("notices without a write of its own that another process took over", async () => {
   const cluster = newCluster();
   const a = await cluster.open("a");
