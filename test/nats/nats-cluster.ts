@@ -214,6 +214,11 @@ async function troubleOf(node: NatsNode, isClustered: boolean): Promise<string |
   }
 }
 
+/** What a node logged last. */
+function endOfLog(node: NatsNode): string {
+  return `${node.name} logged last:\n${node.log().slice(-4_000)}`;
+}
+
 interface StreamPage {
   readonly account_details?: readonly {
     readonly stream_detail?: readonly {
@@ -260,7 +265,7 @@ export async function startNatsCluster(options: NatsClusterOptions): Promise<Nat
           const trouble = node.pid === undefined ? undefined : await troubleOf(node, count > 1);
           return trouble === undefined
             ? { found: true }
-            : { missing: `${node.name} to be ready: ${trouble}` };
+            : { missing: `${node.name} to be ready: ${trouble}\n${nodes.map(endOfLog).join("\n")}` };
         });
       }
     },

@@ -3,7 +3,7 @@ import { type Random, seededRandom, seedOf } from "../seeded-random.ts";
 import { until } from "../until.ts";
 import { type Finding, judge, type Verdict } from "../verdict.ts";
 import { ClusterWorld, type PlacedSource } from "./cluster-world.ts";
-import { type Probe, startProbes } from "./probes.ts";
+import { type Probe, type Probes, startProbes } from "./probes.ts";
 import type { ClusterTrouble } from "./trouble.ts";
 
 const APPLICATIONS = 3;
@@ -117,15 +117,29 @@ async function playRound(
   random: Random,
   index: number,
 ): Promise<Played> {
-  const { ledger, isShort } = world;
-  const { sources } = world;
+  const probes = startProbes(`p${index}`, world.members, world.sources, world.ledger);
+  try {
+    return await playUnder(probes, { trouble, world, random });
+  } finally {
+    // After a failure, they would be sent for ever.
+    await probes.stop();
+  }
+}
+
+interface Round {
+  readonly trouble: ClusterTrouble;
+  readonly world: ClusterWorld;
+  readonly random: Random;
+}
+
+async function playUnder(probes: Probes, { trouble, world, random }: Round): Promise<Played> {
+  const { ledger, isShort, sources } = world;
   world.struck = sources.length === 1 ? 0 : random.integer(0, sources.length - 1);
   const termsBefore = await world.terms();
   const applications = Math.max(APPLICATIONS, sources.length);
   const sdks = Array.from({ length: applications }, (_, n) =>
     world.startSdk(sources[n % sources.length] as PlacedSource),
   );
-  const probes = startProbes(`p${index}`, world.members, sources, ledger);
   let marked: { readonly atMs: number; readonly struck: string | undefined } | undefined;
   const mark = (struck?: string): void => {
     marked = { atMs: performance.now(), struck };
