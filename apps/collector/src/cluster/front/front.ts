@@ -21,7 +21,7 @@ import {
 import type { Logger } from "../../process/telemetry/logger.js";
 import type { Metrics } from "../../process/telemetry/metrics.js";
 import { keptBodies } from "./kept-body.js";
-import { type OwnerConnection, ownerConnection } from "./owner-connection.js";
+import { type OwnerConnection, originForm, ownerConnection } from "./owner-connection.js";
 import { Passing, type PassingParts, refuse, type Target } from "./passing.js";
 import { type ListenerName, NOT_OWNER_HEADER, type Origin, originOf, PEER_HEADERS } from "./peer.js";
 import { type WaitingRoom, waitingRoom } from "./waiting-room.js";
@@ -282,13 +282,18 @@ class SwitchableFront implements Front {
       const origin = originOf(message.headers, this.#options.token);
       for (const header of Object.values(PEER_HEADERS)) delete message.headers[header];
       if (origin !== undefined) {
-        if (this.#peers !== undefined && message.url?.startsWith(PEER_PATH) === true)
+        if (this.#peers !== undefined && origin.client === "" && isPeerCall(message))
           this.#peers.serve(message, response, expectsContinue);
         else void this.#servePassedOn(origin, message, response, expectsContinue);
         return;
       }
     }
     delete message.headers[PEER_HEADERS.run];
+    // Passed on, it would carry the token of this process, and be taken for its call.
+    if (isPeerCall(message)) {
+      refuse(message, response, new CollectorError("not_found"));
+      return;
+    }
     const always = this.#always.get(name);
     if (always?.find(pathOf(message)) !== undefined) {
       always.server.serve(message, response, expectsContinue);
@@ -449,6 +454,11 @@ function keyOf(partition: number, name: ListenerName): string {
 
 function pathOf({ url = "/" }: Pick<IncomingMessage, "url">): string {
   return url.split("?", 1)[0] as string;
+}
+
+/** As the other process would see it. */
+function isPeerCall({ url = "/" }: Pick<IncomingMessage, "url">): boolean {
+  return originForm(url).startsWith(PEER_PATH);
 }
 
 function serveAttached(
