@@ -49,3 +49,17 @@ test.each([
     expect(await api(urlOf(node), "GET", "/sources")).toEqual({ items: [] });
   }
 });
+
+test("each process merges a list that a proxy asks for in the absolute form", async () => {
+  const cursor = Buffer.from("[[0,0],[0,0]]").toString("base64url");
+  for (const node of ["a", "b"]) {
+    const sent = request({
+      ...{ host: "127.0.0.1", port: new URL(urlOf(node)).port },
+      path: `http://sluice.test/api/v1/messages?cursor=${cursor}`,
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    });
+    sent.end();
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    expect(await json(response)).toEqual({ items: [] });
+  }
+});

@@ -453,7 +453,7 @@ function keyOf(partition: number, name: ListenerName): string {
 }
 
 function pathOf({ url = "/" }: Pick<IncomingMessage, "url">): string {
-  return url.split("?", 1)[0] as string;
+  return originForm(url).split("?", 1)[0] as string;
 }
 
 /** As the other process would see it. */
