@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { json } from "node:stream/consumers";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { decideNext, type RequestFacts } from "../../src/cluster/front/decide-next.js";
@@ -102,6 +103,17 @@ async function scriptedOwner(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** Sends these headers and no others, but for `Host`. */
+async function get(
+  url: string,
+  headers: Record<string, string>,
+): Promise<{ status?: number; body: unknown }> {
+  const sent = request(url, { headers, agent: false });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await json(response).catch(() => undefined) };
+}
+
 describe("decideNext", () => {
   const ingest: RequestFacts = {
     ...{ method: "POST", path: "/v1/batch", hasIdempotencyKey: false, isKept: true, mayBeDone: false },
@@ -127,6 +139,21 @@ describe("decideNext", () => {
 });
 
 describe("the front", () => {
+  test.each([
+    [
+      "as many headers",
+      Array.from({ length: HTTP_LIMITS.maxHeaders - 3 }, (_, index) => [`x-${index}`, "1"]),
+    ],
+    ["headers as large", [["x-large", "a".repeat(HTTP_LIMITS.maxHeaderBytes - 100)]]],
+  ])("passes a request with %s as one process takes on, for its client", async (_name, headers) => {
+    const { follower } = await pair();
+    const response = await get(`${follower.front.url}/v1/echo`, {
+      "x-forwarded-for": "203.0.113.9",
+      ...Object.fromEntries(headers),
+    });
+    expect(response).toMatchObject({ status: 200, body: { client: "203.0.113.9", isLocal: false } });
+  });
+
   test("passes requests on: method, query, headers, host and client as they came", async () => {
     const { owner, follower } = await pair();
     const response = await fetch(`${follower.front.url}/v1/echo?a=1&b=%20`, {

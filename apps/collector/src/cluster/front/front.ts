@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { KB } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
 import { bufferBudget } from "../../http/body/buffer-budget.js";
@@ -116,6 +117,9 @@ interface Remote {
   readonly over: AbortController;
 }
 
+/** About what the headers that a process adds have, all together. */
+const PEER_HEADER_BYTES = KB;
+
 /** Where other processes of the cluster ask this one. */
 const PEER_PATH = "/cluster/v1/";
 
@@ -193,7 +197,8 @@ class SwitchableFront implements Front {
   }
 
   async listen(): Promise<void> {
-    const { admin, limits, clock } = this.#options;
+    const { admin, clock } = this.#options;
+    const limits = withRoomForPeers(this.#options.limits);
     const open = async (name: ListenerName, address: ListenAddress): Promise<void> => {
       const listener = await openListener(
         { ...address, limits, clock, metrics: this.#connectionMetrics() },
@@ -446,6 +451,15 @@ class SwitchableFront implements Front {
       broken: (code) => (attached() ?? own).broken(code),
     };
   }
+}
+
+/** What one process takes from a client, another one takes from it, with the headers that are added. */
+function withRoomForPeers(limits: HttpLimits): HttpLimits {
+  return {
+    ...limits,
+    maxHeaders: limits.maxHeaders + Object.keys(PEER_HEADERS).length,
+    maxHeaderBytes: limits.maxHeaderBytes + PEER_HEADER_BYTES,
+  };
 }
 
 function keyOf(partition: number, name: ListenerName): string {

@@ -94,14 +94,16 @@ const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   ...Object.values(PEER_HEADERS),
 ]);
 
-/** The headers of a request for the owner: names and values by turns, as they came, and what only this process knows. */
+/**
+ * The headers of a request for the owner: names and values by turns. First what only this process knows, because a server may ignore those
+ * after the most that it reads; then the others as they came.
+ */
 export function passedOnHeaders(raw: readonly string[], origin: Origin, token: string): string[] {
-  const headers: string[] = [];
+  const headers = peerHeaders(origin, token);
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string;
     if (!NOT_PASSED_ON.has(name.toLowerCase())) headers.push(name, raw[i + 1] as string);
   }
-  headers.push(...peerHeaders(origin, token));
   return headers;
 }
 
