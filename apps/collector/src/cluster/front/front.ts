@@ -3,7 +3,8 @@ import { KB } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
 import { bufferBudget } from "../../http/body/buffer-budget.js";
-import { markPassedOn } from "../../http/connection/client-address.js";
+import { markPassedOn, peerAddress } from "../../http/connection/client-address.js";
+import { forwardedFor } from "../../http/connection/forwarded.js";
 import { hostRefusal } from "../../http/connection/host-header.js";
 import { failureLog } from "../../http/failure-log.js";
 import { type HttpMetrics, httpMetrics } from "../../http/http-metrics.js";
@@ -148,6 +149,7 @@ class SwitchableFront implements Front {
     this.#options = options;
     const { clock, limits, logger, metrics, token } = options;
     const budget = bufferBudget(limits.maxBufferedBytes);
+    const proxies = { count: limits.trustedProxies, headers: limits.proxyHeaders };
     const logFailure = failureLog(logger, clock);
     this.#ownMetrics = httpMetrics(metrics, budget);
     this.#room = waitingRoom(clock);
@@ -155,6 +157,7 @@ class SwitchableFront implements Front {
       clock,
       token,
       memory: keptBodies(limits.maxBufferedBytes),
+      clientOf: (message) => forwardedFor(message.headers, proxies) ?? peerAddress(message),
       target: (partition) => this.target(partition),
       change: (ms, signal) => this.change(ms, signal),
       self: () => this.self(),

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { LIMITS } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
+import { type BufferHold, bufferBudget } from "../../http/body/buffer-budget.js";
+import { clientGroup } from "../../http/body/client-group.js";
 
 /** The largest body that is kept, so that the request can be repeated. The largest batch is half of it. */
 const MAX_KEPT_BYTES = 1_024 * 1_024;
@@ -8,24 +10,23 @@ const MAX_KEPT_BYTES = 1_024 * 1_024;
 /** The memory for the bodies of requests that are passed on. */
 export interface KeptBodies {
   readonly usedBytes: number;
-  /** Takes `bytes`; returns false if there is no room. */
-  take(bytes: number): boolean;
-  release(bytes: number): void;
+  /** The share of one request of this client. No client can take all. */
+  of(client: string): KeptBody;
 }
 
+type KeptBody = Pick<BufferHold, "take" | "release">;
+
 export function keptBodies(maxBytes: number): KeptBodies {
-  let usedBytes = 0;
+  const budget = bufferBudget(maxBytes);
   return {
     get usedBytes() {
-      return usedBytes;
+      return budget.usedBytes;
     },
-    take(bytes) {
-      if (usedBytes + bytes > maxBytes) return false;
-      usedBytes += bytes;
-      return true;
-    },
-    release(bytes) {
-      usedBytes -= bytes;
+    of(client) {
+      const hold = budget.hold(clientGroup(client));
+      // Only the owner knows which keys are valid.
+      hold.vouch();
+      return hold;
     },
   };
 }
@@ -58,41 +59,48 @@ export function refusedLength({
  */
 export async function keepBody(
   message: IncomingMessage,
-  memory: KeptBodies,
+  memory: KeptBody,
   gone: AbortSignal,
   isNeeded = false,
 ): Promise<PassedBody> {
   const { "content-length": length, "transfer-encoding": encoding } = message.headers;
   if (encoding === undefined && (length === undefined || length === "0")) return { kind: "none" };
-  // Of a body of unknown length, the largest is taken.
-  const bytes = encoding === undefined ? Number(length) : MAX_KEPT_BYTES;
-  if (isNeeded && !(bytes <= MAX_KEPT_BYTES)) throw new CollectorError("payload_too_large");
-  if ((encoding !== undefined && !isNeeded) || !(bytes <= MAX_KEPT_BYTES) || !memory.take(bytes)) {
-    if (isNeeded) throw new CollectorError("overloaded");
+  const isLarge = encoding === undefined && !(Number(length) <= MAX_KEPT_BYTES);
+  if (isNeeded && isLarge) throw new CollectorError("payload_too_large");
+  // What cannot be kept is streamed from its first byte on, so there must be room for all of it before.
+  if (!isNeeded && (encoding !== undefined || isLarge || !memory.take(Number(length))))
     return { kind: "streamed" };
-  }
-  let isHeld = true;
-  const release = (): void => {
-    if (isHeld) memory.release(bytes);
-    isHeld = false;
-  };
   try {
-    return { kind: "kept", bytes: await collect(message, MAX_KEPT_BYTES, gone), release };
+    const bytes = await collect(message, gone, (taken) => !isNeeded || memory.take(taken));
+    return { kind: "kept", bytes, release: () => memory.release() };
   } catch (error) {
-    release();
+    memory.release();
     throw error;
   }
 }
 
-function collect(message: IncomingMessage, maxBytes: number, gone: AbortSignal): Promise<Uint8Array> {
+function collect(
+  message: IncomingMessage,
+  gone: AbortSignal,
+  hasRoom: (bytes: number) => boolean,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const isCut = (): void => reject(new Error("the connection ended before the body did"));
     const chunks: Buffer[] = [];
     let length = 0;
+    let isOver = false;
+    const fail = (error: Error): void => {
+      isOver = true;
+      chunks.length = 0;
+      reject(error);
+    };
+    const isCut = (): void => fail(new Error("the connection ended before the body did"));
     message.on("data", (chunk: Buffer) => {
+      // What comes after a failure is dropped.
+      if (isOver) return;
       length += chunk.length;
-      if (length <= maxBytes) chunks.push(chunk);
-      else reject(new CollectorError("payload_too_large"));
+      if (length > MAX_KEPT_BYTES) fail(new CollectorError("payload_too_large"));
+      else if (!hasRoom(chunk.length)) fail(new CollectorError("overloaded"));
+      else chunks.push(chunk);
     });
     message.once("end", () => resolve(Buffer.concat(chunks)));
     message.once("close", isCut);

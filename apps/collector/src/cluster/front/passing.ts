@@ -28,6 +28,8 @@ export interface PassingParts {
   readonly clock: Clock;
   readonly token: string;
   readonly memory: KeptBodies;
+  /** The address of the client, as the proxies say it. */
+  readonly clientOf: (message: IncomingMessage) => string;
   readonly target: (partition: number) => Target;
   /** Resolves at the next change of the target, after `ms`, or when `signal` aborts. */
   readonly change: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -111,7 +113,7 @@ export class Passing implements ArrivingRequest {
     try {
       body = await keepBody(
         this.#message,
-        this.#parts.memory,
+        this.#parts.memory.of(this.#parts.clientOf(this.#message)),
         this.#gone.signal,
         this.#wanted.kind === "in body",
       );
