@@ -6,11 +6,16 @@ export function challenge(error: unknown, advice?: string): HttpAnswer {
   if (!(error instanceof CollectorError) || error.code !== "unauthorized") throw error;
   return {
     status: ERRORS.unauthorized.status,
-    headers: { "www-authenticate": 'Bearer realm="sluice"' },
+    headers: challengeHeaders(),
     body: {
       success: false,
       code: error.code,
       message: advice === undefined ? error.message : `${error.message}. ${advice}`,
     },
   };
+}
+
+/** Of every answer with status 401. */
+export function challengeHeaders(): Readonly<Record<string, string>> {
+  return { "www-authenticate": 'Bearer realm="sluice"' };
 }

@@ -3,6 +3,7 @@ import type { Clock } from "@sluice/resilience";
 import { type SharedRun, writeSharedRun } from "../../admin/shared-runs/shared-run.js";
 import { ID_LENGTH, randomText } from "../../documents/new-id.js";
 import { CollectorError } from "../../errors.js";
+import { retryHeaders } from "../../http/connection/respond.js";
 import type { HttpAnswer, HttpRequest } from "../../http/routing/route.js";
 import { decideNext, type FailedAttempt } from "../front/decide-next.js";
 import type { Front } from "../front/front.js";
@@ -252,6 +253,10 @@ interface AnsweredPart {
 }
 
 /** The answer for the client. */
-export function answerOf({ status, body }: Pick<PartAnswer, "status" | "body">): HttpAnswer {
-  return body === undefined ? { status } : { status, body: body as object };
+export function answerOf({ status, body, retryAfter }: Omit<PartAnswer, "partition">): HttpAnswer {
+  return {
+    status,
+    ...(retryAfter === undefined ? {} : { headers: retryHeaders(status, String(retryAfter)) }),
+    ...(body === undefined ? {} : { body: body as object }),
+  };
 }

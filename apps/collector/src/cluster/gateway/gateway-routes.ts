@@ -12,6 +12,7 @@ import { BY_CHANGE } from "../../admin/shared-runs/shared-run.js";
 import { CollectorError } from "../../errors.js";
 import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
 import type { FindJoinedIds } from "../audiences/profile-calls.js";
+import { asControlApi, forKnownTokens } from "./as-control-api.js";
 import { answerOf, type Owners, type PartAnswer } from "./ask-owners.js";
 import { mergedLive } from "./live-streams.js";
 import { type MergedList, mergedPage } from "./merge-list.js";
@@ -46,7 +47,7 @@ export function gatewayRoutes(owners: Owners, findJoinedIds: FindJoinedIds): rea
       return mergedAnswer<T>(answers, (parts) => merge(parts, request));
     });
   const delivery: Handler = (request) => oneDelivery(owners, request);
-  return [
+  return asControlApi([
     list("/messages", newestFirst("receivedAt", withDeliveryIds)),
     list("/rejected-messages", newestFirst("receivedAt")),
     list("/deliveries", newestFirst("at", withDeliveryIds)),
@@ -65,10 +66,15 @@ export function gatewayRoutes(owners: Owners, findJoinedIds: FindJoinedIds): rea
     merged<DestinationStatusView>("/destinations/:id/status", mergeStatus),
     merged<DestinationRatesView>("/destinations/:id/rates", mergeDestinationRates),
     merged<RatesView>("/rates", mergeRates),
-    ...runRoutes(owners, findJoinedIds),
-    { path: `${API}/reset`, methods: { POST: (request) => resetAll(owners, request) } },
-    { path: `${API}/backups`, methods: { POST: (request) => mergedBackup(owners, request) } },
-  ];
+    ...forKnownTokens(
+      [
+        ...runRoutes(owners, findJoinedIds),
+        { path: `${API}/reset`, methods: { POST: (request) => resetAll(owners, request) } },
+        { path: `${API}/backups`, methods: { POST: (request) => mergedBackup(owners, request) } },
+      ],
+      owners,
+    ),
+  ]);
 }
 
 function newestFirst<N extends string>(

@@ -140,7 +140,9 @@ function readPlaces(cursor: string | null, count: number): readonly Place[] {
   if (cursor === null) return Array.from({ length: count }, () => ({ skip: 0 }));
   try {
     const places: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
-    if (Array.isArray(places) && places.length === count) return places.map(readPlace);
+    // A list that has ended in all partitions has no cursor.
+    if (Array.isArray(places) && places.length === count && places.some((place) => place !== 0))
+      return places.map(readPlace);
   } catch {
     // Below.
   }

@@ -1,8 +1,8 @@
 import type { IngestSuccess } from "@sluice/protocol";
 import { CollectorError } from "../../../errors.js";
-import { errorAnswer, retryHeaders } from "../../../http/connection/respond.js";
+import { errorAnswer } from "../../../http/connection/respond.js";
 import type { HttpAnswer } from "../../../http/routing/route.js";
-import type { PartAnswer } from "../ask-owners.js";
+import { answerOf, type PartAnswer } from "../ask-owners.js";
 
 /** What a partition answered to its part of a batch. */
 export interface PartVerdict {
@@ -21,22 +21,13 @@ export function mergeVerdicts(verdicts: readonly PartVerdict[]): HttpAnswer {
   const worst = refusals.reduce((one, other) => (rankOf(other) > rankOf(one) ? other : one)).answer;
   const retryAfter = Math.max(...refusals.map(({ answer }) => answer.retryAfter ?? 0));
   if (refusals.length === verdicts.length || !isTemporary(worst.status))
-    return refusalOf({ ...worst, ...(retryAfter > 0 ? { retryAfter } : {}) });
+    return answerOf({ ...worst, ...(retryAfter > 0 ? { retryAfter } : {}) });
   const { message = "" } = (worst.body ?? {}) as { readonly message?: string };
   return errorAnswer(
     new CollectorError("partly_stored", message, {
       details: retryAfter > 0 ? { retryAfterSeconds: retryAfter } : {},
     }),
   );
-}
-
-/** The answer of one partition, for the client. */
-export function refusalOf({ status, body, retryAfter }: PartVerdict["answer"]): HttpAnswer {
-  return {
-    status,
-    ...(retryAfter === undefined ? {} : { headers: retryHeaders(status, String(retryAfter)) }),
-    ...(body === undefined ? {} : { body: body as object }),
-  };
 }
 
 function mergedSuccess(verdicts: readonly PartVerdict[]): IngestSuccess {

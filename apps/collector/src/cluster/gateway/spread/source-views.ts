@@ -3,6 +3,7 @@ import { partitionsOf } from "../../../documents/source-partitions.js";
 import { CollectorError } from "../../../errors.js";
 import type { Handler, HttpRequest, Route } from "../../../http/routing/route.js";
 import type { ControlSources } from "../../documents/control-sources.js";
+import { asControlApi } from "../as-control-api.js";
 import { answerOf, type Owners, type PartAnswer } from "../ask-owners.js";
 import { mergeEvents, mergeUsage } from "./merge-source-views.js";
 
@@ -41,10 +42,10 @@ export function sourceViewRoutes(sources: () => PlaceOfSource, owners: Owners): 
     const next = places?.map((place, at) => place ?? cursors[at] ?? "");
     return { status: 200, body: { ...list, ...(next === undefined ? {} : { nextCursor: written(next) }) } };
   };
-  return [
+  return asControlApi([
     { path: `${API}/sources/:id/usage`, methods: { GET: usage } },
     { path: `${API}/sources/:id/events`, methods: { GET: events } },
-  ];
+  ]);
 }
 
 function refused(answers: readonly PartAnswer[]) {

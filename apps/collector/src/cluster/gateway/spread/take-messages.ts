@@ -7,10 +7,10 @@ import type { HttpAnswer, HttpRequest } from "../../../http/routing/route.js";
 import { eventLoopTurns } from "../../../ingest/messages/event-loop-turns.js";
 import { basicUser } from "../../../ingest/sources/write-key.js";
 import { type ControlSources, partitionOf, type SourcePlace } from "../../documents/control-sources.js";
-import type { Owners } from "../ask-owners.js";
+import { answerOf, type Owners } from "../ask-owners.js";
 import { type BatchPart, cutBatch } from "./cut-batch.js";
 import { type UsersOfBatch, userOfMessage, usersOfBatch } from "./find-users.js";
-import { mergeVerdicts, type PartVerdict, refusalOf } from "./merge-verdicts.js";
+import { mergeVerdicts, type PartVerdict } from "./merge-verdicts.js";
 
 /** The messages of a request, whose body is at most as large as the path allows. */
 export interface Taken {
@@ -54,7 +54,7 @@ export function takeMessages(sources: () => PlaceOf, owners: Owners): TakeMessag
     const together = isDoubtful ? 1 : parts.length;
     await ask(parts.slice(0, together));
     const [{ answer }] = verdicts as [PartVerdict];
-    if (verdicts.length === 1 && (parts.length === 1 || answer.status !== 200)) return refusalOf(answer);
+    if (verdicts.length === 1 && (parts.length === 1 || answer.status !== 200)) return answerOf(answer);
     await ask(parts.slice(together));
     return mergeVerdicts(verdicts);
   };
@@ -110,7 +110,7 @@ async function refusedAt(
 ): Promise<HttpAnswer> {
   const part: BatchPart = { partition: partitionOf(place), body: NOTHING, indexes: undefined };
   const asked = { path, authorization: undefined, areOfPartition: isSpread(place), refused: reason };
-  return refusalOf((await verdictOf(owners, request, part, asked)).answer);
+  return answerOf((await verdictOf(owners, request, part, asked)).answer);
 }
 
 const NOTHING = new Uint8Array(0);
