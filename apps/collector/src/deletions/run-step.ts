@@ -88,7 +88,7 @@ export function runStep(
     case "purge":
       return purge(deletion, parts);
     case "forget":
-      return forget(deletion, parts);
+      return forget(id, deletion, parts);
     case "tell":
       return tell(id, deletion, parts);
     case "erase":
@@ -176,8 +176,10 @@ async function purge(deletion: DeletionDocument, parts: DeletionParts): Promise<
   return { kind: "done", receipt: withUsers(deletion, (user, index) => ({ ...user, ...removed[index] })) };
 }
 
-async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
+async function forget(id: string, deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
   const { profiles, clock } = parts;
+  if (!(await haveAllBegun(id, deletion, parts)))
+    return { kind: "waiting", receipt: deletion.receipt, status: "running" };
   const users = usersOf(deletion);
   const forgotten = await profiles.forget(users);
   // Purge again: messages from clients or audiences may have been appended during the first purge.
@@ -226,16 +228,41 @@ function namedIn({ identity, identities }: DeletedUser): readonly Identity[] {
   return [...new Set([identity, ...identities.filter(isUserIdentity)])];
 }
 
+/** Within this time, a request that reached some partitions only is repeated, or it never is. */
+const REPEATED_WITHIN_MS = 10 * 60_000;
+
+/**
+ * Whether the deletion was stored in all partitions, with the ids that belong to its users. The profiles are what knows those ids: when they
+ * are gone, a partition that the request reaches later would not find all messages.
+ */
+async function haveAllBegun(id: string, deletion: DeletionDocument, parts: DeletionParts): Promise<boolean> {
+  const { others, signal } = parts;
+  if (others === undefined || !isYounger(deletion, REPEATED_WITHIN_MS, parts)) return true;
+  const { number, count } = others.own;
+  for (let partition = 0; partition < count; partition++) {
+    if (partition === number) continue;
+    const found = await others.findings(partition, id, signal).catch(() => undefined);
+    if (found === undefined || found.kind === "absent") return false;
+  }
+  return true;
+}
+
+/** By the clocks of two processes: one that is wrong must not make a deletion wait for long. */
+function isYounger({ createdAt }: DeletionDocument, ms: number, { clock }: DeletionParts): boolean {
+  return Math.abs(clock.now() - Date.parse(createdAt)) < ms;
+}
+
 /** A request that starts a deletion reaches all partitions within this time, or never reaches some of them. */
 const BEGINS_WITHIN_MS = 60_000;
 
 /** The ids of the messages that partitions before this one send. Undefined: they do not know yet. */
 async function toldElsewhere(
   id: string,
-  { createdAt }: DeletionDocument,
+  deletion: DeletionDocument,
   users: readonly DeletedUser[],
-  { store, clock, others, signal }: DeletionParts,
+  parts: DeletionParts,
 ): Promise<ReadonlySet<string> | undefined> {
+  const { store, others, signal } = parts;
   const told = new Set<string>();
   if (others === undefined) return told;
   const before = new Set<number>();
@@ -243,7 +270,7 @@ async function toldElsewhere(
     const source = await store.config.get<SourceDocument>(DOCUMENT_KINDS.source, sourceId);
     for (const partition of partitionsBefore(source?.value, others.own)) before.add(partition);
   }
-  const mayBegin = clock.now() - Date.parse(createdAt) < BEGINS_WITHIN_MS;
+  const mayBegin = isYounger(deletion, BEGINS_WITHIN_MS, parts);
   for (const partition of before) {
     // Without an owner, it may have found messages.
     const found = await others.findings(partition, id, signal).catch(() => ({ kind: "searching" }) as const);

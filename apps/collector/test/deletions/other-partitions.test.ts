@@ -25,13 +25,19 @@ const deletion = (users: readonly DeletedUser[], step: Step = "tell"): DeletionD
   ),
 });
 
-/** Sends the `delete` messages of partition 2 of 4. `src_spread` is in all of them, `src_whole` in this one. */
-async function tell(
+interface Elsewhere {
+  readonly findings?: Record<number, DeletionFindings | Error>;
+  /** Since the deletion was asked for. */
+  readonly afterMs?: number;
+}
+
+const tell = (users: readonly DeletedUser[], elsewhere?: Elsewhere) => run("tell", users, elsewhere);
+
+/** Runs a step in partition 2 of 4. `src_spread` is in all of them, `src_whole` in this one. */
+async function run(
+  step: "forget" | "tell",
   users: readonly DeletedUser[],
-  {
-    findings = {},
-    afterMs = 0,
-  }: { findings?: Record<number, DeletionFindings | Error>; afterMs?: number } = {},
+  { findings = {}, afterMs = 0 }: Elsewhere = {},
 ) {
   const clock = manualClock({ startMs: START + afterMs });
   const memory = openMemoryStore({ clock });
@@ -42,12 +48,18 @@ async function tell(
     connections: ["src_spread", "src_whole"].map((sourceId) => ({ sourceId, after: -1 })),
   });
   const asked: number[] = [];
-  const result = await runStep("tell", "del_1", deletion(users), {
+  const forgotten: unknown[] = [];
+  const result = await runStep(step, "del_1", deletion(users, step), {
     store: memory,
     ...{ clock, digest, builtInSourceIds: [] },
     suppressions: await openSuppressions({ store: memory, clock, digest }),
     catalog: { get: () => ({ takesDeletions: true }) } as never,
-    profiles: {} as never,
+    profiles: {
+      async forget(some: readonly unknown[]) {
+        forgotten.push(...some);
+        return [];
+      },
+    } as never,
     others: {
       own: { number: 2, count: 4 },
       async findings(partition) {
@@ -62,7 +74,7 @@ async function tell(
     const { userId, anonymousId, messageId } = message as Record<string, string>;
     return `${messageId} ${userId ?? anonymousId}`;
   });
-  return { kind: result.kind, sent: sent.toSorted(), asked };
+  return { kind: result.kind, sent: sent.toSorted(), asked, isForgotten: forgotten.length > 0 };
 }
 
 describe("the delete message of a source that several partitions have", () => {
@@ -78,6 +90,7 @@ describe("the delete message of a source that several partitions have", () => {
     ["waits for a partition before without an owner", { 0: new Error("no owner") }, 99_000, "waiting", []],
     ["waits for the start of the deletion there", { 1: { kind: "absent" } }, 59_999, "waiting", []],
     ["is sent if the deletion never began there", { 1: { kind: "absent" } }, 60_000, "done", sent],
+    ["is sent if the clock there is wrong", { 1: { kind: "absent" } }, -9_999_999, "done", sent],
   ])("%s", async (_, findings, afterMs, kind, expected) => {
     expect(await tell(users, { findings, afterMs })).toMatchObject({ kind, sent: expected });
   });
@@ -85,7 +98,7 @@ describe("the delete message of a source that several partitions have", () => {
   it("asks the partitions before, and none for a source that is here only", async () => {
     expect((await tell(users)).asked).toEqual([0, 1]);
     const whole = await tell([user("u:u1", ["src_whole"])]);
-    expect(whole).toEqual({ kind: "done", sent: ["del_1-0-src_whole u1"], asked: [] });
+    expect(whole).toMatchObject({ kind: "done", sent: ["del_1-0-src_whole u1"], asked: [] });
   });
 
   it("names the user to whom the ids with messages here are joined", async () => {
@@ -95,6 +108,21 @@ describe("the delete message of a source that several partitions have", () => {
     expect((await tell(both)).sent).toEqual(["del_1-0-src_spread u1", "del_1-0.1-src_spread u2"]);
     const visitor = [user("u:u1", []), user("a:a1", ["src_spread"])];
     expect((await tell(visitor)).sent).toEqual(["del_1-1-src_spread a1"]);
+  });
+});
+
+describe("the profile, which knows what belongs to a user,", () => {
+  const users = [user("u:u1", ["src_spread"])];
+
+  it.each<[string, Record<number, DeletionFindings | Error>, number, string]>([
+    ["is removed when all partitions have begun", { 3: { kind: "searching" } }, 0, "done"],
+    ["waits for the start of the deletion elsewhere", { 3: { kind: "absent" } }, 599_999, "waiting"],
+    ["waits for a partition without an owner", { 0: new Error("no owner") }, 599_999, "waiting"],
+    ["is removed if the deletion never began elsewhere", { 3: { kind: "absent" } }, 600_000, "done"],
+    ["is removed if the clock elsewhere is wrong", { 3: { kind: "absent" } }, -9_999_999, "done"],
+  ])("%s", async (_, findings, afterMs, kind) => {
+    const isForgotten = kind === "done";
+    expect(await run("forget", users, { findings, afterMs })).toMatchObject({ kind, isForgotten });
   });
 });
 
