@@ -33,7 +33,8 @@ export class FollowedDocuments {
     try {
       const { control } = this.#parts;
       await control.caughtUp(signal);
-      await owned.inOrder(() => syncDocuments(control, store));
+      const { applied } = control.status();
+      await owned.inOrder(() => syncDocuments(control, store, applied));
       return end;
     } catch (error) {
       end();
@@ -51,10 +52,12 @@ export class FollowedDocuments {
     } finally {
       cancel();
     }
+    // A change may have to wait for its turn, and the copy may be replaced meanwhile.
+    const { applied } = control.status();
     await sources.refresh();
     await Promise.all(
       [...this.#owned.values()].map(({ store, inOrder }) =>
-        inOrder(() => syncDocuments(control, store, kinds)),
+        inOrder(() => syncDocuments(control, store, applied, kinds)),
       ),
     );
   }

@@ -30,13 +30,17 @@ export type ControlCopy = Pick<Replica, "documents" | "status" | "caughtUp">;
 
 type Documents = readonly Versioned<unknown>[];
 
-/** Makes a partition's documents of these kinds those of the control partition. The copy must contain them. */
+/**
+ * Makes a partition's documents of these kinds those of the control partition. The copy must contain them: `since` is the entry up to which
+ * it had the log when it was last found to be whole.
+ */
 export async function syncDocuments(
   control: ControlCopy,
   store: Store,
+  since: number,
   kinds: readonly string[] = FOLLOWED_KINDS,
 ): Promise<void> {
-  for (const [kind, wanted] of await readAll(control, kinds)) {
+  for (const [kind, wanted] of await readAll(control, since, kinds)) {
     const present = new Map((await store.config.list(kind)).map((document) => [document.id, document]));
     for (const document of wanted) await put(store, kind, document, present.get(document.id));
     const ids = new Set(wanted.map(({ id }) => id));
@@ -44,9 +48,10 @@ export async function syncDocuments(
   }
 }
 
-/** Rejects if the copy was replaced meanwhile: a copy that is built again lacks documents, and what it lacks would be deleted. */
+/** Rejects if the copy was replaced since then: a copy that is built again lacks documents, and what it lacks would be deleted. */
 async function readAll(
   control: ControlCopy,
+  since: number,
   kinds: readonly string[],
 ): Promise<readonly (readonly [kind: string, documents: Documents])[]> {
   const { applied } = control.status();
@@ -54,7 +59,7 @@ async function readAll(
   for (const kind of FOLLOWED_KINDS)
     if (kinds.includes(kind)) read.push([kind, await control.documents(kind)]);
   const now = control.status();
-  if (now.role === "loading" || now.role === "closed" || now.applied < applied)
+  if (now.role === "loading" || now.role === "closed" || now.applied < applied || applied < since)
     throw new StorageUnavailable("the copy of the control partition is being replaced");
   return read;
 }
