@@ -186,6 +186,8 @@ export const deletionEndpoints = {
     summary: "Remove users and notify the webhook destinations of the sources that sent their messages",
     access: "write",
     body: DeletionInput,
+    // `joined` may have hundreds of ids for each of 1,000 users.
+    bodyBytes: 32 * 1_024 * 1_024,
     isBodyPersonal: true,
     // When it is repeated, the profiles may be gone.
     repeatableWithout: ["joined"],

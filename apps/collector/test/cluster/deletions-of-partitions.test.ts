@@ -21,13 +21,13 @@ interface Deletion {
   readonly step: string;
 }
 
-async function send(source: Source, message: object): Promise<void> {
+async function send(source: Source, ...batch: readonly object[]): Promise<void> {
   const response = await fetch(`${url()}/v1/batch`, {
     method: "POST",
     headers: { authorization: `Basic ${btoa(`${source.writeKeys[0]?.key}:`)}` },
-    body: JSON.stringify({ batch: [message] }),
+    body: JSON.stringify({ batch }),
   });
-  expect(await response.json()).toMatchObject({ accepted: 1 });
+  expect(await response.json()).toMatchObject({ accepted: batch.length });
 }
 
 /** Starts the deletion in partition 0 only, as a request does whose second owner is lost. */
@@ -71,4 +71,17 @@ test("a deletion that is asked for again finds the visitor's ids, although it ra
     ({ status }) => status === "finished",
   );
   expect(await api(url(), "GET", "/messages")).toEqual({ items: [] });
+});
+
+test("a deletion may have more ids that belong to its users than a request has bytes otherwise", async () => {
+  const source = (await api(url(), "POST", "/sources", { name: "many" })) as Source;
+  const text = "x".repeat(480);
+  const userIds = Array.from({ length: 100 }, (_, number) => `user-${number}`);
+  for (let device = 0; device < 6; device++)
+    await send(
+      source,
+      ...userIds.map((userId) => ({ type: "identify", userId, anonymousId: `${userId} ${device} ${text}` })),
+    );
+  const begun = (await api(url(), "POST", "/deletions", { userIds })) as Deletion;
+  expect(begun).toMatchObject({ userCount: userIds.length });
 });
