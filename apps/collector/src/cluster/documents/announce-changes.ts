@@ -22,6 +22,22 @@ export interface AnnounceParts {
   readonly tell: (address: string, kinds: readonly string[], signal: AbortSignal) => Promise<void>;
 }
 
+/** Changes of which a process is to be told together. */
+interface Untold {
+  readonly kinds: ReadonlySet<string>;
+  /** Called when nobody needs to wait for them any more. */
+  readonly waits: (() => void)[];
+}
+
+function joined(one: Untold, other: Untold | undefined): Untold {
+  if (other === undefined) return one;
+  return { kinds: new Set([...one.kinds, ...other.kinds]), waits: [...one.waits, ...other.waits] };
+}
+
+function endWaits({ waits }: Untold): void {
+  for (const end of waits.splice(0)) end();
+}
+
 interface Failure {
   readonly process: AnnouncedProcess;
   readonly error: unknown;
@@ -51,23 +67,36 @@ export function announceChanges(parts: AnnounceParts): () => void {
       return closing.signal.aborted ? undefined : { process, error };
     }
   };
-  /** Goes on until it has succeeded, or the process has left the cluster. `waited` is called when nobody needs to wait any more. */
-  const tellUntilDone = async (node: string, kinds: readonly string[], waited: () => void): Promise<void> => {
-    for (let tries = 0; ; tries++) {
-      const failure = await tellOnce(node, kinds);
-      if (failure === undefined) return waited();
+  /** What each process is to be told next. One call to it is under way at a time. */
+  const untold = new Map<string, Untold>();
+  const told = new Set<string>();
+  /** Goes on until it has succeeded, or the process has left the cluster. */
+  const tellUntilDone = async (node: string): Promise<void> => {
+    told.add(node);
+    let tries = 0;
+    for (let now = untold.get(node); now !== undefined; now = untold.get(node)) {
+      untold.delete(node);
+      const failure = await tellOnce(node, [...now.kinds]);
+      if (failure === undefined) {
+        endWaits(now);
+        tries = 0;
+        continue;
+      }
       const { process, error } = failure;
-      if (tries === 0) logger.warn("a process of the cluster does not have a change yet", { node, error });
-      if (!process.isReady || process.silentMs > LOST_AFTER_MS) waited();
+      if (tries++ === 0) logger.warn("a process of the cluster does not have a change yet", { node, error });
+      if (!process.isReady || process.silentMs > LOST_AFTER_MS) endWaits(now);
+      untold.set(node, joined(now, untold.get(node)));
       await clock.sleep(AGAIN_AFTER_MS, closing.signal).catch(() => {});
     }
+    told.delete(node);
   };
+  const tell = (node: string, kinds: readonly string[]): Promise<void> =>
+    new Promise((resolve) => {
+      untold.set(node, joined({ kinds: new Set(kinds), waits: [resolve] }, untold.get(node)));
+      if (!told.has(node)) void tellUntilDone(node);
+    });
   const tellAll = (kinds: readonly string[]): Promise<unknown> =>
-    Promise.all(
-      parts
-        .processes()
-        .map(({ node }) => new Promise<void>((resolve) => void tellUntilDone(node, kinds, resolve))),
-    );
+    Promise.all(parts.processes().map(({ node }) => tell(node, kinds)));
 
   const stopWatching = config.watch(({ kind }) =>
     FOLLOWED_KINDS.includes(kind) ? followInTime(tellAll([kind]), clock, closing.signal) : undefined,
