@@ -2,6 +2,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import type { DeletionView } from "@sluice/control-api";
 import { describe, expect, it } from "vitest";
 import type { Owners, PartAnswer } from "../../src/cluster/gateway/ask-owners.js";
+import { gatewayRoutes } from "../../src/cluster/gateway/gateway-routes.js";
 import { mergeDeletions } from "../../src/cluster/gateway/merge-runs.js";
 import { partitionOfMessages } from "../../src/cluster/gateway/partition-of.js";
 import { joinIds } from "../../src/cluster/gateway/qualified-ids.js";
@@ -30,6 +31,33 @@ describe("the partition of messages whose write key is in the body", () => {
   ])("%s", async (_name, encoding, bytes, partition) => {
     const headers = encoding === undefined ? {} : { "content-encoding": encoding };
     expect(await partitionOfMessages({ url: "/v1/batch", headers }, bytes, sources)).toBe(partition);
+  });
+});
+
+describe("a wait that ends without the wanted state", () => {
+  const timedOut = (partition: number, now: object | null): PartAnswer => ({
+    ...{ partition, status: 408 },
+    body: { success: false, code: "wait_timed_out", now },
+  });
+
+  it.each<[string, readonly PartAnswer[], object]>([
+    ["nobody has the message", [timedOut(0, null), timedOut(1, null)], { now: null }],
+    [
+      "a partition has the message",
+      [timedOut(0, null), timedOut(1, { messageId: "m-1" })],
+      { now: { messageId: "m-1" } },
+    ],
+  ])("if %s", async (_, answers, expected) => {
+    const owners = {
+      partitions: answers.map(({ partition }) => partition),
+      ask: async (partition: number) => answers[partition],
+    } as unknown as Owners;
+    const route = gatewayRoutes(owners, async () => []).find(({ path }) => path === "/api/v1/wait");
+    const request = {
+      ...{ method: "GET", path: "/api/v1/wait", query: new URLSearchParams("messageId=m-1") },
+      signal: new AbortController().signal,
+    } as unknown as HttpRequest;
+    expect(await route?.methods.GET?.(request)).toMatchObject({ status: 408, body: expected });
   });
 });
 

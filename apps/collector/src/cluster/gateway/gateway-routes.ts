@@ -167,11 +167,16 @@ async function firstToKnow(owners: Owners, request: HttpRequest): Promise<HttpAn
   // If a partition cannot be asked, another one may still know the message.
   const none = Promise.allSettled(asked)
     .then(() => all)
-    .then((answers) => answers[0] as PartAnswer);
+    .then((answers) => (answers.find(knowsMessage) ?? answers[0]) as PartAnswer);
   try {
     const { status, body, partition } = await Promise.race([known.promise, none]);
     return answerOf({ status, body: withDeliveryIds(body, partition) });
   } finally {
     over.abort();
   }
+}
+
+/** It has the message, which has not come as far as was wanted. */
+function knowsMessage({ body }: PartAnswer): boolean {
+  return ((body as { readonly now?: object | null } | undefined)?.now ?? null) !== null;
 }
