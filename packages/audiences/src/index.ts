@@ -17,6 +17,7 @@ export {
   type Definition,
 } from "./definitions/definitions.js";
 export { AudienceEngine } from "./engine/engine.js";
+export { storedIdsOf } from "./engine/questions/stored-ids.js";
 export type { Audiences, JoiningMessage } from "./engine/runner/audiences.js";
 export type { FollowedPartition } from "./engine/runner/partition-logs.js";
 export { startAudiences } from "./engine/runner/start-audiences.js";

@@ -17,7 +17,7 @@ import {
   UnusableBackup,
 } from "./manifest.js";
 import { deletionsOf, partsOf } from "./partitions.js";
-import { type RepeatedDeletions, repeatDeletions } from "./repeat-deletions.js";
+import { type RepeatedDeletions, type RestoredFolder, repeatDeletions } from "./repeat-deletions.js";
 
 export interface RestoreOptions {
   /** A backup folder, an archive, or the bytes of an archive. */
@@ -76,16 +76,16 @@ async function restoreFrom(
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
   await mkdir(draft, { recursive: true, mode: 0o700 });
   await checkSpace(draft, bytes);
-  const repeated: RepeatedDeletions[] = [];
+  const folders: RestoredFolder[] = [];
   for (const { partition, files } of partsOf(manifest)) {
     const folder = partition === undefined ? draft : join(draft, partitionFolder(partition));
     if (partition !== undefined) await mkdir(folder, { mode: 0o700 });
     for (const file of files) await writeFile(source, file, manifest, folder);
     const deletions = manifests.flatMap((one) => deletionsOf(one, partition));
-    repeated.push(await repeatDeletions(folder, deletions, secretKey));
-    syncDirectory(folder);
+    folders.push({ directory: folder, deletions });
   }
-  const deletions = inAnyPart(repeated);
+  const deletions = inAnyPart(await repeatDeletions(folders, secretKey));
+  for (const { directory: folder } of folders) syncDirectory(folder);
   if (manifest.partitions !== undefined)
     await writePartitionsMark(draft, { partitions: manifest.partitions.length });
   syncDirectory(draft);

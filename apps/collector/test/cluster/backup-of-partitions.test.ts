@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BackupFolder } from "../../src/backups/backup-folder.js";
 import { restoreBackup } from "../../src/backups/restore.js";
 import { startCollector } from "../../src/collector.js";
+import { DELETION, type DeletionDocument, usersOf } from "../../src/deletions/deletion.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { requestBackup } from "../backups/request-backup.js";
 import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld, SECRET_KEY } from "./cluster-world.js";
@@ -25,15 +26,16 @@ let sources: readonly Source[];
 
 const urlOf = (node: string): string => world.nodes().get(node)?.url ?? "";
 
-async function send(source: Source, messageId: string, url = urlOf("b")): Promise<void> {
+function send(source: Source, messageId: string, url = urlOf("b")): Promise<void> {
+  return post(source, { type: "track", event: "Ordered", userId: `user-${messageId}`, messageId }, url);
+}
+
+async function post(source: Source, message: object, url = urlOf("b")): Promise<void> {
   const writeKey = source.writeKeys[0]?.key ?? "";
   const response = await fetch(`${url}/v1/batch`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      writeKey,
-      batch: [{ type: "track", event: "Ordered", userId: `user-${messageId}`, messageId }],
-    }),
+    body: JSON.stringify({ writeKey, batch: [message] }),
   });
   expect(response.status).toBe(200);
 }
@@ -47,6 +49,17 @@ async function messagesIn(directory: string): Promise<number> {
   const store = await openSqliteStore({ directory, clock: systemClock });
   try {
     return store.stats().messages;
+  } finally {
+    await store.close();
+  }
+}
+
+/** The ids of each user whose deletion has not ended. */
+async function deletedIn(directory: string): Promise<readonly (readonly string[])[]> {
+  const store = await openSqliteStore({ directory, clock: systemClock });
+  try {
+    const deletions = await store.config.list<DeletionDocument>(DELETION);
+    return deletions.flatMap(({ value }) => usersOf(value).map(({ identities }) => identities));
   } finally {
     await store.close();
   }
@@ -104,6 +117,11 @@ describe("a backup of a cluster of several partitions", () => {
 
   test("repeats deletions that later backups know in the part of each partition", async () => {
     await send(sources[1] as Source, "m-of-deleted");
+    // The visitor's messages are in another partition than those that name the user.
+    await post(sources[2] as Source, { type: "track", event: "Seen", anonymousId: "visitor" });
+    const userId = "user-m-of-deleted";
+    await post(sources[1] as Source, { type: "identify", userId, anonymousId: "visitor" });
+    await api(urlOf("a"), "POST", "/deletions", { userIds: [userId], dryRun: true });
     const before = await back();
     const { id } = (await api(urlOf("a"), "POST", "/deletions", { userIds: ["user-m-of-deleted"] })) as {
       id: string;
@@ -114,13 +132,17 @@ describe("a backup of a cluster of several partitions", () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     await back();
+    const directory = join(newDirectory(), "restored");
     const report = await restoreBackup({
-      from: folder.path,
-      directory: join(newDirectory(), "restored"),
+      ...{ from: folder.path, directory },
       backupId: before.manifest.id,
       secretKey: SECRET_KEY,
     });
     expect(report).toMatchObject({ deletions: { repeated: 1, withoutKey: 0 }, isNewest: false });
+    for (const number of sources.keys())
+      expect(await deletedIn(join(directory, `partition-${number}`)), `partition ${number}`).toEqual([
+        ["u:user-m-of-deleted", "a:visitor"],
+      ]);
   }, 30_000);
 
   test("is restored into a folder for each partition, which no collector takes for its own", async () => {
