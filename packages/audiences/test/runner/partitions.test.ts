@@ -82,9 +82,10 @@ class World {
   }
 
   /** Another process takes over: what the engine stored is all that is left. */
-  async start(): Promise<void> {
+  async start(ending?: AbortSignal): Promise<void> {
     await this.audiences?.close();
     this.audiences = await startAudiences({
+      ...(ending === undefined ? {} : { ending }),
       store: this.own,
       followed: [1, 2, 3].map((partition) => this.#followed(partition)),
       engine: new AudienceEngine(this.profiles),
@@ -286,6 +287,37 @@ describe("audiences over several logs", () => {
     await world.order(1, "ann");
     await world.rest();
     expect(await world.told("ann")).toEqual([true]);
+  });
+
+  test.each([
+    ["another process takes over", (over: AbortController) => over.abort()],
+    ["they are closed", () => world.started.close()],
+  ])("refuse a question that waits for messages when %s, instead of answering with less", async (_, end) => {
+    const over = new AbortController();
+    await world.start(over.signal);
+    await world.order(1, "ann");
+    await world.rest();
+    world.reading.set(2, async () => {
+      throw new StorageUnavailable("the copy was replaced");
+    });
+    await world.order(2, "ann");
+    const { started } = world;
+    const questions = [
+      () => started.profile("ann"),
+      () => started.search("bob", { limit: 1 }),
+      () => started.counted(),
+    ];
+    const waiting = Promise.allSettled(questions.map((ask) => ask()));
+    await world.clock.advance(0);
+    await end(over);
+    const refused = questions.map(() => ({
+      status: "rejected",
+      reason: expect.objectContaining({ code: "storage_unavailable" }),
+    }));
+    expect(await waiting).toEqual(refused);
+    // Those that come later cannot know what the next owner has counted.
+    world.reading.clear();
+    expect(await Promise.allSettled(questions.map((ask) => ask()))).toEqual(refused);
   });
 
   test("go on behind messages that retention has dropped unread", async () => {

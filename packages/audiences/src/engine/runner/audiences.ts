@@ -39,7 +39,7 @@ export interface Engine extends Pick<AudienceEngine, keyof AudienceEngine> {
 export interface AudiencesOptions {
   /** Audiences publish to its log. In a cluster of several partitions, it is that of partition 0. */
   readonly store: Pick<Store, "log" | "config" | "consumers">;
-  /** Questions wait no longer for messages to be counted once it aborts. Default: until `close`. */
+  /** Once it aborts, questions that wait for messages to be counted are refused, and new ones too. Default: from `close` on. */
   readonly ending?: AbortSignal;
   /** The other partitions of the cluster, whose messages are counted too. Default: none. */
   readonly followed?: readonly FollowedPartition[];
@@ -55,7 +55,10 @@ export interface AudiencesOptions {
   readonly utilization?: () => number;
 }
 
-/** Questions about users and definitions. Each waits first until the engine has counted what was acknowledged before the call. */
+/**
+ * Questions about users and definitions. Each waits first until the engine has counted what was acknowledged before the call. It rejects
+ * with `storage_unavailable` if counting ends meanwhile.
+ */
 export interface AudienceQuestions {
   /** The number of members and how far the sync is; undefined while the engine does not work by the definition. */
   stats(id: string): Promise<{ readonly size: number; readonly status: SyncView } | undefined>;
@@ -78,7 +81,10 @@ export interface AudienceQuestions {
    * page may be short or empty and still have a next one.
    */
   values(traitId: string, page: PageRequest): Promise<Page<UserValueView> | undefined>;
-  /** Resolves when everything that was acknowledged before the call is counted, or after ten seconds. */
+  /**
+   * Resolves when everything that was acknowledged before the call is counted, or after ten seconds. Rejects with `storage_unavailable`
+   * if counting ends before.
+   */
   counted(): Promise<void>;
 }
 

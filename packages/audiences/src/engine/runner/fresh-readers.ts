@@ -1,3 +1,4 @@
+import { StorageUnavailable } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import { type Cursors, cursorIn } from "../../profiles/partition-offsets.js";
 import type { PartitionLogs } from "./partition-logs.js";
@@ -12,11 +13,13 @@ interface Reader {
   readonly heads: Cursors;
   readonly isUrgent: boolean;
   readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
 }
 
 /**
  * Questions that wait until the engine has counted all messages acknowledged before them, so that a client finds what it has just sent
- * in the answer. After the longest wait they are answered by what is counted.
+ * in the answer. After the longest wait they are answered by what is counted. Where counting ends, they are refused: another process may
+ * count on, and have more.
  */
 export class FreshReaders {
   readonly #readers = new Set<Reader>();
@@ -48,19 +51,23 @@ export class FreshReaders {
     return this.#readers.size > 0;
   }
 
+  /** Rejects with `storage_unavailable` once nothing is counted any more. */
   async wait({ isUrgent }: { readonly isUrgent: boolean }): Promise<void> {
     const longestMs = isUrgent ? LONGEST_URGENT_WAIT_MS : LONGEST_WAIT_MS;
     if (this.#logs.followed.length > 0) await this.#caughtUp(longestMs);
-    if (this.#closing.signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const reader: Reader = { heads: this.#heads(), isUrgent, resolve };
+    this.#closing.signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const reader: Reader = { heads: this.#heads(), isUrgent, resolve, reject };
     if (isBehindOrAt(reader.heads, this.#cursors())) return;
     this.#readers.add(reader);
     this.#onWaiting(isUrgent);
     const cancel = this.#clock.after(longestMs, resolve);
-    await promise;
-    cancel();
-    this.#readers.delete(reader);
+    try {
+      await promise;
+    } finally {
+      cancel();
+      this.#readers.delete(reader);
+    }
   }
 
   /** Waits until the copies of the other partitions contain what was acknowledged before. A partition that cannot be read is left out. */
@@ -87,10 +94,11 @@ export class FreshReaders {
     for (const reader of this.#readers) if (isBehindOrAt(reader.heads, cursors)) reader.resolve();
   }
 
-  /** Ends all waits. Nobody waits any more. */
+  /** Refuses the questions that wait, and all that come. */
   close(): void {
-    this.#closing.abort();
-    for (const reader of this.#readers) reader.resolve();
+    const refusal = new StorageUnavailable("this process counts no messages any more: ask again");
+    this.#closing.abort(refusal);
+    for (const reader of this.#readers) reader.reject(refusal);
   }
 }
 
