@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from "vitest";
 import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
 
 const PARTITIONS = 3;
@@ -99,6 +99,29 @@ async function allOwned(): Promise<void> {
     async () => [...world.nodes().values()].some(({ state }) => state.hasOwner),
     (is) => is,
   );
+}
+
+async function eachHasOneOwner(): Promise<void> {
+  await until(
+    async () => [...world.nodes().values()].map(({ state }) => state),
+    (states) =>
+      states.every(({ isOwner, hasOwner }) => isOwner && hasOwner) &&
+      states.flatMap(({ partitions }) => partitions.filter(({ isOwner }) => isOwner)).length === PARTITIONS,
+  );
+}
+
+/** What is known of a user's messages: which of them count, where they are stored, and who owns what. */
+async function tellOf(userId: string): Promise<void> {
+  const told = webhook.told.filter((one) => one.startsWith(`${userId} `));
+  console.error(`told of ${userId}:`, told, "logged:", world.logged.slice(-40).join(""));
+  for (const [node, { state }] of world.nodes()) {
+    const owned = state.partitions.filter(({ isOwner }) => isOwner).map(({ number }) => number);
+    const status = state.partitions.map(({ replica }) => replica.status());
+    console.error(`${node} owns partitions ${owned}:`, JSON.stringify(status));
+    const why = `/computed-traits/${traitId}/why?userId=${userId}`;
+    for (const path of [why, "/audience-engine", `/messages?userId=${userId}`])
+      console.error(node, path, await get(path, node).then(JSON.stringify, (error: unknown) => error));
+  }
 }
 
 beforeAll(async () => {
@@ -207,6 +230,7 @@ describe("audiences of a cluster of several partitions", () => {
   });
 
   test("count each message once when the owner of partition 0 is cut off between them", async () => {
+    onTestFailed(() => tellOf("fay"));
     const { node: owner } = await world.owner();
     const other = NODES.find((node) => node !== owner) as string;
     for (const partition of sources.keys()) await send(partition, order("fay", 1), owner);
@@ -222,14 +246,18 @@ describe("audiences of a cluster of several partitions", () => {
     const spent = sources.length + owned.length;
     await webhook.heard("fay buyers true", `fay spent ${spent}`);
     world.engines.faultsOf(owner).heal();
-    interface Profile {
-      readonly computedTraits: { readonly spent: number };
-    }
-    // Until it knows that it was replaced, it answers 503, or what it had counted.
-    await until(
-      () => get<Profile>("/profiles/fay", owner).catch(() => undefined),
-      (found) => found?.computedTraits.spent === spent,
+    // Until it knows that it was replaced, it answers 503, and never with what it had counted.
+    const profile = await until(
+      () =>
+        get("/profiles/fay", owner).catch((error: Error) => {
+          if (error.message.includes(": 503 ")) return undefined;
+          throw error;
+        }),
+      (found) => found !== undefined,
     );
+    expect(profile).toMatchObject({ computedTraits: { spent } });
+    // A process that does not know yet that it lost a partition refuses requests to it.
+    await eachHasOneOwner();
   });
 
   test("forget a user whose messages are in all partitions", async () => {
