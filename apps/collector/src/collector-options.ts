@@ -1,4 +1,4 @@
-import type { Audiences, FollowedPartition } from "@sluice/audiences";
+import type { Audiences, CrashMarkers, FollowedPartition } from "@sluice/audiences";
 import type { ProfileStore, RetentionOptions, Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
@@ -26,6 +26,8 @@ export interface ClusterPart extends ClusterReadiness {
   readonly control: ClusterControl;
   /** Absent: the cluster has one partition. */
   readonly partition?: PartitionPart;
+  /** Where this process keeps which messages it is about to count for profiles. */
+  readonly crashMarkers: CrashMarkers;
   showMetrics(metrics: Metrics): void;
 }
 

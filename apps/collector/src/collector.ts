@@ -501,7 +501,10 @@ async function startProfiles(
           { directory: options.dataDirectory },
           { logger, metrics, mayStart: profiles.mayBegin },
         )
-      : new AudienceEngine(options.profiles ?? memoryProfileStore());
+      : new AudienceEngine(
+          options.profiles ?? memoryProfileStore(),
+          defined({ crashMarkers: options.cluster?.crashMarkers }),
+        );
   const { begin: onNeeded } = profiles;
   const audiences = stages.keep(
     await startAudiences({

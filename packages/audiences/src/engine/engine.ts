@@ -12,6 +12,7 @@ import type {
 import { StorageUnavailable } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../definitions/definitions.js";
+import type { CrashMarkers } from "../profiles/crash-marker.js";
 import type { IdentityPolicy } from "../profiles/identity-policy.js";
 import type { Cursors } from "../profiles/partition-offsets.js";
 import type { RefusedJoin } from "../profiles/refused-joins.js";
@@ -41,6 +42,11 @@ import {
   type UnitRunnerOptions,
 } from "./state/unit-runner.js";
 
+export interface AudienceEngineOptions extends UnitRunnerOptions {
+  /** Where this process keeps which messages it is about to count. Default: in the store, which then must be its own. */
+  readonly crashMarkers?: CrashMarkers;
+}
+
 /**
  * Keeps profiles, memberships and computed traits up to date with the log and with time. It reads neither a clock nor the log: its caller
  * passes both. Each call that changes something is one unit of work. It is committed with its cursor or has no effect: if a commit
@@ -52,9 +58,9 @@ export class AudienceEngine {
   readonly #questions: Questions;
   readonly #previews: Previews;
 
-  constructor(store: ProfileStore, options: UnitRunnerOptions = {}) {
+  constructor(store: ProfileStore, { crashMarkers, ...options }: AudienceEngineOptions = {}) {
     this.#units = new UnitRunner(store, options);
-    this.#messages = new MessageCounter(this.#units);
+    this.#messages = new MessageCounter(this.#units, crashMarkers);
     this.#questions = new Questions(this.#units);
     this.#previews = new Previews(this.#units);
   }

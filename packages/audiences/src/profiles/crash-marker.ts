@@ -19,6 +19,16 @@ export interface CrashMarker extends Span {
   readonly message?: { readonly offset: Offset; readonly begun: number };
 }
 
+/**
+ * Where a process keeps its marker, if not in the store of the profiles. Where several processes share a store, one that is replaced
+ * while it counts leaves a marker there although it did not crash, and nobody can tell.
+ */
+export interface CrashMarkers {
+  load(): CrashMarker | undefined;
+  /** Undefined removes it. Throws `StorageUnavailable`. */
+  save(marker: CrashMarker | undefined): void;
+}
+
 /** After this many failures messages are taken one by one; after this many more the failing one is set aside. */
 const MOST_FAILURES = 2;
 

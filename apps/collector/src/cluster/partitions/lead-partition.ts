@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { type LeadingStores, type RetentionOptions, StorageUnavailable } from "@sluice/event-log";
 import { type Clock, systemClock } from "@sluice/resilience";
 import type { ClusterControl } from "../../admin/collector/cluster-endpoints.js";
@@ -5,6 +6,7 @@ import type { Collector } from "../../collector.js";
 import type { ClusterPart, CollectorOptions, PartitionPart } from "../../collector-options.js";
 import type { WatchedPlace } from "../../notifications/start-notifications.js";
 import type { Logger } from "../../process/telemetry/logger.js";
+import { CRASH_MARKER, crashMarkerFile } from "../audiences/crash-marker-file.js";
 import { followedPartition } from "../audiences/followed-partition.js";
 import type { ClusterCounts } from "../cluster-counts.js";
 import type { ClusterState } from "../cluster-state.js";
@@ -128,8 +130,11 @@ function watchedPlace(number: number, { node, peers }: SeveralPartitions, count:
 }
 
 function clusterPart(parts: LeadParts, number: number, ending: (() => void)[]): ClusterPart {
-  const { counts, front, state, control, several } = parts;
-  const common = { health: () => state.health(), details: () => state.details(), control };
+  const { options, counts, front, state, control, several } = parts;
+  const common = {
+    ...{ health: () => state.health(), details: () => state.details(), control },
+    crashMarkers: crashMarkerFile(join(options.dataDirectory, CRASH_MARKER)),
+  };
   if (several === undefined)
     return {
       ...common,

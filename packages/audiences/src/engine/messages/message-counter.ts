@@ -13,6 +13,7 @@ import {
 } from "@sluice/event-log";
 import {
   type CrashMarker,
+  type CrashMarkers,
   isOneByOne,
   markMessage,
   markRequest,
@@ -44,14 +45,17 @@ export interface SuppressedIds {
  */
 export class MessageCounter {
   readonly #units: UnitRunner;
+  readonly #markers: CrashMarkers | undefined;
   #suppressed: SpanIndex | undefined;
   #policies: ReadonlyMap<string, IdentityPolicy> = new Map();
   #marker: CrashMarker | undefined;
   /** Whether the marker of the engine before this one was taken over. */
   #isStarted = false;
 
-  constructor(units: UnitRunner) {
+  /** `markers`: where markers are kept. Default: in the store. */
+  constructor(units: UnitRunner, markers?: CrashMarkers) {
     this.#units = units;
+    this.#markers = markers;
   }
 
   suppress({ key, ids }: SuppressedIds): void {
@@ -69,7 +73,7 @@ export class MessageCounter {
 
   async count(batches: readonly StoredBatch[], nowMs: number): Promise<UnitResult> {
     const { cursors, storedMarker } = await this.#units.load();
-    if (!this.#isStarted) this.#marker = storedMarker;
+    if (!this.#isStarted) this.#marker = this.#markers === undefined ? storedMarker : this.#markers.load();
     this.#isStarted = true;
     const last = batches.at(-1);
     if (last === undefined) return this.#units.run(nowMs, () => {});
@@ -96,7 +100,7 @@ export class MessageCounter {
         results.push(...(await this.#countBatch(batch, marker, nowMs)));
       } catch (error) {
         // A failure of the store is not the fault of the request or the message: neither counts as begun.
-        if (error instanceof StorageUnavailable) this.#marker = marker;
+        if (error instanceof StorageUnavailable) this.#stored(marker);
         throw error;
       }
     }
@@ -120,10 +124,10 @@ export class MessageCounter {
     results.push(
       await this.#units.run(nowMs, async (unit, state) => {
         await takeMessages(unit, state, [], end);
-        unit.putDocument(DOCUMENTS.crashMarker, next);
+        this.#storeWith(unit, next);
       }),
     );
-    this.#marker = next;
+    this.#stored(next);
     return results;
   }
 
@@ -152,9 +156,9 @@ export class MessageCounter {
       unit.setAside.push(given);
       unit.putDocument(DOCUMENTS.setAside, loaded.setAside);
       moveCursor(unit, loaded, given.to);
-      unit.putDocument(DOCUMENTS.crashMarker, next);
+      this.#storeWith(unit, next);
     });
-    this.#marker = next;
+    this.#stored(next);
     return result;
   }
 
@@ -170,19 +174,31 @@ export class MessageCounter {
       await this.#store(marker);
       const result = await this.#units.run(nowMs, async (unit, loaded) => {
         await make(unit, loaded);
-        unit.putDocument(DOCUMENTS.crashMarker, next);
+        this.#storeWith(unit, next);
       });
-      this.#marker = next;
+      this.#stored(next);
       return result;
     } catch (error) {
       // A failure of the store is not the messages' fault.
-      if (error instanceof StorageUnavailable) this.#marker = before;
+      if (error instanceof StorageUnavailable) this.#stored(before);
       throw error;
     }
   }
 
   async #store(marker: CrashMarker): Promise<void> {
-    await this.#units.store.commit({ documents: [[DOCUMENTS.crashMarker, JSON.stringify(marker)]] });
+    if (this.#markers === undefined)
+      await this.#units.store.commit({ documents: [[DOCUMENTS.crashMarker, JSON.stringify(marker)]] });
+    this.#stored(marker);
+  }
+
+  /** Stores the marker in the commit of a unit of work, after which `#stored` is called. */
+  #storeWith(unit: UnitOfWork, marker: CrashMarker | undefined): void {
+    if (this.#markers === undefined) unit.putDocument(DOCUMENTS.crashMarker, marker);
+  }
+
+  /** The store has the marker, or cannot be reached. */
+  #stored(marker: CrashMarker | undefined): void {
+    this.#markers?.save(marker);
     this.#marker = marker;
   }
 
