@@ -25,7 +25,7 @@ import { shrinkProfile } from "./shrink-profile.js";
 export interface SqliteProfileStoreOptions {
   /** The data folder. */
   readonly directory: string;
-  /** Pages kept in memory, in KiB. Default: 65,536 (64 MiB). */
+  /** Pages kept in memory, in KiB. Default: 32,768 (32 MiB). */
   readonly cacheKib?: number;
   /**
    * Called when the file was damaged and has been renamed. If that happens at opening, a new file takes its place. If it happens later,
@@ -191,7 +191,7 @@ function openSound(options: SqliteProfileStoreOptions): ProfileFile {
 }
 
 /** Opens the file, without an answer to damage. */
-export function openProfileFile({ directory, cacheKib = 65_536 }: SqliteProfileStoreOptions): ProfileFile {
+export function openProfileFile({ directory, cacheKib = 32_768 }: SqliteProfileStoreOptions): ProfileFile {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   makeOwnerOnly(join(directory, PROFILES_FILE));
   const database = new DatabaseSync(join(directory, PROFILES_FILE));

@@ -49,7 +49,7 @@ const PAGES_OF_ENTRY_BYTES = 64 * 1024;
 const PAGE_OF_MARK_BYTES = 32 * 1024;
 
 /** The page cache of a copy's profiles. */
-const PROFILES_CACHE_KIB = 65_536;
+const PROFILES_CACHE_KIB = 32_768;
 
 /** Sizes in SQLite's write-ahead log file. */
 const LOG_HEADER_BYTES = 32;
