@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "@sluice/resilience";
@@ -10,6 +10,7 @@ import type { MigrationProgress } from "../../src/replicated/migration/migration
 import { type MoveInOptions, moveIn } from "../../src/replicated/migration/move-in.js";
 import { type MoveOutOptions, moveOut } from "../../src/replicated/migration/move-out.js";
 import { openReplica } from "../../src/replicated/open-replica.js";
+import { metadataOf } from "../../src/replicated/snapshots/snapshot-record.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { openSqliteProfileStore } from "../../src/sqlite/profiles/profiles.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
@@ -18,6 +19,8 @@ import { FOREVER, leadSafely, untilStatus } from "./cluster.js";
 
 const newDirectory = temporaryDirectories();
 const ALL = { messages: 1_000, bytes: 1e9 };
+/** On a busy machine, a run takes seconds. */
+const TIMEOUT = { timeout: 120_000 };
 const at = (offset: number): Offset => offset as Offset;
 
 const openPlain = (directory: string): Promise<Store> => openSqliteStore({ directory, clock: systemClock });
@@ -121,7 +124,75 @@ it("moves a folder into a cluster and back, with everything in it", async () => 
   expect((await again.moveIn(to)).result.messages.count).toBe(7);
 });
 
+/** What a backup of a cluster restores: the files of a copy, with the marks of the log that it came from. */
+async function restoredFolder(): Promise<string> {
+  const cluster = world();
+  await cluster.moveIn(await filledFolder());
+  const directory = newDirectory();
+  const replica = await cluster.replica("a", directory);
+  await untilStatus(replica, ({ role, applied }) => role === "following" && applied === 1);
+  const { store, profiles, stepDown } = await leadSafely(replica);
+  for (let entry = 0; entry < 20; entry++) await store.log.append(idsBatch([`of the backup ${entry}`]));
+  await profiles.commit({ identities: [["u:u2", 1]], cursor: at(10) });
+  await stepDown();
+  await replica.close();
+  const restored = newDirectory();
+  cpSync(join(directory, "copy"), restored, { recursive: true });
+  return restored;
+}
+
+it("counts on in the profiles of a restored backup, in every copy", TIMEOUT, async () => {
+  const cluster = world();
+  await cluster.moveIn(await restoredFolder());
+  const identitiesIn = async (node: string, term: number, more: string) => {
+    const replica = await cluster.replica(node);
+    await untilStatus(
+      replica,
+      ({ role, applied, last }) => role === "following" && applied >= last && last > 0,
+    );
+    const { profiles, stepDown } = await leadSafely(replica, term);
+    const before = [...(await profiles.resolve(["u:u2", "u:first", "u:second", "u:third"])).keys()];
+    const cursor = await profiles.cursor();
+    await profiles.commit({ identities: [[more, 1]], cursor: at(20 + term) });
+    expect([...(await profiles.resolve([more])).keys()]).toEqual([more]);
+    if (term === 2) await replica.snapshot();
+    await stepDown();
+    await replica.close();
+    return { before, cursor };
+  };
+  expect(await identitiesIn("a", 1, "u:first")).toEqual({ before: ["u:u2"], cursor: 10 });
+  // Copies that begin with nothing: from the snapshot of the migration, and from one of a copy that counted on.
+  expect(await identitiesIn("b", 2, "u:second")).toEqual({ before: ["u:u2", "u:first"], cursor: 21 });
+  expect(await identitiesIn("c", 3, "u:third")).toEqual({
+    ...{ before: ["u:u2", "u:first", "u:second"], cursor: 22 },
+  });
+  const { result } = await cluster.moveOut(join(newDirectory(), "back"));
+  expect(result.identities.count).toBe(5);
+});
+
 class Killed extends Error {}
+
+it("uploads again what an earlier version uploaded with the marks of another log", TIMEOUT, async () => {
+  const cluster = world();
+  const from = await restoredFolder();
+  await cluster.moveIn(from, killedAt("check")).catch(() => {});
+  const { snapshots } = cluster.engines.engineFor("migration");
+  const [stored] = await snapshots.list();
+  if (stored === undefined) throw new Error("nothing was uploaded");
+  const { sequence, madeAtMs } = stored.metadata;
+  const [storeBytes, profilesBytes] = ["sluice.db", "profiles.db"].map((name) =>
+    readFileSync(join(from, name)),
+  );
+  if (storeBytes === undefined || profilesBytes === undefined) throw new Error("the folder is not whole");
+  const metadata = metadataOf({
+    ...{ sequence: Number(sequence), madeAtMs: Number(madeAtMs) },
+    ...{ storeBytes: storeBytes.byteLength, profilesBytes: profilesBytes.byteLength },
+  });
+  await snapshots.put(stored.name, metadata, [storeBytes, profilesBytes]);
+  const steps: string[] = [];
+  expect((await cluster.moveIn(from, { onProgress: ({ step }) => steps.push(step) })).kind).toBe("done");
+  expect(steps).toContain("upload");
+});
 
 /** Ends a run where a step begins. */
 function killedAt(wanted: MigrationProgress["step"]) {
@@ -131,9 +202,6 @@ function killedAt(wanted: MigrationProgress["step"]) {
     },
   };
 }
-
-/** On a busy machine, a run takes seconds. */
-const TIMEOUT = { timeout: 120_000 };
 
 it.each(["copy", "upload"] as const)("goes on after it was killed at: %s", TIMEOUT, async (step) => {
   const cluster = world();

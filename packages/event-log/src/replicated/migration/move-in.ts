@@ -13,6 +13,7 @@ import { type Contents, contentsOf, differences } from "./contents.js";
 import { MigrationDiffers, MigrationRefused } from "./migration-error.js";
 import { MARK_SEQUENCE, MIGRATION_NODE, markMoveIn, moveInState, refusalOf } from "./migration-mark.js";
 import type { MigrationProgress, MigrationResult } from "./migration-result.js";
+import { makePlain } from "./plain-folder.js";
 import { contentsOfFolder, copyFolder, type LockedFolder, lockFolder, withDatabases } from "./read-folder.js";
 
 /** In the data folder, while it is copied. */
@@ -119,8 +120,9 @@ function copyIn(folder: LockedFolder, work: string, onProgress: MoveInOptions["o
   return copy;
 }
 
-/** Makes a plain folder what a copy is after the first entry. */
+/** Makes a data folder what a copy is after the first entry. */
 async function asStateOfCluster(copy: string): Promise<void> {
+  await makePlain(copy);
   await withDatabases(copy, ({ store }) => {
     const trustedMs = new MetaNumber(store, TRUSTED_TIME).value ?? 0;
     new AppliedMark(store).set({
@@ -128,6 +130,10 @@ async function asStateOfCluster(copy: string): Promise<void> {
       ...{ trustedMs, profiles: 0 },
     });
   });
+}
+
+async function hasMarksOfAnotherLog(copy: string): Promise<boolean> {
+  return withDatabases(copy, ({ profiles }) => new AppliedMark(profiles).value.sequence > MARK_SEQUENCE);
 }
 
 async function uploadFiles(
@@ -156,7 +162,7 @@ async function uploadFiles(
   await engine.snapshots.put(nameOfSnapshot(MARK_SEQUENCE, MIGRATION_NODE), metadata, parts());
 }
 
-/** What the snapshot contains that is in the cluster now, if there is one. */
+/** What the snapshot contains that is in the cluster now, if there is one that a copy can begin with. */
 async function storedContents(
   work: string,
   { engine, onProgress, signal }: MoveInOptions,
@@ -165,6 +171,8 @@ async function storedContents(
   onProgress({ step: "check" });
   const stored = join(work, "stored");
   await loadSnapshot(engine, stored);
+  // Earlier versions uploaded the marks of a restored backup.
+  if (await hasMarksOfAnotherLog(stored)) return undefined;
   const contents = await contentsOfFolder(stored, signal);
   rmSync(stored, { recursive: true });
   return contents;

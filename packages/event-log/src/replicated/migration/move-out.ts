@@ -1,15 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "@sluice/resilience";
 import type { Applied } from "../../sqlite/calls/applied.js";
-import { PurgedSinceTakeover } from "../../sqlite/consumers/purged-messages.js";
 import { DATABASE_FILE, syncDirectory } from "../../sqlite/database/database.js";
-import { MetaNumber } from "../../sqlite/database/meta-number.js";
-import { TRUSTED_TIME } from "../../sqlite/index/segments.js";
 import { PROFILES_FILE } from "../../sqlite/profiles/profiles-file.js";
-import { AppliedMark } from "../../sqlite/replica/applied-mark.js";
-import { REPLICA_SETTINGS } from "../../sqlite/replica/settings.js";
 import { Copy } from "../copy/copy.js";
 import { workerOptions } from "../copy/worker-options.js";
 import { EntriesTrimmed, type ReplicationEngine } from "../engine.js";
@@ -19,7 +13,8 @@ import { type Contents, differences } from "./contents.js";
 import { MigrationDiffers, MigrationRefused } from "./migration-error.js";
 import { MIGRATION_NODE, moveInState } from "./migration-mark.js";
 import type { MigrationProgress, MigrationResult } from "./migration-result.js";
-import { contentsOfFolder, withDatabases } from "./read-folder.js";
+import { makePlain } from "./plain-folder.js";
+import { contentsOfFolder } from "./read-folder.js";
 
 /** In the folder to make, until it is whole. A collector does not start on a folder that has it and no database. */
 export const DOWNLOAD_FOLDER = "migration.download";
@@ -63,7 +58,7 @@ export async function moveOut(options: MoveOutOptions): Promise<MigrationResult>
   const source = await contentsOfFolder(copy, signal);
   const plain = join(work, "plain");
   renameSync(copy, plain);
-  await makePlain(plain, applied);
+  await makePlain(plain);
   const result = await contentsOfFolder(plain, signal);
   if (differences(source, result).length > 0) {
     rmSync(work, { recursive: true });
@@ -207,23 +202,4 @@ async function applyUpTo(
   }
   await Promise.all(underWay);
   signal.throwIfAborted();
-}
-
-/** Removes what only a copy of a log has. */
-async function makePlain(folder: string, applied: Applied): Promise<void> {
-  await withDatabases(folder, ({ store, profiles }) => {
-    store.exec("BEGIN");
-    new MetaNumber(store, TRUSTED_TIME).set(
-      Math.max(applied.trustedMs, new MetaNumber(store, TRUSTED_TIME).value ?? 0),
-    );
-    store.prepare("DELETE FROM meta WHERE name = ?").run(REPLICA_SETTINGS);
-    store.exec("COMMIT");
-    for (const database of [store, profiles]) removeMark(database);
-  });
-}
-
-function removeMark(database: DatabaseSync): void {
-  database.exec(AppliedMark.removal);
-  database.exec(PurgedSinceTakeover.removal);
-  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
 }
