@@ -2,9 +2,15 @@ import { decodeCall, type EncodedCall } from "./call-codec.js";
 
 /** Begins each entry: "SLC" and the version of this format. */
 const MAGIC = Uint8Array.of(0x53, 0x4c, 0x43, 1);
+/** Where the version stands. */
+const FORMAT_AT = 3;
 const HEAD_AT = 8;
 /** Arrays begin at multiples of this, so that they can be used where they are. */
 const ALIGNED_TO = 8;
+
+/** 2: as 1, but a version that only knows 1 would not apply the entry as it is meant. It waits until it is updated. */
+export type EntryFormat = 1 | 2;
+const NEWEST_FORMAT: EntryFormat = 2;
 
 /** Which entry this is. No two entries have the same session and number. */
 export interface EntryId {
@@ -45,7 +51,11 @@ export class UnknownEntry extends Error {
  * An entry as bytes: magic and version, the length of the head, the head as JSON, then the arrays of all calls, each aligned. JSON has no
  * typed arrays, so they stand beside it and are never copied again.
  */
-export function encodeEntry(id: EntryId, calls: readonly EncodedCall[]): Uint8Array<ArrayBuffer> {
+export function encodeEntry(
+  id: EntryId,
+  calls: readonly EncodedCall[],
+  format: EntryFormat = 1,
+): Uint8Array<ArrayBuffer> {
   const { session, number } = id;
   const start = JSON.stringify({ session, number });
   const head = Buffer.from(`${start.slice(0, -1)},"calls":[${calls.map(({ json }) => json).join(",")}]}`);
@@ -53,6 +63,7 @@ export function encodeEntry(id: EntryId, calls: readonly EncodedCall[]): Uint8Ar
   for (const { arrays } of calls) for (const array of arrays) length = aligned(length + array.byteLength);
   const data = new Uint8Array(length);
   data.set(MAGIC);
+  data[FORMAT_AT] = format;
   new DataView(data.buffer).setUint32(MAGIC.byteLength, head.byteLength, true);
   data.set(head, HEAD_AT);
   let at = aligned(HEAD_AT + head.byteLength);
@@ -88,7 +99,7 @@ export const ENTRY_OVERHEAD_BYTES = 256;
 export function decodeEntry(data: Uint8Array<ArrayBuffer>): Entry {
   // Views of numbers need aligned bytes.
   const bytes = data.byteOffset % ALIGNED_TO === 0 ? data : new Uint8Array(data);
-  if (MAGIC.some((byte, i) => bytes[i] !== byte)) throw new UnknownEntry(notOurs(bytes));
+  if (!isKnown(bytes)) throw new UnknownEntry(notOurs(bytes));
   try {
     return entryIn(bytes);
   } catch (error) {
@@ -128,10 +139,18 @@ function headOf(bytes: Uint8Array): { readonly head: Head; readonly end: number 
   return { head: JSON.parse(text) as Head, end };
 }
 
+function isKnown(bytes: Uint8Array): boolean {
+  const format = bytes[FORMAT_AT] ?? 0;
+  return isOurs(bytes) && format >= 1 && format <= NEWEST_FORMAT;
+}
+
+function isOurs(bytes: Uint8Array): boolean {
+  return MAGIC.subarray(0, FORMAT_AT).every((byte, i) => bytes[i] === byte);
+}
+
 function notOurs(bytes: Uint8Array): string {
-  const isNewer = MAGIC.subarray(0, 3).every((byte, i) => bytes[i] === byte);
-  return isNewer
-    ? `an entry of the log has format ${bytes[3]}, and this version knows ${MAGIC[3]}: update this process`
+  return isOurs(bytes)
+    ? `an entry of the log has format ${bytes[FORMAT_AT]}, and this version knows ${NEWEST_FORMAT}: update this process`
     : "the log has an entry that Sluice did not write";
 }
 

@@ -198,6 +198,7 @@ export class OpenStore implements CopyStore<OpenStore> {
       stats: this.stats,
       ...(trustedMs === undefined ? {} : { trustedMs }),
       ...(this.#appliedMark === undefined ? {} : { applied: this.#appliedMark.value }),
+      ...(this.#profiles === undefined ? {} : { profilesApplied: this.#profiles.applied }),
     };
   }
 
@@ -282,7 +283,8 @@ export class OpenStore implements CopyStore<OpenStore> {
     });
   }
 
-  takeOver({ seed, settings }: Takeover, applied: Applied): OpenStore {
+  takeOver({ seed, settings, profilesOfAnotherLog }: Takeover, applied: Applied): OpenStore {
+    if (profilesOfAnotherLog !== undefined) this.profiles.leaveLog(profilesOfAnotherLog, applied);
     this.commit(() => {
       storeLoggedSettings(this.database, seed, settings);
       this.#purged?.forget();

@@ -1,0 +1,80 @@
+import { join } from "node:path";
+import { temporaryDirectories } from "@sluice/event-log/testing";
+import { expect, test } from "vitest";
+import { BackupFolder } from "../../src/backups/backup-folder.js";
+import { restoreBackup } from "../../src/backups/restore.js";
+import { requestBackup } from "../backups/request-backup.js";
+import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld, SECRET_KEY } from "./cluster-world.js";
+import { migrationWorld } from "./migration-world.js";
+
+interface Source {
+  readonly partition: number;
+  readonly writeKeys: readonly { readonly key: string }[];
+}
+
+const newDirectory = temporaryDirectories();
+
+async function startOwner(world: ClusterWorld, node: string, partitions: number): Promise<string> {
+  const { url, state } = await world.start(node, {}, { partitions });
+  while (!state.hasOwner) await new Promise((resolve) => setTimeout(resolve, 10));
+  return url;
+}
+
+async function load(url: string, { writeKeys }: Source, userId: string): Promise<void> {
+  const response = await fetch(`${url}/v1/batch`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`${writeKeys[0]?.key}:`)}` },
+    body: JSON.stringify({ batch: [{ type: "track", event: "Load", userId }] }),
+  });
+  expect(response.status).toBe(200);
+}
+
+/** The answer waits until everything before it is counted. */
+async function loadsOf(url: string, userId: string): Promise<unknown> {
+  const { computedTraits } = (await api(url, "GET", `/profiles/${userId}`)) as { computedTraits: object };
+  return computedTraits;
+}
+
+async function membersOf(url: string, audienceId: string): Promise<unknown[]> {
+  const { items } = (await api(url, "GET", `/audiences/${audienceId}/members`)) as {
+    items: { userId: string }[];
+  };
+  return items.map(({ userId }) => userId).sort();
+}
+
+test.each([1, 3])(
+  "a restored backup of %i partitions counts on in a new cluster",
+  { timeout: 60_000 },
+  async (partitions) => {
+    await using old = await clusterWorld();
+    const oldUrl = await startOwner(old, "a", partitions);
+    const sources: Source[] = [];
+    for (let number = 0; number < partitions; number++)
+      sources.push((await api(oldUrl, "POST", "/sources", { name: `source ${number}` })) as Source);
+    await api(oldUrl, "POST", "/computed-traits", { name: "Loads", kind: "count", event: "Load" });
+    const { id: audienceId } = (await api(oldUrl, "POST", "/audiences", {
+      ...{ name: "Loaders", condition: { kind: "event", event: "Load", times: { atLeast: partitions } } },
+    })) as { readonly id: string };
+    for (const source of sources) await load(oldUrl, source, "fa");
+    expect(await loadsOf(oldUrl, "fa")).toEqual({ loads: partitions });
+    const folder = new BackupFolder(join(newDirectory(), "backups"));
+    await folder.take((known) => requestBackup(oldUrl, ADMIN_TOKEN, known));
+    const directory = join(newDirectory(), "restored");
+    await restoreBackup({ from: folder.path, directory, secretKey: SECRET_KEY });
+
+    await using restored = await clusterWorld();
+    const { run } = migrationWorld(restored.engines);
+    expect(await run("in", directory, partitions)).toMatchObject({ kind: "done", partitions });
+    const url = await startOwner(restored, "a", partitions);
+    for (const userId of ["fa", "new"]) for (const source of sources) await load(url, source, userId);
+    expect(await loadsOf(url, "fa")).toEqual({ loads: 2 * partitions });
+    expect(await loadsOf(url, "new")).toEqual({ loads: partitions });
+    expect(await membersOf(url, audienceId)).toEqual(["fa", "new"]);
+
+    // Another process begins with an empty folder, and takes over.
+    await restored.stop("a");
+    const after = await startOwner(restored, "b", partitions);
+    await load(after, sources[0] as Source, "new");
+    expect(await loadsOf(after, "new")).toEqual({ loads: partitions + 1 });
+  },
+);
