@@ -361,7 +361,7 @@ export class LocalReplica implements Replica {
     const found = profilesOfAnotherLog(await this.#copy.now.ask("describe", {}), last);
     if (found !== undefined)
       this.#report(
-        `the copies left out changes of profiles, because an earlier version moved a restored backup in with the mark of its old log (entry ${found.sequence}). The profiles go on from there, and count again what came since, as far as messages are kept`,
+        `the copies left out changes of profiles, because an earlier version moved a restored backup in with the mark of its old log (entry ${found.sequence}). The profiles go on from there, and count again what came since, as far as messages are kept. Users who were deleted since are still in the profiles: delete them again`,
       );
     return found;
   }
