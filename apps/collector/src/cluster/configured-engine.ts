@@ -17,6 +17,8 @@ export interface ConfiguredEngineParts {
   readonly partition?: number;
   /** The partition's log may be made although `clusterId` is known. Default: false. */
   readonly isNewPartition?: boolean;
+  /** Ends the opening. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** As `openConfiguredEngine`, but rejects with `EngineUnavailable` if the servers are not there, or have no leader yet. */
@@ -28,10 +30,8 @@ export async function openEngineIfThere(config: ClusterConfig, parts: Configured
 }
 
 /** Connects to the NATS servers that the configuration names. Rejects with `EngineRefused`. */
-export async function openConfiguredEngine(
-  config: ClusterConfig,
-  { fingerprint, clusterId, clock, connectionName, create, partition, isNewPartition }: ConfiguredEngineParts,
-) {
+export async function openConfiguredEngine(config: ClusterConfig, parts: ConfiguredEngineParts) {
+  const { fingerprint, clusterId, clock, connectionName, create, partition, isNewPartition, signal } = parts;
   const { openJetStream } = await import("@sluice/event-log/jetstream");
   return openJetStream({
     ...{ servers: config.clusterServers, cluster: config.clusterName, clock, fingerprint, connectionName },
@@ -39,7 +39,7 @@ export async function openConfiguredEngine(
     monitors: config.clusterMonitors,
     acceptUnsynced: config.clusterAcceptUnsynced,
     maxLogBytes: config.clusterMaxLogBytes,
-    ...defined({ clusterId, create, partition, isNewPartition }),
+    ...defined({ clusterId, create, partition, isNewPartition, signal }),
     ...defined({ credentials: credentialsOf(config), tls: tlsOf(config) }),
   });
 }

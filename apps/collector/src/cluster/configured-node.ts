@@ -24,7 +24,7 @@ function clusterOptionsOf(config: CollectorConfig, signal: AbortSignal | undefin
   return {
     ...{ name, node, leaseMs, waitMs: config.clusterWaitMs, partitions: config.clusterPartitions },
     ...defined({ advertise, signal }),
-    openEngine: (parts) => openEngineIfThere(config, { ...parts, connectionName: `sluice ${node}` }),
+    openEngine: (parts) => openEngineIfThere(config, { ...parts, connectionName: `sluice ${node}`, signal }),
   };
 }
 

@@ -101,7 +101,7 @@ interface Moved {
 }
 
 function openEngine(
-  { direction, config, clock = systemClock, openEngine: open }: MigrateOptions,
+  { direction, config, clock = systemClock, openEngine: open, signal }: MigrateOptions,
   fingerprint: string,
   /** Another one than the first: of which cluster. */
   of?: { readonly partition: number; readonly clusterId: string | undefined },
@@ -110,7 +110,7 @@ function openEngine(
   const isIn = direction === "in";
   return openConfiguredEngine(config, {
     ...{ fingerprint, clusterId: of?.clusterId, clock, connectionName: "sluice migrate" },
-    ...{ create: isIn, partition: of?.partition ?? 0, isNewPartition: isIn && of !== undefined },
+    ...{ create: isIn, partition: of?.partition ?? 0, isNewPartition: isIn && of !== undefined, signal },
   });
 }
 

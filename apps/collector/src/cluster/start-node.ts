@@ -24,6 +24,7 @@ import { type FrontParts, openNodeFront, type Standing } from "./open-node-front
 import type { Ownership } from "./ownership/ownership.js";
 import type { LeadParts } from "./partitions/lead-partition.js";
 import {
+  closeEngine,
   type OpenedPartition,
   openEngines,
   openReplicas,
@@ -93,8 +94,9 @@ async function startStages(options: ClusterNodeOptions, stages: Stages): Promise
       ...{ node, clock, clusterId, partition, isNewPartition },
       fingerprint: keyFingerprint(key, name),
     });
-  const waiting: Waiting = (ask) => waitWhileAway(ask, frontParts, standing);
-  const engine = stages.keep(await waiting(() => open(mark?.id, 0, false)), (it) => it.close());
+  const waiting: Waiting = (ask, drop) => waitWhileAway(ask, frontParts, standing, drop);
+  const first = await waiting(() => open(mark?.id, 0, false), closeEngine);
+  const engine = stages.keep(first, closeEngine);
   await markClusterFolder(dataDirectory, { name, ...defined({ id: engine.cluster?.id }) });
   const retention = await resolveRetention(options.retention ?? NO_RETENTION, dataDirectory);
   announceRetention(logger, retention);
@@ -119,12 +121,13 @@ function waitWhileAway<T>(
   ask: () => Promise<T>,
   { options, logger }: FrontParts,
   standing: Standing,
+  drop: ((late: T) => unknown) | undefined,
 ): Promise<T> {
   const { clock = systemClock, clusterOptions } = options;
   const { waitMs: timeoutMs = WAIT_MS, signal } = clusterOptions;
   let last = "";
   return waitForEngine({
-    ...{ ask, clock, timeoutMs, signal },
+    ...{ ask, clock, timeoutMs, signal, ...defined({ drop }) },
     onAway(reason) {
       standing.reason = "the cluster's engine cannot be reached";
       if (reason !== last) logger.warn("waits for the cluster's engine", { reason, atMostMs: timeoutMs });

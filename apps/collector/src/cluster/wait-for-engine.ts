@@ -11,17 +11,19 @@ export interface EngineWait<T> {
   readonly onAway: (reason: string) => void;
   /** Ends the waiting: it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Takes what an attempt brings after that. */
+  readonly drop?: (late: T) => unknown;
 }
 
 const AGAIN_MS = 1_000;
 
 /** Opens or asks the engine. While it cannot be reached, tries again until the time is over. Then it rejects with the last reason. */
 export async function waitForEngine<T>(wait: EngineWait<T>): Promise<T> {
-  const { ask, clock, timeoutMs, onAway, signal } = wait;
+  const { clock, timeoutMs, onAway, signal } = wait;
   const deadlineMs = clock.monotonic() + timeoutMs;
   for (;;) {
     try {
-      return await ask();
+      return await unlessEnded(wait);
     } catch (error) {
       if (!(error instanceof EngineUnavailable)) throw error;
       const leftMs = deadlineMs - clock.monotonic();
@@ -29,6 +31,24 @@ export async function waitForEngine<T>(wait: EngineWait<T>): Promise<T> {
       onAway(error.message);
       await clock.sleep(Math.min(AGAIN_MS, leftMs), signal);
     }
+  }
+}
+
+/** One attempt. An engine may leave a question without an answer for long. */
+async function unlessEnded<T>({ ask, signal, drop }: EngineWait<T>): Promise<T> {
+  if (signal === undefined) return ask();
+  signal.throwIfAborted();
+  const asked = ask();
+  const ended = Promise.withResolvers<never>();
+  const end = (): void => ended.reject(signal.reason);
+  signal.addEventListener("abort", end);
+  try {
+    return await Promise.race([asked, ended.promise]);
+  } catch (error) {
+    if (signal.aborted) asked.then(drop).catch(() => {});
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", end);
   }
 }
 

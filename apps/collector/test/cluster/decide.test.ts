@@ -135,6 +135,7 @@ describe("waiting for the engine", () => {
       timeoutMs,
       signal,
       onAway: (reason) => reasons.push(reason),
+      drop: (engine) => engine.close(),
     });
     opened.catch(() => {});
     return { clock, reasons, opened };
@@ -189,5 +190,16 @@ describe("waiting for the engine", () => {
     abort.abort(new Error("SIGTERM"));
     await expect(opened).rejects.toThrow("SIGTERM");
     expect(clock.pending).toBe(0);
+  });
+
+  it("ends at once when it is interrupted while the engine does not answer, and keeps no engine", async () => {
+    const abort = new AbortController();
+    const late = Promise.withResolvers<ClusterEngine>();
+    const closed = Promise.withResolvers<void>();
+    const { opened } = waiting(() => late.promise, 60_000, abort.signal);
+    abort.abort(new Error("SIGTERM"));
+    await expect(opened).rejects.toThrow("SIGTERM");
+    late.resolve({ close: async () => closed.resolve() } as ClusterEngine);
+    await closed.promise;
   });
 });

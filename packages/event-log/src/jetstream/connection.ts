@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import {
   type Authenticator,
@@ -6,6 +7,7 @@ import {
   credsAuthenticator,
   errors,
   type NatsConnection,
+  NatsConnectionImpl,
   nkeyAuthenticator,
   tokenAuthenticator,
   usernamePasswordAuthenticator,
@@ -96,38 +98,106 @@ function refusalCodeOf(error: unknown): RefusalCode {
 }
 
 const ADVICE: Partial<Record<RefusalCode, string>> = {
-  credentials: "Check user, password, token, nkey or credentials file, and the account they belong to.",
+  credentials:
+    "Check user, password, token, nkey or credentials file, and the account they belong to (SLUICE_CLUSTER_USER and SLUICE_CLUSTER_PASSWORD, SLUICE_CLUSTER_TOKEN, SLUICE_CLUSTER_NKEY or SLUICE_CLUSTER_CREDS_FILE).",
   tls: "Check the certificate authority, the client's certificate, and the names in the server's certificate.",
   unreachable: "Check the addresses, that the servers run, and whether they ask for a client's certificate.",
 };
 
-/** Connects for good: after the first time it connects again by itself, for as long as it takes. */
-export async function connectToNats(target: ConnectionTarget): Promise<NatsConnection> {
-  if (target.servers.length === 0)
-    throw new EngineRefused("invalid_option", "no address of a NATS server is given");
-  const tls = target.tls === undefined ? undefined : tlsOf(target.tls);
-  try {
-    const connection = await connect({
-      servers: [...target.servers],
-      name: target.name,
-      timeout: CONNECT_TIMEOUT_MS,
-      pingInterval: PING_INTERVAL_MS,
-      maxPingOut: 2,
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: RECONNECT_WAIT_MS,
-      // Credentials that are replaced while it runs must not end the process.
-      ignoreAuthErrorAbort: true,
-      ...(target.credentials === undefined ? {} : { authenticator: authenticatorOf(target.credentials) }),
-      ...(tls === undefined ? {} : { tls }),
-    });
-    // It ends with the connection and reports no errors.
-    leaveSilentServers(connection).catch(() => {});
-    return connection;
-  } catch (error) {
-    const code = refusalCodeOf(error);
-    const detail = `${target.servers.map(withoutSecrets).join(", ")}: ${reasonOf(error)}. ${ADVICE[code] ?? ""}`;
-    throw new EngineRefused(code, detail.trim(), error);
+function givenTo(credentials: NatsCredentials | undefined): string {
+  switch (credentials?.kind) {
+    case undefined:
+      return "without credentials";
+    case "user":
+      return `with the user "${credentials.user}" and a password`;
+    case "token":
+      return "with a token";
+    case "nkey":
+      return "with an nkey";
+    case "creds":
+      return "with a file of credentials";
   }
+}
+
+/** Why one server is not connected. */
+interface ServerFailure {
+  readonly server: string;
+  readonly code: RefusalCode;
+  readonly error: unknown;
+}
+
+/** What does not mend itself by waiting is told first. */
+const GRAVEST: readonly RefusalCode[] = ["credentials", "tls", "unreachable"];
+
+function refusalOf(
+  failures: readonly ServerFailure[],
+  credentials: NatsCredentials | undefined,
+): EngineRefused {
+  const code = GRAVEST.find((one) => failures.some((failure) => failure.code === one)) ?? "unreachable";
+  const told = failures.filter((failure) => failure.code === code);
+  const reasons = [...new Set(told.map(({ error }) => reasonOf(error)))].join("; ");
+  const given = code === "credentials" ? `, ${givenTo(credentials)}` : "";
+  const servers = told.map(({ server }) => withoutSecrets(server)).join(", ");
+  return new EngineRefused(code, `${servers}: ${reasons}${given}. ${ADVICE[code]}`, told[0]?.error);
+}
+
+/**
+ * Connects for good: after the first time it connects again by itself, for as long as it takes. The first time, each address is tried once,
+ * in any order. Rejects with `EngineRefused`, or with the signal's reason.
+ */
+export async function connectToNats(target: ConnectionTarget, signal?: AbortSignal): Promise<NatsConnection> {
+  const { servers, credentials } = target;
+  if (servers.length === 0) throw new EngineRefused("invalid_option", "no address of a NATS server is given");
+  const failures: ServerFailure[] = [];
+  for (const server of shuffled(servers)) {
+    signal?.throwIfAborted();
+    try {
+      const connection = await connect({ ...connectionOptions(target), servers: [server] });
+      learnServers(connection, servers);
+      // It ends with the connection and reports no errors.
+      leaveSilentServers(connection).catch(() => {});
+      return connection;
+    } catch (error) {
+      if (error instanceof EngineRefused) throw error;
+      failures.push({ server, code: refusalCodeOf(error), error });
+    }
+  }
+  throw refusalOf(failures, credentials);
+}
+
+function connectionOptions({ name, credentials, tls }: ConnectionTarget): ConnectionOptions {
+  return {
+    name,
+    timeout: CONNECT_TIMEOUT_MS,
+    pingInterval: PING_INTERVAL_MS,
+    maxPingOut: 2,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_WAIT_MS,
+    // Credentials that are replaced while it runs must not end the process.
+    ignoreAuthErrorAbort: true,
+    // Servers tell of each other before they look at the credentials. Until it is connected, the client would try them without an end.
+    ignoreClusterUpdates: true,
+    ...(credentials === undefined ? {} : { authenticator: authenticatorOf(credentials) }),
+    ...(tls === undefined ? {} : { tls: tlsOf(tls) }),
+  };
+}
+
+/** From now on the client knows all addresses that were given, and those that its server tells it. */
+function learnServers(connection: NatsConnection, servers: readonly string[]): void {
+  connection.setServers([...servers]);
+  if (!(connection instanceof NatsConnectionImpl)) return;
+  const { options, protocol } = connection;
+  options.ignoreClusterUpdates = false;
+  if (connection.info !== undefined)
+    protocol.servers.update(connection.info, protocol.transport.isEncrypted());
+}
+
+/** In any order, so that the clients are spread over the servers. */
+function shuffled<T>(all: readonly T[]): T[] {
+  return all
+    .map((one) => ({ one, at: randomInt(2 ** 32) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ one }) => one);
 }
 
 /** An address may contain a password. */

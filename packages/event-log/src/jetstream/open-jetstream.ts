@@ -53,6 +53,8 @@ export interface JetStreamOptions {
   readonly maxSnapshotBytes?: number;
   /** How the servers call this process. Default: `sluice`. */
   readonly connectionName?: string;
+  /** Ends the opening: it rejects with the signal's reason. An engine that is open stays open. */
+  readonly signal?: AbortSignal;
 }
 
 export interface JetStreamEngine extends ReplicationEngine {
@@ -120,12 +122,21 @@ export async function openJetStream(options: JetStreamOptions): Promise<JetStrea
     ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
     ...(options.tls === undefined ? {} : { tls: options.tls }),
   };
-  const connection = await connectToNats(target);
+  const { signal } = options;
+  const connection = await connectToNats(target, signal);
+  // Whatever waits for an answer ends with the connection.
+  const end = (): void => void connection.close();
+  signal?.addEventListener("abort", end);
   try {
-    return await engineOver(connection, target, options);
+    signal?.throwIfAborted();
+    const engine = await engineOver(connection, target, options);
+    signal?.throwIfAborted();
+    return engine;
   } catch (error) {
     await connection.close();
-    throw error;
+    throw signal?.aborted === true ? signal.reason : error;
+  } finally {
+    signal?.removeEventListener("abort", end);
   }
 }
 

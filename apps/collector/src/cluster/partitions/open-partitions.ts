@@ -15,8 +15,10 @@ export interface OpenedPartition {
   readonly replica: Replica;
 }
 
-/** Asks the engine, and again while it cannot be reached. */
-export type Waiting = <T>(ask: () => Promise<T>) => Promise<T>;
+/** Asks the engine, and again while it cannot be reached. `drop` takes what comes when nobody waits any more. */
+export type Waiting = <T>(ask: () => Promise<T>, drop?: (late: T) => unknown) => Promise<T>;
+
+export const closeEngine = (engine: ClusterEngine): Promise<void> => engine.close();
 
 export interface OpenPartitionsParts {
   readonly stages: Stages;
@@ -43,8 +45,10 @@ export async function openEngines(
   const isOlder = async (): Promise<boolean> => (await engine.leases.get(ownerKey(0))) !== undefined;
   const { count, areMade } = await waiting(() => agreeOnPartitions(engine.leases, cluster, wanted, isOlder));
   const engines = [engine];
-  for (let partition = 1; partition < count; partition++)
-    engines.push(stages.keep(await waiting(() => openEngine(partition, !areMade)), (it) => it.close()));
+  for (let partition = 1; partition < count; partition++) {
+    const opened = await waiting(() => openEngine(partition, !areMade), closeEngine);
+    engines.push(stages.keep(opened, closeEngine));
+  }
   if (!areMade) await waiting(() => markPartitionsMade(engine.leases));
   return engines;
 }
