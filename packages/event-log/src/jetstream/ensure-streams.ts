@@ -92,7 +92,7 @@ export function refusalOfCreate(error: unknown, config: NewStream): EngineRefuse
     case API_ERRORS.replicasNotSupported:
       return new EngineRefused(
         "replicas",
-        `the stream ${config.name} is to have ${config.num_replicas} replicas, and the server is not part of a NATS cluster. Start ${config.num_replicas} servers as one cluster, or ask for 1 replica.`,
+        `the stream ${config.name} is to have ${config.num_replicas} replicas, and the server is not part of a NATS cluster. Start ${config.num_replicas} servers as one cluster, or ask for 1 replica (SLUICE_CLUSTER_REPLICAS).`,
         error,
       );
     case API_ERRORS.noPeers:
@@ -104,12 +104,12 @@ export function refusalOfCreate(error: unknown, config: NewStream): EngineRefuse
       return /insufficient storage|storage|resource|limit/i.test(reason)
         ? new EngineRefused(
             "room",
-            `the stream ${config.name} ${neededRoom(config)}: ${reason}. Every partition of the cluster reserves its log on these servers. Raise max_file_store of the servers or the limits of the account, or ask for a smaller log.`,
+            `the stream ${config.name} ${neededRoom(config)}: ${reason}. Every partition of the cluster reserves its log on these servers. Raise max_file_store of the servers or the limits of the account, ask for a smaller log (SLUICE_CLUSTER_MAX_LOG_BYTES), or, if fewer than ${config.num_replicas} servers run, for fewer replicas (SLUICE_CLUSTER_REPLICAS).`,
             error,
           )
         : new EngineRefused(
-            "replicas",
-            `the stream ${config.name} cannot have ${config.num_replicas} replicas: ${reason}. Start more servers in the NATS cluster, or ask for fewer replicas.`,
+            "too_few",
+            `the stream ${config.name} cannot have ${config.num_replicas} replicas: ${reason}. Start at least ${config.num_replicas} servers in the NATS cluster, or ask for fewer replicas (SLUICE_CLUSTER_REPLICAS).`,
             error,
           );
     case API_ERRORS.subjectsOverlap:
@@ -129,27 +129,36 @@ export function refusalOfCreate(error: unknown, config: NewStream): EngineRefuse
  */
 async function createStream(manager: JetStreamManager, config: NewStream, clock: Clock): Promise<StreamInfo> {
   const since = clock.monotonic();
-  let refusal: EngineRefused | undefined;
+  let askedMs = since;
+  let refused: { readonly by: EngineRefused; readonly isFinal: boolean } | undefined;
   const add = async (): Promise<void> => {
+    askedMs = clock.monotonic();
     try {
       await manager.streams.add(config);
+      refused = undefined;
     } catch (error) {
       const code = apiErrorCode(error);
-      const isEarly = clock.monotonic() - since < PEERS_WAIT_MS;
-      if (code === API_ERRORS.noPeers && isEarly) return clock.sleep(LOOK_MS).then(add);
-      // A name that is in use is that of a stream that is there, or will be soon.
-      if (code !== undefined && code !== API_ERRORS.streamNameInUse) refusal = refusalOfCreate(error, config);
+      // Nobody answered, or the name is that of a stream that is there, or will be soon.
+      if (code === undefined || code === API_ERRORS.streamNameInUse) {
+        refused = undefined;
+        return;
+      }
+      const isEarly = code === API_ERRORS.noPeers && clock.monotonic() - since < PEERS_WAIT_MS;
+      refused = { by: refusalOfCreate(error, config), isFinal: !isEarly };
+      if (isEarly) return clock.sleep(LOOK_MS).then(add);
     }
   };
   await Promise.race([add(), clock.sleep(LOOK_MS)]);
   for (;;) {
     const found = await streamInfo(manager, config.name, clock);
     if (found !== undefined && hasLeader(found)) return found;
-    if (refusal !== undefined) throw refusal;
-    if (clock.monotonic() - since > LEADER_WAIT_MS)
+    if (refused?.isFinal === true) throw refused.by;
+    if (refused === undefined && clock.monotonic() - askedMs > LEADER_WAIT_MS)
       throw new EngineRefused(
-        "unreachable",
-        `the stream ${config.name} has no leader. A majority of the servers must run.`,
+        "too_few",
+        found === undefined
+          ? `nobody answered the request to make the stream ${config.name}. A majority of the servers must run.`
+          : `the stream ${config.name} has no leader. A majority of the servers that hold it must run.`,
       );
     await clock.sleep(LOOK_MS);
   }

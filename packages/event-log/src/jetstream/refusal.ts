@@ -7,6 +7,7 @@ export const REFUSALS = {
   permissions: "The NATS user may not use what the cluster needs",
   no_jetstream: "JetStream is not there",
   server_version: "The NATS server is too old",
+  too_few: "Too few NATS servers run",
   replicas: "There are fewer replicas than asked for",
   unsynced: "The NATS servers acknowledge before they sync",
   sync_unknown: "Nothing says whether the NATS servers sync before they acknowledge",
@@ -33,7 +34,9 @@ export class EngineRefused extends Error {
   }
 }
 
+const AWAY: readonly RefusalCode[] = ["unreachable", "no_jetstream", "too_few"];
+
 /** Whether a refusal only says that the servers are not there, so that it may help to try again. */
 export function isAway(error: unknown): error is EngineRefused {
-  return error instanceof EngineRefused && (error.code === "unreachable" || error.code === "no_jetstream");
+  return error instanceof EngineRefused && AWAY.includes(error.code);
 }
