@@ -129,7 +129,7 @@ export const LEAST_ROOM_BYTES: number = 64 * 1024 * 1024;
 
 /** What `sync_interval` has to be, and what to do where that is not wanted. */
 const SYNC_ADVICE =
-  "Set `sync_interval: always` in the `jetstream` block of every server, or start with --accept-unsynced: then a power cut of a majority of the servers loses acknowledged messages.";
+  "Set `sync_interval: always` in the `jetstream` block of every server, or start with --cluster-accept-unsynced (SLUICE_CLUSTER_ACCEPT_UNSYNCED): then a power cut of a majority of the servers loses acknowledged messages.";
 
 /** Refuses servers that are too old, too full, or may lose what they acknowledged. Servers that are offline are not asked. */
 export function checkServers(
@@ -153,9 +153,13 @@ export function checkServers(
     .map(({ name }) => name);
   if (unknown.length > 0) {
     const failures = options.failures.length === 0 ? "" : ` (${options.failures.join("; ")})`;
+    const checked =
+      known.size === 0
+        ? "No server is checked"
+        : `Only ${[...known].join(", ")} ${known.size === 1 ? "is" : "are"} checked`;
     throw new EngineRefused(
       "sync_unknown",
-      `${unknown.join(", ")}${failures}. Name the monitoring address of every server, or credentials of the system account. ${SYNC_ADVICE}`,
+      `${unknown.join(", ")}${failures}. ${checked}. Name the monitoring address of every server (SLUICE_CLUSTER_MONITORS). ${SYNC_ADVICE}`,
     );
   }
 }
