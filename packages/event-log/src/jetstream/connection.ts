@@ -188,8 +188,10 @@ function learnServers(connection: NatsConnection, servers: readonly string[]): v
   if (!(connection instanceof NatsConnectionImpl)) return;
   const { options, protocol } = connection;
   options.ignoreClusterUpdates = false;
-  if (connection.info !== undefined)
-    protocol.servers.update(connection.info, protocol.transport.isEncrypted());
+  const isEncrypted = protocol.transport.isEncrypted();
+  if (connection.info !== undefined) protocol.servers.update(connection.info, isEncrypted);
+  // Addresses that a server tells are numbers, and its certificate may only have names.
+  if (isEncrypted) protocol.servers.updateTLSName();
 }
 
 /** In any order, so that the clients are spread over the servers. */

@@ -258,7 +258,8 @@ describeWithNats("what is refused", () => {
   });
 
   it("wrong tokens", async () => {
-    const nats = await newServers({ nodes: 1, configuration: "authorization { token: right }" });
+    // Servers that tell of each other.
+    const nats = await newServers({ configuration: "authorization { token: right }" });
     expect(await open(nats, { credentials: { kind: "token", token: "wrong" } })).toMatch(/^credentials:/);
     expect(await open(nats, { credentials: { kind: "token", token: "right" } })).toBe("opened");
   });
