@@ -1,55 +1,18 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, expect, it } from "vitest";
 import { connectToNats } from "../../src/jetstream/connection.js";
 import { openJetStream } from "../../src/jetstream/open-jetstream.js";
+import { type Manner, fakeCluster as startFake } from "./fake-cluster.js";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-type Manner = "refuses" | "accepts";
-
-interface FakeCluster {
-  readonly urls: readonly string[];
-  /** How many clients tried, for each server. */
-  readonly tries: readonly number[];
-  /** Ends a server's connections, and takes no new ones. */
-  end(server: number): void;
-}
-
-/** Servers that tell each client of all others, as those of a NATS cluster do, before they look at its credentials. */
-async function fakeCluster(manners: readonly Manner[]): Promise<FakeCluster> {
-  const tries = manners.map(() => 0);
-  const sockets: Set<Socket>[] = manners.map(() => new Set());
-  const addresses: string[] = [];
-  const answer = (socket: Socket, manner: Manner): void => {
-    const facts = { server_id: "S", version: "2.10.27", proto: 1, headers: true, max_payload: 1_024 };
-    socket.write(`INFO ${JSON.stringify({ ...facts, connect_urls: addresses })}\r\n`);
-    socket.on("data", (data) => {
-      if (manner === "refuses") socket.end("-ERR 'Authorization Violation'\r\n");
-      else if (data.includes("PING\r\n")) socket.write("PONG\r\n");
-    });
-  };
-  const servers = manners.map((manner, index): Server => {
-    const server = createServer((socket) => {
-      tries[index] = (tries[index] ?? 0) + 1;
-      sockets[index]?.add(socket);
-      socket.on("error", () => {});
-      answer(socket, manner);
-    });
-    return server.listen(0, "127.0.0.1");
-  });
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  addresses.push(...servers.map((server) => `127.0.0.1:${(server.address() as AddressInfo).port}`));
-  const end = (index: number): void => {
-    servers[index]?.close();
-    for (const socket of sockets[index] ?? []) socket.destroy();
-  };
-  closing.push(() => manners.forEach((_, index) => void end(index)));
-  return { urls: addresses.map((address) => `nats://${address}`), tries, end };
+async function fakeCluster(manners: readonly Manner[]) {
+  const cluster = await startFake(manners);
+  closing.push(cluster.close);
+  return cluster;
 }
 
 const wrong = { kind: "user", user: "me", password: "hidden" } as const;
@@ -95,7 +58,7 @@ it("goes on to a server that takes the credentials, and later to one that it tol
 });
 
 it("ends at once while it opens, if that is wanted, and leaves no connection", async () => {
-  const { urls, tries } = await fakeCluster(["accepts"]);
+  const { urls, tried } = await fakeCluster(["accepts"]);
   const abort = new AbortController();
   const opening = openJetStream({
     ...{ servers: urls, cluster: "c", clock: systemClock, acceptUnsynced: true },
@@ -103,7 +66,7 @@ it("ends at once while it opens, if that is wanted, and leaves no connection", a
   });
   opening.catch(() => {});
   // It is connected, and nobody answers for JetStream.
-  await expect.poll(() => tries[0]).toBe(1);
+  await tried();
   abort.abort(new Error("SIGTERM"));
   await expect(opening).rejects.toThrow("SIGTERM");
 });
