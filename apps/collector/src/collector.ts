@@ -607,6 +607,9 @@ function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
   ];
 }
 
+/** As long as a request waits for an owner. The log of a cluster may be without servers for much longer. */
+const CLUSTER_ANSWER_MS = 8_000;
+
 /** What clients use: ingestion and health. */
 function clientRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
   const { store, logger, metrics } = parts;
@@ -623,6 +626,7 @@ function clientRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
       regionUrls: options.regionUrls ?? {},
       limits: defined({ messagesPerSecond: options.messagesPerSecond }),
       ...defined({ partition: options.cluster?.partition }),
+      ...(options.cluster === undefined ? {} : { answerWithinMs: CLUSTER_ANSWER_MS }),
     }),
   ];
 }

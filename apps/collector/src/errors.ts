@@ -63,7 +63,8 @@ export const ERRORS = {
   owner_lost: {
     status: 503,
     retryable: true,
-    message: "The process that handled the request was lost. It may have been carried out",
+    message:
+      "The process that handled the request was lost, or did not finish it in time. It may have been carried out",
   },
   partly_stored: {
     status: 503,

@@ -9,6 +9,7 @@ import type { HttpRequest } from "../http/routing/route.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import { type Admitted, type PlanRefusal, requestAdmission } from "./admit-request.js";
+import { answerDeadline } from "./answer-deadline.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { openRequest } from "./messages/open-request.js";
 import { messageReader, type ReadMessages } from "./messages/read-messages.js";
@@ -39,6 +40,8 @@ export interface IngestOptions {
   readonly partition?: OneOfPartitions | undefined;
   /** Messages a second of each source without a limit of its own; `auto`: of those with public keys. Default: no limit. */
   readonly messagesPerSecond?: number | "auto" | undefined;
+  /** After this, a client whose messages are not stored yet is answered `owner_lost`. Default: it waits until the log answers. */
+  readonly answerWithinMs?: number | undefined;
 }
 
 type IngestRequest = Pick<HttpRequest, "headers" | "remoteAddress" | "vouch" | "isOfPartition" | "refused">;
@@ -92,6 +95,7 @@ export function createIngest(options: IngestOptions): Ingest {
   };
 
   const append = batchAppender(options);
+  const deadline = answerDeadline(clock, options.answerWithinMs);
 
   const receive = async (
     request: IngestRequest,
@@ -122,7 +126,7 @@ export function createIngest(options: IngestOptions): Ingest {
       const messages = refuses(sender.source) ? parsed(read, body, kind) : read;
       const admitted = admit({ sender, body, kind, remoteAddress, messages });
       // Not awaited here: this function would keep the parsed request in memory until the messages are on disk.
-      return append(kind, admitted).finally(release);
+      return deadline.within(append(kind, admitted).finally(release));
     } catch (error) {
       release();
       rejections.addRequest(error, known, body);
@@ -136,6 +140,7 @@ export function createIngest(options: IngestOptions): Ingest {
       const head = { authorization: request.headers.authorization, writeKey };
       const first = checkHead(head);
       assertWritable(store);
+      deadline.assertAnswering();
       if (first !== undefined) {
         limiter.admit(first.source, 0);
         request.vouch();

@@ -38,6 +38,8 @@ export interface IngestRoutesOptions {
   readonly publicUrl?: string | undefined;
   /** The partition of the cluster that this collector owns. Default: it takes the messages of every source. */
   readonly partition?: OneOfPartitions;
+  /** After this, a client whose messages are not stored yet is answered `owner_lost`. Default: it waits until the log answers. */
+  readonly answerWithinMs?: number;
   readonly limits?: {
     /** Messages a second of each source without a limit of its own; `auto`: of web and mobile sources. Default: no limit. */
     readonly messagesPerSecond?: number | "auto";

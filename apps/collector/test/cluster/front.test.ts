@@ -386,6 +386,34 @@ describe("the front", () => {
     expect((await later).status).toBe(200);
   });
 
+  test("answers what has no answer yet when the partition is lost, though the log does not answer", async () => {
+    const { clock, owner, follower, server } = await pair();
+    await server.close(0);
+    const unanswered = Promise.withResolvers<{ status: number }>();
+    let asked = 0;
+    const write: Route = {
+      path: "/api/v1/sources",
+      methods: {
+        POST: () => {
+          asked += 1;
+          return unanswered.promise;
+        },
+      },
+    };
+    const lost = await owner.serve([write]);
+    const send = (url: string) => fetch(`${url}/api/v1/sources`, { method: "POST", body: "{}" });
+    const sent = [send(owner.front.url), send(follower.front.url)];
+    await until(() => asked === 2);
+    const closed = lost.close(0);
+    await clock.advance(1);
+    await closed;
+    for (const response of await Promise.all(sent)) {
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(await response.json()).toMatchObject({ code: "owner_lost" });
+    }
+    unanswered.resolve({ status: 201 });
+  });
+
   test("a broken body gets the answer that it gets without a cluster", async () => {
     const { follower } = await pair();
     const socket = connect(follower.front.port, "127.0.0.1");

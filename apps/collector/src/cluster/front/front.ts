@@ -103,7 +103,12 @@ export async function openFront(options: FrontOptions): Promise<Front> {
 
 interface Attached {
   readonly server: RouteServer;
-  readonly pending: { count: number; onNone: () => void };
+  readonly pending: { readonly requests: Set<UnderWay>; onNone: () => void };
+}
+
+interface UnderWay {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 interface OwnServer {
@@ -233,7 +238,7 @@ class SwitchableFront implements Front {
     this.#attachedMetrics = metrics;
     const attached: Attached = {
       server: routeServer({ ...options, limits, budget, httpMetrics: metrics }),
-      pending: { count: 0, onNone: () => {} },
+      pending: { requests: new Set(), onNone: () => {} },
     };
     this.#attached.set(keyOf(partition, name), attached);
     this.ownerChanged();
@@ -265,12 +270,15 @@ class SwitchableFront implements Front {
     this.#self?.close();
   }
 
-  /** Lets the requests under way finish. New ones wait for the next owner. */
+  /**
+   * Lets the requests under way finish. New ones wait for the next owner. Without any grace, the partition is lost: what the log does not
+   * answer now may be answered much later, or never.
+   */
   async #detach(key: string, attached: Attached, graceMs: number): Promise<void> {
     if (this.#attached.get(key) === attached) this.#attached.delete(key);
     if (this.#attached.size === 0) this.#attachedMetrics = undefined;
     attached.server.abortStreams();
-    if (attached.pending.count === 0) return;
+    if (attached.pending.requests.size === 0) return;
     await new Promise<void>((resolve) => {
       const cancel = this.#options.clock.after(graceMs, resolve);
       attached.pending.onNone = () => {
@@ -278,6 +286,7 @@ class SwitchableFront implements Front {
         resolve();
       };
     });
+    if (graceMs === 0) for (const request of attached.pending.requests) refuseLost(request);
   }
 
   #serve(
@@ -484,10 +493,18 @@ function serveAttached(
   response: ServerResponse,
   expectsContinue: boolean,
 ): void {
-  pending.count += 1;
+  const request: UnderWay = { message, response };
+  pending.requests.add(request);
   response.once("close", () => {
-    pending.count -= 1;
-    if (pending.count === 0) pending.onNone();
+    pending.requests.delete(request);
+    if (pending.requests.size === 0) pending.onNone();
   });
   server.serve(message, response, expectsContinue);
+}
+
+/** Answers a request that has no answer yet. Its handler may go on: the connection ends, so that no other request comes between. */
+function refuseLost({ message, response }: UnderWay): void {
+  if (response.headersSent) return;
+  response.shouldKeepAlive = false;
+  refuse(message, response, new CollectorError("owner_lost", "it does not own the partition any more"));
 }
