@@ -24,6 +24,7 @@ export function clusterWelcome(
     welcome(ready, directory, { style, invocation: "npx sluice" }),
     `  ${style.bold("Processes")}  ${style.dim("kill one to see another take over")}\n\n`,
     ...lines,
+    `\n  ${style.dim("If you used another collector in this folder before, run the `export` lines before `npx sluice`.")}\n`,
     partitions === 1
       ? ""
       : `\n  ${style.bold("Partitions")}  ${partitions}, shared by the collectors. The source is spread over them\n`,

@@ -23,9 +23,11 @@ function isServerOf(directory: string, pid: number): boolean {
   return !existsSync(commandLine) || readFileSync(commandLine, "utf8").includes(directory);
 }
 
-/** Keeps a second cluster off this folder: NATS servers do not lock theirs. */
-export function lockFolder(directory: string): FolderLock {
-  const file = join(directory, "pids.json");
+const fileIn = (directory: string): string => join(directory, "pids.json");
+
+/** Throws if a cluster runs on this folder. Writes nothing. */
+export function assertUnused(directory: string): void {
+  const file = fileIn(directory);
   const [main, ...servers]: number[] = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
   const left = servers.filter((pid) => isServerOf(directory, pid));
   if (main !== undefined && isRunning(main) && left.length > 0)
@@ -36,6 +38,12 @@ export function lockFolder(directory: string): FolderLock {
     throw new Error(
       `NATS servers of an earlier start still use ${directory}. Stop them first: kill ${left.join(" ")}`,
     );
+}
+
+/** Keeps a second cluster off this folder: NATS servers do not lock theirs. */
+export function lockFolder(directory: string): FolderLock {
+  const file = fileIn(directory);
+  assertUnused(directory);
   const note = (pids: readonly (number | undefined)[]): void =>
     writeFileSync(file, `${JSON.stringify([process.pid, ...pids.filter((pid) => pid !== undefined)])}\n`);
   note([]);

@@ -4,12 +4,19 @@ import { join } from "node:path";
 /** Of `clusterPartitions`. */
 const MOST = 16;
 
+const fileIn = (directory: string): string => join(directory, "partitions");
+
+/** Notes the partitions of the cluster that is made in a data folder, because their number cannot change. */
+export function notePartitions(directory: string, partitions: number): void {
+  writeFileSync(fileIn(directory), `${partitions}\n`);
+}
+
 /**
- * The partitions of the cluster in a data folder, noted when it is made, because their number cannot change. `asked`: as text; undefined:
- * those that it has, or one. Throws if that is no number of partitions, or another one than the folder has.
+ * The partitions of the cluster in a data folder. `asked`: as text; undefined: those that it has, or one. Throws if that is no number of
+ * partitions, or another one than the folder has. Writes nothing.
  */
 export function keptPartitions(directory: string, asked: string | undefined): number {
-  const file = join(directory, "partitions");
+  const file = fileIn(directory);
   const wanted = asked === undefined ? undefined : Number(asked);
   if (wanted !== undefined && !(Number.isInteger(wanted) && wanted >= 1 && wanted <= MOST))
     throw new Error(`--partitions must be an integer from 1 to ${MOST}, got ${asked}`);
@@ -21,6 +28,5 @@ export function keptPartitions(directory: string, asked: string | undefined): nu
       );
     return has;
   }
-  writeFileSync(file, `${wanted ?? 1}\n`);
   return wanted ?? 1;
 }

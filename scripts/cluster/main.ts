@@ -3,16 +3,14 @@
  * Data stays in `.sluice/cluster`, so that the next start continues. To see a takeover, kill one of the processes that it lists: it is
  * started again after some seconds.
  *
- *   npm run cluster -- [--port 8787] [--data-dir .sluice/cluster] [--partitions 1] [--json]
+ *   npm run cluster -- [--port 8787] [--data-dir .sluice/cluster] [--partitions 1] [--json] [--help]
  *
  * With `--partitions 4`, the collectors share four partitions, and the first source is spread over them. The number is fixed when the data
  * folder is made.
  *
  * `--json` prints one line when it is ready, as `sluice dev --json` does, with the processes.
  */
-import { mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { join } from "node:path";
 import { styleFor } from "../../packages/cli/src/terminal/style.ts";
 import { startNatsCluster } from "../../test/nats/nats-cluster.ts";
 import { findNatsServer } from "../../test/nats/nats-server.ts";
@@ -20,38 +18,42 @@ import { startBalancer } from "./balancer.ts";
 import { clusterWelcome } from "./cluster-welcome.ts";
 import { type CollectorProcess, collectorProcess } from "./collector-process.ts";
 import { firstSource, isServing } from "./first-source.ts";
-import { lockFolder } from "./folder-lock.ts";
-import { keptPartitions } from "./kept-partitions.ts";
+import { assertUnused, lockFolder } from "./folder-lock.ts";
+import { keptPartitions, notePartitions } from "./kept-partitions.ts";
 import { keptSecrets } from "./kept-secrets.ts";
+import { makeFolder } from "./make-folder.ts";
+import { readOptions, USAGE } from "./read-options.ts";
 
-const { values } = parseArgs({
-  options: {
-    port: { type: "string", default: "8787" },
-    "data-dir": { type: "string", default: ".sluice/cluster" },
-    partitions: { type: "string" },
-    json: { type: "boolean", default: false },
-  },
-});
+const read = readOptions(process.argv.slice(2), process.env);
+if (read.kind === "help") {
+  process.stdout.write(USAGE);
+  process.exit(0);
+}
+if (read.kind === "wrong") exitWith(`error: ${read.reason}. npm run cluster -- --help shows the options`, 2);
+const { options } = read;
+const { directory } = options;
 const RESTART_AFTER_MS = 5_000;
 const NAMES = ["a", "b", "c"];
-const directory = resolve(values["data-dir"]);
 /** For people. */
-const say = (text: string): void => void (values.json ? process.stderr : process.stdout).write(text);
+const say = (text: string): void => void (options.json ? process.stderr : process.stdout).write(text);
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 const server = findNatsServer();
 if (server.kind === "missing") exitWith(`A cluster ${server.reason}`);
-mkdirSync(join(directory, "nats"), { recursive: true, mode: 0o700 });
-const lock = orExit(() => lockFolder(directory));
-const partitions = orExit(() =>
-  keptPartitions(directory, values.partitions ?? process.env.SLUICE_CLUSTER_PARTITIONS),
-);
-const secrets = keptSecrets(directory);
+// Whatever can be refused is refused before anything is written.
+orExit(() => assertUnused(directory));
+const partitions = orExit(() => keptPartitions(directory, options.partitions), 2);
 const collectors: CollectorProcess[] = [];
-const balancer = await startBalancer(Number(values.port), () => collectors.map(({ port }) => port)).catch(
+const balancer = await startBalancer(options.port, () => collectors.map(({ port }) => port)).catch(
   (error: NodeJS.ErrnoException) =>
-    exitWith(`Port ${values.port} cannot be used: ${error.code}. Choose another one with --port`),
+    exitWith(`Port ${options.port} cannot be used: ${error.code}. Choose another one with --port`),
 );
+for (const folder of [directory, join(directory, "nats")]) orExit(() => makeFolder(folder), 2);
+const lock = orExit(() => lockFolder(directory));
+const secrets = orExit(() => {
+  notePartitions(directory, partitions);
+  return keptSecrets(directory);
+});
 const url = `http://127.0.0.1:${balancer.port}`;
 const nats = await startNatsCluster({ directory: join(directory, "nats"), maxStore: `${8 * partitions}GB` });
 const noteServers = (): void => lock.note(nats.nodes.map(({ pid }) => pid));
@@ -76,16 +78,16 @@ for (const node of NAMES)
   );
 let isStopping = false;
 
-function exitWith(reason: string): never {
+function exitWith(reason: string, code = 1): never {
   process.stderr.write(`${reason}\n`);
-  process.exit(1);
+  process.exit(code);
 }
 
-function orExit<T>(make: () => T): T {
+function orExit<T>(make: () => T, code = 1): T {
   try {
     return make();
   } catch (error) {
-    exitWith((error as Error).message);
+    exitWith((error as Error).message, code);
   }
 }
 
@@ -112,22 +114,21 @@ setInterval(() => {
 /** Starts a process again when somebody has killed it. */
 async function keepRunning(
   what: string,
-  ended: () => Promise<string>,
-  start: () => Promise<void>,
+  of: Pick<CollectorProcess, "ended" | "start" | "pid">,
 ): Promise<void> {
   for (;;) {
-    const how = await ended();
+    const how = await of.ended();
     if (isStopping) return;
     say(`  ${what} ended (${how}). It starts again in ${RESTART_AFTER_MS / 1_000} s.\n`);
     await pause(RESTART_AFTER_MS);
     if (isStopping) return;
-    await start().catch((error: Error) => {
+    await of.start().catch((error: Error) => {
       // What is just starting is stopped too.
       if (!isStopping) throw error;
     });
     if (isStopping) return;
     noteServers();
-    say(`  ${what} runs again.\n`);
+    say(`  ${what} runs again, as process ${of.pid}.\n`);
   }
 }
 
@@ -146,21 +147,12 @@ try {
       ...{ name: `nats-server ${name}`, address: of.replace("nats://", ""), pid },
     })),
   ];
-  if (values.json) process.stdout.write(`${JSON.stringify({ ...ready, processes })}\n`);
+  if (options.json) process.stdout.write(`${JSON.stringify({ ...ready, processes })}\n`);
   else say(clusterWelcome(ready, directory, { processes, partitions }, style));
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  // Stopping ends what has not started yet.
+  if (!isStopping) process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   await stop(1);
 }
-for (const collector of collectors)
-  void keepRunning(
-    `collector ${collector.node}`,
-    () => collector.ended(),
-    () => collector.start(),
-  );
-for (const node of nats.nodes)
-  void keepRunning(
-    `nats-server ${node.name}`,
-    () => node.ended(),
-    () => node.start(),
-  );
+for (const collector of collectors) void keepRunning(`collector ${collector.node}`, collector);
+for (const node of nats.nodes) void keepRunning(`nats-server ${node.name}`, node);
