@@ -1,10 +1,11 @@
-import type { ClusterMemberView, ClusterRole, ClusterView } from "@sluice/control-api";
+import type { ClusterView } from "@sluice/control-api";
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Health } from "../http/health-routes.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import { clusterHealth } from "./cluster-health.js";
 import type { Owner } from "./front/front.js";
+import { BUSIEST, memberView, ROLES } from "./member-view.js";
 import type { Member, MemberFacts } from "./membership/member.js";
 import type { Membership } from "./membership/membership.js";
 import type { OwnershipState } from "./ownership/ownership.js";
@@ -21,16 +22,6 @@ export interface ClusterStateParts {
   readonly partitions: readonly Partition[];
   readonly membership: () => Membership;
 }
-
-const ROLES: Readonly<Record<OwnershipState["kind"], ClusterRole>> = {
-  following: "follower",
-  starting: "starting",
-  leading: "owner",
-  ending: "ending",
-};
-
-/** What a process with several partitions does, in the order of what matters. */
-const BUSIEST: readonly OwnershipState["kind"][] = ["leading", "starting", "ending", "following"];
 
 /** What this process knows of itself and of the cluster. */
 export class ClusterState {
@@ -157,10 +148,9 @@ export class ClusterState {
       const movedTo = membership().wantedOwner(partition.number);
       return { ...partition.view(), ...(movedTo === undefined ? {} : { movedTo }) };
     });
-    const ownedBy = (member: string): number[] =>
-      views
-        .filter(({ owner, phase }) => owner === member && phase === "leading")
-        .map(({ partition }) => partition);
+    const leases = partitions.flatMap(({ number, ownership: { lease } }) =>
+      lease?.holder === undefined ? [] : [{ partition: number, holder: lease.holder }],
+    );
     return {
       name,
       answeredBy: node,
@@ -175,8 +165,8 @@ export class ClusterState {
         .members()
         .map((member) =>
           memberView(
-            member.node === node ? { ...member, ...this.facts(), silentMs: 0 } : member,
-            ownedBy(member.node),
+            member.node === node ? { ...member, ...this.facts(), silentMs: 0, missedBeats: 0 } : member,
+            leases,
           ),
         ),
     };
@@ -265,16 +255,3 @@ const OF_PARTITIONS: readonly PartitionGauge[] = [
     ({ replica }) => replica.status().snapshot.bytesSince,
   ],
 ];
-
-function memberView(member: Member, owns: readonly number[]): ClusterMemberView {
-  const { node, address, version, isAlive, isReady, isDrained, applied, behindEntries, problem } = member;
-  return {
-    ...{ node, address, version, isAlive, isReady, isDrained, applied, behindEntries },
-    startedAt: formatTime(member.startedAtMs),
-    role: ROLES[member.role],
-    owns: [...owns],
-    behindMs: Math.round(member.behindMs),
-    heardMsAgo: Math.round(member.silentMs),
-    ...(problem === undefined ? {} : { problem }),
-  };
-}

@@ -28,6 +28,8 @@ export interface Member extends MemberFacts {
   readonly isAlive: boolean;
   /** Time since this process saw its record change. */
   readonly silentMs: number;
+  /** Heartbeats that should have come since. */
+  readonly missedBeats: number;
 }
 
 const FORMAT = 1;

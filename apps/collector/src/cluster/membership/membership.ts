@@ -71,6 +71,7 @@ export class Membership {
         isDrained: this.#drained.has(facts.node),
         isAlive: now - seenMs <= ALIVE_HEARTBEATS * heartbeatMs,
         silentMs: now - seenMs,
+        missedBeats: Math.floor((now - seenMs) / heartbeatMs),
       }))
       .sort((a, b) => (a.node < b.node ? -1 : 1));
   }
