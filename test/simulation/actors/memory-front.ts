@@ -49,6 +49,10 @@ export class MemoryFront implements Front {
     return this.#room.wait(ms, signal);
   }
 
+  trouble(): undefined {
+    return undefined;
+  }
+
   self(): never {
     throw new Error("a simulated process does not ask itself");
   }

@@ -9,6 +9,8 @@ export interface HealthFacts {
   readonly engine: EngineHealth;
   /** Time since the engine's state changed. */
   readonly engineMs: number;
+  /** The engine is connected and does not answer: most of its servers are away, or they have no leader. Undefined: it answers. */
+  readonly unanswered?: { readonly ms: number; readonly reason: string } | undefined;
   /** Why it is not safe to acknowledge; undefined: it is. */
   readonly unsafe: string | undefined;
   /** Undefined: it is the only one. */
@@ -18,18 +20,25 @@ export interface HealthFacts {
 /** A takeover is no reason to take every process out of the load balancer: requests wait meanwhile. */
 const PATIENCE_MS = 10_000;
 
+export function engineDoesNotAnswer(reason: string): string {
+  return `the NATS servers do not answer, so most of them are away or they have no leader: ${reason}`;
+}
+
 /** Whether this process can answer requests, here or by passing them on. */
 export function clusterHealth({
   hasOwner,
   ownerlessMs,
   engine,
   engineMs,
+  unanswered,
   unsafe,
   partition,
 }: HealthFacts): Health {
   if (unsafe !== undefined) return { kind: "unavailable", reason: unsafe };
   if (engine.kind === "disconnected" && engineMs > PATIENCE_MS)
     return { kind: "unavailable", reason: `the cluster's engine cannot be reached: ${engine.reason}` };
+  if (unanswered !== undefined && unanswered.ms > PATIENCE_MS)
+    return { kind: "unavailable", reason: engineDoesNotAnswer(unanswered.reason) };
   if (!hasOwner && ownerlessMs > PATIENCE_MS)
     return {
       kind: "unavailable",

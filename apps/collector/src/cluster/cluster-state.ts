@@ -3,7 +3,7 @@ import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Health } from "../http/health-routes.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
-import { clusterHealth } from "./cluster-health.js";
+import { clusterHealth, engineDoesNotAnswer } from "./cluster-health.js";
 import type { Owner } from "./front/front.js";
 import { BUSIEST, memberView, ROLES } from "./member-view.js";
 import type { Member, MemberFacts } from "./membership/member.js";
@@ -110,15 +110,27 @@ export class ClusterState {
     };
   }
 
+  /** What keeps the engine from working, as far as this process knows. Undefined: nothing. */
+  get engineTrouble(): string | undefined {
+    const engine = this.#control.engine.health();
+    if (engine.kind === "disconnected") return `the NATS servers cannot be reached: ${engine.reason}`;
+    const { trouble } = this.#parts.membership();
+    return trouble === undefined ? undefined : engineDoesNotAnswer(trouble.reason);
+  }
+
   health(): Health {
     this.look();
-    const { partitions } = this.#parts;
+    const { partitions, membership, clock } = this.#parts;
+    const { trouble } = membership();
+    const unanswered =
+      trouble === undefined ? undefined : { ms: clock.monotonic() - trouble.sinceMs, reason: trouble.reason };
     for (const partition of partitions) {
       const health = clusterHealth({
         hasOwner: partition.hasOwner,
         ownerlessMs: partition.ownerlessMs,
         engine: partition.engine.health(),
         engineMs: partition.engineMs,
+        unanswered,
         unsafe: this.unsafe,
         partition: partitions.length === 1 ? undefined : partition.number,
       });

@@ -95,6 +95,7 @@ export async function openNodeFront(
           }),
         }),
     owner: (partition) => standing.state?.owner(partition) ?? { kind: "none" },
+    trouble: () => standing.state?.engineTrouble,
     onPassed,
   });
   front.advertise(clusterOptions.advertise ?? front.url);

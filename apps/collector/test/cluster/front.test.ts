@@ -42,6 +42,7 @@ async function startProcess(clock = manualClock(), token = TOKEN): Promise<Proce
       metrics: createMetrics(),
       ownRoutes: () => [{ path: "/healthz", methods: { GET: () => ({ status: 200, body: "own" }) } }],
       owner: () => started.owner,
+      trouble: () => "the NATS servers do not answer",
       onPassed: (how) => ended.push(how),
       waitMs: 8_000,
     }),
@@ -306,6 +307,7 @@ describe("the front", () => {
     expect(response.headers.get("access-control-allow-origin")).toBe("https://shop.example");
     expect(await response.json()).toMatchObject({
       code: "no_owner",
+      message: expect.stringMatching(/: no process owns the partition; the NATS servers do not answer$/),
       requestId: response.headers.get("x-request-id"),
     });
     expect(await fetch(`${lonely.front.url}/healthz`).then((it) => it.text())).toBe("own");

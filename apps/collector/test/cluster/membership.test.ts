@@ -52,6 +52,21 @@ describe("Membership", () => {
     expect(names(a)).toEqual(["a"]);
   });
 
+  test("knows since when the engine does not take its record, and why", async () => {
+    const { clock, leases, open } = world();
+    const a = await open("a");
+    await clock.advance(10_000);
+    expect(a.trouble).toBeUndefined();
+    leases.cut("a");
+    await clock.advance(2_000);
+    const sinceMs = clock.monotonic();
+    await clock.advance(10_000);
+    expect(a.trouble).toEqual({ reason: "cut off", sinceMs });
+    leases.mend("a");
+    await clock.advance(2_000);
+    expect(a.trouble).toBeUndefined();
+  });
+
   test("a drain is known everywhere, and outlives the process", async () => {
     const { open, names } = world();
     const a = await open("a");

@@ -20,6 +20,7 @@ function gateway(where: Target["kind"], answers: readonly AskedAnswer[]) {
   const front = {
     target: () => target,
     self: () => connection,
+    trouble: () => undefined,
     change: async () => clock.advance(9_000),
   } as unknown as Front;
   const owners = askOwners({

@@ -18,6 +18,8 @@ import {
   type FoundFacts,
   factsFromMonitors,
   factsFromSystem,
+  mayBeDown,
+  type ReplicaServer,
   replicaServers,
 } from "./sync-check.js";
 
@@ -140,6 +142,50 @@ export async function openJetStream(options: JetStreamOptions): Promise<JetStrea
   }
 }
 
+interface CheckedReplicas {
+  readonly options: JetStreamOptions;
+  readonly target: ConnectionTarget;
+  readonly manager: JetStreamManager;
+  /** Of the log. */
+  readonly stream: string;
+  /** The name of the server that is connected. */
+  readonly connectedTo: () => string;
+}
+
+/**
+ * Looks at the servers that hold the log's replicas. A server that has just started or ended may count as online and not answer yet, or not
+ * any more. At the start, all must answer; later, one that may be down is `EngineUnavailable`.
+ */
+async function checkReplicas(parts: CheckedReplicas, isStart: boolean): Promise<void> {
+  const { options, target } = parts;
+  const { clock, acceptUnsynced = false } = options;
+  const since = clock.monotonic();
+  for (;;) {
+    const seen = await serverFacts(options, target);
+    const servers = await replicasOf(parts);
+    const { facts, failures } = seen;
+    try {
+      return checkServers(servers, facts, { acceptUnsynced, failures });
+    } catch (error) {
+      if (!isSyncUnknown(error)) throw error;
+      if (!isStart && mayBeDown(servers, seen)) throw new EngineUnavailable(error.message, { cause: error });
+      if (failures.length === 0 || clock.monotonic() - since >= LEADER_WAIT_MS) throw error;
+      await clock.sleep(LOOK_AGAIN_MS);
+    }
+  }
+}
+
+async function replicasOf(parts: CheckedReplicas): Promise<readonly ReplicaServer[]> {
+  const { options, manager, stream, connectedTo } = parts;
+  const info = await streamInfo(manager, stream, options.clock);
+  if (info === undefined) throw new EngineRefused("unknown_cluster", `"${options.cluster}": its log is gone`);
+  return replicaServers(info, connectedTo());
+}
+
+function isSyncUnknown(error: unknown): error is EngineRefused {
+  return error instanceof EngineRefused && error.code === "sync_unknown";
+}
+
 async function engineOver(
   connection: NatsConnection,
   target: ConnectionTarget,
@@ -176,24 +222,8 @@ async function engineOver(
   };
   const cluster = await ensureStreams(manager, wish, clock);
 
-  /** A server that has just started or ended may count as online and not answer yet, or not any more. */
-  async function checkReplicas(): Promise<void> {
-    const since = clock.monotonic();
-    for (;;) {
-      const { facts, failures } = await serverFacts(options, target);
-      const info = await streamInfo(manager, names.log, clock);
-      if (info === undefined) throw new EngineRefused("unknown_cluster", `"${name}": its log is gone`);
-      try {
-        return checkServers(replicaServers(info, connectedTo()), facts, { acceptUnsynced, failures });
-      } catch (error) {
-        const isUnknown = error instanceof EngineRefused && error.code === "sync_unknown";
-        const isPatient = clock.monotonic() - since < LEADER_WAIT_MS;
-        if (!isUnknown || failures.length === 0 || !isPatient) throw error;
-        await clock.sleep(LOOK_AGAIN_MS);
-      }
-    }
-  }
-  await checkReplicas();
+  const replicas = { options, target, manager, stream: names.log, connectedTo };
+  await checkReplicas(replicas, true);
 
   const link = followLink(connection, clock);
   const access = {
@@ -207,7 +237,7 @@ async function engineOver(
     cluster,
     checkSafety: async () => {
       try {
-        await checkReplicas();
+        await checkReplicas(replicas, false);
       } catch (error) {
         throw isAway(error) ? new EngineUnavailable(error.message, { cause: error }) : error;
       }

@@ -19,6 +19,8 @@ export interface ServerFacts {
 export interface FoundFacts {
   readonly facts: readonly ServerFacts[];
   readonly failures: readonly string[];
+  /** Servers that may be down, because nothing could be asked there. `Infinity`: all that are not in `facts`. */
+  readonly unreachable: number;
 }
 
 /** A server that holds a replica. */
@@ -57,13 +59,17 @@ const NEXT_ANSWER_MS = 500;
 /** Asks the monitoring page of each server. Pages that do not answer are left out. */
 export async function factsFromMonitors(monitors: readonly string[], clock: Clock): Promise<FoundFacts> {
   const failures: string[] = [];
+  let unreachable = 0;
   const pages = await Promise.all(
     monitors.map(async (monitor) => {
       const ending = new AbortController();
       const cancel = clock.after(PAGE_MS, () => ending.abort(new Error("no answer")));
       try {
         const page = new URL("varz", monitor.endsWith("/") ? monitor : `${monitor}/`);
-        const response = await fetch(page, { signal: ending.signal, redirect: "error" });
+        const response = await fetch(page, { signal: ending.signal, redirect: "error" }).catch((error) => {
+          unreachable += 1;
+          throw error;
+        });
         const facts = factsOf(await response.json());
         if (facts === undefined) failures.push(`${monitor} is not the monitoring address of a NATS server`);
         return facts;
@@ -76,7 +82,7 @@ export async function factsFromMonitors(monitors: readonly string[], clock: Cloc
       }
     }),
   );
-  return { facts: pages.filter((page) => page !== undefined), failures };
+  return { facts: pages.filter((page) => page !== undefined), failures, unreachable };
 }
 
 /** Asks all servers of the cluster over a connection of the system account. */
@@ -98,8 +104,9 @@ export async function factsFromSystem(connection: NatsConnection, clock: Clock):
     ? {
         facts,
         failures: ["no server answered: the credentials must be those of a user of the system account"],
+        unreachable: 0,
       }
-    : { facts, failures: [] };
+    : { facts, failures: [], unreachable: Number.POSITIVE_INFINITY };
 }
 
 /** The servers that hold a stream's replicas. Without a NATS cluster, it is the one that is connected. */
@@ -131,6 +138,22 @@ export const LEAST_ROOM_BYTES: number = 64 * 1024 * 1024;
 const SYNC_ADVICE =
   "Set `sync_interval: always` in the `jetstream` block of every server, or start with --cluster-accept-unsynced (SLUICE_CLUSTER_ACCEPT_UNSYNCED): then a power cut of a majority of the servers loses acknowledged messages.";
 
+function unknownServers(servers: readonly ReplicaServer[], facts: readonly ServerFacts[]): string[] {
+  const known = new Set(facts.map(({ name }) => name));
+  return servers.filter(({ name, isOnline }) => isOnline && !known.has(name)).map(({ name }) => name);
+}
+
+/**
+ * Whether the servers of which nothing is known may just be down. They count as online for a while, and for as long as most of them are
+ * down. Once it was seen that they sync, this is no reason to doubt it: one that is down acknowledges nothing.
+ */
+export function mayBeDown(
+  servers: readonly ReplicaServer[],
+  { facts, unreachable }: Pick<FoundFacts, "facts" | "unreachable">,
+): boolean {
+  return unknownServers(servers, facts).length <= unreachable;
+}
+
 /** Refuses servers that are too old, too full, or may lose what they acknowledged. Servers that are offline are not asked. */
 export function checkServers(
   servers: readonly ReplicaServer[],
@@ -147,10 +170,7 @@ export function checkServers(
   if (options.acceptUnsynced) return;
   const unsynced = facts.filter(({ isSynced }) => !isSynced).map(({ name }) => name);
   if (unsynced.length > 0) throw new EngineRefused("unsynced", `${unsynced.join(", ")}. ${SYNC_ADVICE}`);
-  const known = new Set(facts.map(({ name }) => name));
-  const unknown = servers
-    .filter(({ name, isOnline }) => isOnline && !known.has(name))
-    .map(({ name }) => name);
+  const unknown = unknownServers(servers, facts);
   if (unknown.length > 0) {
     const failures = options.failures.length === 0 ? "" : ` (${options.failures.join("; ")})`;
     const checked =

@@ -50,6 +50,8 @@ export interface FrontOptions {
   readonly owner: (partition?: number) => Owner;
   /** In a cluster of several partitions: which of them a request concerns. Default: 0. */
   readonly routing?: FrontRouting;
+  /** What this process knows of why there may be no owner. Undefined: nothing. */
+  readonly trouble?: () => string | undefined;
   readonly onPassed: PassingParts["onEnd"];
   /** How long a request waits for an owner. Default: 8_000. */
   readonly waitMs?: number;
@@ -81,6 +83,8 @@ export interface Front {
   startServer(options: ServerOptions, partition?: number): Promise<HttpServer>;
   /** The connections to the owner of a partition. */
   target(partition: number): Target;
+  /** What this process knows of why there may be no owner. Undefined: nothing. */
+  trouble(): string | undefined;
   /** Resolves at the next change of an owner, after `ms`, or when `signal` aborts. */
   change(ms: number, signal: AbortSignal): Promise<void>;
   /** This process, as others reach it. */
@@ -169,6 +173,7 @@ class SwitchableFront implements Front {
       serveHere: (message, response, partition) => this.#serveIn("public", partition, message, response),
       onEnd: options.onPassed,
       onFailure: (error) => logFailure("request failed", { error }),
+      trouble: options.trouble ?? (() => undefined),
       waitMs: options.waitMs ?? WAIT_MS,
     };
     const serverOf = (routes: readonly Route[]): OwnServer => ({
@@ -247,6 +252,10 @@ class SwitchableFront implements Front {
       url: listener.url,
       close: (graceMs) => this.#detach(keyOf(partition, name), attached, graceMs),
     };
+  }
+
+  trouble(): string | undefined {
+    return this.#options.trouble?.();
   }
 
   change(ms: number, signal: AbortSignal): Promise<void> {

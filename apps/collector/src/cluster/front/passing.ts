@@ -40,6 +40,8 @@ export interface PassingParts {
   readonly onEnd: (how: "answered" | "repeated" | "cut" | "no_owner" | "owner_lost") => void;
   /** Called with what should never be thrown. */
   readonly onFailure: (error: unknown) => void;
+  /** What is known of why there may be no owner. */
+  readonly trouble: () => string | undefined;
   /** How long a request waits for an owner. */
   readonly waitMs: number;
 }
@@ -232,12 +234,17 @@ export class Passing implements ArrivingRequest {
 
   #fail(reason: string, code: "no_owner" | "owner_lost" = this.#mayBeDone ? "owner_lost" : "no_owner"): void {
     this.#parts.onEnd(code);
-    this.#refuse(new CollectorError(code, reason));
+    this.#refuse(new CollectorError(code, withTrouble(reason, this.#parts.trouble())));
   }
 
   #refuse(error: CollectorError): void {
     refuse(this.#message, this.#response, error, { connection: this.#connection });
   }
+}
+
+/** Why a request has no answer, and what is known of the cause. */
+export function withTrouble(reason: string, trouble: string | undefined): string {
+  return trouble === undefined ? reason : `${reason}; ${trouble}`;
 }
 
 /** Answers with an error. */

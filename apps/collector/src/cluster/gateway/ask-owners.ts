@@ -8,6 +8,7 @@ import type { HttpAnswer, HttpRequest } from "../../http/routing/route.js";
 import { decideNext, type FailedAttempt } from "../front/decide-next.js";
 import type { Front } from "../front/front.js";
 import type { AskedRequest, OwnerConnection } from "../front/owner-connection.js";
+import { withTrouble } from "../front/passing.js";
 import { type ListenerName, passedOnHeaders } from "../front/peer.js";
 
 /** What is asked of the owner of a partition, on behalf of a client. */
@@ -156,7 +157,8 @@ async function askOwner(
     if (answer.kind === "lost" && !mayBeDone) deadlineMs = clock.monotonic() + WAIT_MS;
     const next = decideNext(answer, { ...facts, mayBeDone }, deadlineMs - clock.monotonic());
     mayBeDone ||= answer.kind === "lost";
-    if (next.kind === "fail") throw new CollectorError(next.code, inPartition(partition, answer));
+    if (next.kind === "fail")
+      throw new CollectorError(next.code, withTrouble(inPartition(partition, answer), front().trouble()));
     await front().change(PAUSE_MS, signal);
   }
 }
@@ -209,7 +211,11 @@ async function ownerOf(
     if (target.kind === "owner")
       return { connection: target.connection, over: [target.signal], isHere: false };
     const leftMs = deadlineMs - clock.monotonic();
-    if (leftMs <= 0) throw new CollectorError("no_owner", `no process owns partition ${partition}`);
+    if (leftMs <= 0)
+      throw new CollectorError(
+        "no_owner",
+        withTrouble(`no process owns partition ${partition}`, front().trouble()),
+      );
     await front().change(leftMs, signal);
   }
 }

@@ -21,6 +21,13 @@ const MEMBERS = "members.";
 const DRAINED = "drained.";
 const WANTED = "wanted.";
 
+/** The engine does not take what this process writes every few seconds. */
+export interface EngineTrouble {
+  readonly reason: string;
+  /** By the monotonic clock. */
+  readonly sinceMs: number;
+}
+
 interface SeenMember {
   readonly facts: MemberFacts;
   readonly revision: number;
@@ -40,6 +47,7 @@ export class Membership {
   #beatAgain = false;
   #hasWritten = false;
   #isClosed = false;
+  #trouble: EngineTrouble | undefined;
 
   constructor(options: MembershipOptions) {
     this.#options = options;
@@ -58,6 +66,11 @@ export class Membership {
     }
     this.beat();
     await this.#beating;
+  }
+
+  /** Undefined while the engine takes this process's record. */
+  get trouble(): EngineTrouble | undefined {
+    return this.#trouble;
   }
 
   /** All known processes, in the order of their names. */
@@ -184,7 +197,10 @@ export class Membership {
       try {
         await this.#writeOwn();
         await this.#forgetSilent();
+        this.#trouble = undefined;
       } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#trouble = { reason, sinceMs: this.#trouble?.sinceMs ?? this.#options.clock.monotonic() };
         this.#options.onProblem("cannot write the record of this process", error);
       }
     }

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { clusterHealth, type HealthFacts } from "../../src/cluster/cluster-health.js";
+
+const WELL: HealthFacts = {
+  ...{ hasOwner: true, ownerlessMs: 0, engine: { kind: "connected" }, engineMs: 60_000, unsafe: undefined },
+};
+const reason = "timeout";
+
+test.each<[string, Partial<HealthFacts>, RegExp | undefined]>([
+  ["well", {}, undefined],
+  ["a takeover", { hasOwner: false, ownerlessMs: 9_000 }, undefined],
+  ["no owner for long", { hasOwner: false, ownerlessMs: 10_001 }, /^no process owns the partition$/],
+  ["an election of the NATS servers", { unanswered: { ms: 9_000, reason } }, undefined],
+  [
+    "NATS servers without a majority",
+    { unanswered: { ms: 10_001, reason } },
+    /^the NATS servers do not answer, .+: timeout$/,
+  ],
+  [
+    "both: what explains the other",
+    { hasOwner: false, ownerlessMs: 60_000, unanswered: { ms: 60_000, reason } },
+    /NATS servers do not answer/,
+  ],
+  ["not safe", { unsafe: "it is not safe" }, /^it is not safe$/],
+])("the health of a process: %s", (_, facts, expected) => {
+  const health = clusterHealth({ ...WELL, ...facts });
+  if (expected === undefined) expect(health).toEqual({ kind: "ready" });
+  else expect(health).toEqual({ kind: "unavailable", reason: expect.stringMatching(expected) });
+});
