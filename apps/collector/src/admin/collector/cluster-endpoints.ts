@@ -24,10 +24,12 @@ export function clusterEndpoints(cluster: ClusterControl | undefined): readonly 
     endpoint("GET /cluster", () => ({ status: 200, body: present().view() })),
     endpoint("POST /cluster/members/:node/drain", async ({ params: { node } }) => {
       const control = present();
-      if (hasNoSuccessor(control.view(), node))
+      const view = control.view();
+      const owned = view.partitions.length === 1 ? "the partition" : "the partitions";
+      if (hasNoSuccessor(view, node))
         throw new CollectorError(
           "conflict",
-          `${node} is the only process that can own the partition: start another one, or cancel the drain of another one, first`,
+          `${node} is the only process that can own ${owned}: start another one, or cancel the drain of another one, first`,
         );
       if (!(await control.drain(node))) throw unknown(node);
       return { status: 200, body: control.view(), target: node };
@@ -55,7 +57,12 @@ export function clusterEndpoints(cluster: ClusterControl | undefined): readonly 
 function partitionNamed(text: string, { partitions }: ClusterView): number {
   const found = partitions.find(({ partition }) => String(partition) === text);
   if (found === undefined)
-    throw new CollectorError("not_found", `the cluster has the partitions 0 to ${partitions.length - 1}`);
+    throw new CollectorError(
+      "not_found",
+      partitions.length === 1
+        ? "the cluster has only partition 0"
+        : `the cluster has the partitions 0 to ${partitions.length - 1}`,
+    );
   if (partitions.length === 1)
     throw new CollectorError(
       "conflict",

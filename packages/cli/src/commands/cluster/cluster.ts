@@ -67,7 +67,9 @@ function moveCommand(io: Io): Command {
         node: string | undefined,
         options: CommandOptions & { readonly cancel?: boolean },
       ) => {
-        if ((node === undefined) !== (options.cancel === true))
+        if (node !== undefined && options.cancel)
+          throw new CommandFailure("usage", "give the name of a process or `--cancel`, not both");
+        if (node === undefined && !options.cancel)
           throw new CommandFailure(
             "usage",
             "name the process that is to own the partition, or give `--cancel`",
