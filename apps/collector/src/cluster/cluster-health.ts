@@ -21,7 +21,7 @@ export interface HealthFacts {
 const PATIENCE_MS = 10_000;
 
 export function engineDoesNotAnswer(reason: string): string {
-  return `the NATS servers do not answer, so most of them are away or they have no leader: ${reason}`;
+  return `the NATS servers do not answer, so most of them may be away: ${reason}`;
 }
 
 /** Whether this process can answer requests, here or by passing them on. */

@@ -80,7 +80,10 @@ export async function availableOr<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw new EngineUnavailable(reasonOf(error), { cause: error });
+    // The client takes servers without a leader for servers without JetStream. That it is there was seen at the start.
+    const isLeaderless =
+      (error instanceof Error && error.name === "JetStreamNotEnabled") || isWithoutResponders(error);
+    throw new EngineUnavailable(isLeaderless ? "they have no leader" : reasonOf(error), { cause: error });
   }
 }
 

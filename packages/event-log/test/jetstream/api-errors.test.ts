@@ -1,7 +1,7 @@
 import { JetStreamApiError } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
 import { expect, it } from "vitest";
-import { failedAppend } from "../../src/jetstream/api-errors.js";
+import { availableOr, failedAppend } from "../../src/jetstream/api-errors.js";
 
 const answered = (err_code: number, description: string): Error =>
   new JetStreamApiError({ code: 400, err_code, description });
@@ -27,4 +27,16 @@ it.each([
   ["something else", new Error("what?"), { kind: "unknown" }],
 ])("%s", (_name, error, expected) => {
   expect(failedAppend(error)).toMatchObject(expected);
+});
+
+it.each([
+  [
+    "no leader",
+    Object.assign(new Error("jetstream is not enabled"), { name: "JetStreamNotEnabled" }),
+    "they have no leader",
+  ],
+  ["nobody there", new errors.NoRespondersError("$KV.sluice.a"), "they have no leader"],
+  ["no answer", new errors.TimeoutError(), "timeout"],
+])("says why the servers cannot be used: %s", async (_name, error, message) => {
+  await expect(availableOr(() => Promise.reject(error))).rejects.toThrow(message);
 });
