@@ -173,10 +173,11 @@ export function checkServers(
   const unknown = unknownServers(servers, facts);
   if (unknown.length > 0) {
     const failures = options.failures.length === 0 ? "" : ` (${options.failures.join("; ")})`;
+    const known = facts.map(({ name }) => name);
     const checked =
-      known.size === 0
+      known.length === 0
         ? "No server is checked"
-        : `Only ${[...known].join(", ")} ${known.size === 1 ? "is" : "are"} checked`;
+        : `Only ${known.join(", ")} ${known.length === 1 ? "is" : "are"} checked`;
     throw new EngineRefused(
       "sync_unknown",
       `${unknown.join(", ")}${failures}. ${checked}. Name the monitoring address of every server (SLUICE_CLUSTER_MONITORS). ${SYNC_ADVICE}`,
