@@ -173,7 +173,7 @@ export function checkServers(
   const unknown = unknownServers(servers, facts);
   if (unknown.length > 0) {
     const failures = options.failures.length === 0 ? "" : ` (${options.failures.join("; ")})`;
-    const known = facts.map(({ name }) => name);
+    const known = [...new Set(facts.map(({ name }) => name))];
     const checked =
       known.length === 0
         ? "No server is checked"
