@@ -5,9 +5,13 @@ import type { ForgottenUsers, SharedProfiles } from "../../audiences/shared-prof
 import type { JoinedIds } from "../../deletions/start-deletions.js";
 import { CollectorError } from "../../errors.js";
 import type { Front } from "../front/front.js";
-import { peerHeaders } from "../front/peer.js";
-import type { ProfileAnswers, ProfileQuestion } from "./profile-routes.js";
-import { PROFILES_PATH } from "./profile-routes.js";
+import { connectionTo, peerJson } from "../front/peer-json.js";
+import {
+  type AskedProfiles,
+  PROFILES_PATH,
+  type ProfileAnswers,
+  type ProfileQuestion,
+} from "./profile-routes.js";
 
 export interface ProfileCallsParts {
   readonly front: () => Front;
@@ -93,7 +97,7 @@ function forgetOf(users: ForgottenUsers): ProfileQuestion {
 }
 
 /** Asks the owner of partition 0, and the next one if it is lost: every question may be repeated. */
-async function askOwner<T>(parts: ProfileCallsParts, asked: Asked, signal: AbortSignal): Promise<T> {
+async function askOwner<T>(parts: ProfileCallsParts, asked: AskedProfiles, signal: AbortSignal): Promise<T> {
   const { front, clock } = parts;
   const deadlineMs = clock.monotonic() + WAIT_MS;
   for (;;) {
@@ -106,12 +110,6 @@ async function askOwner<T>(parts: ProfileCallsParts, asked: Asked, signal: Abort
   }
 }
 
-interface Asked {
-  /** Of the partition that asks. */
-  readonly partition: number;
-  readonly question: ProfileQuestion;
-}
-
 type Result<T> =
   | { readonly kind: "answered"; readonly answer: T }
   /** Ask again. */
@@ -119,19 +117,12 @@ type Result<T> =
 
 async function askOnce<T>(
   { front, token }: ProfileCallsParts,
-  asked: Asked,
+  asked: AskedProfiles,
   signal: AbortSignal,
 ): Promise<Result<T>> {
-  const target = front().target(0);
-  if (target.kind === "none") return { kind: "away", reason: "no process owns partition 0" };
-  const connection = target.kind === "here" ? front().self() : target.connection;
-  const answer = await connection.ask(
-    {
-      ...{ method: "POST", path: PROFILES_PATH, body: Buffer.from(JSON.stringify(asked)) },
-      headers: peerHeaders({ client: "", listener: "public" }, token),
-    },
-    signal,
-  );
+  const connection = connectionTo(front(), 0);
+  if (connection === undefined) return { kind: "away", reason: "no process owns partition 0" };
+  const answer = await connection.ask(peerJson(PROFILES_PATH, asked, token), signal);
   if (answer.kind !== "answered") return { kind: "away", reason: answer.reason };
   const text = Buffer.from(answer.body).toString("utf8");
   if (answer.status === 200)

@@ -1,9 +1,10 @@
 import type { Audiences, JoiningMessage } from "@sluice/audiences";
 import type { Identity } from "@sluice/event-log";
-import type { Clock } from "@sluice/resilience";
+import { type Clock, coalesced } from "@sluice/resilience";
 import type { ForgottenUsers } from "../../audiences/shared-profiles.js";
 import { CollectorError } from "../../errors.js";
-import type { HttpRequest, Route } from "../../http/routing/route.js";
+import type { Route } from "../../http/routing/route.js";
+import { readPeerJson } from "../front/peer-json.js";
 
 export const PROFILES_PATH = "/cluster/v1/profiles";
 
@@ -19,6 +20,13 @@ export type ProfileQuestion =
   | { readonly ask: "compact" }
   | { readonly ask: "refusedJoins"; readonly message: JoiningMessage }
   | { readonly ask: "forgetAll" };
+
+/** What a process sends. */
+export interface AskedProfiles {
+  /** Of the partition that asks. */
+  readonly partition: number;
+  readonly question: ProfileQuestion;
+}
 
 export interface ProfileAnswers {
   readonly identitiesOf: readonly Awaited<ReturnType<Audiences["identitiesOf"]>>[];
@@ -44,9 +52,10 @@ export interface ProfileRouteParts {
 
 /** Where the owner of partition 0 answers. The front lets only processes of the cluster in. */
 export function profileRoute({ audiences, clock }: ProfileRouteParts): Route {
+  // A deletion asks in every partition at about the same time: one run serves all that wait.
   const compactions = new WeakMap<AskedAudiences, () => Promise<void>>();
   const compactionOf = (own: AskedAudiences): (() => Promise<void>) => {
-    const known = compactions.get(own) ?? sharedRun(() => own.compact());
+    const known = compactions.get(own) ?? coalesced(() => own.compact());
     compactions.set(own, known);
     return known;
   };
@@ -57,7 +66,7 @@ export function profileRoute({ audiences, clock }: ProfileRouteParts): Route {
         const own = audiences();
         if (own === undefined)
           throw new CollectorError("no_owner", "this process does not own partition 0, or only begins to");
-        const { partition, question } = await readQuestion(request);
+        const { partition, question } = await readPeerJson<AskedProfiles>(request, BODY_BYTES);
         const answer = await answerTo(question, partition, { own, clock, compact: compactionOf(own) });
         return { status: 200, body: { answer } };
       },
@@ -105,27 +114,4 @@ async function followNow(own: AskedAudiences, partition: number, clock: Clock): 
   } finally {
     cancel();
   }
-}
-
-/** Runs that begin after a call serve all calls that wait: a deletion asks in every partition at about the same time. */
-function sharedRun(run: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> = Promise.resolve();
-  let next: Promise<void> | undefined;
-  return () => {
-    next ??= running
-      .catch(() => {})
-      .then(() => {
-        next = undefined;
-        running = run();
-        return running;
-      });
-    return next;
-  };
-}
-
-async function readQuestion(
-  request: HttpRequest,
-): Promise<{ readonly partition: number; readonly question: ProfileQuestion }> {
-  request.vouch();
-  return JSON.parse(Buffer.from(await request.readBody(BODY_BYTES)).toString("utf8"));
 }

@@ -1,11 +1,11 @@
 import type { Clock } from "@sluice/resilience";
 import type { DeletionFindings } from "../../deletions/other-partitions.js";
 import { CollectorError } from "../../errors.js";
-import type { HttpRequest, Route } from "../../http/routing/route.js";
+import type { Route } from "../../http/routing/route.js";
 import type { PartitionReport } from "../../notifications/incidents/partition-reports.js";
 import type { Front } from "../front/front.js";
 import { type OwnerConnection, ownerConnection } from "../front/owner-connection.js";
-import { peerHeaders } from "../front/peer.js";
+import { connectionTo, peerJson, readPeerJson } from "../front/peer-json.js";
 
 /** What processes of a cluster ask each other, besides the requests that they pass on. */
 export interface PeerCalls {
@@ -44,10 +44,7 @@ export function peerCalls(front: () => Front, token: string, clock: Clock): Peer
     const cancel = clock.after(CALL_MS, () => tooLate.abort());
     try {
       const answer = await connection.ask(
-        {
-          ...{ method: "POST", path, body: Buffer.from(JSON.stringify(body)) },
-          headers: peerHeaders({ client: "", listener: "public" }, token),
-        },
+        peerJson(path, body, token),
         AbortSignal.any([signal, tooLate.signal]),
       );
       if (answer.kind !== "answered") throw new CollectorError("no_owner", answer.reason);
@@ -64,10 +61,8 @@ export function peerCalls(front: () => Front, token: string, clock: Clock): Peer
     body: object,
     signal = new AbortController().signal,
   ): Promise<unknown> => {
-    const target = front().target(partition);
-    if (target.kind === "none")
-      throw new CollectorError("no_owner", `no process owns partition ${partition}`);
-    const owner = target.kind === "here" ? front().self() : target.connection;
+    const owner = connectionTo(front(), partition);
+    if (owner === undefined) throw new CollectorError("no_owner", `no process owns partition ${partition}`);
     return call(owner, path, body, signal);
   };
   return {
@@ -114,7 +109,7 @@ export function peerRoutes({
       path: DOCUMENTS_PATH,
       methods: {
         async POST(request) {
-          const { kinds } = await readJson<{ kinds: readonly string[] }>(request);
+          const { kinds } = await readPeerJson<{ kinds: readonly string[] }>(request, BODY_BYTES);
           await documentsChanged(kinds);
           return { status: 200, body: {} };
         },
@@ -127,7 +122,10 @@ export function peerRoutes({
           const disable = disableTarget();
           if (disable === undefined)
             throw new CollectorError("no_owner", "this process does not own partition 0");
-          const { destinationId, url } = await readJson<{ destinationId: string; url: string }>(request);
+          const { destinationId, url } = await readPeerJson<{ destinationId: string; url: string }>(
+            request,
+            BODY_BYTES,
+          );
           return { status: 200, body: { isChanged: await disable(destinationId, url) } };
         },
       },
@@ -136,7 +134,7 @@ export function peerRoutes({
       path: REPORT_PATH,
       methods: {
         async POST(request) {
-          const { partition } = await readJson<{ partition: number }>(request);
+          const { partition } = await readPeerJson<{ partition: number }>(request, BODY_BYTES);
           const body = report(partition);
           if (body === undefined)
             throw new CollectorError("no_owner", `this process does not own partition ${partition}`);
@@ -148,8 +146,9 @@ export function peerRoutes({
       path: FINDINGS_PATH,
       methods: {
         async POST(request) {
-          const { partition, deletionId } = await readJson<{ partition: number; deletionId: string }>(
+          const { partition, deletionId } = await readPeerJson<{ partition: number; deletionId: string }>(
             request,
+            BODY_BYTES,
           );
           const body = await findings(partition, deletionId);
           if (body === undefined)
@@ -159,9 +158,4 @@ export function peerRoutes({
       },
     },
   ];
-}
-
-async function readJson<T>(request: HttpRequest): Promise<T> {
-  request.vouch();
-  return JSON.parse(Buffer.from(await request.readBody(BODY_BYTES)).toString("utf8")) as T;
 }
