@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { peerHeaders, peerToken } from "../../src/cluster/front/peer.js";
 import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld, SECRET_KEY } from "./cluster-world.js";
+import { until } from "./until.js";
 
 let world: ClusterWorld;
 const url = (): string => world.nodes().get("a")?.url ?? "";
@@ -41,14 +42,6 @@ async function beginInFirst(userId: string): Promise<void> {
   const body = JSON.stringify({ userIds: [userId] });
   const response = await fetch(`${url()}/api/v1/deletions`, { method: "POST", headers, body });
   expect(response.status).toBe(201);
-}
-
-async function until<T>(ask: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
-  for (;;) {
-    const found = await ask();
-    if (is(found)) return found;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 const deletion = (id: string) => api(url(), "GET", `/deletions/${id}`) as Promise<Deletion>;

@@ -1,7 +1,8 @@
 import { BEFORE_FIRST, DOCUMENT_KINDS, decodeBatch, type Store, type StoredMessage } from "@sluice/event-log";
 import { type Clock, systemClock } from "@sluice/resilience";
 import type { SourceDocument } from "../../src/documents/documents.js";
-import type { Answer, IngestServer, IngestServerOptions } from "../ingest/ingest-server.js";
+import type { IngestServer, IngestServerOptions } from "../ingest/ingest-server.js";
+import { postTo } from "../ingest/post-to.js";
 import { type OpenedCluster, openClusterCollector } from "./collector-on-cluster.js";
 import { HOME, PARTITIONS, testStore } from "./test-store.js";
 
@@ -75,20 +76,7 @@ export async function startIngestCluster<S extends Store>(
       return cluster.logged.slice(logged);
     },
     putSource,
-    async post(path, body, headers = first.headers) {
-      const response = await fetch(cluster.nextUrl() + path, {
-        method: "POST",
-        headers,
-        body:
-          typeof body === "string" || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
-      });
-      const text = await response.text();
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: text === "" ? {} : (JSON.parse(text) as Answer["body"]),
-      };
-    },
+    post: (path, body, headers = first.headers) => postTo(cluster.nextUrl() + path, body, headers),
     messages: async () => (await Promise.all(stores.map(messagesIn))).flat(),
     closeServer: () => Promise.reject(new Error("A cluster is closed as a whole")),
     async close() {

@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
-import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+import { sendPath } from "./send-path.js";
 
 let world: ClusterWorld;
 const urlOf = (node: string): string => world.nodes().get(node)?.url ?? "";
@@ -13,14 +11,6 @@ beforeAll(async () => {
   await Promise.all(["a", "b"].map((node) => api(urlOf(node), "GET", "/sources")));
 }, 60_000);
 afterAll(() => world[Symbol.asyncDispose]());
-
-/** Sends the path as it is, unlike `fetch`. */
-async function post(node: string, path: string): Promise<{ status: number | undefined; body: unknown }> {
-  const sent = request({ host: "127.0.0.1", port: new URL(urlOf(node)).port, method: "POST", path });
-  sent.end();
-  const [response] = (await once(sent, "response")) as [IncomingMessage];
-  return { status: response.statusCode, body: await json(response) };
-}
 
 test.each(["messages", "operations", "deletions", "live", "audit", "sources"])(
   "each process answers HEAD /%s as it answers GET",
@@ -44,7 +34,7 @@ test.each([
   ["/v1/batch?", 401, "invalid_write_key"],
 ])("each process of a cluster of partitions answers POST %s, and lives on", async (path, status, code) => {
   for (const node of ["a", "b"]) {
-    const answer = await post(node, path);
+    const answer = await sendPath(urlOf(node), path);
     expect(answer).toMatchObject({ status, body: { success: false, code, requestId: expect.any(String) } });
     expect(await api(urlOf(node), "GET", "/sources")).toEqual({ items: [] });
   }
@@ -53,13 +43,8 @@ test.each([
 test("each process merges a list that a proxy asks for in the absolute form", async () => {
   const cursor = Buffer.from("[[0,0],[0,0]]").toString("base64url");
   for (const node of ["a", "b"]) {
-    const sent = request({
-      ...{ host: "127.0.0.1", port: new URL(urlOf(node)).port },
-      path: `http://sluice.test/api/v1/messages?cursor=${cursor}`,
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-    });
-    sent.end();
-    const [response] = (await once(sent, "response")) as [IncomingMessage];
-    expect(await json(response)).toEqual({ items: [] });
+    const path = `http://sluice.test/api/v1/messages?cursor=${cursor}`;
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    expect((await sendPath(urlOf(node), path, { method: "GET", headers })).body).toEqual({ items: [] });
   }
 });

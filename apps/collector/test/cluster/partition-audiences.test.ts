@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from "vitest";
 import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+import { type NotingWebhook, notingWebhook } from "./noting-webhook.js";
+import { until } from "./until.js";
 
 const PARTITIONS = 3;
 const NODES = ["a", "b"] as const;
@@ -17,40 +16,14 @@ interface Told {
   readonly traits?: Readonly<Record<string, unknown>>;
 }
 
-/** A webhook that notes what audiences tell. */
-async function receiver() {
-  const told: string[] = [];
-  const waiting = new Set<() => void>();
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      response.end();
-      const { userId, traits = {} } = JSON.parse(Buffer.concat(chunks).toString()) as Told;
-      for (const [key, value] of Object.entries(traits)) told.push(`${userId} ${key} ${value}`);
-      for (const wake of waiting) wake();
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    told,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async heard(...wanted: string[]): Promise<void> {
-      while (!wanted.every((one) => told.includes(one)))
-        await new Promise<void>((resolve) => {
-          waiting.add(resolve);
-        });
-    },
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+/** What audiences tell. */
+function toldBy(body: unknown): string[] {
+  const { userId, traits = {} } = body as Told;
+  return Object.entries(traits).map(([key, value]) => `${userId} ${key} ${value}`);
 }
 
 let world: ClusterWorld;
-let webhook: Awaited<ReturnType<typeof receiver>>;
+let webhook: NotingWebhook<string>;
 let sources: readonly Source[];
 let audienceId: string;
 let traitId: string;
@@ -86,14 +59,6 @@ async function deleteOnce(userIds: readonly string[]): Promise<string> {
   return id;
 }
 
-async function until<T>(ask: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
-  for (;;) {
-    const found = await ask();
-    if (is(found)) return found;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 async function allOwned(): Promise<void> {
   await until(
     async () => [...world.nodes().values()].some(({ state }) => state.hasOwner),
@@ -112,7 +77,7 @@ async function eachHasOneOwner(): Promise<void> {
 
 /** What is known of a user's messages: which of them count, where they are stored, and who owns what. */
 async function tellOf(userId: string): Promise<void> {
-  const told = webhook.told.filter((one) => one.startsWith(`${userId} `));
+  const told = webhook.notes.filter((one) => one.startsWith(`${userId} `));
   console.error(`told of ${userId}:`, told, "logged:", world.logged.slice(-40).join(""));
   for (const [node, { state }] of world.nodes()) {
     const owned = state.partitions.filter(({ isOwner }) => isOwner).map(({ number }) => number);
@@ -126,7 +91,7 @@ async function tellOf(userId: string): Promise<void> {
 
 beforeAll(async () => {
   world = await clusterWorld();
-  webhook = await receiver();
+  webhook = await notingWebhook(toldBy);
   for (const node of NODES) await world.start(node, {}, { partitions: PARTITIONS });
   await allOwned();
   const made: Source[] = [];
@@ -168,7 +133,7 @@ describe("audiences of a cluster of several partitions", () => {
         sync: { initialDelayMs: 0, everyMs: 0 },
       })) as { readonly id: string }
     ).id;
-    await webhook.heard("ann buyers true", "ann spent 16");
+    await webhook.noted(["ann buyers true", "ann spent 16"]);
     for (const node of NODES) {
       expect(await get(`/profiles/ann`, node)).toMatchObject({
         traits: { plan: "pro" },
@@ -189,7 +154,7 @@ describe("audiences of a cluster of several partitions", () => {
       const spent = 5 * (partition + 1);
       expect(await get("/profiles/bob", "b")).toMatchObject({ computedTraits: { spent } });
     }
-    await webhook.heard("bob buyers true");
+    await webhook.noted(["bob buyers true"]);
     const why = await get<{ madeOf: { sourceId: string }[] }>(`/computed-traits/${traitId}/why?userId=bob`);
     expect(why.madeOf.map(({ sourceId }) => sourceId).sort()).toEqual(sources.map(({ id }) => id).sort());
     expect(await get("/audience-engine")).toEqual({
@@ -212,7 +177,7 @@ describe("audiences of a cluster of several partitions", () => {
     await world.stop(owner);
     await allOwned();
     for (const partition of sources.keys()) await send(partition, order("cid", 1), other);
-    await webhook.heard("cid buyers true", "cid spent 3");
+    await webhook.noted(["cid buyers true", "cid spent 3"]);
     expect(await get("/profiles/ann", other)).toMatchObject({ computedTraits: { spent: 16 } });
     expect(await get(`/audiences/${audienceId}/members`, other)).toMatchObject({
       items: [{ userId: "ann" }, { userId: "bob" }, { userId: "cid" }],
@@ -224,9 +189,11 @@ describe("audiences of a cluster of several partitions", () => {
       (is) => is,
     );
     for (const partition of sources.keys()) await send(partition, order("dan", 1), owner);
-    await webhook.heard("dan buyers true", "dan spent 3");
+    await webhook.noted(["dan buyers true", "dan spent 3"]);
     // Nobody is told the same again.
-    expect(webhook.told.filter((one) => one === "cid buyers true" || one === "ann spent 16")).toHaveLength(2);
+    expect(webhook.notes.filter((one) => one === "cid buyers true" || one === "ann spent 16")).toHaveLength(
+      2,
+    );
   });
 
   test("count each message once when the owner of partition 0 is cut off between them", async () => {
@@ -244,7 +211,7 @@ describe("audiences of a cluster of several partitions", () => {
         ?.state.partitions.filter(({ isOwner }) => isOwner) ?? [];
     for (const { number } of owned) await send(number, order("fay", 1), other);
     const spent = sources.length + owned.length;
-    await webhook.heard("fay buyers true", `fay spent ${spent}`);
+    await webhook.noted(["fay buyers true", `fay spent ${spent}`]);
     world.engines.faultsOf(owner).heal();
     // Until it knows that it was replaced, it answers 503, and never with what it had counted.
     const profile = await until(
@@ -280,7 +247,7 @@ describe("audiences of a cluster of several partitions", () => {
     ]);
     await expect(get("/profiles/ann")).rejects.toThrow("404");
     for (const partition of sources.keys()) await send(partition, order("eve", 1));
-    await webhook.heard("eve spent 3");
+    await webhook.noted(["eve spent 3"]);
     await expect(get("/profiles/ann")).rejects.toThrow("404");
     await expect(get("/profiles/n1")).rejects.toThrow("404");
     // A repetition of the request gets the same deletion, although the profile is gone.

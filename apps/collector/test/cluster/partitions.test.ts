@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+import { type NotingWebhook, notingWebhook } from "./noting-webhook.js";
 
 /** More of them take longer: `SLUICE_TEST_PARTITIONS=4`. */
 const PARTITIONS = Number(process.env.SLUICE_TEST_PARTITIONS ?? 2);
@@ -24,43 +22,8 @@ interface Message {
   readonly outcomes: readonly { readonly id: string; readonly state: string }[];
 }
 
-/** A webhook that notes the message ids that it gets. */
-async function receiver() {
-  const received: string[] = [];
-  const answers = { status: 200 };
-  const waiting = new Set<() => void>();
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      response.statusCode = answers.status;
-      response.end();
-      if (answers.status === 200)
-        received.push((JSON.parse(Buffer.concat(chunks).toString()) as Message).messageId);
-      for (const wake of waiting) wake();
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    received,
-    answers,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async got(...ids: string[]): Promise<void> {
-      while (!ids.every((id) => received.includes(id)))
-        await new Promise<void>((resolve) => {
-          waiting.add(resolve);
-        });
-    },
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
 let world: ClusterWorld;
-let webhook: Awaited<ReturnType<typeof receiver>>;
+let webhook: NotingWebhook<string>;
 let sources: readonly Source[];
 let destinationId: string;
 
@@ -89,7 +52,7 @@ async function owned(): Promise<void> {
 
 beforeAll(async () => {
   world = await clusterWorld();
-  webhook = await receiver();
+  webhook = await notingWebhook((body) => [(body as Message).messageId]);
   for (const node of NODES) await world.start(node, {}, { partitions: PARTITIONS });
   await owned();
   const made: Source[] = [];
@@ -123,8 +86,8 @@ describe("a cluster of several partitions", () => {
         ids.push(id);
       }
     }
-    await webhook.got(...ids);
-    expect([...webhook.received].sort()).toEqual([...ids].sort());
+    await webhook.noted(ids);
+    expect([...webhook.notes].sort()).toEqual([...ids].sort());
   });
 
   test("lists the messages of all partitions page by page, each once and newest first", async () => {
@@ -174,27 +137,27 @@ describe("a cluster of several partitions", () => {
     for (const [number, source] of sources.entries()) await send(source, `off-${number}`);
     await api(urlOf("a"), "PATCH", `/destinations/${destinationId}`, { enabled: true });
     for (const [number, source] of sources.entries()) await send(source, `on-${number}`, "b");
-    await webhook.got(...sources.map((_, number) => `on-${number}`));
+    await webhook.noted(sources.map((_, number) => `on-${number}`));
     for (const number of sources.keys())
       expect(await get(`/wait?messageId=off-${number}&state=skipped`)).toMatchObject({ state: "accepted" });
-    expect(webhook.received.filter((id) => id.startsWith("off"))).toEqual([]);
+    expect(webhook.notes.filter((id) => id.startsWith("off"))).toEqual([]);
   });
 
   test("retries the failed messages of all partitions with one operation", async () => {
-    webhook.answers.status = 400;
+    webhook.status = 400;
     for (const [number, source] of sources.entries()) await send(source, `bad-${number}`);
     for (const number of sources.keys()) await get(`/wait?messageId=bad-${number}&state=failed`);
     const groups = await get<Page<{ count: number; cause: string }>>("/delivery-groups");
     expect(groups.items).toMatchObject([{ count: PARTITIONS, cause: "http_400" }]);
     const failed = await get<Page<{ id: string }>>("/deliveries?state=failed");
     expect(failed.items).toHaveLength(PARTITIONS);
-    webhook.answers.status = 200;
+    webhook.status = 200;
     const chosen = failed.items.slice(0, 2).map(({ id }) => id);
     const few = await api(urlOf("b"), "POST", "/operations", { kind: "retry", ids: chosen });
     expect(few).toMatchObject({ kind: "retry" });
     const filter = { destinationId, state: "failed" };
     const all = (await api(urlOf("b"), "POST", "/operations", { kind: "retry", filter })) as { id: string };
-    await webhook.got(...sources.map((_, number) => `bad-${number}`));
+    await webhook.noted(sources.map((_, number) => `bad-${number}`));
     expect(await get(`/operations/${all.id}`)).toMatchObject({ id: all.id, kind: "retry" });
     expect((await get<Page<unknown>>("/operations")).items.length).toBeGreaterThan(1);
   });
@@ -252,7 +215,7 @@ describe("a cluster of several partitions", () => {
     while (!isShared(await ownersNow("a"), 1)) await new Promise((resolve) => setTimeout(resolve, 50));
     await world.stop(OTHER);
     for (const [number, source] of sources.entries()) await send(source, `after-${number}`, "a");
-    await webhook.got(...sources.map((_, number) => `after-${number}`));
+    await webhook.noted(sources.map((_, number) => `after-${number}`));
     const each = Math.floor(PARTITIONS / (NODES.length - 1));
     while (!isShared(await ownersNow("a"), each)) await new Promise((resolve) => setTimeout(resolve, 50));
     const text = await (await fetch(`${urlOf("a")}/metrics`)).text();

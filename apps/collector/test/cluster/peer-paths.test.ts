@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
-import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+import { sendPath } from "./send-path.js";
 
 let world: ClusterWorld;
 const urlOf = (node: string): string => world.nodes().get(node)?.url ?? "";
@@ -25,21 +23,9 @@ test.each([
   async (path, body) => {
     for (const node of ["a", "b"])
       for (const prefix of ["", "http://sluice.test", "http://sluice.test/", "/"]) {
-        const answer = await post(node, `${prefix}${path}`, JSON.stringify(body));
+        const answer = await sendPath(urlOf(node), `${prefix}${path}`, { body: JSON.stringify(body) });
         expect({ node, prefix, ...answer }).toMatchObject({ node, prefix, body: { success: false } });
         expect([404, 405]).toContain(answer.status);
       }
   },
 );
-
-/** Sends the path as it is, unlike `fetch`. */
-async function post(
-  node: string,
-  path: string,
-  body: string,
-): Promise<{ status: number | undefined; body: unknown }> {
-  const sent = request({ host: "127.0.0.1", port: new URL(urlOf(node)).port, method: "POST", path });
-  sent.end(body);
-  const [response] = (await once(sent, "response")) as [IncomingMessage];
-  return { status: response.statusCode, body: await json(response) };
-}

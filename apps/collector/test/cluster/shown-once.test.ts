@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { manualClock } from "../../src/testing.js";
 import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
+import { until } from "./until.js";
 
 interface Source {
   readonly id: string;
@@ -53,14 +54,6 @@ async function send(source: Source | undefined, messageId: string): Promise<void
     body: JSON.stringify({ event: "Ordered", userId: "u1", messageId }),
   });
   expect(response.status).toBe(200);
-}
-
-async function until<T>(ask: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
-  for (;;) {
-    const found = await ask();
-    if (is(found)) return found;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 beforeAll(async () => {

@@ -1,11 +1,9 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Origin, peerHeaders, peerToken } from "../../src/cluster/front/peer.js";
 import { CollectorError } from "../../src/errors.js";
 import { api, type ClusterWorld, clusterWorld, SECRET_KEY } from "./cluster-world.js";
+import { type NotingWebhook, notingWebhook } from "./noting-webhook.js";
 
 const PARTITIONS = 3;
 /** A process that is cut off holds requests for 8 s; an SDK that gave up would repeat them elsewhere. */
@@ -27,42 +25,10 @@ interface Message {
   readonly userId?: string;
 }
 
-/** A webhook that notes the messages that it gets, in their order. */
-async function receiver() {
-  const received: Message[] = [];
-  const ids = new Set<string>();
-  const waiting = new Set<() => void>();
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const message = JSON.parse(Buffer.concat(chunks).toString()) as Message;
-      received.push(message);
-      ids.add(message.messageId);
-      response.end();
-      for (const wake of waiting) wake();
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    received,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async got(wanted: readonly string[]): Promise<void> {
-      while (!wanted.every((id) => ids.has(id)))
-        await new Promise<void>((resolve) => {
-          waiting.add(resolve);
-        });
-    },
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
 let world: ClusterWorld;
-let webhook: Awaited<ReturnType<typeof receiver>>;
+let webhook: NotingWebhook<string>;
+/** The messages that it got, in their order. */
+let received: Message[];
 let source: Source;
 
 const urlOf = (node: string): string => world.nodes().get(node)?.url ?? "";
@@ -88,7 +54,11 @@ async function post(
 
 beforeAll(async () => {
   world = await clusterWorld();
-  webhook = await receiver();
+  received = [];
+  webhook = await notingWebhook((body) => {
+    received.push(body as Message);
+    return [(body as Message).messageId];
+  });
   for (const node of ["a", "b"]) await world.start(node, {}, { partitions: PARTITIONS, leaseMs: 900 });
   while (![...world.nodes().values()].some(({ state }) => state.hasOwner))
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -135,9 +105,9 @@ describe("a source that is spread over several partitions", () => {
     expect(await post("/v1/batch", zipped, headers, "b")).toMatchObject({
       ...{ status: 200, body: { success: true, accepted: 20, duplicates: 20 } },
     });
-    await webhook.got(batch.map(({ messageId }) => messageId));
-    expect(webhook.received).toHaveLength(20);
-    expect(webhook.received[3]).toMatchObject({ context: { app: "x" }, sentAt: expect.any(String) });
+    await webhook.noted(batch.map(({ messageId }) => messageId));
+    expect(received).toHaveLength(20);
+    expect(received[3]).toMatchObject({ context: { app: "x" }, sentAt: expect.any(String) });
     let metrics = "";
     for (const node of ["a", "b"]) metrics += await (await fetch(`${urlOf(node)}/metrics`)).text();
     for (let partition = 0; partition < PARTITIONS; partition++)
@@ -162,7 +132,7 @@ describe("a source that is spread over several partitions", () => {
     const data = Buffer.from(JSON.stringify({ ...single, messageId: "pixel" })).toString("base64url");
     const pixel = await fetch(`${urlOf("b")}/v1/pixel/track?data=${data}`);
     expect([pixel.status, pixel.headers.get("content-type")]).toEqual([200, "image/gif"]);
-    await webhook.got(["k-0", "k-5", "single", "beacon-1", "beacon-2", "pixel"]);
+    await webhook.noted(["k-0", "k-5", "single", "beacon-1", "beacon-2", "pixel"]);
   });
 
   test("refuses as one collector does, and stores nothing of it", async () => {
@@ -210,7 +180,7 @@ describe("a source that is spread over several partitions", () => {
     expect(await asked({ refused: new CollectorError("payload_too_large") }, "forged")).toMatchObject({
       ...{ status: 200, body: { accepted: 2 } },
     });
-    await webhook.got(["stale-1", "stale-2"]);
+    await webhook.noted(["stale-1", "stale-2"]);
   });
 
   test("shows counts, names and messages of all its partitions as one", async () => {
@@ -242,14 +212,14 @@ describe("a source that is spread over several partitions", () => {
     expect(await post("/v1/batch", JSON.stringify({ batch: [...joins, ...visits] }))).toMatchObject({
       ...{ status: 200, body: { accepted: 16 } },
     });
-    await webhook.got([...visits, ...joins].map(({ messageId }) => messageId));
+    await webhook.noted([...visits, ...joins].map(({ messageId }) => messageId));
     type Deletion = { id: string; status: string; receipt?: { deleteMessages: { messageId: string }[] } };
     let deletion = (await api(urlOf("b"), "POST", "/deletions", { userIds: ["joined-user"] })) as Deletion;
     while (deletion.status !== "finished") {
       await new Promise((resolve) => setTimeout(resolve, 20));
       deletion = await get<Deletion>(`/deletions/${deletion.id}`);
     }
-    const told = webhook.received.filter(({ type }) => type === "delete");
+    const told = received.filter(({ type }) => type === "delete");
     expect(told).toMatchObject([{ type: "delete", userId: "joined-user" }]);
     expect(deletion.receipt?.deleteMessages).toHaveLength(1);
     await expect(get("/messages/visit-dev-3")).rejects.toThrow("404");
@@ -257,7 +227,7 @@ describe("a source that is spread over several partitions", () => {
 
   test("keeps the order of each user and loses nothing while an owner is cut off and another one moved", async () => {
     const users = Array.from({ length: 8 }, (_, index) => `o-${index}`);
-    const before = webhook.received.length;
+    const before = received.length;
     const sent: string[] = [];
     const refusals = new Set<string>();
     let isCut = false;
@@ -302,12 +272,12 @@ describe("a source that is spread over several partitions", () => {
     stop.abort();
     await Promise.all(senders);
     world.engines.faultsOf("b").heal();
-    await webhook.got(sent);
-    const received = webhook.received.slice(before);
+    await webhook.noted(sent);
+    const sinceThen = received.slice(before);
     expect([...refusals].filter((refusal) => refusal !== "503 1")).toEqual([]);
     for (const user of users) {
       const first = new Set(
-        received.filter(({ userId }) => userId === user).map(({ messageId }) => messageId),
+        sinceThen.filter(({ userId }) => userId === user).map(({ messageId }) => messageId),
       );
       expect([...first]).toEqual([...first].sort());
     }

@@ -21,6 +21,7 @@ import { type LiveEvents, liveEvents } from "../../src/process/telemetry/live-ev
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics, type Metrics } from "../../src/process/telemetry/metrics.js";
 import { hasSeveralPartitions } from "../cluster/test-store.js";
+import { type Answer, postTo } from "./post-to.js";
 
 export const WRITE_KEY = "wk_test_0123456789abcdef";
 export const SOURCE_ID = "src_test";
@@ -41,12 +42,6 @@ export interface IngestServer<S extends Store = MemoryStore> {
   /** Closes the HTTP server alone. */
   closeServer(graceMs: number): Promise<void>;
   close(): Promise<void>;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: Record<string, unknown>;
 }
 
 export interface IngestServerOptions<S extends Store> {
@@ -132,20 +127,8 @@ export async function startIngestServer<S extends Store = MemoryStore>(
     metrics,
     logged,
     putSource,
-    async post(path, body, headers = { authorization: basic(WRITE_KEY) }) {
-      const response = await fetch(server.url + path, {
-        method: "POST",
-        headers,
-        body:
-          typeof body === "string" || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
-      });
-      const text = await response.text();
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>),
-      };
-    },
+    post: (path, body, headers = { authorization: basic(WRITE_KEY) }) =>
+      postTo(server.url + path, body, headers),
     async messages() {
       const batches = await store.log.read(BEFORE_FIRST, { messages: 1e9, bytes: 1e12 });
       return batches.flatMap((batch) => decodeBatch(batch));
