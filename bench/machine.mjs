@@ -6,20 +6,6 @@ export function busyReason([load] = loadavg(), cores = cpus().length) {
   return `The machine is busy: a load of ${load.toFixed(1)} on ${cores} cores (at most ${cores / 2})`;
 }
 
-const SPIN_MICROS = 50_000;
-
-/** How many times longer than its CPU time a busy loop takes: 1 on an idle machine, 2 if it gets half of a core. */
-export function contention() {
-  const startedMs = performance.now();
-  const before = process.cpuUsage();
-  let used = 0;
-  while (used < SPIN_MICROS) {
-    const { user, system } = process.cpuUsage(before);
-    used = user + system;
-  }
-  return ((performance.now() - startedMs) * 1_000) / used;
-}
-
 /** The machine in one line. */
 export function describeMachine() {
   const [{ model }] = cpus();

@@ -1,53 +1,29 @@
 import { describe, expect, test } from "vitest";
-import { isOverInEach, undisturbed, verdict } from "../bench/budgets/verdict.mjs";
 import { backupText, sizingText } from "../bench/collector/sizing-tables.mjs";
+import { isSlowerInEach, summary } from "../bench/compare/rounds.mjs";
 import { combineRounds } from "../bench/figures.mjs";
 import { busyReason } from "../bench/machine.mjs";
 import { generatedPart, pageWith, pageWithSections } from "../bench/page.mjs";
 
-const rounds = (...all: [floor: number, ours: number, contention?: number][]) =>
-  all.map(([floor, ours, contention = 1]) => ({ floor, ours, contention }));
+describe("a comparison with another commit", () => {
+  const rounds = (...ratios: number[]) => ratios.map((ratio) => ({ base: 20, ours: 20 * ratio }));
 
-test("is sure of few rounds only if each undisturbed one is over the budget", () => {
-  const round = (ours: number, contention = 1) => ({ floor: 10, ours, contention });
-  expect(isOverInEach([round(26), round(30), round(20, 9)], 2)).toBe(true);
-  expect(isOverInEach([round(24), round(30), round(40)], 2)).toBe(false);
-});
-
-describe("the verdict about a budget of 2 times the floor", () => {
   test.each([
-    ["the same ratio", rounds([10, 20], [10, 20], [10, 20]), { kind: "within", ratio: 2, counted: 3 }],
-    ["a slower machine, same ratio", rounds([30, 60], [33, 66], [27, 54]), { kind: "within", ratio: 2 }],
-    ["exactly 25 % more", rounds([10, 25], [10, 25], [10, 25]), { kind: "within", ratio: 2.5 }],
-    ["more than 25 %", rounds([10, 26], [10, 26], [10, 26]), { kind: "over", ratio: 2.6 }],
-    ["one slow round of ours", rounds([10, 20], [10, 90], [10, 20]), { kind: "within", ratio: 2 }],
-    [
-      "a disturbed floor is not counted",
-      rounds([10, 20], [10, 20], [10, 20], [20, 40]),
-      { kind: "within", counted: 3, floor: 10 },
-    ],
-    [
-      "a disturbed floor does not hide that ours became slower",
-      rounds([10, 30], [10, 30], [10, 30], [20, 20]),
-      { kind: "over", ratio: 3, counted: 3 },
-    ],
-    ["a case that became cheaper", rounds([10, 10], [10, 10], [10, 10]), { kind: "within", ratio: 1 }],
-    [
-      "rounds on a contended machine are not counted",
-      rounds([10, 20], [10, 20], [10, 20, 1.5], [10, 90, 1.6], [10, 90, 4], [10, 90, 4], [10, 90, 4]),
-      { kind: "within", ratio: 2, counted: 3 },
-    ],
-    ["only contended rounds", rounds([10, 90, 2], [10, 90, 2], [10, 90, 2]), { kind: "unclear", counted: 0 }],
-    ["too few rounds", rounds([10, 90], [10, 90]), { kind: "unclear", counted: 2 }],
-    ["floors that all differ", rounds([10, 90], [20, 90], [40, 90]), { kind: "unclear", counted: 1 }],
-  ])("%s", (_, measured, expected) => {
-    expect(verdict(measured, 2)).toMatchObject(expected);
+    ["11 % more in each round", rounds(1.11, 1.2, 1.5), true],
+    ["10 % more in one round", rounds(1.5, 1.1, 1.5), false],
+    ["cheaper", rounds(0.8), false],
+  ])("%s fails: %s", (_, measured, isSlower) => {
+    expect(isSlowerInEach(measured)).toBe(isSlower);
   });
 
-  test("counts a round whose floor is 30 % off, and no more", () => {
-    expect(undisturbed(rounds([100, 1], [100, 2], [130, 3], [131, 4], [69, 5], [100, 6]))).toEqual(
-      rounds([100, 1], [100, 2], [130, 3], [100, 6]),
-    );
+  test("shows medians and the spread of the ratios", () => {
+    expect(summary(rounds(1.5, 0.9, 1))).toEqual({
+      base: "20.0",
+      ours: "20.0",
+      ratio: "1.00",
+      spread: "0.90 to 1.50",
+      rounds: 3,
+    });
   });
 });
 

@@ -7,15 +7,15 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-// @boundaries-ignore benchmarks measure the collector from within
-import { createLogger, startCollector } from "../../apps/collector/dist/index.js";
+import { importBuilt } from "../build.mjs";
 import { makeBatch } from "./delivery-message.mjs";
+
+const { createLogger, startCollector } = await importBuilt("apps/collector/dist/index.js");
 
 const [, , endpoint] = process.argv;
 async function startTracing() {
   if (endpoint === undefined) return undefined;
-  // @boundaries-ignore benchmarks measure the collector from within
-  const { startTelemetry } = await import("../../packages/opentelemetry/dist/index.js");
+  const { startTelemetry } = await importBuilt("packages/opentelemetry/dist/index.js");
   return startTelemetry({ endpoint, version: "bench" });
 }
 const telemetry = await startTracing();

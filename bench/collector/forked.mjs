@@ -1,9 +1,13 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 
-/** Forks a script that takes messages. `ask` resolves with its next message. */
-export function forked(url, args = [], execArgv = []) {
-  const child = fork(url, args, { execArgv, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+/** Forks a script that takes messages, with `env` added to the environment. `ask` resolves with its next message. */
+export function forked(url, args = [], execArgv = [], env = {}) {
+  const child = fork(url, args, {
+    execArgv,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const first = once(child, "message");
   return {
     /** The message it sends when it is ready. */

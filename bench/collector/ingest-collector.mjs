@@ -5,9 +5,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-// @boundaries-ignore benchmarks measure the collector from within
-import { createLogger, startCollector } from "../../apps/collector/dist/index.js";
+import { importBuilt } from "../build.mjs";
 import { answerCpuTime } from "./cpu-time.mjs";
+
+const { createLogger, startCollector } = await importBuilt("apps/collector/dist/index.js");
 
 const [folder] = process.argv.slice(2);
 const dataDirectory = folder ?? mkdtempSync(join(tmpdir(), "sluice-ingest-"));

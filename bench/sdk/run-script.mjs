@@ -2,9 +2,10 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 /** Runs a script of this folder in its own process. Resolves with the last line it prints, parsed as JSON. */
-export function runScript(script, args = [], { flags = [] } = {}) {
+export function runScript(script, args = [], { flags = [], env = {} } = {}) {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const child = spawn(process.execPath, [...flags, path, ...args.map(String)], {
+    env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";

@@ -1,4 +1,6 @@
-import { Analytics } from "@sluice/node";
+import { importBuilt } from "../../build.mjs";
+
+const { Analytics } = await importBuilt("packages/node/dist/index.js");
 
 /** Batches of 100 like all clients here, and a queue that is large enough for every round. */
 export function open(url, options = {}) {
