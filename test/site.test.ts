@@ -37,9 +37,7 @@ describe.skipIf(!isInstalled && process.env.CI === undefined)("the website of do
 
   beforeAll(async () => {
     // A dead link to a page fails the build.
-    await promisify(execFile)(process.execPath, ["node_modules/vitepress/bin/vitepress.js", "build"], {
-      cwd: SITE,
-    });
+    await promisify(execFile)("npm", ["run", "build"], { cwd: SITE });
     files = filesOf(DIST);
     pages = files.filter((file) => file.endsWith(".html") && file !== "404.html");
     for (const page of pages) idsOf.set(page, new Set(valuesOf("id", textOf(page))));
@@ -54,6 +52,12 @@ describe.skipIf(!isInstalled && process.env.CI === undefined)("the website of do
       /<aside class="VPSidebar([\s\S]*?)<\/aside>/.exec(textOf("guide/sdk.html")) ?? [];
     const linked = valuesOf("href", sidebar);
     expect(sources.filter((page) => page !== "index.html" && !linked.includes(`/${page}`))).toEqual([]);
+  });
+
+  test("has all commands and endpoints, generated from the code", () => {
+    expect(textOf("reference/commands.html")).toContain("sluice destinations create");
+    expect(textOf("reference/endpoints.html")).toContain("GET /api/v1/destinations");
+    expect(textOf("reference/endpoints.html")).not.toContain("undefined");
   });
 
   test("has no dead link, to a page, a heading or a file", () => {

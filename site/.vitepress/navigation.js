@@ -2,7 +2,7 @@ import { addressOf, pagesIn, titleOf } from "./pages.js";
 
 /**
  * The sections by what a reader wants to do. A page is a file of docs/, without `.md`, or `[file, shorter name]`.
- * A page of guide/ or reference/ that stands nowhere is appended to the section with `rest`.
+ * An address that begins with a slash is a generated page. A page of guide/ or reference/ that stands nowhere is appended to the section with `rest`.
  */
 const SECTIONS = [
   {
@@ -63,7 +63,9 @@ const SECTIONS = [
       "benchmarks",
       ["reference/configuration", "Configuration"],
       "reference/cli",
+      ["/reference/commands.md", "All commands"],
       "reference/control-api",
+      ["/reference/endpoints.md", "All endpoints"],
       "reference/webhook-delivery",
       "reference/errors",
       "reference/conditions",
@@ -90,7 +92,7 @@ const sections = SECTIONS.map(({ pages, ...section }) => ({
   ...section,
   items: pages.map((entry) => {
     const [page, name] = Array.isArray(entry) ? entry : [entry];
-    return { file: fileOf(page), name };
+    return page.startsWith("/") ? { link: page, name } : { file: fileOf(page), name };
   }),
 }));
 
@@ -106,8 +108,8 @@ const restOf = (folder) =>
 export const sidebar = sections.map(({ name, rest, isCollapsed, items }) => ({
   text: name,
   ...(isCollapsed ? { collapsed: true } : { collapsed: false }),
-  items: [...items, ...restOf(rest)].map(({ file, name: shorter }) => ({
+  items: [...items, ...restOf(rest)].map(({ file, link, name: shorter }) => ({
     text: shorter ?? titleOf(file),
-    link: addressOf(file),
+    link: link ?? addressOf(file),
   })),
 }));

@@ -13,6 +13,7 @@ export const REWRITES = {
   "CHANGELOG.md": "project/changelog.md",
   "docs/README.md": "index.md",
   "docs/:rest*": ":rest*",
+  "generated/:rest*": "reference/:rest*",
 };
 
 const PAGES = join(ROOT, "site/.pages");
@@ -22,8 +23,10 @@ export function linkPages() {
   rmSync(PAGES, { recursive: true, force: true });
   mkdirSync(PAGES);
   const tops = new Set(Object.keys(REWRITES).map((source) => source.split("/")[0]));
+  tops.delete("generated");
   for (const top of tops) symlinkSync(join("../..", top), join(PAGES, top));
   symlinkSync("../../apps/dashboard/public", join(PAGES, "public"));
+  symlinkSync("../.generated", join(PAGES, "generated"));
   return PAGES;
 }
 

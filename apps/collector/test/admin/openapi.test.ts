@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
@@ -11,7 +10,6 @@ import { openApiDocument } from "../../src/admin/openapi/openapi.js";
 import { operationEndpoints } from "../../src/admin/operations/operation-endpoints.js";
 import { openCollector, openReceiver } from "../audiences/collector-world.js";
 import { controlApi } from "./control-api.js";
-import { controlApiPage } from "./control-api-page.js";
 
 describe("the OpenAPI document", () => {
   it("lists every endpoint once, with the names of its path's parameters", async () => {
@@ -167,15 +165,5 @@ describe("the page that shows it", () => {
     expect(page.body).not.toMatch(/<script|https?:\/\/(?!127\.0\.0\.1)|style="/);
     for (const { path } of ENDPOINTS)
       expect(page.body).toContain(`/api/v1${path.replace(/:(\w+)/g, "{$1}")}</code>`);
-  });
-});
-
-describe("the reference page", () => {
-  // After a change: `npx vitest run --config vitest.workspace.ts --project apps/collector apps/collector/test/admin -u`.
-  it("is what the endpoints say of themselves", async () => {
-    const world = await openCollector();
-    const { body } = await world.api("GET", "/openapi.json").finally(() => world.close());
-    const page = fileURLToPath(new URL("../../../../docs/reference/control-api.md", import.meta.url));
-    await expect(controlApiPage(body)).toMatchFileSnapshot(page);
   });
 });

@@ -1,4 +1,4 @@
-/** The exit codes of `sluice`. `docs/reference/cli.md` is generated from this table. */
+/** The exit codes of `sluice`. A test compares `docs/reference/cli.md` with this table. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: "Success" },
   failed: { code: 1, meaning: "Failed, or you answered no to a question; stderr has the reason" },
