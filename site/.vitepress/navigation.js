@@ -52,7 +52,7 @@ const SECTIONS = [
   {
     name: "Operate",
     rest: "guide",
-    pages: ["guide/durability", "guide/notifications", "guide/regions"],
+    pages: ["guide/not-arrived", "guide/durability", "guide/notifications", "guide/regions"],
   },
   {
     name: "Reference",
