@@ -1,10 +1,32 @@
 import { PROFILE_LIMITS } from "@sluice/event-log";
-import type { Profile } from "./profile.js";
+import { isPlainObject } from "@sluice/protocol";
+import type { LeftOutOfProfile, Profile } from "./profile.js";
 
-/** How many traits and ids were left out because the profile is full. Each arrival counts. */
-export interface LeftOutOfProfile {
-  traits: number;
-  ids: number;
+/**
+ * Applies the traits of an identify message; null removes a trait. Traits for which the profile has no room are left out and counted in
+ * `leftOut`. Returns the names of the traits that changed.
+ */
+export function takeTraits(profile: Profile, traits: unknown, leftOut: LeftOutOfProfile): string[] {
+  const changed: string[] = [];
+  if (!isPlainObject(traits)) return changed;
+  for (const name of Object.keys(traits)) {
+    const value = traits[name];
+    const known = profile.traits.get(name);
+    if (value === null || value === undefined) {
+      if (known === undefined) continue;
+      releaseTrait(profile, name);
+      profile.traits.delete(name);
+      changed.push(name);
+    } else if (
+      known !== value &&
+      !(typeof value === "object" && JSON.stringify(known) === JSON.stringify(value)) &&
+      admitTrait(profile, name, value, leftOut)
+    ) {
+      profile.traits.set(name, value);
+      changed.push(name);
+    }
+  }
+  return changed;
 }
 
 /** Returns whether the profile has room for a trait's value. If not, that is counted in the profile and in `leftOut`. */
@@ -29,7 +51,7 @@ export function admitTrait(
 }
 
 /** A trait is removed. */
-export function releaseTrait(profile: Profile, name: string): void {
+function releaseTrait(profile: Profile, name: string): void {
   profile.contentBytes = contentBytes(profile) - traitBytes(name, profile.traits.get(name));
 }
 

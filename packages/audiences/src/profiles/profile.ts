@@ -1,8 +1,6 @@
 import type { ProfileRecord } from "@sluice/event-log";
 import { parseJson } from "@sluice/event-log";
-import { isPlainObject } from "@sluice/protocol";
 import type { AggregateState } from "../conditions/aggregate.js";
-import { admitTrait, type LeftOutOfProfile, releaseTrait } from "./profile-bounds.js";
 
 /** Whether a profile is a member of an audience. */
 export interface Membership {
@@ -24,6 +22,12 @@ export interface ComputedValue {
   /** The value that was last published to destinations, as JSON; absent if none was. */
   readonly published?: string;
   readonly publishedSeq: number;
+}
+
+/** How many traits and ids were left out because the profile is full. Each arrival counts. */
+export interface LeftOutOfProfile {
+  traits: number;
+  ids: number;
 }
 
 /** What is known of one user. A unit of work changes it in place; it is stored as JSON. */
@@ -81,33 +85,6 @@ export function joinedTo({ id, joined }: Pick<Profile, "id" | "joined">, identit
 export function userFields(profile: Pick<Profile, "id">): { userId: string } | { anonymousId: string } {
   const id = profile.id.slice(2);
   return isAnonymous(profile) ? { anonymousId: id } : { userId: id };
-}
-
-/**
- * Applies the traits of an identify message; null removes a trait. Traits for which the profile has no room are left out and counted in
- * `leftOut`. Returns the names of the traits that changed.
- */
-export function takeTraits(profile: Profile, traits: unknown, leftOut: LeftOutOfProfile): string[] {
-  const changed: string[] = [];
-  if (!isPlainObject(traits)) return changed;
-  for (const name of Object.keys(traits)) {
-    const value = traits[name];
-    const known = profile.traits.get(name);
-    if (value === null || value === undefined) {
-      if (known === undefined) continue;
-      releaseTrait(profile, name);
-      profile.traits.delete(name);
-      changed.push(name);
-    } else if (
-      known !== value &&
-      !(typeof value === "object" && JSON.stringify(known) === JSON.stringify(value)) &&
-      admitTrait(profile, name, value, leftOut)
-    ) {
-      profile.traits.set(name, value);
-      changed.push(name);
-    }
-  }
-  return changed;
 }
 
 /** Indices of two ids of the profile, so that a long user id is not stored again for each join. Older versions stored the ids. */

@@ -1,7 +1,11 @@
-import type { Abandoned } from "./outcome.js";
-
 /** Why sending ended early: the deadline of `close()`, that of a process that ends, or because the application discarded the messages. */
 export type DeadlineCode = "close_deadline" | "exit_deadline" | "discarded";
+
+/** The deadline passed before the batch was delivered. */
+export interface Abandoned {
+  readonly kind: "abandoned";
+  readonly deadline: DeadlineCode;
+}
 
 /** The reason of the signal that ends all sending. */
 export class DeadlineReached extends Error {

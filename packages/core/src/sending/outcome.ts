@@ -1,6 +1,6 @@
 import type { RejectedMessage } from "@sluice/protocol";
 import type { Batch } from "../message/batch.js";
-import type { DeadlineCode } from "./deadline.js";
+import type { Abandoned } from "./deadline.js";
 
 /** The server answered 2xx. `rejected` are the messages of the batch that it refused. */
 interface Delivered {
@@ -37,12 +37,6 @@ interface Exhausted {
   readonly status: number;
   readonly reason: string;
   readonly attempts: number;
-}
-
-/** The deadline passed before the batch was delivered. */
-export interface Abandoned {
-  readonly kind: "abandoned";
-  readonly deadline: DeadlineCode;
 }
 
 /** The batch is on disk and will be sent later. */

@@ -1,5 +1,6 @@
 import type { Occurrence } from "../../conditions/occurrence.js";
-import { type Profile, takeTraits } from "../../profiles/profile.js";
+import type { Profile } from "../../profiles/profile.js";
+import { takeTraits } from "../../profiles/profile-bounds.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { setDue, updateDue } from "../evaluation/due-time.js";
 import { updateProfile } from "../evaluation/update-profile.js";

@@ -9,8 +9,8 @@ import {
 import { serialQueue } from "@sluice/resilience";
 import { BoundedMap } from "../../profiles/bounded-map.js";
 import type { ProfileCache } from "../../profiles/fetched-profiles.js";
+import type { LeftOutOfProfile } from "../../profiles/profile.js";
 import { decodeProfile, type Profile } from "../../profiles/profile.js";
-import type { LeftOutOfProfile } from "../../profiles/profile-bounds.js";
 import type { SetAside } from "../../profiles/set-aside.js";
 import { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { type EngineState, loadEngineState } from "./engine-state.js";
