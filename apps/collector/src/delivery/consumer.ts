@@ -30,6 +30,7 @@ import { decide, lastCallMs, type RetryPolicy, retryPolicyFor } from "./settling
 import { type SettleTraces, settleTraces } from "./settling/settle-traces.js";
 import { type Settler, settler } from "./settling/settler.js";
 import { ALONE_IN_PROCESS, type RoundShare, type SharedRounds } from "./shared-rounds.js";
+import { StoreRetry } from "./store-retry.js";
 import { WakeTimer } from "./wake-timer.js";
 
 export interface ConsumerOptions {
@@ -86,7 +87,6 @@ export interface Discardable {
 
 /** After so many messages that left nothing to store, the cursor is stored on its own. */
 const SILENT_MESSAGES = 5_000;
-const STORE_RETRY_MS = 1_000;
 /** The memory that a retry's message counts as while it loads: about the largest that a message can take, in bytes. */
 const LOADING_BYTES = 512 * 1_024;
 
@@ -109,6 +109,7 @@ export class Consumer {
   readonly #gate: DestinationGate;
   readonly #listener: RoundListener;
   readonly #timer: WakeTimer;
+  readonly #storeRetry: StoreRetry;
   readonly #inFlight = new InFlight();
   readonly #share: RoundShare;
   readonly #retriesInFlight = new InFlight();
@@ -140,17 +141,22 @@ export class Consumer {
     this.#storedCursor = stored.cursor;
     this.#gate = new DestinationGate(policy.breaker);
     this.#timer = new WakeTimer(clock, pump);
+    this.#storeRetry = new StoreRetry(clock, pump);
+    const answered = (): void => {
+      this.#storeRetry.succeeded();
+      pump();
+    };
     this.#window = new LogWindow({
       reader,
       start: stored.cursor,
       concerns: (batch) => this.#concerns(batch),
-      onRead: pump,
+      onRead: answered,
       onFailure,
     });
     this.#retries = new RetryQueue({
       ...itsStore,
       stored: stored.retries,
-      onReady: pump,
+      onReady: answered,
     });
     this.#settler = settler({
       ...itsStore,
@@ -234,7 +240,7 @@ export class Consumer {
       (error) => {
         if (this.#state.kind === "closed" || isGone(error)) return;
         events.storeFailed(destinationId, error);
-        clock.after(STORE_RETRY_MS, () => this.catchUp(sourceId, since, passed));
+        this.#storeRetry.failed(() => this.catchUp(sourceId, since, passed));
       },
     );
   }
@@ -313,6 +319,7 @@ export class Consumer {
     const before = this.#state;
     this.#setState({ kind: "closed" });
     this.#timer.cancel();
+    this.#storeRetry.close();
     if (this.#inFlight.rounds > 0 && graceMs > 0) {
       const grace = Promise.withResolvers<void>();
       const cancel = this.#options.clock.after(graceMs, grace.resolve);
@@ -343,20 +350,16 @@ export class Consumer {
   }
 
   #storeFailed(error: unknown, again?: () => void): void {
-    const { events, destinationId, clock } = this.#options;
-    // The destination was deleted meanwhile, and `close` is about to be called.
-    if (isGone(error)) return;
+    const { events, destinationId } = this.#options;
+    // After `close`, or the destination was deleted meanwhile, and `close` is about to be called.
+    if (this.#state.kind === "closed" || isGone(error)) return;
     events.storeFailed(destinationId, error);
-    clock.after(STORE_RETRY_MS, () => {
-      // Its store may never work again, and asking it would keep the process from ending.
-      if (this.#state.kind === "closed") return;
-      again?.();
-      this.#pump();
-    });
+    this.#storeRetry.failed(again);
   }
 
   #stored(settlement: Settlement): void {
     const { cursor, outcomes, retries } = settlement;
+    this.#storeRetry.succeeded();
     this.#storedCursor = cursor;
     this.#settleTraces.stored(settlement);
     for (const { offset } of outcomes) this.#retries.ended(offset);

@@ -345,6 +345,36 @@ describe("a restart", () => {
   });
 });
 
+it("asks a store that cannot be reached at growing intervals, and goes on when it can", async () => {
+  const { clock, advance, webhooks, fixture, ids } = await scripted();
+  await fixture.create({ settings: { webhooks: [{ url: A }] } });
+  webhooks.script(A, 503);
+  await fixture.append([{ messageId: "m0" }, { messageId: "m1" }]);
+  await advance(5_000);
+  const { log, consumers } = fixture.store;
+  const works = { read: log.read, lease: consumers.lease };
+  const asked: number[] = [];
+  const cutOff = async (): Promise<never> => {
+    asked.push(clock.monotonic());
+    throw new Error("no server answers");
+  };
+  Object.assign(log, { read: cutOff });
+  Object.assign(consumers, { lease: cutOff });
+  const fromMs = clock.monotonic();
+  await fixture.append([{ messageId: "m2" }]);
+  await advance(60_000);
+  // A try makes two calls. Without a limit, each of them made a further try: thousands after ten seconds.
+  expect(asked.length).toBeGreaterThan(5);
+  expect(asked.length).toBeLessThan(40);
+  expect(asked.filter((atMs) => atMs > fromMs + 30_000).length).toBeLessThan(12);
+  Object.assign(log, { read: works.read });
+  Object.assign(consumers, { lease: works.lease });
+  webhooks.script(A, 200);
+  await advance(60_000);
+  expect(await states(fixture, "m0", "m1", "m2")).toEqual(["delivered", "delivered", "delivered"]);
+  expect(ids()).toContain("m2");
+});
+
 it("asks a store that fails for good no more once it is closed", async () => {
   const { advance, webhooks, fixture } = await scripted();
   await fixture.create({ settings: { webhooks: [{ url: A }], order: "user" } });

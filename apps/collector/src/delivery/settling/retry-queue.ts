@@ -94,12 +94,17 @@ export class RetryQueue {
       // A retry that was put meanwhile may be due earlier than what was known.
       this.#nextDueMs = earlier(this.#nextDueMs, this.#putWhileAskingMs);
       this.#putWhileAskingMs = undefined;
-      onReady();
     };
-    consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASE_LIMIT, storedUntilMs).then(ended, (error) => {
-      ended([]);
-      onFailure(error);
-    });
+    consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASE_LIMIT, storedUntilMs).then(
+      (leased) => {
+        ended(leased);
+        onReady();
+      },
+      (error) => {
+        ended([]);
+        onFailure(error);
+      },
+    );
   }
 
   /** Takes the ready retries that are not due: they wait for their time again. */
