@@ -19,6 +19,31 @@ test("writes one JSON object a line, with time, level, msg and component first",
   ]);
 });
 
+test("withholds warnings and errors that repeat, and says how many it withheld", () => {
+  let nowMs = 0;
+  const { lines, log } = capture({ now: () => nowMs });
+  const written = () => lines.splice(0).map((line) => JSON.parse(line) as { msg: string; withheld?: number });
+  for (let line = 0; line < 1_000; line++) log.error("no server answers", { line });
+  log.error("another text");
+  for (let line = 0; line < 20; line++) log.info("ready");
+  expect(written().map(({ msg }) => msg)).toEqual([
+    ...Array.from({ length: 10 }, () => "no server answers"),
+    "another text",
+    ...Array.from({ length: 20 }, () => "ready"),
+  ]);
+  nowMs = 9_999;
+  log.error("no server answers");
+  expect(written()).toEqual([]);
+  nowMs = 10_000;
+  log.error("no server answers");
+  log.error("no server answers");
+  expect(written().map(({ withheld }) => withheld)).toEqual([991, undefined]);
+  // The clock was set back.
+  nowMs = 5_000;
+  log.error("no server answers");
+  expect(written()).toHaveLength(1);
+});
+
 test("does not write lines below its level", () => {
   const { lines, log } = capture({ level: "warn" });
   log.debug("a");

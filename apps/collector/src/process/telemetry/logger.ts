@@ -1,4 +1,5 @@
 import { type LogTerminal, prettyLine } from "./pretty-line.js";
+import { repeatedLines } from "./repeated-lines.js";
 import { HIDDEN, isSecretName, withoutSecrets } from "./secrets.js";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -9,7 +10,10 @@ export interface LogFields {
   readonly [name: string]: unknown;
 }
 
-/** Writes one line per event, with time, level, msg and component. Secrets are hidden; errors include their causes. */
+/**
+ * Writes one line per event, with time, level, msg and component. Secrets are hidden; errors include their causes. Of warnings and errors
+ * with the same text, ten are written in ten seconds; the next one afterwards says how many were `withheld`.
+ */
 export interface Logger {
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
@@ -43,6 +47,8 @@ export interface LogRecord {
   readonly fields: LogFields;
 }
 
+const TROUBLE: ReadonlySet<LogLevel> = new Set(["warn", "error"]);
+
 /** Values that are deeper or longer are cut, to keep log lines small. */
 const MAX_DEPTH = 6;
 const MAX_TEXT = 4_096;
@@ -58,22 +64,23 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     also,
   } = options;
   const least = LOG_LEVELS.indexOf(level);
+  const repeated = repeatedLines();
+  /** The line, unless it is below the level or repeats. */
+  const recordOf = (at: LogLevel, event: string, fields: LogFields): LogRecord | undefined => {
+    if (LOG_LEVELS.indexOf(at) < least) return undefined;
+    const time = new Date(now());
+    const withheld = TROUBLE.has(at) ? repeated(event, time.getTime()) : 0;
+    if (withheld === undefined) return undefined;
+    return { time, level: at, msg: withoutSecrets(event), fields: fieldsOfLine(fields, withheld) };
+  };
   const make = (bound: LogFields): Logger => {
     const log =
       (at: LogLevel) =>
       (event: string, fields: LogFields = {}): void => {
-        if (LOG_LEVELS.indexOf(at) < least) return;
-        const { component = "collector", ...others } = { ...bound, ...fields };
-        // These names are of the line itself.
-        const safe = { component, ...renamed(printable(others, 0) as LogFields) };
-        const time = new Date(now());
-        const msg = withoutSecrets(event);
-        write(
-          format === "json"
-            ? `${JSON.stringify({ time: time.toISOString(), level: at, msg, ...safe })}\n`
-            : `${prettyLine({ time, level: at, msg, fields: safe }, terminal)}\n`,
-        );
-        also?.({ time, level: at, msg, fields: safe });
+        const record = recordOf(at, event, { ...bound, ...fields });
+        if (record === undefined) return;
+        write(`${format === "json" ? jsonLine(record) : prettyLine(record, terminal)}\n`);
+        also?.(record);
       };
     return {
       debug: log("debug"),
@@ -84,6 +91,16 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     };
   };
   return make({});
+}
+
+function jsonLine({ time, level, msg, fields }: LogRecord): string {
+  return JSON.stringify({ time: time.toISOString(), level, msg, ...fields });
+}
+
+function fieldsOfLine({ component = "collector", ...others }: LogFields, withheld: number): LogFields {
+  // The line itself has some of these names.
+  const fields = { component, ...renamed(printable(others, 0) as LogFields) };
+  return withheld === 0 ? fields : { ...fields, withheld };
 }
 
 /** A copy that `JSON.stringify` can write, with secrets hidden and long values cut. */
