@@ -125,7 +125,7 @@ function sharedParts(options: CollectorOptions): Shared {
     metrics: createMetrics({ withProcess: true }),
     live: liveEvents(),
     counts: deliveryCounts(),
-    budget: bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes),
+    budget: bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes, clock),
     region,
     publicUrl: options.publicUrl ?? (region === undefined ? undefined : options.regionUrls?.[region]),
     startedAtMs: clock.now(),

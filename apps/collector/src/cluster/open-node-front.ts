@@ -54,7 +54,7 @@ export async function openNodeFront(
   });
   const health = healthRoutes({
     health: () => ({ kind: "ready" }),
-    budget: bufferBudget(limits.maxBufferedBytes),
+    budget: bufferBudget(limits.maxBufferedBytes, clock),
     metrics,
     cluster: {
       health: () => standing.state?.health() ?? { kind: "unavailable", reason: standing.reason },

@@ -32,7 +32,7 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
     start,
     public: forClients,
     admin: forOperators,
-    budget = bufferBudget(options.limits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes),
+    budget = bufferBudget(options.limits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes, options.clock),
     ...shared
   } = options;
   const common = { ...shared, budget, httpMetrics: httpMetrics(options.metrics, budget) };

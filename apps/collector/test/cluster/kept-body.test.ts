@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
+import { systemClock } from "@sluice/resilience";
 import { describe, expect, test } from "vitest";
 import { type KeptBodies, keepBody, keptBodies, type PassedBody } from "../../src/cluster/front/kept-body.js";
 
@@ -32,14 +33,14 @@ describe("bodies that are kept, while a client announces more than there is memo
     ["that could be passed on as they come", false],
   ])("another client's, %s", async (_name, isNeeded) => {
     for (const isOthersNeeded of [true, false]) {
-      const memory = keptBodies(8 * MB);
+      const memory = keptBodies(8 * MB, systemClock);
       holdBack(memory, "203.0.113.1", 100, isOthersNeeded);
       expect(await sent(memory, "203.0.113.2", isNeeded)).toMatchObject({ kind: "kept" });
     }
   });
 
   test("take memory as they arrive if they must be read, and no more than there is", async () => {
-    const memory = keptBodies(8 * MB);
+    const memory = keptBodies(8 * MB, systemClock);
     const messages = Array.from({ length: 16 }, () => requestOf("unknown"));
     const bodies = messages.map((message) => keepBody(message, memory.of("203.0.113.1"), NEVER, true));
     const ended = Promise.allSettled(bodies);

@@ -1,8 +1,10 @@
-import { expect, test } from "vitest";
+import { manualClock } from "@sluice/resilience/testing";
+import { describe, expect, test } from "vitest";
 import { bufferBudget } from "../../src/http/body/buffer-budget.js";
 import { clientGroup } from "../../src/http/body/client-group.js";
 
 const MB = 1_024 * 1_024;
+const clock = manualClock();
 
 /** How many requests of `bytes` each are admitted for an address. */
 function fill(budget: ReturnType<typeof bufferBudget>, address: string, bytes: number, isVouchedFor = true) {
@@ -16,7 +18,7 @@ function fill(budget: ReturnType<typeof bufferBudget>, address: string, bytes: n
 }
 
 test("an address may hold as much as is still free", () => {
-  const budget = bufferBudget(64 * MB);
+  const budget = bufferBudget(64 * MB, clock);
   expect(fill(budget, "a", MB)).toHaveLength(32);
   expect(fill(budget, "b", MB)).toHaveLength(16);
   expect(fill(budget, "c", MB)).toHaveLength(8);
@@ -24,14 +26,14 @@ test("an address may hold as much as is still free", () => {
 });
 
 test("requests without a key share an eighth of the memory by the same rule", () => {
-  const budget = bufferBudget(64 * MB);
+  const budget = bufferBudget(64 * MB, clock);
   expect(fill(budget, "a", MB, false)).toHaveLength(4);
   expect(fill(budget, "b", MB, false)).toHaveLength(2);
   expect(fill(budget, "c", MB)).toHaveLength(29);
 });
 
 test("a request that shows a valid key later no longer counts to the part without keys", () => {
-  const budget = bufferBudget(64 * MB);
+  const budget = bufferBudget(64 * MB, clock);
   const holds = fill(budget, "a", MB, false);
   for (const hold of holds) hold.vouch();
   expect(fill(budget, "a", MB, false)).toHaveLength(4);
@@ -40,7 +42,7 @@ test("a request that shows a valid key later no longer counts to the part withou
 });
 
 test("the first request of an address only needs free memory, however little there is", () => {
-  const budget = bufferBudget(MB);
+  const budget = bufferBudget(MB, clock);
   const hold = budget.hold("a");
   expect(hold.take(500_000)).toBe(true);
   expect(hold.take(500_000)).toBe(true);
@@ -49,8 +51,52 @@ test("the first request of an address only needs free memory, however little the
   expect(budget.hold("b").take(1_000)).toBe(true);
 });
 
+describe("bodies that never end", () => {
+  /** Holds ever smaller parts of the memory for many addresses, as far as there is any. */
+  function stall(budget: ReturnType<typeof bufferBudget>) {
+    const ended: string[] = [];
+    const holds = Array.from({ length: 100 }, (_, index) => {
+      const hold = budget.hold(`stalled ${index}`, () => ended.push(`stalled ${index}`));
+      for (let bytes = MB; bytes >= 1_024; bytes /= 2) while (hold.take(bytes));
+      return hold;
+    });
+    return { ended, holds };
+  }
+
+  test("give way to the first request of an address after a second, the slowest first", async () => {
+    const budget = bufferBudget(64 * MB, clock);
+    const { ended } = stall(budget);
+    expect(budget.hold("other", () => {}).take(4_096)).toBe(false);
+    await clock.advance(1_000);
+    expect(budget.hold("other", () => {}).take(4_096)).toBe(true);
+    expect(ended).toEqual(["stalled 0"]);
+  });
+
+  test("that have arrived, or belong to the address that asks for more, do not", async () => {
+    const budget = bufferBudget(64 * MB, clock);
+    const { ended, holds } = stall(budget);
+    for (const hold of holds) hold.arrived();
+    await clock.advance(1_000);
+    expect(budget.hold("other", () => {}).take(4_096)).toBe(false);
+    expect(budget.hold("stalled 0", () => {}).take(4_096)).toBe(false);
+    expect(ended).toEqual([]);
+  });
+
+  test("hold nothing once they gave way", async () => {
+    const budget = bufferBudget(64 * MB, clock);
+    const { holds } = stall(budget);
+    await clock.advance(1_000);
+    const before = budget.usedBytes;
+    expect(budget.hold("other", () => {}).take(MB)).toBe(true);
+    expect(budget.usedBytes).toBeLessThanOrEqual(before);
+    expect(holds[0]?.take(1)).toBe(false);
+    for (const hold of holds) hold.release();
+    expect(budget.usedBytes).toBe(MB);
+  });
+});
+
 test("release returns everything, once", () => {
-  const budget = bufferBudget(64 * MB);
+  const budget = bufferBudget(64 * MB, clock);
   const holds = [...fill(budget, "a", MB), ...fill(budget, "a", 4_096, false)];
   for (const hold of [...holds, ...holds]) hold.release();
   expect(budget.usedBytes).toBe(0);

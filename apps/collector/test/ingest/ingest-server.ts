@@ -87,7 +87,7 @@ export async function startIngestServer<S extends Store = MemoryStore>(
   };
   await putSource(SOURCE_ID, { writeKeys: [{ key: WRITE_KEY, createdAt: "2026-11-21T00:00:00.000Z" }] });
   const sources = await openSourceDirectory(store.config);
-  const budget = bufferBudget(options.limits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes);
+  const budget = bufferBudget(options.limits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes, systemClock);
   const server = await startServer({
     host: "127.0.0.1",
     port: 0,

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { LIMITS } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
+import { BodyBuffer } from "../../http/body/body-buffer.js";
 import { type BufferHold, bufferBudget } from "../../http/body/buffer-budget.js";
 import { clientGroup } from "../../http/body/client-group.js";
 
@@ -16,8 +18,8 @@ export interface KeptBodies {
 
 type KeptBody = Pick<BufferHold, "take" | "release">;
 
-export function keptBodies(maxBytes: number): KeptBodies {
-  const budget = bufferBudget(maxBytes);
+export function keptBodies(maxBytes: number, clock: Clock): KeptBodies {
+  const budget = bufferBudget(maxBytes, clock);
   return {
     get usedBytes() {
       return budget.usedBytes;
@@ -71,7 +73,8 @@ export async function keepBody(
   if (!isNeeded && (encoding !== undefined || isLarge || !memory.take(Number(length))))
     return { kind: "streamed" };
   try {
-    const bytes = await collect(message, gone, (taken) => !isNeeded || memory.take(taken));
+    const announced = length === undefined ? undefined : Number(length);
+    const bytes = await collect(message, gone, announced, (taken) => !isNeeded || memory.take(taken));
     return { kind: "kept", bytes, release: () => memory.release() };
   } catch (error) {
     memory.release();
@@ -82,15 +85,16 @@ export async function keepBody(
 function collect(
   message: IncomingMessage,
   gone: AbortSignal,
+  announced: number | undefined,
   hasRoom: (bytes: number) => boolean,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const body = new BodyBuffer(announced);
     let length = 0;
     let isOver = false;
     const fail = (error: Error): void => {
       isOver = true;
-      chunks.length = 0;
+      body.take();
       reject(error);
     };
     const isCut = (): void => fail(new Error("the connection ended before the body did"));
@@ -99,10 +103,10 @@ function collect(
       if (isOver) return;
       length += chunk.length;
       if (length > MAX_KEPT_BYTES) fail(new CollectorError("payload_too_large"));
-      else if (!hasRoom(chunk.length)) fail(new CollectorError("overloaded"));
-      else chunks.push(chunk);
+      else if (!hasRoom(body.growth(chunk))) fail(new CollectorError("overloaded"));
+      else body.add(chunk);
     });
-    message.once("end", () => resolve(Buffer.concat(chunks)));
+    message.once("end", () => resolve(body.take()));
     message.once("close", isCut);
     gone.addEventListener("abort", isCut);
   });

@@ -1,17 +1,23 @@
 import { KB, LIMITS } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
 
 /** Limits the memory that request bodies take at once, and shares it out among clients. */
 export interface BufferBudget {
   readonly maxBytes: number;
   readonly usedBytes: number;
-  /** Starts the account of one request: it holds nothing yet, and has not shown a valid key. */
-  hold(address: string): BufferHold;
+  /**
+   * Starts the account of one request: it holds nothing yet, and has not shown a valid key. `giveWay` is called if the request has to end
+   * because its body arrives too slowly while others find no room; its share is returned already.
+   */
+  hold(address: string, giveWay?: () => void): BufferHold;
 }
 
 /** The share of one request. */
 export interface BufferHold {
   /** Takes `bytes` more. Returns false, and takes nothing, if this client may not have them. */
   take(bytes: number): boolean;
+  /** The whole body is here: from now on the request gives way to none. */
+  arrived(): void;
   /** The request has shown a valid key or token, and no longer counts to the part for those without. */
   vouch(): void;
   readonly isVouchedFor: boolean;
@@ -23,26 +29,39 @@ export interface BufferHold {
 const KEYLESS_SHARE = 1 / 8;
 /** The largest request: its body compressed and decompressed, and its objects. One such request must fit while nothing else is held. */
 const LARGEST_REQUEST_BYTES = 2 * LIMITS.batchBytes + 16 * KB;
+/** A body that has been arriving for this long gives way to the first request of an address that finds no room. */
+const GIVES_WAY_AFTER_MS = 1_000;
+
+/** A request whose body is still arriving. */
+interface Arriving {
+  readonly sinceMs: number;
+  readonly giveWay: () => void;
+}
 
 /**
  * In this pool an address may hold as much as is still free, so that none can fill it: a single address gets half, and the next one
- * still finds room. The first request of an address only needs that there is room.
+ * still finds room. The first request of an address only needs that there is room. Many addresses can fill it with bodies that never
+ * end, so for such a request the slowest bodies give way.
  */
 class Pool {
   readonly #maxBytes: number;
+  readonly #clock: Clock;
   readonly #byAddress = new Map<string, { bytes: number; requests: number }>();
+  /** The oldest first. */
+  readonly #arriving = new Set<Arriving>();
   usedBytes = 0;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, clock: Clock) {
     this.#maxBytes = maxBytes;
+    this.#clock = clock;
   }
 
-  /** Whether a request that holds `held` bytes may have `bytes` more. */
-  hasRoom(address: string, held: number, bytes: number): boolean {
-    const freeBytes = this.#maxBytes - this.usedBytes - bytes;
-    if (freeBytes < 0) return false;
+  /** Whether a request that holds `held` bytes may have `bytes` more. `self` gives way to itself never. */
+  hasRoom(address: string, held: number, bytes: number, self: Arriving): boolean {
     const others = (this.#byAddress.get(address)?.bytes ?? 0) - held;
-    return others === 0 || others + held + bytes <= freeBytes;
+    if (others > 0) return others + held + bytes <= this.#freeAfter(bytes);
+    if (this.#freeAfter(bytes) < 0) this.#makeRoom(bytes, self);
+    return this.#freeAfter(bytes) >= 0;
   }
 
   /** `requests`: 1 when a request takes its first bytes, -1 when it returns its last. */
@@ -54,44 +73,104 @@ class Pool {
     if (entry.requests === 0) this.#byAddress.delete(address);
     else this.#byAddress.set(address, entry);
   }
+
+  arrives(arriving: Arriving): void {
+    this.#arriving.add(arriving);
+  }
+
+  arrived(arriving: Arriving): void {
+    this.#arriving.delete(arriving);
+  }
+
+  #freeAfter(bytes: number): number {
+    return this.#maxBytes - this.usedBytes - bytes;
+  }
+
+  #makeRoom(bytes: number, self: Arriving): void {
+    const untilMs = this.#clock.monotonic() - GIVES_WAY_AFTER_MS;
+    for (const slowest of this.#arriving) {
+      if (slowest.sinceMs > untilMs || this.#freeAfter(bytes) >= 0) return;
+      if (slowest !== self) slowest.giveWay();
+    }
+  }
 }
 
-export function bufferBudget(maxBytes: number): BufferBudget {
+export function bufferBudget(maxBytes: number, clock: Clock): BufferBudget {
   const keylessBytes = Math.min(maxBytes, Math.max(maxBytes * KEYLESS_SHARE, LARGEST_REQUEST_BYTES));
-  const all = new Pool(maxBytes);
-  const keyless = new Pool(keylessBytes);
+  const all = new Pool(maxBytes, clock);
+  const keyless = new Pool(keylessBytes, clock);
   return {
     maxBytes,
     get usedBytes() {
       return all.usedBytes;
     },
-    hold(address) {
-      let held = 0;
-      let isVouchedFor = false;
-      return {
-        take(bytes) {
-          if (!all.hasRoom(address, held, bytes)) return false;
-          if (!isVouchedFor && !keyless.hasRoom(address, held, bytes)) return false;
-          const begins = held === 0 ? 1 : 0;
-          all.add(address, bytes, begins);
-          if (!isVouchedFor) keyless.add(address, bytes, begins);
-          held += bytes;
-          return true;
-        },
-        vouch() {
-          if (!isVouchedFor && held > 0) keyless.add(address, -held, -1);
-          isVouchedFor = true;
-        },
-        get isVouchedFor() {
-          return isVouchedFor;
-        },
-        release() {
-          if (held === 0) return;
-          all.add(address, -held, -1);
-          if (!isVouchedFor) keyless.add(address, -held, -1);
-          held = 0;
-        },
-      };
-    },
+    hold: (address, giveWay) => new Hold(all, keyless, address, clock.monotonic(), giveWay),
   };
+}
+
+class Hold implements BufferHold, Arriving {
+  readonly #all: Pool;
+  readonly #keyless: Pool;
+  readonly #address: string;
+  readonly #onGivingWay: (() => void) | undefined;
+  readonly sinceMs: number;
+  #held = 0;
+  #isVouchedFor = false;
+  #hasArrived: boolean;
+  #hasGivenWay = false;
+
+  constructor(all: Pool, keyless: Pool, address: string, sinceMs: number, giveWay: (() => void) | undefined) {
+    this.#all = all;
+    this.#keyless = keyless;
+    this.#address = address;
+    this.sinceMs = sinceMs;
+    this.#onGivingWay = giveWay;
+    this.#hasArrived = giveWay === undefined;
+  }
+
+  get isVouchedFor(): boolean {
+    return this.#isVouchedFor;
+  }
+
+  take(bytes: number): boolean {
+    if (this.#hasGivenWay) return false;
+    const address = this.#address;
+    if (!this.#all.hasRoom(address, this.#held, bytes, this)) return false;
+    if (!this.#isVouchedFor && !this.#keyless.hasRoom(address, this.#held, bytes, this)) return false;
+    const begins = this.#held === 0 ? 1 : 0;
+    this.#all.add(address, bytes, begins);
+    if (!this.#isVouchedFor) this.#keyless.add(address, bytes, begins);
+    this.#held += bytes;
+    if (begins === 1 && !this.#hasArrived) {
+      this.#all.arrives(this);
+      if (!this.#isVouchedFor) this.#keyless.arrives(this);
+    }
+    return true;
+  }
+
+  arrived(): void {
+    this.#hasArrived = true;
+    this.#all.arrived(this);
+    this.#keyless.arrived(this);
+  }
+
+  vouch(): void {
+    if (!this.#isVouchedFor && this.#held > 0) this.#keyless.add(this.#address, -this.#held, -1);
+    this.#keyless.arrived(this);
+    this.#isVouchedFor = true;
+  }
+
+  release(): void {
+    this.arrived();
+    if (this.#held === 0) return;
+    this.#all.add(this.#address, -this.#held, -1);
+    if (!this.#isVouchedFor) this.#keyless.add(this.#address, -this.#held, -1);
+    this.#held = 0;
+  }
+
+  giveWay(): void {
+    this.#hasGivenWay = true;
+    this.release();
+    this.#onGivingWay?.();
+  }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { KB } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
+import { BodyBuffer } from "./body-buffer.js";
 import type { BufferHold } from "./buffer-budget.js";
 import { COMPRESSION_OVERHEAD_BYTES, inflate, looksGzipped, parseEncoding } from "./inflate.js";
 
@@ -69,12 +70,13 @@ function collect(
       reject(progress.error ?? new CollectorError("request_timeout", "the connection has ended"));
       return;
     }
+    const announced = request.headers["content-length"];
     // Refuses early. The bytes that arrive are counted all the same.
-    if (Number(request.headers["content-length"]) > limitBytes) {
+    if (Number(announced) > limitBytes) {
       reject(tooLarge());
       return;
     }
-    const chunks: Buffer[] = [];
+    const body = new BodyBuffer(announced === undefined ? undefined : Number(announced));
     let bytes = 0;
     const stop = (): void => {
       progress.fail = undefined;
@@ -87,25 +89,24 @@ function collect(
       try {
         if (bytes > limitBytes) throw tooLarge();
         if (use === "drop") return;
-        reserve(progress, chunk.length);
+        reserve(progress, body.growth(chunk));
+        body.add(chunk);
       } catch (error) {
         fail(error);
-        return;
       }
-      chunks.push(chunk);
     };
     let hasEnded = false;
     const onEnd = (): void => {
       // The listeners end with the request. Removing them would take longer than anything else here.
       hasEnded = true;
       progress.fail = undefined;
-      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+      progress.hold.arrived();
       // An idle connection keeps its last request, and must not keep the body with it.
-      chunks.length = 0;
-      resolve(body);
+      resolve(body.take());
     };
     const fail = (error: unknown): void => {
       stop();
+      body.take();
       reject(error);
     };
     const onClose = (): void => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { CollectorError } from "../../errors.js";
+import { CollectorError } from "../../errors.js";
 import type { BufferBudget } from "../body/buffer-budget.js";
 import { clientGroup } from "../body/client-group.js";
 import { type BodyProgress, dropBody, readBody } from "../body/read-body.js";
@@ -7,6 +7,8 @@ import { isLoopback } from "../routing/host-check.js";
 import type { HttpRequest } from "../routing/route.js";
 import { isPassedOn, peerAddress, whatIsKnownOf } from "./client-address.js";
 import { forwardedFor, hostsOf, isForwarded, originOf, type TrustedProxies } from "./forwarded.js";
+
+const GAVE_WAY = "the body arrived too slowly while others waited for memory";
 
 /** A node:http request as handlers see it. Rarely used parts are made on first use. */
 export class IncomingRequest implements HttpRequest {
@@ -123,7 +125,8 @@ export class IncomingRequest implements HttpRequest {
 
   #body(): BodyProgress {
     if (this.#progress === undefined) {
-      this.#progress = { hold: this.#budget.hold(clientGroup(this.remoteAddress)) };
+      const giveWay = (): void => this.failBody(new CollectorError("overloaded", GAVE_WAY));
+      this.#progress = { hold: this.#budget.hold(clientGroup(this.remoteAddress), giveWay) };
       if (this.#isVouchedFor) this.#progress.hold.vouch();
     }
     return this.#progress;
