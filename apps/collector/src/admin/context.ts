@@ -11,6 +11,7 @@ import type { DiskSpace } from "../notifications/incidents/disk-low.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tokens } from "../tokens/tokens.js";
 import type { ClusterControl } from "./collector/cluster-endpoints.js";
+import type { OpenStreams } from "./live/open-streams.js";
 import type { RecentMessages } from "./live/recent-messages.js";
 
 /** The dependencies of the control API's handlers. */
@@ -25,6 +26,8 @@ export interface AdminContext {
   readonly live: LiveEvents;
   /** The end of the log, shared by the readers of the live stream. */
   readonly recent: RecentMessages;
+  /** The live streams that are open. */
+  readonly streams: OpenStreams;
   readonly clock: Clock;
   readonly logger: AdminLogger;
   /** The configured URL at which clients send messages. */

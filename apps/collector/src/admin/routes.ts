@@ -6,13 +6,14 @@ import type { Endpoint } from "./endpoint/endpoint.js";
 import { idempotency } from "./endpoint/idempotency.js";
 import { type ServingParts, serveEndpoint } from "./endpoint/serve-endpoint.js";
 import { ENDPOINTS } from "./endpoints.js";
+import { openStreams } from "./live/open-streams.js";
 import { recentMessages } from "./live/recent-messages.js";
 import { docsRoutes } from "./openapi/docs-page.js";
 import { openApiDocument } from "./openapi/openapi.js";
 
 export const API_PREFIX = "/api/v1";
 
-export interface AdminRoutesOptions extends Omit<AdminContext, "recent"> {
+export interface AdminRoutesOptions extends Omit<AdminContext, "recent" | "streams"> {
   /** Further endpoints: those of audiences, computed traits, profiles, deletions, rates and notifications. */
   readonly endpoints?: readonly Endpoint[];
 }
@@ -22,6 +23,7 @@ export function adminRoutes({ endpoints = [], ...options }: AdminRoutesOptions):
   const context: AdminContext = {
     ...options,
     recent: recentMessages(options.store.log, options.clock, options.planOf),
+    streams: openStreams(),
   };
   const all = [...ENDPOINTS, ...endpoints];
   const parts: ServingParts = {

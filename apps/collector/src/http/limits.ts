@@ -19,7 +19,7 @@ export interface HttpLimits {
   readonly maxHeaderBytes: number;
   /** Default: 100. */
   readonly maxHeaders: number;
-  /** Further connections are closed at once. Default: 10_000. */
+  /** Beyond it, a new connection takes the place of an idle one of the client address that has the most. Default: 10_000. */
   readonly maxConnections: number;
   /** Memory for the bodies of all pending requests, with 4 KB for each request. Beyond it requests get 503 `overloaded`. Default: 64 MB. */
   readonly maxBufferedBytes: number;

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CollectorError, collectorErrorOf } from "../errors.js";
-import type { LogFields } from "../process/telemetry/logger.js";
+import type { Logger } from "../process/telemetry/logger.js";
 import type { BufferBudget } from "./body/buffer-budget.js";
 import {
   beginRequest,
   type Connection,
   countUnsent,
+  cutNotReading,
   endRequest,
   isConnectionBroken,
   isNotReading,
@@ -25,7 +26,7 @@ export interface ServeOptions {
   readonly budget: BufferBudget;
   readonly trustedProxies: TrustedProxies;
   readonly metrics: HttpMetrics;
-  readonly logFailure: (event: string, fields: LogFields) => void;
+  readonly logger: Logger;
   /** Holds the controller of each request that asked for a signal. */
   readonly aborts: Set<AbortController>;
   readonly isClosing: () => boolean;
@@ -42,10 +43,6 @@ export function serveRequest(
   expectsContinue: boolean,
 ): void {
   const connection = message.socket as Connection;
-  if (isNotReading(connection)) {
-    cutNotReading(connection, options.metrics);
-    return;
-  }
   const target = splitTarget(message.url ?? "/");
   const found = options.findRoute(target.path);
   const match = found?.route.isNotFoundPage && !asksForPage(message, target.path) ? undefined : found;
@@ -108,7 +105,7 @@ class ServedRequest {
   readonly #fail = (error: unknown): void => {
     if (collectorErrorOf(error).code === "internal") {
       const { method, path } = this.#request;
-      this.#options.logFailure("request failed", { requestId: this.#requestId, method, path, error });
+      this.#options.logger.error("request failed", { requestId: this.#requestId, method, path, error });
     }
     this.#finish(errorAnswer(error));
   };
@@ -130,7 +127,7 @@ class ServedRequest {
     }
     respondStream(this.#response, { ...answer, stream }, this.#headers(), this.#request.signal)
       .catch((error: unknown) => {
-        this.#options.logFailure("response stream failed", {
+        this.#options.logger.error("response stream failed", {
           requestId: this.#requestId,
           path: this.#request.path,
           error,
@@ -195,11 +192,6 @@ function handlerOf(message: IncomingMessage, route: Route | undefined): Handler 
       headers: route.cors ? { allow, ...preflightHeaders(message.headers, route) } : { allow },
     };
   return { ...errorAnswer(new CollectorError("method_not_allowed", method)), headers: { allow } };
-}
-
-function cutNotReading(connection: Connection, metrics: HttpMetrics): void {
-  if (!connection.destroyed) metrics.broken("unread_answers");
-  connection.destroy();
 }
 
 /** Splits a request target into path and query. Proxies are sent the absolute form. */

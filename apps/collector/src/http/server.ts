@@ -4,9 +4,15 @@ import type { Clock } from "@sluice/resilience";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import { type BufferBudget, bufferBudget } from "./body/buffer-budget.js";
-import { type Connection, endBroken, isAwaitingResponse } from "./connection/connection.js";
+import {
+  type Connection,
+  cutNotReading,
+  endBroken,
+  isAwaitingResponse,
+  isNotReading,
+} from "./connection/connection.js";
+import { ConnectionShares } from "./connection/connection-shares.js";
 import { isLingering, linger } from "./connection/linger.js";
-import { failureLog } from "./failure-log.js";
 import { type HttpMetrics, httpMetrics } from "./http-metrics.js";
 import { HTTP_LIMITS, type HttpLimits } from "./limits.js";
 import type { Route } from "./routing/route.js";
@@ -47,7 +53,7 @@ export type StartServer = (options: ServerOptions) => Promise<HttpServer>;
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   const { clock } = options;
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
-  const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes);
+  const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes, clock);
   const metrics = options.httpMetrics ?? httpMetrics(options.metrics, budget);
   const serving = routeServer({ ...options, limits, budget, httpMetrics: metrics });
   const { server, ...listener } = await openListener({ ...options, limits, metrics, clock }, serving.serve);
@@ -86,7 +92,7 @@ export function routeServer(
     budget: options.budget,
     trustedProxies: { count: options.limits.trustedProxies, headers: options.limits.proxyHeaders },
     metrics: options.httpMetrics,
-    logFailure: failureLog(options.logger, options.clock),
+    logger: options.logger,
     aborts,
     isClosing: () => closeIdle !== undefined,
     closeIdleConnections: () => closeIdle?.(),
@@ -122,8 +128,12 @@ export interface Listener extends HttpServer {
 export async function openListener(options: ListenerOptions, serve: ServeRequest): Promise<Listener> {
   const { limits, metrics, clock } = options;
   const server = createLimitedServer(limits);
-  server.on("request", (message, response) => serve(message, response, false));
-  server.on("checkContinue", (message, response) => serve(message, response, true));
+  const serveIfRead: ServeRequest = (message, response, expectsContinue) => {
+    if (isNotReading(message.socket)) cutNotReading(message.socket, metrics);
+    else serve(message, response, expectsContinue);
+  };
+  server.on("request", (message, response) => serveIfRead(message, response, false));
+  server.on("checkContinue", (message, response) => serveIfRead(message, response, true));
   watchConnections(server, limits, metrics, clock);
   await listen(server, options.host, options.port);
   const { port } = server.address() as AddressInfo;
@@ -155,7 +165,6 @@ function createLimitedServer(limits: HttpLimits): Server {
     noDelay: true,
   });
   server.maxHeadersCount = limits.maxHeaders;
-  server.maxConnections = limits.maxConnections;
   server.timeout = limits.idleTimeoutMs;
   return server;
 }
@@ -166,7 +175,13 @@ function watchConnections(
   metrics: Pick<HttpMetrics, "connections" | "broken">,
   clock: Clock,
 ): void {
+  const shares = new ConnectionShares(limits.maxConnections);
   server.on("connection", (socket) => {
+    if (!shares.add(socket)) {
+      metrics.broken("too_many_connections");
+      socket.destroy();
+      return;
+    }
     metrics.connections++;
     socket.once("close", () => metrics.connections--);
     // node:http calls this after the last response of a connection.

@@ -172,7 +172,8 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     default: 10_000,
     rule: "an integer of at least 1",
     parse: integer(1),
-    meaning: "Maximum number of open connections. Further ones are closed.",
+    meaning:
+      "Maximum number of open connections. Beyond it, a new one takes the place of an idle one of the client address that has the most.",
   },
   requestTimeoutMs: {
     env: "SLUICE_REQUEST_TIMEOUT_MS",

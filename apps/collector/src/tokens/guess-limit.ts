@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { addressBytes, embeddedIpv4 } from "../sender/ip-address.js";
+import { clientGroup } from "../http/body/client-group.js";
 
 /**
  * Slows down guessing of tokens. After a few wrong tokens a network has to wait, and the wait doubles with each further one.
@@ -31,7 +31,7 @@ export function guessLimit(): GuessLimit {
     wrong(address, nowMs) {
       made ??= new LRUCache<string, Guesser>({ max: MAX_NETWORKS });
       const guessers = made;
-      const network = networkOf(address);
+      const network = clientGroup(address);
       const before = guessers.get(network);
       const isFresh = before !== undefined && nowMs - before.lastWrongMs <= FORGET_AFTER_MS;
       const leftMs = isFresh ? before.lastWrongMs + waitAfter(before.wrong) - nowMs : 0;
@@ -41,13 +41,6 @@ export function guessLimit(): GuessLimit {
       return 0;
     },
   };
-}
-
-/** An IPv4 address, or the /64 block of an IPv6 address, which usually belongs to one subscriber. */
-function networkOf(address: string): string {
-  const bytes = addressBytes(address);
-  if (bytes === undefined) return address;
-  return (embeddedIpv4(bytes) ?? bytes).slice(0, 8).join(".");
 }
 
 /** How long a network waits after its `wrong`-th wrong token in a row. */

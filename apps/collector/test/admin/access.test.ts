@@ -108,6 +108,8 @@ describe("access to the control API", () => {
     for (let i = 0; i < 6; i++) statuses.push((await guess(`wrong-${i}`, "10.0.0.1")).status);
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
     expect((await guess("wrong", "10.0.0.1")).headers["retry-after"]).toBe("1");
+    // Proxies may write the port behind the address.
+    expect((await guess("wrong", "10.0.0.1:4711")).status).toBe(429);
     expect((await guess("wrong", "10.0.0.2")).status).toBe(401);
     // Also the first time that this address presents it: after a restart nothing is remembered.
     expect((await guess(api.token, "10.0.0.1")).status).toBe(200);

@@ -83,6 +83,26 @@ function publishOutcome(
   );
 }
 
+describe("many streams", () => {
+  const open = (api: ControlApi, count: number, token?: string) =>
+    Array.from({ length: count }, () => listen(api, token === undefined ? {} : { token }));
+
+  it("of one token are limited, and those of others are not", async () => {
+    await using api = await controlApi();
+    const { body } = await api.ask("POST", "/api/v1/tokens", { name: "wall", access: "read" });
+    const streams = open(api, 20, body.token);
+    const refused = await api.ask("GET", "/api/v1/live", undefined, { token: body.token });
+    expect(refused.status).toBe(429);
+    expect(refused.body.message).toContain("this token has 20 live streams open");
+    expect(refused.headers["retry-after"]).toBe("10");
+    const other = listen(api);
+    await streams.pop()?.[Symbol.asyncDispose]();
+    streams.push(other, ...open(api, 1, body.token));
+    expect((await api.ask("GET", "/api/v1/live", undefined, { token: body.token })).status).toBe(429);
+    for (const stream of streams) await stream[Symbol.asyncDispose]();
+  });
+});
+
 describe("a token that is revoked", () => {
   it.each([
     ["waits for messages", false, ["m1"]],

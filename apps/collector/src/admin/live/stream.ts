@@ -5,10 +5,11 @@ import { readLive } from "./live-reader.js";
 import { readPosition } from "./server-sent-event.js";
 
 export const streamLive = endpoint("GET /live", ({ query, request, token }, context) => {
-  const { store, recent, live, clock, tokens, planOf, partitions = 1 } = context;
+  const { store, recent, live, clock, tokens, planOf, partitions = 1, streams } = context;
   const filter = readFilter(query.q);
   const lastEventId = request.headers["last-event-id"];
   const resumeFrom = readPosition(typeof lastEventId === "string" ? lastEventId : undefined);
+  request.signal.addEventListener("abort", streams.open(token.id), { once: true });
   return {
     status: 200,
     headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },

@@ -6,7 +6,6 @@ import { bufferBudget } from "../../http/body/buffer-budget.js";
 import { markPassedOn, peerAddress } from "../../http/connection/client-address.js";
 import { forwardedFor } from "../../http/connection/forwarded.js";
 import { hostRefusal } from "../../http/connection/host-header.js";
-import { failureLog } from "../../http/failure-log.js";
 import { type HttpMetrics, httpMetrics } from "../../http/http-metrics.js";
 import type { HttpLimits } from "../../http/limits.js";
 import type { ListenAddress } from "../../http/listeners.js";
@@ -157,22 +156,21 @@ class SwitchableFront implements Front {
   constructor(options: FrontOptions) {
     this.#options = options;
     const { clock, limits, logger, metrics, token } = options;
-    const budget = bufferBudget(limits.maxBufferedBytes);
+    const budget = bufferBudget(limits.maxBufferedBytes, clock);
     const proxies = { count: limits.trustedProxies, headers: limits.proxyHeaders };
-    const logFailure = failureLog(logger, clock);
     this.#ownMetrics = httpMetrics(metrics, budget);
     this.#room = waitingRoom(clock);
     this.#parts = {
       clock,
       token,
-      memory: keptBodies(limits.maxBufferedBytes),
+      memory: keptBodies(limits.maxBufferedBytes, clock),
       clientOf: (message) => forwardedFor(message.headers, proxies) ?? peerAddress(message),
       target: (partition) => this.target(partition),
       change: (ms, signal) => this.change(ms, signal),
       self: () => this.self(),
       serveHere: (message, response, partition) => this.#serveIn("public", partition, message, response),
       onEnd: options.onPassed,
-      onFailure: (error) => logFailure("request failed", { error }),
+      onFailure: (error) => logger.error("request failed", { error }),
       trouble: options.trouble ?? (() => undefined),
       waitMs: options.waitMs ?? WAIT_MS,
     };
@@ -237,7 +235,7 @@ class SwitchableFront implements Front {
     const listener = this.#listeners.get(name);
     if (listener === undefined) throw new Error(`The front has no address ${name}`);
     const { limits } = this.#options;
-    const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes);
+    const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes, this.#options.clock);
     const metrics = options.httpMetrics ?? httpMetrics(options.metrics, budget);
     metrics.connections = this.#ownMetrics.connections;
     this.#attachedMetrics = metrics;

@@ -61,12 +61,15 @@ export interface OwnerConnection {
 }
 
 const CONNECT_TIMEOUT_MS = 1_000;
+/** Beyond it, requests wait here for a connection, where the limits of their own connections hold. */
+const MOST_CONNECTIONS = 256;
 
 export function ownerConnection(address: string): OwnerConnection {
   // A request may wait for minutes and a live stream for hours: what ends them is the client, or a new owner.
   const pool = new Pool(address, {
     headersTimeout: 0,
     bodyTimeout: 0,
+    connections: MOST_CONNECTIONS,
     connect: { timeout: CONNECT_TIMEOUT_MS },
   });
   return {

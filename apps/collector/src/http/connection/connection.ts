@@ -8,6 +8,14 @@ const pending = Symbol("pending");
 const latest = Symbol("latest");
 const unsentBytes = Symbol("unsentBytes");
 const isBroken = Symbol("isBroken");
+const share = Symbol("share");
+
+/** What the connections of one address have together. */
+export interface AddressShare {
+  readonly connections: Set<Connection>;
+  /** Requests without a response yet that came before the response to an earlier one of their connection. */
+  inTurn: number;
+}
 
 /** A request whose body may still arrive. */
 export interface ArrivingRequest {
@@ -25,6 +33,8 @@ export interface Connection extends Socket {
   [latest]?: ArrivingRequest;
   /** Size of the responses that the client has not read yet. Small ones are not counted. */
   [unsentBytes]?: number;
+  /** What all connections of its address have together. */
+  [share]?: AddressShare;
   /** The client sent something that is not HTTP, or sent too slowly. The connection is closed after the pending responses. */
   [isBroken]?: boolean;
 }
@@ -34,15 +44,39 @@ export interface Connection extends Socket {
  * of memory. Clients that wait for each response never have any waiting.
  */
 const MAX_UNSENT_BYTES = 64 * KB;
+/** Responses up to this size are counted by what waits in the socket, and by the requests in turn. */
 const SMALL_RESPONSE_BYTES = KB;
+/** Requests without a response yet, besides the first of their connection: of one connection, and of one address. Few clients pipeline, and those that do send a few requests before they read. */
+const MAX_IN_TURN = 100;
+const MAX_IN_TURN_OF_ADDRESS = 500;
+
+export function joinShare(connection: Connection, ofAddress: AddressShare): void {
+  connection[share] = ofAddress;
+  ofAddress.connections.add(connection);
+}
+
+/** The connection has closed. Responses that were never begun do not end by themselves. */
+export function leaveShare(connection: Connection): void {
+  const ofAddress = connection[share];
+  if (ofAddress === undefined) return;
+  delete connection[share];
+  ofAddress.connections.delete(connection);
+  ofAddress.inTurn -= Math.max(0, (connection[pending] ?? 0) - 1);
+}
 
 export function beginRequest(connection: Connection, request: ArrivingRequest): void {
-  connection[pending] = (connection[pending] ?? 0) + 1;
+  const before = connection[pending] ?? 0;
+  connection[pending] = before + 1;
   connection[latest] = request;
+  const ofAddress = connection[share];
+  if (before > 0 && ofAddress !== undefined) ofAddress.inTurn += 1;
 }
 
 export function endRequest(connection: Connection): void {
-  connection[pending] = (connection[pending] ?? 1) - 1;
+  const left = (connection[pending] ?? 1) - 1;
+  connection[pending] = left;
+  const ofAddress = connection[share];
+  if (left > 0 && ofAddress !== undefined) ofAddress.inTurn -= 1;
 }
 
 /** Whether the client awaits a response and has sent its request, so that silence is expected: `GET /wait` or a large replay take minutes. */
@@ -54,9 +88,26 @@ export function isAwaitingResponse(connection: Connection): boolean {
   );
 }
 
-/** Whether the client sends requests without reading the responses. */
+/** Whether the client sends requests without waiting for the responses, or without reading them. */
 export function isNotReading(connection: Connection): boolean {
-  return (connection[unsentBytes] ?? 0) > MAX_UNSENT_BYTES;
+  const requests = connection[pending] ?? 0;
+  return (
+    requests > MAX_IN_TURN ||
+    (requests > 0 && (connection[share]?.inTurn ?? 0) > MAX_IN_TURN_OF_ADDRESS) ||
+    (connection[unsentBytes] ?? 0) > MAX_UNSENT_BYTES ||
+    connection.writableLength > MAX_UNSENT_BYTES
+  );
+}
+
+/** Closes a connection whose client does not read. */
+export function cutNotReading(connection: Connection, metrics: { broken(code: string): void }): void {
+  if (!connection.destroyed) metrics.broken("unread_answers");
+  connection.destroy();
+}
+
+/** Whether the client has to send something next: the connection is idle, or its request is still arriving. */
+export function isWaitingForClient(connection: Connection): boolean {
+  return (connection[pending] ?? 0) === 0 || connection[latest]?.isArriving === true;
 }
 
 export function countUnsent(connection: Connection, response: ServerResponse): void {
