@@ -20,6 +20,7 @@ export {
   scanValue,
   skipWhitespace,
 } from "./bytes/scan-values.js";
+export { syncDirectory } from "./file-log/sync-directory.js";
 export { type MemoryStore, openMemoryStore } from "./memory/open-memory-store.js";
 export { memoryProfileStore } from "./memory/profiles.js";
 // Messages: batches of bytes, their offsets, and the ids in them.
@@ -143,7 +144,6 @@ export {
   suppressedId,
 } from "./rules/suppressed-spans.js";
 export type { RetentionOptions } from "./sqlite/calls/retention-options.js";
-export { syncDirectory } from "./sqlite/database/database.js";
 export { lockFile, type Unlock } from "./sqlite/database/file-lock.js";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open-sqlite-store.js";
 export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";

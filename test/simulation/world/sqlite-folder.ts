@@ -17,7 +17,7 @@ export const TUNING = {
   segmentBytes: 65_536,
   rowBytes: 4_096,
   checkpointBytes: 262_144,
-  synchronous: "NORMAL",
+  syncLog: false,
 } as const;
 /** The store looks for work every ten seconds. In a run of many hours that would be most of the work. */
 const WAITS_ARE_LONGER_BY = 30;

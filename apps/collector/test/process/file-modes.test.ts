@@ -76,6 +76,7 @@ test("only the owner can read the files, in a folder that everybody can list", a
   expect(Object.keys(running)).toEqual(
     expect.arrayContaining([
       "sluice.db",
+      "entries.log",
       "sluice.db-wal",
       "profiles.db",
       "secret.key",

@@ -38,7 +38,7 @@ async function open(directory: string, options: Partial<SqliteStoreOptions> = {}
     clock,
     onDamage: (what) => reported.push(what),
     ...options,
-    tuning: { segmentMessages: 10, synchronous: "NORMAL", ...options.tuning },
+    tuning: { segmentMessages: 10, syncLog: false, ...options.tuning },
   });
   opened.push(store);
   return { store, clock, reported };

@@ -34,6 +34,7 @@ const isLong = process.env.SLUICE_CRASHES !== undefined;
 /** System calls at which the process dies: before the Nth of them takes effect. */
 const POINTS: readonly (readonly [call: string, times: readonly number[]])[] = [
   ["pwrite64", isLong ? [1, 9, 40, 41, 42, 95, 160, 333] : [1, 41, 160]],
+  ["pwritev", isLong ? [1, 2, 9, 40, 41, 160, 333] : [1, 2, 160]],
   [SYNCS, isLong ? [1, 3, 6, 11, 30] : [1, 6]],
   ["ftruncate", [1]],
   ["unlink", [1]],

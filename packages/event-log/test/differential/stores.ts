@@ -1,3 +1,5 @@
+import { cpSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { systemClock } from "@sluice/resilience";
 import type { ManualClock } from "@sluice/resilience/testing";
 import { openMemoryStore } from "../../src/memory/open-memory-store.js";
@@ -25,12 +27,13 @@ export const inMemory: OpenOn = async (_directory, clock) => {
 
 /** Each is compared with the store in memory, in a share of the histories. A new store is a line here. */
 export const STORES: readonly (readonly [name: string, open: OpenOn, share: number])[] = [
-  ["sqlite", inSqlite({ synchronous: "NORMAL" }), 1],
+  ["sqlite", inSqlite({ syncLog: false }), 1],
   [
     "sqlite, in small segments",
-    inSqlite({ segmentMessages: 4, checkpointBytes: 32 * 1_024, synchronous: "NORMAL" }),
+    inSqlite({ segmentMessages: 4, checkpointBytes: 32 * 1_024, syncLog: false }),
     1,
   ],
+  ["sqlite, with crashes", inCrashingSqlite, 1],
   ["replicated, with changing owners", replicatedOver(memoryEngines), 0.25],
 ];
 
@@ -47,6 +50,39 @@ function inSqlite(tuning: NonNullable<SqliteStoreOptions["tuning"]>): OpenOn {
       },
       close: () => store.close(),
     };
+  };
+}
+
+/** Calls between two crashes. */
+const CALLS_OF_A_PROCESS = 4;
+
+/** A store whose process is killed after every few calls, or whose machine loses power: then SQLite's unsynced commits are gone. */
+async function inCrashingSqlite(directory: string, clock: ManualClock): Promise<Opened> {
+  let folder = join(directory, "0");
+  const open = (): Promise<Store> =>
+    openSqliteStore({ directory: folder, clock, tuning: { segmentMessages: 4, syncLog: false } });
+  let store = await open();
+  let calls = 0;
+  return {
+    store,
+    async reopen() {
+      await store.close();
+      store = await open();
+      return store;
+    },
+    async beforeCall() {
+      calls += 1;
+      if (calls % CALLS_OF_A_PROCESS !== 0) return undefined;
+      const before = folder;
+      folder = join(directory, String(calls));
+      cpSync(before, folder, { recursive: true });
+      await store.close();
+      rmSync(before, { recursive: true });
+      if (calls % (2 * CALLS_OF_A_PROCESS) === 0) rmSync(join(folder, "sluice.db-wal"), { force: true });
+      store = await open();
+      return store;
+    },
+    close: () => store.close(),
   };
 }
 

@@ -50,6 +50,7 @@ it.skipIf(!hasStrace())(
         directory,
         join(directory, "sluice.db"),
         join(directory, "sluice.db-wal"),
+        join(directory, "entries.log.new"),
       ]),
     );
     expect(made.filter(({ isSyncedAfter }) => !isSyncedAfter)).toEqual([]);

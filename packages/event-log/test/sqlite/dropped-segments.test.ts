@@ -18,7 +18,7 @@ afterEach(() => database.close());
 
 test("a dropped segment leaves nothing in memory, even if no message arrives", () => {
   const directory = temporaryDirectory();
-  database = openDatabase(directory, "NORMAL");
+  database = openDatabase(directory);
   const options = {
     directory,
     dedupeWindowMs: 20 * HOUR_MS,

@@ -11,12 +11,12 @@ const temporaryDirectory = temporaryDirectories();
 describe("a folder of an older version", () => {
   it("applies each missing step once and keeps its data", () => {
     const directory = temporaryDirectory();
-    const older = openDatabase(directory, "FULL", SCHEMA_STEPS);
+    const older = openDatabase(directory, SCHEMA_STEPS);
     older.exec("INSERT INTO sources (no, id) VALUES (1, 'src_1')");
     older.close();
     const newer = [...SCHEMA_STEPS, "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'"];
     for (let opening = 0; opening < 2; opening++) {
-      const database = openDatabase(directory, "FULL", newer);
+      const database = openDatabase(directory, newer);
       expect({ ...database.prepare("SELECT * FROM sources").get() }).toEqual({
         no: 1,
         id: "src_1",
@@ -24,17 +24,17 @@ describe("a folder of an older version", () => {
       });
       database.close();
     }
-    expect(() => openDatabase(directory, "FULL", SCHEMA_STEPS)).toThrow(/written by a newer version/);
+    expect(() => openDatabase(directory, SCHEMA_STEPS)).toThrow(/written by a newer version/);
   });
 
   it("stays unchanged if a step fails", () => {
     const directory = temporaryDirectory();
-    openDatabase(directory, "FULL", SCHEMA_STEPS).close();
+    openDatabase(directory, SCHEMA_STEPS).close();
     const broken = [...SCHEMA_STEPS, "CREATE TABLE made (x); INSERT INTO missing VALUES (1)"];
-    expect(() => openDatabase(directory, "FULL", broken)).toThrow(/cannot be opened: no such table: missing/);
+    expect(() => openDatabase(directory, broken)).toThrow(/cannot be opened: no such table: missing/);
     const database = new DatabaseSync(join(directory, DATABASE_FILE));
     expect(database.prepare("SELECT name FROM sqlite_schema WHERE name = 'made'").get()).toBeUndefined();
     database.close();
-    openDatabase(directory, "FULL", SCHEMA_STEPS).close();
+    openDatabase(directory, SCHEMA_STEPS).close();
   });
 });

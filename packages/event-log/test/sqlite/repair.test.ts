@@ -108,6 +108,7 @@ describe("a database with 4 KB of damage", { timeout: 300_000 }, () => {
     const crashed = copyFolder(directory, join(temporaryDirectory(), "crashed"), [
       "sluice.db",
       "sluice.db-wal",
+      "entries.log",
     ]);
     await store.close();
     damage(join(crashed, "sluice.db"), at, "zeroed");

@@ -24,7 +24,7 @@ async function open(options: Partial<SqliteStoreOptions> = {}) {
     clock,
     ...options,
     // These tests do not depend on syncs, and there would be hundreds.
-    tuning: { segmentMessages: 10, segmentBytes: 1 << 20, synchronous: "NORMAL", ...options.tuning },
+    tuning: { segmentMessages: 10, segmentBytes: 1 << 20, syncLog: false, ...options.tuning },
   });
   opened.push(store);
   /** Appends one message an hour. */

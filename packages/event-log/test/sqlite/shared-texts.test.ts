@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 async function open(directory: string): Promise<Store> {
-  const store = await openSqliteStore({ directory, clock: systemClock, tuning: { synchronous: "NORMAL" } });
+  const store = await openSqliteStore({ directory, clock: systemClock, tuning: { syncLog: false } });
   opened.push(store);
   return store;
 }

@@ -24,7 +24,7 @@ async function open(directory: string, tuning: Partial<StoreTuning> = {}, dedupe
     directory,
     clock,
     ...(dedupeWindowMs === undefined ? {} : { dedupeWindowMs }),
-    tuning: { synchronous: "NORMAL", ...tuning },
+    tuning: { syncLog: false, ...tuning },
   });
   opened.push(store);
   return { store, clock };

@@ -17,7 +17,7 @@ const inSmallSegments: OpenStore = (clock, options) =>
     directory: temporaryDirectory(),
     clock,
     ...options,
-    tuning: { segmentMessages: 4, checkpointBytes: 32 * 1024, synchronous: "NORMAL" },
+    tuning: { segmentMessages: 4, checkpointBytes: 32 * 1024, syncLog: false },
   });
 eventLogContract("sqlite, in small segments", inSmallSegments);
 purgingContract("sqlite, in small segments", inSmallSegments);

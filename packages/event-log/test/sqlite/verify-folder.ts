@@ -44,7 +44,7 @@ export async function verifyRepair(directory: string): Promise<RepairReport> {
 /** A start succeeds, or names the damaged file and the command to run. */
 function tryToStart(directory: string): void {
   try {
-    new OpenStore(
+    OpenStore.open(
       {
         directory,
         dedupeWindowMs: 86_400_000,
@@ -52,7 +52,7 @@ function tryToStart(directory: string): void {
         retention: {},
         tuning: TUNING_DEFAULTS,
       },
-      () => {},
+      { damaged: () => {}, isFirst: true, isCareful: false },
     ).close();
   } catch (error) {
     const { message } = error as Error;

@@ -1,5 +1,5 @@
 import { TUNING_DEFAULTS, type WorkerOptions } from "../../sqlite/calls/tuning.js";
-import type { LoggedSettings } from "../../sqlite/replica/settings.js";
+import { type LoggedSettings, settingsOf } from "../../sqlite/replica/settings.js";
 import type { ReplicaOptions } from "../open-replica.js";
 
 export function workerOptions(options: ReplicaOptions, directory: string): WorkerOptions {
@@ -9,14 +9,11 @@ export function workerOptions(options: ReplicaOptions, directory: string): Worke
     dedupeWindowMs,
     rejectionsKept,
     retention,
-    // The log is synced. A power cut may cost the copy its newest entries, which it then reads again.
-    tuning: { ...TUNING_DEFAULTS, synchronous: "NORMAL", ...tuning },
+    tuning: { ...TUNING_DEFAULTS, ...tuning },
     isReplica: true,
   };
 }
 
 export function loggedSettings(options: ReplicaOptions): LoggedSettings {
-  const { dedupeWindowMs, rejectionsKept, retention, tuning } = workerOptions(options, options.directory);
-  const { segmentMessages, segmentBytes } = tuning;
-  return { dedupeWindowMs, rejectionsKept, retention, tuning: { segmentMessages, segmentBytes } };
+  return settingsOf(workerOptions(options, options.directory));
 }

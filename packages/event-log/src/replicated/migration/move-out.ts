@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@sluice/resilience";
+import { syncDirectory } from "../../file-log/sync-directory.js";
 import type { Applied } from "../../sqlite/calls/applied.js";
-import { DATABASE_FILE, syncDirectory } from "../../sqlite/database/database.js";
+import { DATABASE_FILE } from "../../sqlite/database/database.js";
 import { PROFILES_FILE } from "../../sqlite/profiles/profiles-file.js";
 import { Copy } from "../copy/copy.js";
 import { workerOptions } from "../copy/worker-options.js";

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { PurgedSinceTakeover } from "../../sqlite/consumers/purged-messages.js";
+import { PurgedMessages } from "../../sqlite/consumers/purged-messages.js";
 import { MetaNumber } from "../../sqlite/database/meta-number.js";
 import { TRUSTED_TIME } from "../../sqlite/index/segments.js";
 import { AppliedMark } from "../../sqlite/replica/applied-mark.js";
@@ -24,6 +24,6 @@ export async function makePlain(folder: string): Promise<void> {
 
 function removeMark(database: DatabaseSync): void {
   database.exec(AppliedMark.removal);
-  database.exec(PurgedSinceTakeover.removal);
+  database.exec(PurgedMessages.removal);
   database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
 }

@@ -5,6 +5,7 @@ import { asCannotOpen, checkOwner, DATABASE_FILE, openDatabase } from "../../sql
 import { SCHEMA_STEPS } from "../../sqlite/database/schema.js";
 import { openProfileFile, PROFILES_LAYOUT } from "../../sqlite/profiles/profiles.js";
 import { PROFILES_FILE } from "../../sqlite/profiles/profiles-file.js";
+import { applyLog } from "../../sqlite/thread/apply-log.js";
 import { type Contents, contentsOf, type StoreDatabases } from "./contents.js";
 import { MigrationRefused } from "./migration-error.js";
 
@@ -37,6 +38,7 @@ export function lockFolder(directory: string): LockedFolder {
     for (const database of opened.splice(0).reverse()) database.close();
   };
   try {
+    applyLog(directory);
     const store = lock(file, opened);
     checkOwner(store, directory, SCHEMA_STEPS.length);
     store.exec("BEGIN IMMEDIATE; COMMIT");
@@ -106,7 +108,7 @@ function unusable(error: unknown, directory: string): MigrationRefused {
 export function copyFolder({ databases: { store, profiles } }: LockedFolder, to: string): void {
   store.prepare("VACUUM INTO ?").run(join(to, DATABASE_FILE));
   profiles?.prepare("VACUUM INTO ?").run(join(to, PROFILES_FILE));
-  openDatabase(to, "FULL").close();
+  openDatabase(to).close();
   openProfileFile({ directory: to }).close();
 }
 

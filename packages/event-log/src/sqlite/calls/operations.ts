@@ -27,10 +27,11 @@ import type { SettleRequest } from "./settle-request.js";
  *
  *  1. Declare it in one of the interfaces below, with its request and answer. Both are structured-cloned: use plain data, and typed
  *     arrays where speed matters.
- *  2. If it writes, list it in `WRITES`. It then runs in a commit that it shares with other calls, and is answered when the commit is
- *     synced. All other calls run after the commit, on synced data.
+ *  2. If it writes, list it in `WRITES`. It then is in an entry of the log that it shares with other calls, and is answered when the entry
+ *     is synced. After a crash it runs again, with the same request: what it does may depend on that and on stored data alone. All other
+ *     calls run after the writes that came with them, on synced data.
  *  3. Handle it in `thread/handlers.ts`. A handler that cannot do its work throws a `Refusal`: its call is undone and refused, and the
- *     others go on. The same happens when it meets damaged data. A failure of the disk ends the commit for all calls, and the database
+ *     others go on. The same happens when it meets damaged data. A failure of the disk ends the entry for all calls, and the database
  *     is opened again (see `database/damage.ts`).
  *  4. New tables are a new step at the end of `database/schema.ts`.
  *

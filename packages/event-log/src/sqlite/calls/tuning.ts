@@ -1,8 +1,5 @@
 import type { RetentionOptions } from "./retention-options.js";
 
-/** SQLite's setting of that name. */
-export type Synchronous = "FULL" | "NORMAL";
-
 /** Sizes inside the embedded store. Only tests and benchmarks change them. */
 export interface StoreTuning {
   /** Messages (and gaps) in a segment, at most 131,072. Default: 131_072. */
@@ -13,8 +10,8 @@ export interface StoreTuning {
   readonly rowBytes: number;
   /** Growth of the write-ahead log after which a checkpoint runs. Default: 4 MiB, about 5 ms. */
   readonly checkpointBytes: number;
-  /** `NORMAL` loses acknowledged messages in a power cut. It exists to prove that the power-cut test notices. Default: `FULL`. */
-  readonly synchronous: Synchronous;
+  /** Without it, a power cut loses acknowledged messages. For tests, one of which proves that the power-cut test notices. Default: true. */
+  readonly syncLog: boolean;
 }
 
 export const TUNING_DEFAULTS: StoreTuning = {
@@ -22,8 +19,10 @@ export const TUNING_DEFAULTS: StoreTuning = {
   segmentBytes: 128 * 1024 * 1024,
   rowBytes: 128 * 1024,
   checkpointBytes: 4 * 1024 * 1024,
-  synchronous: "FULL",
+  syncLog: true,
 };
+
+export const STORE_DEFAULTS = { dedupeWindowMs: 86_400_000, rejectionsKept: 10_000, retention: {} } as const;
 
 /** The worker's options. */
 export interface WorkerOptions {

@@ -13,7 +13,7 @@ import { AttemptEncoder, type StoredAttempt, writeAttempts } from "./attempt-cod
 import { ChunkWriter } from "./chunk-writer.js";
 import { type ChunkRow, Chunks, REACH, STREAM } from "./chunks.js";
 import { LateRows } from "./late-rows.js";
-import { type PurgedMessages, purgedSinceTheStart } from "./purged-messages.js";
+import { PurgedMessages } from "./purged-messages.js";
 import { RetryQueue, RetryTable } from "./retries.js";
 import { Strings } from "./strings.js";
 import { TextSweep } from "./text-sweep.js";
@@ -58,7 +58,7 @@ export class ConsumerTables {
     log: Log,
     usage: Usage,
     damaged: DamageListener = () => {},
-    purged: PurgedMessages = purgedSinceTheStart(),
+    purged: PurgedMessages = new PurgedMessages(database),
   ) {
     this.#purged = purged;
     this.#database = database;

@@ -1,25 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-/** Messages purged while attempts at them may be under way. Attempts and retries that arrive later must not store their data again. */
-export interface PurgedMessages {
-  has(offset: number): boolean;
-  /** Within a transaction. */
-  add(offsets: readonly number[]): void;
-}
-
-/** Those of a store that belongs to one process: nothing that was under way outlives it. */
-export function purgedSinceTheStart(): PurgedMessages {
-  const purged = new Set<number>();
-  return {
-    has: (offset) => purged.has(offset),
-    add(offsets) {
-      for (const offset of offsets) purged.add(offset);
-    },
-  };
-}
-
-/** Those of a copy. They are stored, because a copy that is opened again or comes from a snapshot has to decide as all others do. */
-export class PurgedSinceTakeover implements PurgedMessages {
+/**
+ * Messages purged while attempts at them may be under way. Attempts and retries that arrive later must not store their data again. They
+ * are stored, because whoever applies the log's entries later has to decide the same.
+ */
+export class PurgedMessages {
   /** SQL that removes them from a database. */
   static readonly removal = "DROP TABLE IF EXISTS replica_purged";
 
@@ -35,6 +20,10 @@ export class PurgedSinceTakeover implements PurgedMessages {
     this.#clear = database.prepare("DELETE FROM replica_purged");
   }
 
+  get isEmpty(): boolean {
+    return this.#purged.size === 0;
+  }
+
   has(offset: number): boolean {
     return this.#purged.has(offset);
   }
@@ -46,8 +35,9 @@ export class PurgedSinceTakeover implements PurgedMessages {
     }
   }
 
-  /** What an earlier owner had under way is ignored from now on. Within a transaction, after which the store is opened again. */
+  /** What an earlier process had under way cannot arrive any more. Within a transaction. */
   forget(): void {
     this.#clear.run();
+    this.#purged.clear();
   }
 }

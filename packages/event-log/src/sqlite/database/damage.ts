@@ -40,6 +40,22 @@ export function isDamage(error: unknown): boolean {
   return code !== undefined && ((code & 0xff) === SQLITE_CORRUPT || UNREADABLE.has(code));
 }
 
+/** Whether it is damage that SQLite met. It then writes nothing more in the transaction. */
+export function isOfSqlite(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause)
+    if (sqliteCodeOf(at) !== undefined) return isDamage(at);
+  return false;
+}
+
+/** Somebody met damaged data in a transaction that has entries of others: the store has to be opened again to go on. */
+export class TransactionSpoiled extends Error {
+  override readonly name = "TransactionSpoiled";
+
+  constructor(cause: unknown) {
+    super("damaged data was met in a transaction", { cause });
+  }
+}
+
 /** Runs `read`. Throws `DamagedData` with the name `what` (in the plural) if SQLite cannot read the data. */
 export function reading<T>(what: () => string, read: () => T): T {
   try {

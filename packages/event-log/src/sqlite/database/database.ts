@@ -1,7 +1,7 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Synchronous } from "../calls/tuning.js";
+import { syncDirectory } from "../../file-log/sync-directory.js";
 import { DATABASE_FILE } from "./database-name.js";
 import { signsOfEmptiedStore } from "./emptied-store.js";
 import { SCHEMA_STEPS } from "./schema.js";
@@ -57,11 +57,7 @@ const LOG_FILE_BYTES = 8 * 1024 * 1024;
  * The lock is SQLite's own (`locking_mode=EXCLUSIVE`). The operating system releases it however the process ends. In this mode there is no
  * shared-memory file.
  */
-export function openDatabase(
-  directory: string,
-  synchronous: Synchronous,
-  steps: readonly string[] = SCHEMA_STEPS,
-): DatabaseSync {
+export function openDatabase(directory: string, steps: readonly string[] = SCHEMA_STEPS): DatabaseSync {
   makeDirectory(directory);
   checkEmptied(directory);
   const file = join(directory, DATABASE_FILE);
@@ -73,7 +69,7 @@ export function openDatabase(
     database = new DatabaseSync(file);
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     checkOwner(database, directory, steps.length);
-    configure(database, synchronous);
+    configure(database);
     checkLength(database, file);
     migrate(database, steps);
     return database;
@@ -122,12 +118,12 @@ export function checkStructure(database: DatabaseSync, directory: string): void 
   if (result !== "ok") throw damagedDatabase(directory, result);
 }
 
-function configure(database: DatabaseSync, synchronous: Synchronous): void {
+function configure(database: DatabaseSync): void {
   database.exec(`
     PRAGMA page_size = ${PAGE_BYTES};
     PRAGMA auto_vacuum = INCREMENTAL;
     PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = ${synchronous};
+    PRAGMA synchronous = NORMAL;
     PRAGMA fullfsync = ON;
     PRAGMA checkpoint_fullfsync = ON;
     PRAGMA wal_autocheckpoint = 0;
@@ -198,17 +194,6 @@ function makeDirectory(directory: string): void {
   for (let path = resolve(directory); ; path = dirname(path)) {
     syncDirectory(path);
     if (path === dirname(resolve(made))) return;
-  }
-}
-
-export function syncDirectory(path: string): void {
-  // Windows cannot open a folder for syncing, and does not need it.
-  if (process.platform === "win32") return;
-  const descriptor = openSync(path, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 

@@ -5,7 +5,14 @@ import { DATABASE_FILE } from "./database-name.js";
 /** An operator may put it into a new folder, so alone it is a sign only if the database exists and is empty. */
 const SECRET_KEY = "secret.key";
 /** Files that exist only after a collector has created its database. */
-const SIGNS = ["profiles.db", "dev.json", "admin-token", "listening.json", "damaged-rows.jsonl"];
+const SIGNS = [
+  "profiles.db",
+  "dev.json",
+  "admin-token",
+  "listening.json",
+  "damaged-rows.jsonl",
+  "entries.log",
+];
 
 /**
  * The names of files that show that a folder had a database, if the database is now missing or empty. Empty for a sound or a new folder.

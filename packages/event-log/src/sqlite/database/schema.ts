@@ -73,4 +73,10 @@ export const SCHEMA_STEPS: readonly string[] = [
   ALTER TABLE retries ADD COLUMN lane INTEGER;
   CREATE INDEX retries_by_lane ON retries (consumer, lane, offset) WHERE lane IS NOT NULL;
   `,
+  `
+  -- How far the log of entries is in the database, see applied-mark.ts. Older versions do not read that log.
+  CREATE TABLE IF NOT EXISTS replica (only INTEGER PRIMARY KEY CHECK (only = 1), applied TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS replica_parts (place INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS replica_purged (offset INTEGER PRIMARY KEY) STRICT;
+  `,
 ];

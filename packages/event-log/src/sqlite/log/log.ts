@@ -15,6 +15,7 @@ import type { AppendAnswer, LogOperations, ReadAnswer } from "../calls/operation
 import { isDamage, reading } from "../database/damage.js";
 import { pageBytesOf } from "../database/database.js";
 import type { Segments } from "../index/segments.js";
+import { emptyRow } from "./empty-row.js";
 import { pageWaste } from "./page-waste.js";
 import { PendingWrite } from "./pending-write.js";
 import { batchesOf, type RequestBatch, refuseLongBatches } from "./request-batches.js";
@@ -213,6 +214,16 @@ export class Log {
       );
     }
     pending.beginKeys();
+  }
+
+  /** Messages are lost: a row without messages takes their place. Within a transaction. */
+  leaveOut(first: number, end: number, atMs: number): void {
+    this.#fill();
+    const [no = 1] = this.#sources.keys();
+    const row = emptyRow(no, first, end, atMs);
+    this.#segments.beginNew(end - first);
+    this.#putRow.run(row.first, row.meta, row.body);
+    this.#segments.commitKeys(first, end, row.body.byteLength, atMs, atMs, new Uint32Array(0));
   }
 
   /** The row that contains an offset, with its batches. Undefined if no row does. */

@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { systemClock } from "@sluice/resilience";
+import { syncDirectory } from "../../file-log/sync-directory.js";
 import { FolderInUse, StorageUnavailable, StoreError } from "../../ports/errors.js";
 import { checkNode } from "../database/check-node.js";
 import { nextFreeName } from "../database/next-free-name.js";
@@ -67,15 +68,17 @@ export async function repairStore({
     if (!isDamagedFile(error)) throw error instanceof CannotOpen ? unavailable(error) : error;
     store = await copyAnew(directory, nowMs);
   }
+  const entries = await applyEntries(directory);
   const profiles = repairProfiles(directory);
   const setAside = [...store.setAside, ...(profiles === undefined ? [] : [profiles])];
+  const lost = [...store.lost, ...entries];
   const rebuilt = [
     ...store.rebuilt,
     ...(profiles === undefined ? [] : ["the profiles: the next start rebuilds them from the log"]),
   ];
   return {
     ...store.rows,
-    ...(store.lost.length === 0 ? {} : { lost: store.lost }),
+    ...(lost.length === 0 ? {} : { lost }),
     ...(rebuilt.length === 0 ? {} : { rebuilt }),
     ...(setAside.length === 0 ? {} : { setAside }),
   };
@@ -91,13 +94,27 @@ interface Repaired {
 /** Throws a `CannotOpen` or SQLite's error if the database's structure is damaged. */
 async function repairInPlace(directory: string): Promise<Repaired> {
   const { openDatabase, checkStructure } = await import("../database/database.js");
-  const database = openDatabase(directory, "FULL");
+  const database = openDatabase(directory);
   try {
     checkStructure(database, directory);
     return { ...(await repairTables(database, directory)), setAside: [] };
   } finally {
     database.close();
   }
+}
+
+/** Applies the entries that only the log has. Returns a sentence for each that cannot be read. */
+async function applyEntries(directory: string): Promise<string[]> {
+  const { applyLog } = await import("../thread/apply-log.js");
+  const { keep } = await import("./log/repair-rows.js");
+  const lost: string[] = [];
+  const leftOut = (what: string, bytes: Uint8Array): void => {
+    lost.push(what);
+    if (bytes.byteLength > 0)
+      keep(join(directory, KEPT_FILE), [{ entry: what, data: Buffer.from(bytes).toString("base64") }]);
+  };
+  applyLog(directory, leftOut);
+  return lost;
 }
 
 async function repairTables(database: DatabaseSync, directory: string): Promise<Omit<Repaired, "setAside">> {
@@ -115,7 +132,7 @@ async function repairTables(database: DatabaseSync, directory: string): Promise<
 
 /** Builds a new database from the readable rows of the damaged one, and replaces the damaged file by it. */
 async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
-  const { DATABASE_FILE, openDatabase, syncDirectory } = await import("../database/database.js");
+  const { DATABASE_FILE, openDatabase } = await import("../database/database.js");
   const { SCHEMA_STEPS } = await import("../database/schema.js");
   const { bringInLog } = await import("./pages/bring-in-log.js");
   const { DatabaseFile } = await import("./pages/database-file.js");
@@ -125,14 +142,14 @@ async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
   const draft = join(directory, DRAFT_FOLDER);
   const damaged = openSync(file, "r+");
   // If SQLite can still open the file, this lock keeps a collector from writing to it meanwhile.
-  const lock = tryOpen(() => openDatabase(directory, "FULL"));
+  const lock = tryOpen(() => openDatabase(directory));
   try {
     lock?.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     bringInLog(file, damaged);
     const source = new DatabaseFile(damaged);
     const steps = source.layout === 0 ? SCHEMA_STEPS : SCHEMA_STEPS.slice(0, source.layout);
     mkdirSync(draft, { mode: 0o700 });
-    const older = openDatabase(draft, "NORMAL", steps);
+    const older = openDatabase(draft, steps);
     let salvaged: Salvage;
     try {
       older.exec("PRAGMA synchronous = OFF");
@@ -141,7 +158,7 @@ async function copyAnew(directory: string, nowMs: number): Promise<Repaired> {
       older.close();
     }
     // Migrates the rows to the newest layout, which the code below reads.
-    const database = openDatabase(draft, "NORMAL");
+    const database = openDatabase(draft);
     let lost: string[];
     let repaired: Omit<Repaired, "setAside">;
     try {

@@ -31,13 +31,17 @@ export class AppliedMark {
     return row === undefined ? NOTHING_APPLIED : (JSON.parse(row.applied) as Applied);
   }
 
-  /** Every entry but a part ends the parts before it: they belong to it, or their session was replaced. Within a transaction. */
   set(applied: Applied): void {
     this.move(applied);
+    this.dropParts();
+  }
+
+  /** Every entry but a part ends the parts before it: they belong to it, or their session was replaced. Within a transaction. */
+  dropParts(): void {
     this.#dropParts.run();
   }
 
-  /** Keeps the parts. Within a transaction. */
+  /** Within a transaction. */
   move(applied: Applied): void {
     this.#write.run(JSON.stringify(applied));
   }

@@ -15,11 +15,9 @@ export const REPLICA_SETTINGS = "replica_settings";
 
 /** The options of a copy: what the log says comes before what this process was started with. */
 export function withLoggedSettings(database: DatabaseSync, options: WorkerOptions): WorkerOptions {
-  const row = database.prepare("SELECT value FROM meta WHERE name = ?").get(REPLICA_SETTINGS) as
-    | { value: string }
-    | undefined;
-  if (row === undefined) return options;
-  const settings = JSON.parse(row.value) as LoggedSettings;
+  const logged = loggedText(database);
+  if (logged === undefined) return options;
+  const settings = JSON.parse(logged) as LoggedSettings;
   return { ...options, ...settings, tuning: { ...options.tuning, ...settings.tuning } };
 }
 
@@ -28,4 +26,24 @@ export function storeLoggedSettings(database: DatabaseSync, seed: number, settin
   const put = database.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
   put.run("seed", seed);
   put.run(REPLICA_SETTINGS, JSON.stringify(settings));
+}
+
+export function settingsOf({
+  dedupeWindowMs,
+  rejectionsKept,
+  retention,
+  tuning,
+}: WorkerOptions): LoggedSettings {
+  const { segmentMessages, segmentBytes } = tuning;
+  return { dedupeWindowMs, rejectionsKept, retention, tuning: { segmentMessages, segmentBytes } };
+}
+
+/** Whether these are the settings that are stored. */
+export function areLogged(database: DatabaseSync, settings: LoggedSettings): boolean {
+  return loggedText(database) === JSON.stringify(settings);
+}
+
+function loggedText(database: DatabaseSync): string | undefined {
+  const row = database.prepare("SELECT value FROM meta WHERE name = ?").get(REPLICA_SETTINGS);
+  return (row as { value: string } | undefined)?.value;
 }

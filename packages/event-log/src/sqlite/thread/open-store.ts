@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { isDeepStrictEqual } from "node:util";
+import { FileLog, removeLog, UnusableLog } from "../../file-log/file-log.js";
 import type { ProfileCommit } from "../../ports/profiles.js";
 import type { SnapshotInfo } from "../../ports/snapshots.js";
 import type { Applied } from "../calls/applied.js";
@@ -9,9 +11,16 @@ import type { Call, CallAnswer, LogStats, Operations, Snapshot } from "../calls/
 import { Refusal } from "../calls/refusal.js";
 import type { WorkerOptions } from "../calls/tuning.js";
 import { ConsumerTables } from "../consumers/consumer-tables.js";
-import { PurgedSinceTakeover } from "../consumers/purged-messages.js";
+import { PurgedMessages } from "../consumers/purged-messages.js";
 import { RetryClock } from "../consumers/retry-clock.js";
-import { asRefusal, type DamageListener, isContained, isDamage } from "../database/damage.js";
+import {
+  asRefusal,
+  type DamageListener,
+  isContained,
+  isDamage,
+  isOfSqlite,
+  TransactionSpoiled,
+} from "../database/damage.js";
 import {
   asCannotOpen,
   CannotOpen,
@@ -32,43 +41,59 @@ import { Usage } from "../log/usage.js";
 import { openProfileFile, type ProfileFile } from "../profiles/profiles.js";
 import { AppliedMark } from "../replica/applied-mark.js";
 import type { CopyStore, FailedCall, Takeover } from "../replica/apply-entry.js";
-import type { Part } from "../replica/entry.js";
+import { encodeCall } from "../replica/call-codec.js";
+import { encodeEntry, type LoggedCall, type Part } from "../replica/entry.js";
 import { withoutNulls } from "../replica/logged-profiles.js";
-import { storeLoggedSettings, withLoggedSettings } from "../replica/settings.js";
+import { areLogged, settingsOf, storeLoggedSettings, withLoggedSettings } from "../replica/settings.js";
 import { Compaction } from "../retention/compaction.js";
 import { Retention } from "../retention/retention.js";
 import { DeliveryList } from "../search/delivery-list.js";
 import { DeliveryScan } from "../search/delivery-scan.js";
 import { MessageSearch } from "../search/message-search.js";
 import { FileSnapshot } from "../snapshot/file-snapshot.js";
+import { bringUp, damagedLog } from "./bring-up.js";
 import { clearTables } from "./clear-tables.js";
 import { type HandledName, type Handlers, handlers, type Preparers, preparers } from "./handlers.js";
+import { Transaction } from "./transaction.js";
 
-/** About the pages that each entry of a replicated log changes. */
-const PAGES_OF_ENTRY_BYTES = 64 * 1024;
-const PAGE_OF_MARK_BYTES = 32 * 1024;
+/** About what an entry changes besides the bodies in it. */
+const ENTRY_BYTES = 1024;
 
 /** The page cache of a copy's profiles. */
 const PROFILES_CACHE_KIB = 32_768;
 
-/** Sizes in SQLite's write-ahead log file. */
-const LOG_HEADER_BYTES = 32;
-const FRAME_HEADER_BYTES = 24;
+export interface Opening {
+  /** Called for damaged data that was skipped. */
+  readonly damaged: DamageListener;
+  /** The first opening of a process: nothing is under way from before. */
+  readonly isFirst: boolean;
+  /**
+   * Commits each entry to the database alone. SQLite writes nothing more in a transaction in which it found damage, so a transaction that
+   * several entries share would be lost with each damaged page that somebody reads. Always so in a copy.
+   */
+  readonly isCareful: boolean;
+  /** Opens a folder whose log is damaged, without the entries that cannot be read. Called with a sentence for each loss. */
+  readonly leftOut?: (what: string, bytes: Uint8Array) => void;
+}
 
 /** One opening of the database, with everything cached from it. After a failure all of it is discarded. */
 export class OpenStore implements CopyStore<OpenStore> {
   readonly database: DatabaseSync;
   readonly #file: string;
+  readonly #given: WorkerOptions;
+  readonly #opening: Opening;
   readonly #options: WorkerOptions;
   readonly #seed: number;
+  readonly #transaction: Transaction;
+  /** Absent in a copy, whose log is elsewhere. */
+  readonly #entries: FileLog | undefined;
   readonly #log: Log;
   readonly #segments: Segments;
   readonly #consumers: ConsumerTables;
   readonly #usage: Usage;
-  /** Only in a copy of a replicated log. */
-  readonly #appliedMark: AppliedMark | undefined;
+  readonly #mark: AppliedMark;
+  readonly #purged: PurgedMessages;
   /** Of a copy. */
-  readonly #purged: PurgedSinceTakeover | undefined;
   readonly #profiles: ProfileFile | undefined;
   readonly #retention: Retention;
   /** The last known trusted time. */
@@ -81,33 +106,55 @@ export class OpenStore implements CopyStore<OpenStore> {
   #walBytes = 0;
   #databaseBytes = 0;
   readonly #totalChanges: StatementSync;
+  #timeMs = 0;
   #changesAtRest = 0;
   #shallRest = false;
+  #hasBegun = false;
+  #isClosed = false;
   #compaction: Compaction | undefined;
   readonly #damaged: DamageListener;
   readonly #background: readonly BackgroundWork[];
   /** Work that met damaged data. The next `rest` lets it try again. */
   readonly #resting = new Set<BackgroundWork>();
 
-  /** `damaged` is called for damaged data that was skipped. */
-  constructor(given: WorkerOptions, damaged: DamageListener) {
+  /** Opens the database and brings it up to the end of its log. */
+  static open(options: WorkerOptions, opening: Opening): OpenStore {
+    const isCopy = options.isReplica === true;
+    const store = new OpenStore(options, isCopy ? { ...opening, isCareful: true } : opening);
+    if (store.#entries === undefined) return store;
+    try {
+      return bringUp(store, store.#entries, options.directory, opening.leftOut);
+    } catch (error) {
+      store.abandon();
+      throw isSqliteError(error) ? asCannotOpen(error, options.directory) : error;
+    }
+  }
+
+  private constructor(given: WorkerOptions, opening: Opening) {
+    const damaged: DamageListener = (error) => {
+      if (this.#isSpoiledBy(error)) throw new TransactionSpoiled(error);
+      opening.damaged(error);
+    };
+    this.#given = given;
+    this.#opening = opening;
     this.#damaged = damaged;
     this.#file = join(given.directory, DATABASE_FILE);
-    const database = openDatabase(given.directory, given.tuning.synchronous);
+    const database = openDatabase(given.directory);
     this.database = database;
     this.#snapshot = new FileSnapshot(given.directory, DATABASE_FILE);
     this.#totalChanges = database.prepare("SELECT total_changes() AS changes");
     try {
-      const options = given.isReplica === true ? withLoggedSettings(database, given) : given;
+      const options = withLoggedSettings(database, given);
       this.#options = options;
-      this.#appliedMark = given.isReplica === true ? new AppliedMark(database) : undefined;
+      this.#mark = new AppliedMark(database);
+      this.#transaction = new Transaction(database, this.#mark);
       this.#seed = seedOf(database);
       this.#trustedMs = new MetaNumber(database, TRUSTED_TIME);
       this.#usage = new Usage(database, damaged);
       this.#segments = new Segments(database, options, damaged);
       this.#log = new Log(database, this.#segments, this.#usage, options.tuning.rowBytes);
       this.#log.checkTail();
-      this.#purged = given.isReplica === true ? new PurgedSinceTakeover(database) : undefined;
+      this.#purged = new PurgedMessages(database);
       this.#consumers = new ConsumerTables(database, this.#log, this.#usage, damaged, this.#purged);
       this.#retention = new Retention(database, options, this.#segments, this.#consumers);
       this.#background = backgroundWork(this.#segments, this.#retention, this.#consumers);
@@ -134,20 +181,42 @@ export class OpenStore implements CopyStore<OpenStore> {
         },
         rest: (nowMs) => this.#rest(nowMs),
       });
-      this.checkpoint();
-      this.#profiles = given.isReplica === true ? this.#openProfiles(given.directory) : undefined;
+      this.#checkpoint();
+      if (given.isReplica === true) this.#profiles = this.#openProfiles(given.directory);
+      else this.#entries = FileLog.open(given.directory, given.tuning.syncLog);
     } catch (error) {
       database.close();
+      if (error instanceof UnusableLog) throw damagedLog(given.directory, error.message);
       throw isSqliteError(error)
         ? asCannotOpen(error, given.directory)
         : damagedDatabase(given.directory, describe(error), error);
     }
   }
 
-  /** Empties the log and returns the opening that replaces this one, whose caches are stale. */
-  cleared(alsoWrite: () => void = () => {}): OpenStore {
-    clearTables(this.database, { segment: this.#segments.open.no, offset: this.#segments.end }, alsoWrite);
+  /** Empties the event log and returns the opening that replaces this one, whose caches are stale. */
+  cleared(): OpenStore {
+    const applied = this.nextApplied;
+    this.commit();
+    this.#append(applied, [{ operation: "clear", request: {} }]);
+    return this.clear(applied);
+  }
+
+  clear(applied: Applied): OpenStore {
+    clearTables(this.database, { segment: this.#segments.open.no, offset: this.#segments.end }, () => {
+      this.#purged.forget();
+      this.#mark.set(applied);
+    });
     return this.reopened();
+  }
+
+  /** Whether this error makes the open transaction useless. The store then has to be `reopened`. */
+  #isSpoiledBy(error: unknown): boolean {
+    return !this.#opening.isCareful && isOfSqlite(error) && this.#transaction.isOpen;
+  }
+
+  /** Whether it has to be `reopened` because somebody read a damaged page; see `Opening.isCareful`. */
+  isSpoiled(error: unknown): boolean {
+    return error instanceof TransactionSpoiled || (isDamage(error) && this.#isSpoiledBy(error));
   }
 
   /** The profiles of a copy. A power cut may have cost them entries that the store has. */
@@ -183,9 +252,10 @@ export class OpenStore implements CopyStore<OpenStore> {
   }
 
   /** The same database with nothing cached. This opening cannot be used any more. */
-  reopened(): OpenStore {
+  reopened(isCareful = this.#opening.isCareful): OpenStore {
     this.abandon();
-    const opened = new OpenStore(this.#options, this.#damaged);
+    const isFirst = this.#opening.isFirst && !this.#hasBegun;
+    const opened = OpenStore.open(this.#given, { ...this.#opening, isFirst, isCareful });
     opened.#documents.changes = this.#documents.changes + 1;
     return opened;
   }
@@ -197,7 +267,7 @@ export class OpenStore implements CopyStore<OpenStore> {
       sources: [...this.#log.sources],
       stats: this.stats,
       ...(trustedMs === undefined ? {} : { trustedMs }),
-      ...(this.#appliedMark === undefined ? {} : { applied: this.#appliedMark.value }),
+      applied: this.applied,
       ...(this.#profiles === undefined ? {} : { profilesApplied: this.#profiles.applied }),
     };
   }
@@ -206,145 +276,194 @@ export class OpenStore implements CopyStore<OpenStore> {
     return {
       head: this.#segments.end - 1,
       messages: this.#segments.messages,
-      bytes: this.#databaseBytes + this.#walBytes,
+      bytes: this.#databaseBytes + this.#walBytes + (this.#entries?.bytes ?? 0),
       documentChanges: this.#documents.changes,
       ...(this.#retention.heldBack === undefined ? {} : { heldBack: this.#retention.heldBack }),
     };
   }
 
-  /** Commits the work of `run`, which returns about how many bytes it wrote. Throws if the commit failed; then nothing is kept. */
-  commit(run: () => number): void {
-    this.database.exec("BEGIN IMMEDIATE");
+  /** Writes to the database. `run` returns about how many bytes it wrote. `applied`: it is an entry. If it throws, call `#undo`. */
+  write(run: () => number, applied?: Applied): void {
+    this.#transaction.begin();
     const bytes = run();
     this.#usage.flush();
-    this.database.exec("COMMIT");
-    this.#walBytes += bytes;
+    this.#transaction.wrote(bytes, applied);
+    if (this.#opening.isCareful) this.commit();
+  }
+
+  /** Commits what is in the open transaction. All of it is in the log. */
+  commit(): void {
+    const before = this.#changes;
+    this.#walBytes += this.#transaction.commit();
+    this.#changesAtRest += this.#changes - before;
+  }
+
+  /** Whether to call `commit`. */
+  get isCommitDue(): boolean {
+    return this.#transaction.isOpen && (this.#opening.isCareful || this.#transaction.isDue);
   }
 
   /**
-   * Runs calls that write, in one commit of about `bytes`. A call that meets damaged data is refused, and the commit starts over without
-   * it, because SQLite writes nothing more in a transaction in which it found damage. Appends cannot be undone in memory: they run last,
-   * and a failed append fails the commit for all calls, as every failure of the disk does.
+   * Undoes what was written since the last commit. What is cached of appends cannot be undone: they run last in an entry, and a failed one
+   * ends the use of the database.
    */
-  commitCalls(calls: readonly Call[], bytes: number): Answered[] {
-    const inOrder = calls.map((call) => ({ call, prepared: this.#prepare(call) })).sort(byTurn);
-    const refused = new Map<Call, Refusal>();
-    for (;;) {
-      const answers: Answered[] = [];
-      this.database.exec("BEGIN IMMEDIATE");
-      const met = this.#run(
-        inOrder.filter(({ call }) => !refused.has(call)),
-        answers,
-      );
-      if (met === undefined) {
-        this.#usage.flush();
-        this.database.exec("COMMIT");
-        this.#retention.committed();
-        this.#walBytes += bytes;
-        for (const [call, refusal] of refused) answers.push({ kind: "refused", call, refusal });
-        return answers;
-      }
-      this.database.exec("ROLLBACK");
-      this.#usage.forget();
-      this.#consumers.reload();
-      this.#damaged(met.error);
-      refused.set(met.call, asRefusal(met.error));
-    }
+  #undo(): void {
+    this.#transaction.rollback();
+    this.#usage.forget();
+    this.#consumers.reload();
   }
 
   get applied(): Applied {
-    if (this.#appliedMark === undefined) throw new Error("the folder is no copy of a replicated log");
-    return this.#appliedMark.value;
+    return this.#transaction.applied;
+  }
+
+  get nextApplied(): Applied {
+    const { sequence, number } = this.applied;
+    return { ...this.applied, sequence: sequence + 1, number: number + 1 };
+  }
+
+  /**
+   * Runs calls that write, as one entry of the log, which is synced when this returns. A call that meets damaged data is refused, and the
+   * entry is made without it. Throws if the store has to be reopened (`isSpoiled`) or cannot be used any more.
+   */
+  commitCalls(given: readonly Call[]): readonly CallAnswer[] {
+    const calls = given.map((call) => this.#withChoice(call));
+    const refused = new Map<number, Refusal>();
+    for (;;) {
+      const left = inTurn(calls.filter(({ id }) => !refused.has(id)));
+      const applied = this.nextApplied;
+      const nextOffset = this.#segments.end;
+      // Before the calls run: handlers change the arrays of a request.
+      const entry = encodeEntry(applied, left.map(encodeCall));
+      const changes = this.#changes;
+      const outcome = this.#run(left);
+      if ("failed" in outcome) {
+        // The transaction has other entries, which are answered.
+        if (!this.#opening.isCareful) throw new TransactionSpoiled(outcome.refusal);
+        this.#undo();
+        refused.set(outcome.failed, outcome.refusal);
+        continue;
+      }
+      if (this.#changes !== changes) {
+        this.#entries?.append({ ...applied, nextOffset, atMs: this.#timeOf(calls), data: entry });
+        this.#transaction.wrote(ENTRY_BYTES + entry.byteLength, applied);
+      }
+      this.#retention.committed();
+      return answersOf(calls, outcome, refused);
+    }
+  }
+
+  /** The segments to drop depend on how far the background work is, so the log says which. */
+  #withChoice(call: Call): Call {
+    if (call.operation !== "retain") return call;
+    const { nowMs } = call.request as Operations["retain"]["request"];
+    const segments = this.#retention.chooseDropped(nowMs).map(({ no }) => no);
+    return { ...call, request: { nowMs, segments } };
+  }
+
+  #append(applied: Applied, calls: readonly LoggedCall[]): void {
+    const data = encodeEntry(applied, calls.map(encodeCall));
+    this.#entries?.append({ ...applied, nextOffset: this.#segments.end, atMs: this.#timeOf(calls), data });
+  }
+
+  /** About now, for people. */
+  #timeOf(calls: readonly LoggedCall[]): number {
+    for (const { request } of calls) {
+      const { trustedMs } = request as { trustedMs?: number };
+      if (trustedMs !== undefined) this.#timeMs = trustedMs;
+    }
+    return this.#timeMs;
+  }
+
+  /** For a repair: the entries before this one, and with them the messages up to this offset, are lost. */
+  leaveOut(sequence: number, nextOffset: number): void {
+    const { applied } = this;
+    const passed = {
+      ...applied,
+      sequence: sequence - 1,
+      number: applied.number + sequence - 1 - applied.sequence,
+    };
+    this.write(() => {
+      const { end } = this.#segments;
+      if (nextOffset > end) this.#log.leaveOut(end, nextOffset, this.#timeMs);
+      return 0;
+    }, passed);
   }
 
   ignore(applied: Applied): void {
-    this.commit(() => {
-      this.#appliedMark?.move(applied);
-      return PAGE_OF_MARK_BYTES;
-    });
+    this.write(() => 0, applied);
   }
 
   note(applied: Applied): void {
-    this.commit(() => {
-      this.#appliedMark?.set(applied);
-      return PAGE_OF_MARK_BYTES;
-    });
+    this.write(() => {
+      this.#mark.dropParts();
+      return 0;
+    }, applied);
   }
 
   get parts(): readonly Uint8Array[] {
-    return this.#appliedMark?.parts ?? [];
+    return this.#mark.parts;
   }
 
   keepPart({ place, data }: Part, applied: Applied): void {
-    this.commit(() => {
-      this.#appliedMark?.addPart(place, data);
-      this.#appliedMark?.move(applied);
-      return data.byteLength + PAGE_OF_MARK_BYTES;
-    });
+    this.write(() => {
+      this.#mark.addPart(place, data);
+      return data.byteLength;
+    }, applied);
   }
 
   takeOver({ seed, settings, profilesOfAnotherLog }: Takeover, applied: Applied): OpenStore {
     if (profilesOfAnotherLog !== undefined) this.profiles.leaveLog(profilesOfAnotherLog, applied);
-    this.commit(() => {
+    this.write(() => {
       storeLoggedSettings(this.database, seed, settings);
-      this.#purged?.forget();
-      this.#appliedMark?.set(applied);
-      return 2 * PAGE_OF_MARK_BYTES;
-    });
+      this.#purged.forget();
+      this.#mark.dropParts();
+      return 0;
+    }, applied);
     return this.reopened();
   }
 
-  clear(applied: Applied): OpenStore {
-    return this.cleared(() => {
-      this.#purged?.forget();
-      this.#appliedMark?.set(applied);
-    });
-  }
-
   finishSealing(): void {
-    while (this.#segments.hasWork) this.commit(() => this.#segments.workNext());
+    while (this.#segments.hasWork) this.write(() => this.#segments.workNext());
   }
 
-  commitEntry(calls: readonly Call[], applied: Applied): readonly CallAnswer[] | FailedCall {
-    const inOrder = calls.map((call) => ({ call, prepared: this.#prepare(call) })).sort(byTurn);
-    const answers = new Map<Call, CallAnswer>();
-    this.database.exec("BEGIN IMMEDIATE");
-    for (const { call, prepared } of inOrder) {
+  commitEntry(given: readonly Call[], applied: Applied): readonly CallAnswer[] | FailedCall {
+    const calls = inTurn(given);
+    const outcome = this.#run(calls);
+    if ("failed" in outcome) {
+      if (!this.#opening.isCareful) throw new TransactionSpoiled(outcome.refusal);
+      this.#undo();
+      return outcome;
+    }
+    this.#mark.dropParts();
+    this.#transaction.wrote(ENTRY_BYTES + bytesOf(calls), applied);
+    if (this.#opening.isCareful) this.commit();
+    this.#retention.committed();
+    return answersOf(given, outcome, new Map());
+  }
+
+  /** Runs calls that write. Throws if the disk failed. */
+  #run(calls: readonly Call[]): ReadonlyMap<number, CallAnswer> | FailedCall {
+    const prepared = calls.map((call) => this.#prepare(call));
+    const answers = new Map<number, CallAnswer>();
+    this.#transaction.begin();
+    for (const [turn, call] of calls.entries()) {
       try {
-        answers.set(call, { kind: "done", answer: this.call(call, prepared) });
+        answers.set(call.id, { kind: "done", answer: this.call(call, prepared[turn]) });
       } catch (error) {
-        if (error instanceof Refusal) answers.set(call, refusedWith(error));
-        else if (isDamage(error) || !isContained(error)) throw error;
+        if (error instanceof Refusal) answers.set(call.id, refusedWith(error));
+        else if (call.operation === "append" || !isContained(error) || !this.#transaction.isOpen) throw error;
         else {
-          this.database.exec("ROLLBACK");
+          this.#damaged(error);
           return { failed: call.id, refusal: asRefusal(error) };
         }
       }
     }
     this.#usage.flush();
-    this.#appliedMark?.set(applied);
-    this.database.exec("COMMIT");
-    this.#retention.committed();
-    this.#walBytes += PAGES_OF_ENTRY_BYTES + bytesOf(calls);
-    return calls.map((call) => answers.get(call) ?? { kind: "done", answer: undefined });
+    return answers;
   }
 
-  /** Runs calls within a transaction and stops at one that meets damaged data. Throws if the whole commit has to fail. */
-  #run(calls: readonly PreparedCall[], answers: Answered[]): DamageMet | undefined {
-    for (const { call, prepared } of calls) {
-      try {
-        answers.push({ kind: "done", call, answer: this.call(call, prepared) });
-      } catch (error) {
-        if (error instanceof Refusal) answers.push({ kind: "refused", call, refusal: error });
-        else if (call.operation === "append" || !isContained(error) || !this.database.isTransaction)
-          throw error;
-        else return { call, error };
-      }
-    }
-    return undefined;
-  }
-
-  /** Reads the optional data of a call before the transaction, where damage would prevent its writes. */
+  /** Reads the optional data of a call before its transaction, where damage would prevent its writes. */
   #prepare({ operation, request }: Call): unknown {
     const prepare = (this.#preparers as Partial<Record<string, (request: unknown) => unknown>>)[operation];
     return prepare?.(request);
@@ -369,7 +488,7 @@ export class OpenStore implements CopyStore<OpenStore> {
     const isUnchanged = this.#changes === this.#changesAtRest;
     this.#shallRest = isUnchanged && existsSync(file) && statSync(file).size > 0;
     // In every copy of a replicated log alike, whatever its background work wrote.
-    if (!isUnchanged || this.#appliedMark !== undefined) this.#trustedMs.set(nowMs);
+    if (!isUnchanged || this.#entries === undefined) this.#trustedMs.set(nowMs);
     this.#changesAtRest = this.#changes;
   }
 
@@ -386,8 +505,13 @@ export class OpenStore implements CopyStore<OpenStore> {
       this.#nextWork !== undefined ||
       this.#shallRest ||
       this.#compaction !== undefined ||
-      this.#walBytes >= this.#options.tuning.checkpointBytes
+      this.#isCheckpointDue
     );
+  }
+
+  get #isCheckpointDue(): boolean {
+    const { checkpointBytes } = this.#options.tuning;
+    return this.#walBytes >= checkpointBytes || (this.#entries?.bytes ?? 0) >= 2 * checkpointBytes;
   }
 
   /**
@@ -396,7 +520,7 @@ export class OpenStore implements CopyStore<OpenStore> {
    */
   work(): void {
     const next = this.#nextWork;
-    if (this.#walBytes >= this.#options.tuning.checkpointBytes) this.checkpoint();
+    if (this.#isCheckpointDue) this.checkpoint();
     else if (next !== undefined) this.#workOn(next);
     else if (this.#compaction !== undefined) this.#compactNext(this.#compaction);
     else {
@@ -411,30 +535,43 @@ export class OpenStore implements CopyStore<OpenStore> {
     try {
       if (!compaction.workNext()) this.#compaction = compaction;
     } catch (error) {
-      if (error instanceof Refusal || !isContained(error)) throw error;
-      if (this.database.isTransaction) this.database.exec("ROLLBACK");
-      this.#damaged(error);
+      if (error instanceof Refusal || error instanceof TransactionSpoiled || !isContained(error)) throw error;
+      this.#undoStep(error);
       throw asRefusal(error);
     }
   }
 
+  /** After a step of background work that met damaged data. */
+  #undoStep(error: unknown): void {
+    if (!this.#opening.isCareful && this.#transaction.isOpen) throw new TransactionSpoiled(error);
+    if (this.#transaction.isOpen) this.#undo();
+    this.#damaged(error);
+  }
+
   #workOn(work: BackgroundWork): void {
     try {
-      this.commit(() => work.step());
+      this.write(() => work.step());
     } catch (error) {
-      if (!isContained(error) || !this.database.isTransaction) throw error;
-      this.database.exec("ROLLBACK");
-      this.#damaged(error);
+      if (error instanceof TransactionSpoiled || !isContained(error) || !this.#transaction.isOpen)
+        throw error;
+      this.#undoStep(error);
       if (work.onUndone() === "rests") this.#resting.add(work);
     }
   }
 
-  /** Copies the write-ahead log into the database and syncs both. */
+  /** Commits, and copies the write-ahead log into the database, synced. Then the database has everything that the log of entries has. */
   checkpoint(): void {
+    this.commit();
+    if (this.#checkpoint()) this.#entries?.restart();
+  }
+
+  /** Returns false if a reader still uses the write-ahead log. */
+  #checkpoint(mode: "PASSIVE" | "TRUNCATE" = "PASSIVE"): boolean {
     this.#snapshot.save();
-    this.database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    const row = this.database.prepare(`PRAGMA wal_checkpoint(${mode})`).get() as unknown as Checkpointed;
     this.#walBytes = 0;
     this.#databaseBytes = statSync(this.#file).size;
+    return row.busy === 0 && row.log === row.checkpointed;
   }
 
   get isCompacting(): boolean {
@@ -446,38 +583,24 @@ export class OpenStore implements CopyStore<OpenStore> {
     this.#compaction = new Compaction(
       {
         database: this.database,
-        commit: (run) => this.commit(run),
+        commit: (run) => this.write(run),
         checkpoint: () => this.checkpoint(),
         emptyLogFile: () => {
           if (!this.#emptyLogFile())
             throw new Refusal("storage_unavailable", "the write-ahead log could not be emptied");
+          this.#entries?.empty();
         },
       },
       pageBytesOf(this.database),
     );
   }
 
-  /** Returns false if a reader still uses the log. */
+  /** Returns false if a reader still uses the write-ahead log. */
   #emptyLogFile(): boolean {
-    this.#snapshot.save();
-    const { busy } = this.database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
-    this.#walBytes = 0;
-    this.#databaseBytes = statSync(this.#file).size;
-    return busy === 0;
-  }
-
-  /**
-   * The length of the write-ahead log up to the last good commit. A commit whose sync failed leaves complete frames after it, which must
-   * not become valid. Undefined if SQLite does not report it.
-   */
-  validLogBytes(): number | undefined {
-    try {
-      const row = this.database.prepare("PRAGMA wal_checkpoint(NOOP)").get() as { log: number } | undefined;
-      if (row === undefined || row.log < 0) return undefined;
-      return LOG_HEADER_BYTES + row.log * (FRAME_HEADER_BYTES + pageBytesOf(this.database));
-    } catch {
-      return undefined;
-    }
+    this.commit();
+    if (!this.#checkpoint("TRUNCATE")) return false;
+    this.#entries?.restart();
+    return true;
   }
 
   /** Begins a snapshot of what is committed now. */
@@ -489,27 +612,53 @@ export class OpenStore implements CopyStore<OpenStore> {
     return { file: DATABASE_FILE, bytes, layout: SCHEMA_STEPS.length };
   }
 
-  /** Closes the database as it is. */
+  /** Closes the database as it is. What was not committed is in the log. */
   abandon(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     // Closing copies the write-ahead log into the file.
     this.#snapshot.lose("the database was closed");
     this.#profiles?.abandon();
+    this.#entries?.close();
     this.database.close();
     this.#snapshot.close();
   }
 
   close(): void {
+    this.commit();
     this.abandon();
     if (existsSync(`${this.#file}-wal`)) {
       throw new CannotOpen("the write-ahead log could not be copied into the database", { final: false });
     }
+    // The database has everything, and is synced.
+    if (this.#entries !== undefined) removeLog(this.#given.directory);
+  }
+
+  /** After the log was applied: stores the settings, which decide what the next entries do. Returns the store that follows them. */
+  begin(): OpenStore {
+    this.#hasBegun = true;
+    const settings = settingsOf(this.#given);
+    // Nothing that an earlier process had under way can still arrive.
+    const forgets = this.#opening.isFirst && !this.#purged.isEmpty;
+    const stores = !areLogged(this.database, settings);
+    if (!forgets && !stores) return this;
+    this.write(() => {
+      if (forgets) this.#purged.forget();
+      if (stores) storeLoggedSettings(this.database, this.#seed, settings);
+      return 0;
+    });
+    this.checkpoint();
+    return isDeepStrictEqual(settings, settingsOf(this.#options)) ? this : this.reopened();
   }
 }
 
-/** The result of a call that writes. */
-export type Answered =
-  | { readonly kind: "done"; readonly call: Call; readonly answer: unknown }
-  | { readonly kind: "refused"; readonly call: Call; readonly refusal: Refusal };
+/** The answer of SQLite to a checkpoint. */
+interface Checkpointed {
+  readonly busy: number;
+  /** Frames in the write-ahead log, and how many of them were copied. */
+  readonly log: number;
+  readonly checkpointed: number;
+}
 
 function refusedWith({ code, message, current }: Refusal): CallAnswer {
   return { kind: "refused", code, detail: message, current };
@@ -522,24 +671,27 @@ function bytesOf(calls: readonly Call[]): number {
   );
 }
 
-interface PreparedCall {
-  readonly call: Call;
-  readonly prepared: unknown;
-}
-
-interface DamageMet {
-  readonly call: Call;
-  readonly error: unknown;
-}
-
 /** Calls that can be run again come first, then `retain`, whose marks a later rollback would undo, then appends. */
-function byTurn(a: PreparedCall, b: PreparedCall): number {
-  const turnOf = ({ call: { operation } }: PreparedCall): number =>
+function inTurn(calls: readonly Call[]): Call[] {
+  const turnOf = ({ operation }: Call): number =>
     operation === "append" ? 2 : operation === "retain" ? 1 : 0;
-  return turnOf(a) - turnOf(b);
+  return [...calls].sort((a, b) => turnOf(a) - turnOf(b));
 }
 
-/** Background work. Each step is a transaction. */
+/** The answers in the order of the calls. */
+function answersOf(
+  calls: readonly Call[],
+  answers: ReadonlyMap<number, CallAnswer>,
+  refused: ReadonlyMap<number, Refusal>,
+): CallAnswer[] {
+  return calls.map(({ id }) => {
+    const refusal = refused.get(id);
+    if (refusal !== undefined) return refusedWith(refusal);
+    return answers.get(id) ?? { kind: "done", answer: undefined };
+  });
+}
+
+/** Background work, in steps. */
 interface BackgroundWork {
   isWaiting(): boolean;
   /** Returns about how many bytes it wrote. */

@@ -1,6 +1,7 @@
 import {
   type Answer,
   type Call,
+  type CallAnswer,
   type FromWorker,
   MAINTENANCE,
   type Operations,
@@ -24,19 +25,19 @@ export interface StorePort {
   close(): void;
 }
 
-type State = { readonly kind: "open"; readonly store: OpenStore } | { readonly kind: "failed" };
+type State =
+  | { readonly kind: "open"; readonly store: OpenStore }
+  | { readonly kind: "failed"; readonly reason: string };
 
 /** A commit of this size takes no more calls, so that the first caller does not wait much longer than the last. */
 const COMMIT_BYTES = 2 * 1024 * 1024;
 
-/** About the size of the pages that every commit changes: the last page of each table, and the pages above it. */
-const PAGES_A_COMMIT_BYTES = 64 * 1024;
-
 /**
  * What the store's thread does. Nothing else uses the database.
  *
- * Group commit without a timer: everything that arrives during one commit makes the next. Writes are answered when their commit is
- * synced, then the reads that came with them run. Background work runs between commits, one short step at a time.
+ * Groups without a timer: everything that arrives while one entry of the log is synced makes the next. Writes are answered when their
+ * entry is synced, then the reads that came with them run. Background work runs between entries, one short step at a time. The database is
+ * committed from time to time, for many entries at once (`Transaction`).
  *
  * Reads and writes fail separately. A read that fails is refused, and so is a write that meets damaged data; other calls are not
  * affected. Only a failed write or sync ends the use of the database:
@@ -49,27 +50,26 @@ const PAGES_A_COMMIT_BYTES = 64 * 1024;
 export class StoreServer {
   readonly #port: StorePort;
   readonly #options: WorkerOptions;
-  #state: State = { kind: "failed" };
+  #state: State = { kind: "failed", reason: "the store is not open yet" };
   /** Calls to answer when the running compaction ends. */
   #compacting: Call[] = [];
-  /** How much of the write-ahead log was acknowledged before the last failure. */
-  #validLogBytes: number | undefined;
   #workIsScheduled = false;
 
   /** Opens the database. */
   constructor(port: StorePort, options: WorkerOptions) {
     this.#port = port;
     this.#options = options;
-    this.#open();
+    this.#open(true);
   }
 
   #post(message: FromWorker, transfer: ArrayBuffer[] = []): void {
     this.#port.post(message, transfer);
   }
 
-  #open(): void {
+  #open(isFirst = false): void {
     try {
-      const store = new OpenStore(this.#options, (error) => this.#damaged(error));
+      const damaged = (error: unknown): void => this.#damaged(error);
+      const store = OpenStore.open(this.#options, { damaged, isFirst, isCareful: false });
       this.#state = { kind: "open", store };
       this.#post({ kind: "opened", snapshot: store.snapshot });
       this.#scheduleWork();
@@ -84,14 +84,19 @@ export class StoreServer {
     }
   }
 
+  get #store(): OpenStore {
+    if (this.#state.kind !== "open") throw new Error("the store is not open");
+    return this.#state.store;
+  }
+
   #damaged(error: unknown): void {
     this.#post({ kind: "damaged", what: asRefusal(error).message, isCertain: isDamage(error) });
   }
 
   /** Closes the database as it is, and refuses the calls. */
   #fail(store: OpenStore, error: unknown, calls: readonly Call[]): void {
-    this.#state = { kind: "failed" };
-    this.#validLogBytes = store.validLogBytes();
+    const reason = describe(error);
+    this.#state = { kind: "failed", reason };
     try {
       store.abandon();
     } catch {
@@ -99,7 +104,7 @@ export class StoreServer {
     }
     this.#post({
       kind: "failed",
-      reason: describe(error),
+      reason,
       ids: [...calls, ...this.#compacting].map(({ id }) => id),
     });
     this.#compacting = [];
@@ -120,80 +125,101 @@ export class StoreServer {
       if (bytes >= COMMIT_BYTES) break;
       message = this.#port.receive();
     }
-    if (calls.length > 0) this.#answer(calls, bytes);
+    if (calls.length > 0) this.#answer(calls);
     if (control?.kind === "reopen") this.#reopen();
     if (control?.kind === "close") this.#close();
   }
 
-  #answer(calls: readonly Call[], bytes: number): void {
+  #answer(calls: readonly Call[]): void {
     if (this.#state.kind === "failed") {
-      this.#post({ kind: "failed", reason: "the store is being reopened", ids: calls.map(({ id }) => id) });
+      this.#post({ kind: "failed", reason: this.#state.reason, ids: calls.map(({ id }) => id) });
       return;
     }
+    const writes = calls.filter(({ operation }) => WRITES.has(operation));
+    const reads = calls.filter(({ operation }) => !WRITES.has(operation));
     let answers: Answer[];
     try {
-      answers = this.#commitWrites(this.#state.store, calls, bytes);
+      answers = this.#commitWrites(writes);
     } catch (error) {
-      this.#fail(this.#state.store, error, calls);
+      this.#fail(this.#store, error, calls);
       return;
     }
-    const { store, answers: reads, transfer, failure } = this.#answerReads(this.#state.store, calls);
-    answers.push(...reads);
+    const transfer: ArrayBuffer[] = [];
+    const unanswered = [...reads];
+    let failure: { readonly error: unknown } | undefined;
+    try {
+      this.#commitIfDue();
+      for (const call of reads) {
+        answers.push(...this.#answerRead(call, transfer));
+        unanswered.shift();
+      }
+    } catch (error) {
+      failure = { error };
+    }
+    const store = this.#store;
     if (answers.length > 0) this.#post({ kind: "answers", answers, stats: store.stats }, transfer);
-    if (failure !== undefined) this.#fail(store, failure.error, failure.unanswered);
+    if (failure !== undefined) this.#fail(store, failure.error, unanswered);
     this.#scheduleWork();
   }
 
-  /** Throws if the commit failed. */
-  #commitWrites(store: OpenStore, calls: readonly Call[], bytes: number): Answer[] {
-    const writes = calls.filter(({ operation }) => WRITES.has(operation));
+  /** Throws if nothing of them was kept. */
+  #commitWrites(writes: readonly Call[]): Answer[] {
     if (writes.length === 0) return [];
-    return store.commitCalls(writes, bytes * 1.1 + PAGES_A_COMMIT_BYTES).map((answered) =>
-      answerTo(answered.call, () => {
-        if (answered.kind === "refused") throw answered.refusal;
-        return answered.answer;
-      }),
-    );
+    const answers = this.#unspoiled((store) => store.commitCalls(writes));
+    return writes.map(({ id }, place) => ({ id, ...(answers[place] as CallAnswer) }));
   }
 
-  /** Runs the calls that do not write within a commit. */
-  #answerReads(opened: OpenStore, calls: readonly Call[]): ReadAnswers {
-    let store = opened;
-    const answers: Answer[] = [];
-    const transfer: ArrayBuffer[] = [];
-    const reads = calls.filter(({ operation }) => !WRITES.has(operation));
-    for (const [index, call] of reads.entries()) {
-      try {
-        if (call.operation === "compact") {
-          store.beginCompaction();
-          this.#compacting.push(call);
-        } else if (call.operation === "clear") {
-          store = store.cleared();
-          this.#state = { kind: "open", store };
-          if (this.#compacting.length > 0) store.beginCompaction();
-          answers.push({ id: call.id, kind: "done", answer: undefined });
-        } else if (call.operation === "apply") {
-          answers.push(this.#apply(store, call));
-          ({ store } = this.#state as Extract<State, { kind: "open" }>);
-        } else {
-          const read = answerTo(call, () => this.#readOnly(call, () => resultOf(store, call)));
-          answers.push(withBuffers(read, transfer));
-        }
-      } catch (error) {
-        return { store, answers, transfer, failure: { error, unanswered: reads.slice(index) } };
+  /** The writes in it are in the log. */
+  #commitIfDue(): void {
+    this.#unspoiled((store) => {
+      if (store.isCommitDue) store.commit();
+    });
+  }
+
+  /** Runs work on the store, and again on the one that replaces it if somebody had read a damaged page in its transaction. */
+  #unspoiled<T>(work: (store: OpenStore) => T): T {
+    const store = this.#store;
+    try {
+      return work(store);
+    } catch (error) {
+      if (!store.isSpoiled(error)) throw error;
+      return work(this.#replace(reopened(store)));
+    }
+  }
+
+  #replace(store: OpenStore): OpenStore {
+    this.#state = { kind: "open", store };
+    if (this.#compacting.length > 0) store.beginCompaction();
+    return store;
+  }
+
+  /** Runs a call outside an entry. Without an answer, it comes later. */
+  #answerRead(call: Call, transfer: ArrayBuffer[]): Answer[] {
+    switch (call.operation) {
+      case "compact":
+        this.#store.beginCompaction();
+        this.#compacting.push(call);
+        return [];
+      case "clear":
+        this.#replace(this.#store.cleared());
+        return [{ id: call.id, kind: "done", answer: undefined }];
+      case "apply":
+        return [this.#apply(call)];
+      default: {
+        const read = answerTo(call, () => this.#readOnly(call));
+        return [withBuffers(read, transfer)];
       }
     }
-    return { store, answers, transfer, failure: undefined };
   }
 
   /** Applies an entry of a replicated log. Throws if the disk failed or stored data is damaged; both end the use of the database. */
-  #apply(store: OpenStore, call: Call): Answer {
+  #apply(call: Call): Answer {
     const { sequence, data, isAnswered } = call.request as Operations["apply"]["request"];
+    const store = this.#store;
     return answerTo(call, () => {
       try {
         const { store: next, answer } = applyEntry(store, sequence, data);
-        this.#state = { kind: "open", store: next };
-        if (next !== store && this.#compacting.length > 0) next.beginCompaction();
+        if (next !== store) this.#replace(next);
         return isAnswered ? answer : { applied: answer.applied };
       } catch (error) {
         if (error instanceof UnknownEntry) throw new Refusal("internal", error.message);
@@ -203,12 +229,12 @@ export class StoreServer {
     });
   }
 
-  /** Runs a call outside a commit. A failed read changes nothing, so it is refused without closing the database. */
-  #readOnly(call: Call, run: () => unknown): unknown {
+  /** A failed read changes nothing, so it is refused without closing the database. */
+  #readOnly(call: Call): unknown {
     try {
-      return run();
+      return this.#unspoiled((store) => resultOf(store, call));
     } catch (error) {
-      if (error instanceof Refusal) throw error;
+      if (error instanceof Refusal || error instanceof CannotOpen) throw error;
       if (MAINTENANCE.has(call.operation) && !isContained(error)) throw error;
       this.#damaged(error);
       throw asRefusal(error);
@@ -221,17 +247,18 @@ export class StoreServer {
     setImmediate(() => {
       this.#workIsScheduled = false;
       if (this.#state.kind !== "open") return;
-      const { store } = this.#state;
       let refusal: Refusal | undefined;
       try {
-        store.work();
+        this.#unspoiled((store) => store.work());
+        this.#commitIfDue();
       } catch (error) {
         if (!(error instanceof Refusal)) {
-          this.#fail(store, error, []);
+          this.#fail(this.#store, error, []);
           return;
         }
         refusal = error;
       }
+      const store = this.#store;
       if (this.#compacting.length > 0 && !store.isCompacting) {
         const answers = this.#compacting.map(
           ({ id }): Answer =>
@@ -249,7 +276,7 @@ export class StoreServer {
   #reopen(): void {
     if (this.#state.kind === "open") return;
     try {
-      resetLogFile(this.#options.directory, this.#validLogBytes);
+      resetLogFile(this.#options.directory);
     } catch (error) {
       this.#post({ kind: "not-opened", reason: describe(error), final: false, isInUse: false });
       return;
@@ -262,11 +289,22 @@ export class StoreServer {
       try {
         this.#state.store.close();
       } catch {
-        // Everything acknowledged is synced in the write-ahead log. The next start reads it from there.
+        // Everything acknowledged is in the log. The next start reads it from there.
       }
     }
     this.#post({ kind: "closed" });
     this.#port.close();
+  }
+}
+
+/** Throws `CannotOpen`, which ends the use of the database. */
+function reopened(store: OpenStore): OpenStore {
+  try {
+    return store.reopened(true);
+  } catch (error) {
+    throw error instanceof CannotOpen
+      ? error
+      : new CannotOpen(describe(error), { final: false, cause: error });
   }
 }
 
@@ -289,15 +327,6 @@ function resultOf(store: OpenStore, call: Call): unknown {
 function bytesOf({ request }: Call): number {
   const { bodies } = request as { bodies?: Uint8Array };
   return (bodies?.byteLength ?? 0) + 256;
-}
-
-interface ReadAnswers {
-  /** The store after the calls: `clear` replaces it. */
-  readonly store: OpenStore;
-  readonly answers: readonly Answer[];
-  readonly transfer: ArrayBuffer[];
-  /** The error that ended the use of the database, and the calls that it leaves without an answer. */
-  readonly failure: { readonly error: unknown; readonly unanswered: readonly Call[] } | undefined;
 }
 
 function answerTo({ id }: Call, run: () => unknown): Answer {

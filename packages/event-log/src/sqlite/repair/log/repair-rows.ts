@@ -1,9 +1,10 @@
 import { appendFileSync, closeSync, fsyncSync, ftruncateSync, openSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { decodeBatch } from "../../../message/decode-batch.js";
-import { checkRow, decodeRow, type LogRow, MetaWriter } from "../../calls/log-row.js";
+import { checkRow, decodeRow, type LogRow } from "../../calls/log-row.js";
 import { TUNING_DEFAULTS } from "../../calls/tuning.js";
 import { Segments } from "../../index/segments.js";
+import { emptyRow, NOTHING } from "../../log/empty-row.js";
 import { endOf } from "../../log/log.js";
 import { mendRow } from "./mend-row.js";
 
@@ -35,9 +36,6 @@ export interface RepairedRows {
   /** The file that holds the original bytes of all mended and damaged rows. Absent if there were none. */
   readonly keptIn?: string;
 }
-
-/** The body of a row that replaces unreadable messages. It contains no message. */
-const NOTHING = new TextEncoder().encode("null");
 
 /**
  * Reads the whole log and mends rows with one wrong bit. Replaces rows that are damaged further, or missing, by empty ones, after writing
@@ -78,7 +76,7 @@ export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuil
     const forgotten = segments.forget(first, end);
     // A row must not reach into the next segment.
     for (const part of segments.split(first, end))
-      putRow(database, emptyRow(database, part.first, part.end, segments.timeOf(part.first)));
+      putRow(database, emptyRow(someSource(database), part.first, part.end, segments.timeOf(part.first)));
     return { ...stretch, messages: isIndexRebuilt ? end - first : forgotten };
   });
   database.exec("COMMIT");
@@ -183,7 +181,7 @@ function bytesOf(row: LogRow | undefined, text?: "with text"): object {
  * Appends lines to a file that only the owner can read, and syncs it. Overwrites an incomplete last line: the run that wrote it was
  * interrupted before it changed the database.
  */
-function keep(file: string, lines: readonly object[]): void {
+export function keep(file: string, lines: readonly object[]): void {
   const descriptor = openSync(file, "a+", 0o600);
   try {
     ftruncateSync(descriptor, readFileSync(descriptor).lastIndexOf("\n") + 1);
@@ -200,19 +198,7 @@ function putRow(database: DatabaseSync, { first, meta, body }: LogRow): void {
     .run(first, meta, body);
 }
 
-/** A row without messages that replaces a stretch. */
-function emptyRow(database: DatabaseSync, first: number, end: number, receivedAtMs: number): LogRow {
-  const meta = new MetaWriter();
-  // If no source is left, any number will do.
-  const { no } = database.prepare("SELECT coalesce(min(no), 1) AS no FROM sources").get() as { no: number };
-  meta.add({
-    sourceNo: no,
-    receivedAtMs,
-    flags: 0,
-    itemCount: end - first,
-    bodyBytes: NOTHING.length,
-    skipped: [],
-    extras: new Uint8Array(0),
-  });
-  return { first, meta: meta.seal(NOTHING), body: NOTHING };
+/** If no source is left, any number will do. */
+function someSource(database: DatabaseSync): number {
+  return (database.prepare("SELECT coalesce(min(no), 1) AS no FROM sources").get() as { no: number }).no;
 }

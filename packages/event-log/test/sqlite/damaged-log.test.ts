@@ -1,0 +1,95 @@
+import { closeSync, copyFileSync, mkdirSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { manualClock } from "@sluice/resilience/testing";
+import { describe, expect, it } from "vitest";
+import { decodeBatch } from "../../src/message/decode-batch.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
+import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
+import { repairStore } from "../../src/sqlite/repair/repair-store.js";
+import { batchOf, RECEIVED_AT_MS } from "../batches.js";
+import { temporaryDirectories } from "../temporary-directory.js";
+
+const temporaryDirectory = temporaryDirectories();
+const open = (directory: string) =>
+  openSqliteStore({ directory, clock: manualClock({ startMs: RECEIVED_AT_MS }) });
+
+/** A folder as a crash leaves it: ten messages in entries of their own, then a document, and the sixth message's entry is damaged. */
+async function damagedLog(): Promise<string> {
+  const directory = temporaryDirectory();
+  const store = await open(directory);
+  for (let i = 0; i < 10; i++) await store.log.append(batchOf([{ messageId: `m${i}`, note: `note ${i}` }]));
+  await store.consumers.open("dst_1", BEFORE_FIRST);
+  await store.consumers.settle("dst_1", {
+    cursor: 9 as Offset,
+    outcomes: [{ offset: 8 as Offset, state: "failed", reason: "404", atMs: 1 }],
+    retries: [],
+    attempts: [],
+  });
+  const crashed = join(temporaryDirectory(), "crashed");
+  mkdirSync(crashed);
+  // Nothing is in the database yet but its tables.
+  for (const file of readdirSync(directory)) copyFileSync(join(directory, file), join(crashed, file));
+  await store.close();
+  const at = readFileSync(join(crashed, "entries.log")).indexOf("note 5");
+  const log = openSync(join(crashed, "entries.log"), "r+");
+  writeSync(log, "NOTE", at);
+  closeSync(log);
+  return crashed;
+}
+
+describe("a log with a damaged entry", () => {
+  it("stops the start, which says where it is, when it was written and what it held", async () => {
+    const directory = await damagedLog();
+    await expect(open(directory)).rejects.toThrow(
+      /entries\.log is damaged: entry 6, written about \d{4}-.*Z, cannot be read \(bytes \d+ to \d+ of .*entries\.log\); it held append\. Nothing was changed\. Run `sluice repair --data-dir/,
+    );
+  });
+
+  it("is repaired: everything else stays, and at its offset", async () => {
+    const directory = await damagedLog();
+    const report = await repairStore({ directory });
+    expect(report.lost).toEqual([
+      expect.stringMatching(/^entry 6, .* it held append$/),
+      "entries 6 to 6 of the log",
+    ]);
+    expect(readFileSync(join(directory, "damaged-rows.jsonl"), "utf8")).toContain('"entry":"entry 6');
+    const store = await open(directory);
+    const messages = (await store.log.read(BEFORE_FIRST, { messages: 100, bytes: 1e6 })).flatMap(decodeBatch);
+    expect(messages.map(({ messageId, offset }) => [messageId, offset])).toEqual(
+      [0, 1, 2, 3, 4, 6, 7, 8, 9].map((i) => [`m${i}`, i]),
+    );
+    expect(await store.consumers.outcomesOf(8 as Offset)).toMatchObject([{ state: "failed", reason: "404" }]);
+    expect((await store.log.append(batchOf([{ messageId: "m9" }, { messageId: "new" }]))).duplicates).toEqual(
+      [0],
+    );
+    await store.close();
+    expect(await repairStore({ directory })).toMatchObject({ damaged: [] });
+    expect((await repairStore({ directory })).lost).toBeUndefined();
+  });
+
+  it("is refused if the database is older than the log's beginning, and repaired", async () => {
+    const directory = temporaryDirectory();
+    const first = await open(directory);
+    await first.log.append(batchOf([{ messageId: "a" }]));
+    await first.close();
+    const older = join(temporaryDirectory(), "older");
+    mkdirSync(older);
+    copyFileSync(join(directory, "sluice.db"), join(older, "sluice.db"));
+    const second = await open(directory);
+    await second.log.append(batchOf([{ messageId: "b" }]));
+    await second.close();
+    const third = await open(directory);
+    await third.log.append(batchOf([{ messageId: "c" }]));
+    copyFileSync(join(directory, "entries.log"), join(older, "entries.log"));
+    await third.close();
+    await expect(open(older)).rejects.toThrow(/the log begins at entry 3, but the database ends at entry 1/);
+    expect((await repairStore({ directory: older })).lost).toEqual(["entries 2 to 2 of the log"]);
+    const store = await open(older);
+    const messages = (await store.log.read(BEFORE_FIRST, { messages: 9, bytes: 1e6 })).flatMap(decodeBatch);
+    expect(messages.map(({ messageId, offset }) => [messageId, offset])).toEqual([
+      ["a", 0],
+      ["c", 2],
+    ]);
+    await store.close();
+  });
+});
