@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { connect, type Socket } from "node:net";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { basic } from "../ingest/ingest-server.js";
@@ -102,6 +103,28 @@ describe.skipIf(!isMeasurable)("what requests cost above rest", () => {
     expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
     const { peakBytes } = await collector.memory();
     expect((peakBytes - rest) / MB).toBeLessThan(128);
+  });
+
+  test("60 bodies in small chunks that do not end: no more than what arrived", async () => {
+    const { nowBytes: rest } = await collector.memory();
+    await collector.resetPeak();
+    const sockets: Socket[] = [];
+    // Chunks of 20 bytes: smaller ones are refused.
+    const part = `14\r\n${"x".repeat(20)}\r\n`.repeat(500);
+    for (let i = 0; i < 60; i++) {
+      const socket = connect({ host: "127.0.0.1", port: Number(new URL(collector.url).port) });
+      socket.on("error", () => {});
+      socket.write(
+        `POST /v1/batch HTTP/1.1\r\nHost: a\r\nAuthorization: ${basic(collector.writeKey)}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      );
+      sockets.push(socket);
+    }
+    for (let parts = 0; parts < 40; parts++)
+      await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.write(part, resolve))));
+    const { peakBytes } = await collector.memory();
+    for (const socket of sockets) socket.destroy();
+    // 24 MB of bodies in buffers that grow, and what is on its way. As a Buffer for each chunk they took 250 MB.
+    expect((peakBytes - rest) / MB).toBeLessThan(96);
   });
 
   test("the process keeps running and serving", async () => {

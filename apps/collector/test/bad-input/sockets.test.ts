@@ -169,6 +169,7 @@ describe.concurrent("requests that two servers may read differently", () => {
       [head("POST /v1/batch HTTP/1.1", "Host: x", AUTH, `Content-Length: ${"9".repeat(30)}`)],
       [400],
     ],
+    ["thousands of chunks of one byte", [chunked("1\r\nx\r\n".repeat(5_000))], [400]],
     ["chunked twice", [chunked(CHUNKS, "Transfer-Encoding: chunked")], [400]],
     [
       "chunked, then identity",

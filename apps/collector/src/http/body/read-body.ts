@@ -11,6 +11,11 @@ import { COMPRESSION_OVERHEAD_BYTES, inflate, looksGzipped, parseEncoding } from
  */
 export const REQUEST_BYTES = 4 * KB;
 
+/** A chunk costs as much CPU as a hundred bytes. No client sends a body in so many chunks of a few bytes. */
+const MOST_TINY_CHUNKS = 1_000;
+const TINY_BYTES = 16;
+const TINY = `the body arrives in chunks of less than ${TINY_BYTES} bytes`;
+
 /** The body of a request, while it arrives. */
 export interface BodyProgress {
   /** Its share of the memory for bodies, until the response. */
@@ -78,6 +83,7 @@ function collect(
     }
     const body = new BodyBuffer(announced === undefined ? undefined : Number(announced));
     let bytes = 0;
+    let chunks = 0;
     const stop = (): void => {
       progress.fail = undefined;
       request.off("data", onData);
@@ -86,8 +92,11 @@ function collect(
     };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
+      chunks += 1;
       try {
         if (bytes > limitBytes) throw tooLarge();
+        if (chunks > MOST_TINY_CHUNKS && bytes < chunks * TINY_BYTES)
+          throw new CollectorError("invalid_request", TINY);
         if (use === "drop") return;
         reserve(progress, body.growth(chunk));
         body.add(chunk);
