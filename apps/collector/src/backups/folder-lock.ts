@@ -3,10 +3,10 @@ import { lockFile, type Unlock } from "@sluice/event-log";
 import { UnusableBackup } from "./manifest.js";
 
 /** Stays in the folder. It is empty: the operating system holds the lock. */
-export const LOCK_FILE = "in-use.lock";
+const LOCK_FILE = "in-use.lock";
 
 /**
- * Locks a folder for one backup or restore, or returns undefined if another one uses it. The lock ends with its process. Throws
+ * Locks a folder for one backup, or returns undefined if another one uses it. The lock ends with its process. Throws
  * `UnusableBackup` if the file system has no locks.
  */
 export function lockFolder(folder: string): Unlock | undefined {

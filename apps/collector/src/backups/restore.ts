@@ -1,12 +1,11 @@
 import { createWriteStream } from "node:fs";
-import { mkdir, open, readdir, rename, rm, rmdir, statfs } from "node:fs/promises";
+import { mkdir, mkdtemp, open, readdir, rename, rm, rmdir, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { syncDirectory } from "@sluice/event-log";
 import { partitionFolder, writePartitionsMark } from "../process/partition-folders.js";
 import { hashesOf } from "./backup-folder.js";
 import { type BackupSource, openBackupSource } from "./backup-source.js";
-import { LOCK_FILE, lockFolder } from "./folder-lock.js";
 import {
   type BackupList,
   type BackupManifest,
@@ -43,24 +42,24 @@ export interface RestoreReport {
 
 /**
  * Makes a data folder from a backup. Checks everything first, then builds the folder under another name and renames it: there is either
- * the whole folder or none. Throws `UnusableBackup` with a reason for the person who restores.
+ * the whole folder or none. A restore that is killed leaves a folder with `.restoring-` in its name. Throws `UnusableBackup` with a reason for the person who restores.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
   const directory = resolve(options.directory);
   await checkTarget(directory);
   await mkdir(dirname(directory), { recursive: true });
-  const draft = await makeDraft(`${directory}.restoring`);
+  // A new folder with a name of its own: whatever else is beside the target belongs to somebody.
+  const draft = await mkdtemp(`${directory}.restoring-`);
   try {
-    const path =
-      typeof options.from === "string" ? resolve(options.from) : await spool(options.from, draft.path);
+    const path = typeof options.from === "string" ? resolve(options.from) : await spool(options.from, draft);
     const source = await openBackupSource(path);
     try {
-      return await restoreFrom(source, { ...options, directory }, join(draft.path, "data"));
+      return await restoreFrom(source, { ...options, directory }, join(draft, "data"));
     } finally {
       await source.close();
     }
   } finally {
-    await draft.remove();
+    await rm(draft, { recursive: true, force: true });
   }
 }
 
@@ -89,6 +88,8 @@ async function restoreFrom(
   if (manifest.partitions !== undefined)
     await writePartitionsMark(draft, { partitions: manifest.partitions.length });
   syncDirectory(draft);
+  // Another restore may have been faster.
+  await checkTarget(directory);
   await rmdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
@@ -105,30 +106,6 @@ function inAnyPart(parts: readonly RepeatedDeletions[]): RepeatedDeletions {
     repeated,
     unneeded: most((part) => part.repeated + part.unneeded) - repeated,
     withoutKey: most((part) => part.withoutKey),
-  };
-}
-
-interface Draft {
-  readonly path: string;
-  remove(): Promise<void>;
-}
-
-/** Makes the folder for what is not complete yet. What a killed restore left is removed. A folder that another restore uses is refused. */
-async function makeDraft(path: string): Promise<Draft> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  const unlock = lockFolder(path);
-  if (unlock === undefined)
-    throw new UnusableBackup(`another restore into this place is running: it uses ${path}`);
-  for (const name of await readdir(path))
-    if (name !== LOCK_FILE) await rm(join(path, name), { recursive: true, force: true });
-  return {
-    path,
-    async remove() {
-      // Windows does not remove a locked file. Elsewhere, the lock is held until the folder is gone: another restore may begin then.
-      if (process.platform === "win32") unlock();
-      await rm(path, { recursive: true, force: true });
-      unlock();
-    },
   };
 }
 

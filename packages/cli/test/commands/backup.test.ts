@@ -1,4 +1,14 @@
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BackupFolder, createLogger, startCollector } from "@sluice/collector";
@@ -188,6 +198,26 @@ describe("sluice backup and restore", () => {
     await writeFile(join(full, "notes.txt"), "mine");
     expect((await collector.sluice(["backup", full], 1)).err).toMatch(/is not empty and holds no backups/);
     expect(await readdir(full)).toEqual(["notes.txt"]);
+  });
+
+  it("touches nothing beside the new data folder, whatever it is called", async () => {
+    const target = join(folder, "beside");
+    await collector.sluice(["backup", target]);
+    const precious = join(folder, "precious");
+    const names = [join(folder, "linked.restoring"), join(folder, "plain.restoring")];
+    await mkdir(precious);
+    await writeFile(join(precious, "notes.txt"), "mine");
+    await symlink(precious, names[0] as string);
+    await mkdir(names[1] as string);
+    await writeFile(join(names[1] as string, "notes.txt"), "mine");
+    for (const name of names) {
+      const { code, err } = await sluice(["restore", target, "--data-dir", name.replace(".restoring", "")]);
+      expect(code, err).toBe(0);
+      expect(await readdir(name)).toEqual(["notes.txt"]);
+      await rm(name, { recursive: true });
+    }
+    expect(await readdir(precious)).toEqual(["notes.txt"]);
+    expect(await leftovers()).toEqual([]);
   });
 
   it("removes what a killed backup left", async () => {
