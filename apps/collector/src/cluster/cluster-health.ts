@@ -10,7 +10,7 @@ export interface HealthFacts {
   /** Time since the engine's state changed. */
   readonly engineMs: number;
   /** The engine is connected and does not answer: most of its servers are away, or they have no leader. Undefined: it answers. */
-  readonly unanswered?: { readonly ms: number; readonly reason: string } | undefined;
+  readonly unanswered?: { readonly ms: number } | undefined;
   /** Why it is not safe to acknowledge; undefined: it is. */
   readonly unsafe: string | undefined;
   /** Undefined: it is the only one. */
@@ -20,9 +20,9 @@ export interface HealthFacts {
 /** A takeover is no reason to take every process out of the load balancer: requests wait meanwhile. */
 const PATIENCE_MS = 10_000;
 
-export function engineDoesNotAnswer(reason: string): string {
-  return `the NATS servers do not answer, so most of them may be away: ${reason}`;
-}
+/** What clients may read. The log has the reasons, which name addresses. */
+export const ENGINE_AWAY = "the NATS servers cannot be reached";
+export const ENGINE_SILENT = "the NATS servers do not answer, so most of them may be away";
 
 /** Whether this process can answer requests, here or by passing them on. */
 export function clusterHealth({
@@ -36,9 +36,9 @@ export function clusterHealth({
 }: HealthFacts): Health {
   if (unsafe !== undefined) return { kind: "unavailable", reason: unsafe };
   if (engine.kind === "disconnected" && engineMs > PATIENCE_MS)
-    return { kind: "unavailable", reason: `the cluster's engine cannot be reached: ${engine.reason}` };
+    return { kind: "unavailable", reason: ENGINE_AWAY };
   if (unanswered !== undefined && unanswered.ms > PATIENCE_MS)
-    return { kind: "unavailable", reason: engineDoesNotAnswer(unanswered.reason) };
+    return { kind: "unavailable", reason: ENGINE_SILENT };
   if (!hasOwner && ownerlessMs > PATIENCE_MS)
     return {
       kind: "unavailable",

@@ -3,7 +3,7 @@ import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Health } from "../http/health-routes.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
-import { clusterHealth, engineDoesNotAnswer } from "./cluster-health.js";
+import { clusterHealth, ENGINE_AWAY, ENGINE_SILENT } from "./cluster-health.js";
 import type { Owner } from "./front/front.js";
 import { BUSIEST, memberView, ROLES } from "./member-view.js";
 import type { Member, MemberFacts } from "./membership/member.js";
@@ -113,17 +113,16 @@ export class ClusterState {
   /** What keeps the engine from working, as far as this process knows. Undefined: nothing. */
   get engineTrouble(): string | undefined {
     const engine = this.#control.engine.health();
-    if (engine.kind === "disconnected") return `the NATS servers cannot be reached: ${engine.reason}`;
+    if (engine.kind === "disconnected") return ENGINE_AWAY;
     const { trouble } = this.#parts.membership();
-    return trouble === undefined ? undefined : engineDoesNotAnswer(trouble.reason);
+    return trouble === undefined ? undefined : ENGINE_SILENT;
   }
 
   health(): Health {
     this.look();
     const { partitions, membership, clock } = this.#parts;
     const { trouble } = membership();
-    const unanswered =
-      trouble === undefined ? undefined : { ms: clock.monotonic() - trouble.sinceMs, reason: trouble.reason };
+    const unanswered = trouble === undefined ? undefined : { ms: clock.monotonic() - trouble.sinceMs };
     for (const partition of partitions) {
       const health = clusterHealth({
         hasOwner: partition.hasOwner,

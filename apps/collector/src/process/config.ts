@@ -55,11 +55,16 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== "";
 }
 
+/** The user and password of a URL, also of one that is mistyped: everything before the `@`. */
+function withoutUserInfo(text: string): string {
+  return text.replace(/[^\s,"]+@/g, "[hidden]@");
+}
+
 function parseSetting(setting: Setting<unknown>, { value, origin }: Given, problems: string[]): unknown {
   if (value === undefined || value === null) return setting.default;
   const parsed = setting.parse(value);
   if (parsed === undefined) {
-    const got = setting.isSecret === true ? "" : `, got ${JSON.stringify(value)}`;
+    const got = setting.isSecret === true ? "" : `, got ${withoutUserInfo(JSON.stringify(value))}`;
     problems.push(`${origin} must be ${setting.rule}${got}`);
   }
   return parsed;

@@ -47,6 +47,10 @@ describe("loadConfig", () => {
   });
 
   test("never shows a secret", () => {
+    for (const servers of ["nats:/sluice:hunter2@10.0.0.1", "nats://ok:4222,sluice:hunter2@10.0.0.1"])
+      expect(problemsOf({ env: { SLUICE_CLUSTER_SERVERS: servers } }).join()).toMatch(
+        /^SLUICE_CLUSTER_SERVERS must be .*\[hidden\]@10\.0\.0\.1"$/,
+      );
     expect(problemsOf({ env: { SLUICE_ADMIN_TOKEN: "hunter2" } })).toEqual([
       "SLUICE_ADMIN_TOKEN must be a text of at least 16 characters",
     ]);

@@ -42,6 +42,24 @@ describe("planned changes", () => {
     }
   });
 
+  it("show no value of a custom header, whatever it is called and however much of the list is new", () => {
+    const webhooks = [
+      { url: "https://a.example/", headers: { "X-Auth": "hunter2", Cookie: "sid=hunter2" } },
+      { url: "https://b.example/", headers: { "X-Team": "hunter2" } },
+    ];
+    for (const settings of [{ webhooks }, { webhooks: webhooks.slice(0, 1) }]) {
+      const [change] = planChanges("destinations", [{ name: "Orders", settings }], [hook], {
+        ...options,
+        setSecrets: true,
+      });
+      if (change?.action !== "update") throw new Error("no update");
+      const text = JSON.stringify(change.differences);
+      expect(text).not.toContain("hunter2");
+      expect(text).toContain("(hidden)");
+      expect(JSON.stringify(change.fields)).toContain("hunter2");
+    }
+  });
+
   it("leave out secrets that are set if another setting differs", () => {
     const headers = { "X-Team": "sales", Authorization: "Bearer x" };
     const declared = [

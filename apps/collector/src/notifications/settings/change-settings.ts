@@ -49,9 +49,12 @@ function mergeWebhook(
   issues: SettingsIssue[],
 ): WebhookSettings {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== "")
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username + parsed.password !== "")
     issues.push(
-      invalid("webhook.url", "The webhook needs a full URL with http or https, without a user name"),
+      invalid(
+        "webhook.url",
+        "The webhook needs a full URL with http or https, without a user name or password",
+      ),
     );
   if (sharedSecret === undefined && before === undefined)
     issues.push(

@@ -33,7 +33,7 @@ export const CLUSTER_SETTINGS: { readonly [K in keyof ClusterConfig]: Setting<Cl
   clusterServers: {
     env: "SLUICE_CLUSTER_SERVERS",
     default: [],
-    rule: "a list of addresses of NATS servers (`nats://10.0.0.1:4222`, `tls://nats.internal:4222`), separated by commas",
+    rule: "a list of addresses of NATS servers (`nats://10.0.0.1:4222`, `tls://nats.internal:4222`), separated by commas, without user and password: `clusterUser` and `clusterPassword` are for them",
     parse: listOf(natsUrl),
     meaning: "The NATS servers of a cluster of collectors. Empty: the collector runs on its own.",
   },
@@ -174,7 +174,9 @@ export function clusterProblems(config: ClusterConfig & { readonly host: string 
 }
 
 function natsUrl(value: string): string | undefined {
-  return URL.canParse(value) && /^(?:nats|tls):$/.test(new URL(value).protocol) ? value : undefined;
+  if (!URL.canParse(value) || !/^(?:nats|tls):\/\//.test(value)) return undefined;
+  const { username, password } = new URL(value);
+  return username + password === "" ? value : undefined;
 }
 
 function matching(pattern: RegExp): (value: unknown) => string | undefined {

@@ -129,16 +129,23 @@ function agrees(wanted: unknown, current: unknown, setSecrets: boolean): boolean
   });
 }
 
-/** The differences without fields that only the collector sets, and without the values of secrets. */
+/** The differences without fields that only the collector sets, and without the values of secrets and custom headers. */
 function shown(differences: readonly Difference[]): Difference[] {
   return differences
     .filter(({ after }) => after !== undefined)
-    .map((difference) => {
-      if (!SECRET.test(difference.path)) return difference;
-      return {
-        path: difference.path,
-        ...(difference.before === undefined ? {} : { before: { value: "(hidden)" } }),
-        after: { value: "(hidden)" },
-      };
-    });
+    .map(({ path, before, after }) => ({
+      path,
+      ...(before === undefined ? {} : { before: { value: withoutSecrets(before.value, path) } }),
+      after: { value: withoutSecrets(after?.value, path) },
+    }));
+}
+
+/** The value without secrets in it. `path` ends with its name. */
+function withoutSecrets(value: unknown, path: string): unknown {
+  if (SECRET.test(path) || /\.headers\./.test(path)) return "(hidden)";
+  if (Array.isArray(value)) return value.map((item, index) => withoutSecrets(item, `${path}[${index}]`));
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, withoutSecrets(inner, `${path}.${name}`)]),
+  );
 }
