@@ -49,31 +49,39 @@ export class UnknownEntry extends Error {
 
 /**
  * An entry as bytes: magic and version, the length of the head, the head as JSON, then the arrays of all calls, each aligned. JSON has no
- * typed arrays, so they stand beside it and are never copied again.
+ * typed arrays, so they stand beside it and are never copied again. `roomFor`: where it is written, if not to an array of its own.
  */
 export function encodeEntry(
   id: EntryId,
   calls: readonly EncodedCall[],
   format: EntryFormat = 1,
+  roomFor: (bytes: number) => Uint8Array<ArrayBuffer> = (bytes) => new Uint8Array(bytes),
 ): Uint8Array<ArrayBuffer> {
   const { session, number } = id;
   const start = JSON.stringify({ session, number });
   const head = Buffer.from(`${start.slice(0, -1)},"calls":[${calls.map(({ json }) => json).join(",")}]}`);
   let length = aligned(HEAD_AT + head.byteLength);
   for (const { arrays } of calls) for (const array of arrays) length = aligned(length + array.byteLength);
-  const data = new Uint8Array(length);
+  const data = roomFor(length);
   data.set(MAGIC);
   data[FORMAT_AT] = format;
-  new DataView(data.buffer).setUint32(MAGIC.byteLength, head.byteLength, true);
+  new DataView(data.buffer, data.byteOffset).setUint32(MAGIC.byteLength, head.byteLength, true);
   data.set(head, HEAD_AT);
-  let at = aligned(HEAD_AT + head.byteLength);
+  let at = padded(data, HEAD_AT + head.byteLength);
   for (const { arrays } of calls) {
     for (const array of arrays) {
       data.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at);
-      at = aligned(at + array.byteLength);
+      at = padded(data, at + array.byteLength);
     }
   }
   return data;
+}
+
+/** The next aligned place, with zeros up to it. */
+function padded(data: Uint8Array, at: number): number {
+  const end = aligned(at);
+  data.fill(0, at, end);
+  return end;
 }
 
 /** Bytes that calls take in an entry, at most. */

@@ -110,6 +110,7 @@ export class OpenStore implements CopyStore<OpenStore> {
   #changesAtRest = 0;
   #shallRest = false;
   #hasBegun = false;
+  #entry = new Uint8Array(64 * 1024);
   #isClosed = false;
   #compaction: Compaction | undefined;
   readonly #damaged: DamageListener;
@@ -334,7 +335,7 @@ export class OpenStore implements CopyStore<OpenStore> {
       const applied = this.nextApplied;
       const nextOffset = this.#segments.end;
       // Before the calls run: handlers change the arrays of a request.
-      const entry = encodeEntry(applied, left.map(encodeCall));
+      const entry = encodeEntry(applied, left.map(encodeCall), 1, (bytes) => this.#roomFor(bytes));
       const changes = this.#changes;
       const outcome = this.#run(left);
       if ("failed" in outcome) {
@@ -351,6 +352,12 @@ export class OpenStore implements CopyStore<OpenStore> {
       this.#retention.committed();
       return answersOf(calls, outcome, refused);
     }
+  }
+
+  /** The entry that is written next: a new array for each would cost more than everything else that is done with its bytes. */
+  #roomFor(bytes: number): Uint8Array<ArrayBuffer> {
+    if (bytes > this.#entry.byteLength) this.#entry = new Uint8Array(2 * bytes);
+    return this.#entry.subarray(0, bytes);
   }
 
   /** The segments to drop depend on how far the background work is, so the log says which. */
