@@ -36,20 +36,12 @@ export interface CopyStore<Self> {
   /** Seals the segments that are full. Otherwise it would depend on the thread's free time which segments can be dropped. */
   finishSealing(): void;
   /**
-   * Runs calls in one commit, together with `applied`. Resolves with the first call that failed although the disk did not, if there is one:
-   * then nothing is kept, and this store cannot be used any more. Throws if the disk failed or stored data is damaged.
+   * Runs calls as one entry. A call that fails because of a mistake in its handler fails in every copy: it is refused, so that it does not
+   * stop all of them. Throws if the disk failed or stored data of a copy is damaged.
    */
-  commitEntry(calls: readonly Call[], applied: Applied): readonly CallAnswer[] | FailedCall;
+  commitEntry(calls: readonly Call[], applied: Applied): readonly CallAnswer[];
   /** Commits changes of profiles, unless their file has this entry already. Returns those that were left out because they failed. */
   commitProfiles(changes: readonly ProfileCommit[], applied: Applied): ReadonlyMap<ProfileCommit, unknown>;
-  /** The same database with nothing cached. */
-  reopened(): Self;
-  abandon(): void;
-}
-
-export interface FailedCall {
-  readonly failed: number;
-  readonly refusal: Refusal;
 }
 
 export interface AppliedTo<Store> {
@@ -129,53 +121,30 @@ function applyCalls<Store extends CopyStore<Store>>(
   }
 }
 
-/** A call that fails because of a mistake in its handler fails in every copy. It is refused, so that it does not stop all of them. */
 function commit<Store extends CopyStore<Store>>(
-  opened: Store,
+  store: Store,
   logged: readonly LoggedCall[],
   applied: Applied,
 ): AppliedTo<Store> {
   const calls = logged.flatMap(({ operation, request }, id): Call[] =>
     WRITES.has(operation as OperationName) ? [{ id, operation: operation as OperationName, request }] : [],
   );
-  if (calls.some(({ operation }) => operation === "retain")) opened.finishSealing();
+  if (calls.some(({ operation }) => operation === "retain")) store.finishSealing();
   const refused = new Map<number, Refusal>();
   const changes = new Map(
     logged.flatMap((call, id) => (isOfProfiles(call) ? [[id, call.request as ProfileCommit] as const] : [])),
   );
   if (changes.size > 0) {
-    const failed = opened.commitProfiles([...changes.values()], applied);
+    const failed = store.commitProfiles([...changes.values()], applied);
     for (const [id, change] of changes)
       if (failed.has(change)) refused.set(id, asRefusal(failed.get(change)));
   }
-  for (let store = opened; ; store = store.reopened()) {
-    const left = calls.filter(({ id }) => !refused.has(id));
-    const outcome = attempt(store, left, applied, store === opened);
-    if ("failed" in outcome) {
-      refused.set(outcome.failed, outcome.refusal);
-      continue;
-    }
-    const answers = new Map(left.map(({ id }, place) => [id, outcome[place]]));
-    return {
-      store,
-      answer: { applied, answers: logged.map((_, id) => answers.get(id) ?? refusedBy(refused.get(id))) },
-    };
-  }
-}
-
-/** Closes a store that only this file knows if the commit throws. */
-function attempt<Store extends CopyStore<Store>>(
-  store: Store,
-  calls: readonly Call[],
-  applied: Applied,
-  isKnown: boolean,
-): readonly CallAnswer[] | FailedCall {
-  try {
-    return store.commitEntry(calls, applied);
-  } catch (error) {
-    if (!isKnown) store.abandon();
-    throw error;
-  }
+  const given = store.commitEntry(calls, applied);
+  const answers = new Map(calls.map(({ id }, place) => [id, given[place]]));
+  return {
+    store,
+    answer: { applied, answers: logged.map((_, id) => answers.get(id) ?? refusedBy(refused.get(id))) },
+  };
 }
 
 /** The answer of a call that ran in no commit of the store: one that was refused, or changes of profiles. */

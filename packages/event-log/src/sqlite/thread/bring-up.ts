@@ -52,15 +52,11 @@ const NO_BYTES = new Uint8Array(0);
 
 /** Calls that meet damaged data are left out, and reported. */
 function apply(store: OpenStore, logged: readonly LoggedCall[], applied: Applied): void {
-  let calls = logged.map(
+  const calls = logged.map(
     ({ operation, request }, id): Call => ({ id, operation: operation as OperationName, request }),
   );
   if (calls.some(({ operation }) => operation === "retain")) store.finishSealing();
-  for (;;) {
-    const outcome = store.commitEntry(calls, applied);
-    if (!("failed" in outcome)) break;
-    calls = calls.filter(({ id }) => id !== outcome.failed);
-  }
+  store.commitEntry(calls, applied);
   if (store.isCommitDue) store.commit();
 }
 

@@ -40,7 +40,7 @@ import { Rejections } from "../log/rejections.js";
 import { Usage } from "../log/usage.js";
 import { openProfileFile, type ProfileFile } from "../profiles/profiles.js";
 import { AppliedMark } from "../replica/applied-mark.js";
-import type { CopyStore, FailedCall, Takeover } from "../replica/apply-entry.js";
+import type { CopyStore, Takeover } from "../replica/apply-entry.js";
 import { encodeCall } from "../replica/call-codec.js";
 import { encodeEntry, type LoggedCall, type Part } from "../replica/entry.js";
 import { withoutNulls } from "../replica/logged-profiles.js";
@@ -329,29 +329,21 @@ export class OpenStore implements CopyStore<OpenStore> {
    */
   commitCalls(given: readonly Call[]): readonly CallAnswer[] {
     const calls = given.map((call) => this.#withChoice(call));
-    const refused = new Map<number, Refusal>();
-    for (;;) {
-      const left = inTurn(calls.filter(({ id }) => !refused.has(id)));
-      const applied = this.nextApplied;
-      const nextOffset = this.#segments.end;
+    const applied = this.nextApplied;
+    const nextOffset = this.#segments.end;
+    let data = this.#entry;
+    let changes = 0;
+    const answers = this.#run(calls, (left) => {
       // Before the calls run: handlers change the arrays of a request.
-      const entry = encodeEntry(applied, left.map(encodeCall), 1, (bytes) => this.#roomFor(bytes));
-      const changes = this.#changes;
-      const outcome = this.#run(left);
-      if ("failed" in outcome) {
-        // The transaction has other entries, which are answered.
-        if (!this.#opening.isCareful) throw new TransactionSpoiled(outcome.refusal);
-        this.#undo();
-        refused.set(outcome.failed, outcome.refusal);
-        continue;
-      }
-      if (this.#changes !== changes) {
-        this.#entries?.append({ ...applied, nextOffset, atMs: this.#timeOf(calls), data: entry });
-        this.#transaction.wrote(ENTRY_BYTES + entry.byteLength, applied);
-      }
-      this.#retention.committed();
-      return answersOf(calls, outcome, refused);
+      data = encodeEntry(applied, left.map(encodeCall), 1, (bytes) => this.#roomFor(bytes));
+      changes = this.#changes;
+    });
+    if (this.#changes !== changes) {
+      this.#entries?.append({ ...applied, nextOffset, atMs: this.#timeOf(calls), data });
+      this.#transaction.wrote(ENTRY_BYTES + data.byteLength, applied);
     }
+    this.#retention.committed();
+    return answers;
   }
 
   /** The entry that is written next: a new array for each would cost more than everything else that is done with its bytes. */
@@ -434,23 +426,34 @@ export class OpenStore implements CopyStore<OpenStore> {
     while (this.#segments.hasWork) this.write(() => this.#segments.workNext());
   }
 
-  commitEntry(given: readonly Call[], applied: Applied): readonly CallAnswer[] | FailedCall {
-    const calls = inTurn(given);
-    const outcome = this.#run(calls);
-    if ("failed" in outcome) {
-      if (!this.#opening.isCareful) throw new TransactionSpoiled(outcome.refusal);
-      this.#undo();
-      return outcome;
-    }
+  commitEntry(calls: readonly Call[], applied: Applied): readonly CallAnswer[] {
+    const answers = this.#run(calls);
     this.#mark.dropParts();
     this.#transaction.wrote(ENTRY_BYTES + bytesOf(calls), applied);
     if (this.#opening.isCareful) this.commit();
     this.#retention.committed();
-    return answersOf(given, outcome, new Map());
+    return answers;
   }
 
-  /** Runs calls that write. Throws if the disk failed. */
-  #run(calls: readonly Call[]): ReadonlyMap<number, CallAnswer> | FailedCall {
+  /**
+   * Runs calls that write, and again without each that met damaged data or a mistake. `beforeTry` gets the calls in the order in which they
+   * run. Throws if the disk failed.
+   */
+  #run(calls: readonly Call[], beforeTry?: (calls: readonly Call[]) => void): CallAnswer[] {
+    const refused = new Map<number, CallAnswer>();
+    for (;;) {
+      const left = inTurn(calls.filter(({ id }) => !refused.has(id)));
+      beforeTry?.(left);
+      const answers = this.#try(left);
+      if (!("failed" in answers)) return calls.map(({ id }) => refused.get(id) ?? answers.get(id) ?? DONE);
+      // The transaction has other entries, which are answered.
+      if (!this.#opening.isCareful) throw new TransactionSpoiled(answers.refusal);
+      this.#undo();
+      refused.set(answers.failed, refusedWith(answers.refusal));
+    }
+  }
+
+  #try(calls: readonly Call[]): ReadonlyMap<number, CallAnswer> | FailedCall {
     const prepared = calls.map((call) => this.#prepare(call));
     const answers = new Map<number, CallAnswer>();
     this.#transaction.begin();
@@ -459,7 +462,7 @@ export class OpenStore implements CopyStore<OpenStore> {
         answers.set(call.id, { kind: "done", answer: this.call(call, prepared[turn]) });
       } catch (error) {
         if (error instanceof Refusal) answers.set(call.id, refusedWith(error));
-        else if (call.operation === "append" || !isContained(error) || !this.#transaction.isOpen) throw error;
+        else if (call.operation === "append" || !this.#isOfOneCall(error)) throw error;
         else {
           this.#damaged(error);
           return { failed: call.id, refusal: asRefusal(error) };
@@ -468,6 +471,12 @@ export class OpenStore implements CopyStore<OpenStore> {
     }
     this.#usage.flush();
     return answers;
+  }
+
+  /** Whether the others can go on without the call. A damaged copy is replaced: it would not do what the others do. */
+  #isOfOneCall(error: unknown): boolean {
+    const isCopy = this.#entries === undefined;
+    return isContained(error) && this.#transaction.isOpen && !(isCopy && isDamage(error));
   }
 
   /** Reads the optional data of a call before its transaction, where damage would prevent its writes. */
@@ -685,17 +694,12 @@ function inTurn(calls: readonly Call[]): Call[] {
   return [...calls].sort((a, b) => turnOf(a) - turnOf(b));
 }
 
-/** The answers in the order of the calls. */
-function answersOf(
-  calls: readonly Call[],
-  answers: ReadonlyMap<number, CallAnswer>,
-  refused: ReadonlyMap<number, Refusal>,
-): CallAnswer[] {
-  return calls.map(({ id }) => {
-    const refusal = refused.get(id);
-    if (refusal !== undefined) return refusedWith(refusal);
-    return answers.get(id) ?? { kind: "done", answer: undefined };
-  });
+const DONE: CallAnswer = { kind: "done", answer: undefined };
+
+/** A call without which the others are to be run again. */
+interface FailedCall {
+  readonly failed: number;
+  readonly refusal: Refusal;
 }
 
 /** Background work, in steps. */
