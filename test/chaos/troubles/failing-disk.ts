@@ -57,7 +57,7 @@ export const failingSyncs = failing("sync-eio", "syncs fail (EIO)", (random, isS
 export const failingWrites = failing("write-eio", "writes fail (EIO, ENOSPC)", (random, isShort) => {
   const first = 4 * firstCall(random);
   const error = random.pick(["EIO", "ENOSPC"]);
-  return ["pwrite64", `error=${error}:when=${first}..${first + random.integer(0, isShort ? 3 : 30)}`];
+  return ["pwrite64,pwritev", `error=${error}:when=${first}..${first + random.integer(0, isShort ? 3 : 30)}`];
 });
 
 export const slowSyncs = failing("slow-sync", "syncs take 20 ms to 1 s", (random, isShort) => {
