@@ -197,6 +197,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
       ...QUIET,
       secret: SECRET,
       dedupe: memoryDedupe(),
+      standardWebhooks: "accept",
       now: () => nowMs,
       onMessage: (_message, { messageId }) => void got.push(messageId),
     });
@@ -236,6 +237,19 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     ]);
     const standard = signStandard(BODY, SECRET, { id: "m1", timestampMs: Date.now() });
     expect((await post(url, BODY, { ...standard })).status).toBe(200);
+  });
+
+  it("refuses a recorded request without these headers once the sender is known to send them", async () => {
+    let nowMs = Date.now();
+    const url = await open({ ...QUIET, secret: SECRET, now: () => nowMs });
+    const status = async (headers: Record<string, string>) => (await post(url, BODY, headers)).status;
+    // Until then, also an older sender or one without the headers is accepted.
+    expect(await status(SIGNED)).toBe(200);
+    const forged = { ...signStandard(BODY, "wrong", { id: "m1", timestampMs: nowMs }) };
+    expect([await status(forged), await status(SIGNED)]).toEqual([401, 200]);
+    expect(await status({ ...signStandard(BODY, SECRET, { id: "m1", timestampMs: nowMs }) })).toBe(200);
+    nowMs += 3_600_000;
+    expect(await status(SIGNED)).toBe(401);
   });
 
   it("answers 413 for a body over the limit", async () => {

@@ -20,7 +20,8 @@ const CLASSIC_MISSING = "X-Signature is missing: does the destination have a sha
 type Headers = { readonly [name: string]: string | null };
 interface Row {
   readonly headers: Headers;
-  readonly isStandardRequired?: boolean;
+  readonly standardWebhooks?: "auto" | "accept" | "require";
+  readonly isSenderKnown?: boolean;
   readonly nowMs?: number;
   readonly expected: SignatureCheck;
 }
@@ -54,11 +55,24 @@ describe("checkSignature", () => {
     ],
     [
       "X-Signature where Standard Webhooks is required",
-      { headers: CLASSIC, isStandardRequired: true, expected: refused(STANDARD_MISSING) },
+      { headers: CLASSIC, standardWebhooks: "require", expected: refused(STANDARD_MISSING) },
+    ],
+    [
+      "X-Signature of a sender that is known to send Standard Webhooks",
+      { headers: CLASSIC, isSenderKnown: true, expected: refused(STANDARD_MISSING) },
+    ],
+    [
+      "the same where both are accepted",
+      {
+        headers: CLASSIC,
+        isSenderKnown: true,
+        standardWebhooks: "accept",
+        expected: { kind: "classic" },
+      },
     ],
     [
       "Standard Webhooks where it is required",
-      { headers: { ...STANDARD }, isStandardRequired: true, expected: { kind: "standard", id: "m1" } },
+      { headers: { ...STANDARD }, standardWebhooks: "require", expected: { kind: "standard", id: "m1" } },
     ],
     [
       "an old request",
@@ -81,9 +95,10 @@ describe("checkSignature", () => {
         expected: refused(MISMATCH),
       },
     ],
-  ])("%s", (_name, { headers, isStandardRequired = false, nowMs = NOW_MS, expected }) => {
-    const policy = { secrets: ["secret"], isStandardRequired, now: () => nowMs };
-    expect(checkSignature(BODY, (name) => headers[name], policy)).toEqual(expected);
+  ])("%s", (_name, row) => {
+    const { headers, standardWebhooks = "auto", isSenderKnown = false, nowMs = NOW_MS, expected } = row;
+    const policy = { secrets: ["secret"], standardWebhooks, now: () => nowMs };
+    expect(checkSignature(BODY, (name) => headers[name], policy, isSenderKnown)).toEqual(expected);
   });
 });
 

@@ -39,11 +39,12 @@ export interface ReceiverOptions {
   /** Messages that it knows are answered with 200, without calling `onMessage`. It gets only signed ids. Default: none. */
   readonly dedupe?: MessageDedupe | undefined;
   /**
-   * `accept`: a request with Standard Webhooks headers must pass them, including the five-minute window. A request without them must pass
-   * `X-Signature`, which is valid at any time. `require`: requests without Standard Webhooks headers are refused, so that a recorded
-   * request is useless after five minutes. Default: `accept`.
+   * A request with Standard Webhooks headers must always pass them, including the five-minute window. This is about those without, whose
+   * `X-Signature` is valid at any time, so that a recorded request can be sent again with these headers removed. `auto`: they are accepted
+   * until the first request with the headers has been verified, because from then on the sender is known to send them. `require`: they are
+   * refused. `accept`: they are accepted, for senders of which only some send the headers. Default: `auto`.
    */
-  readonly standardWebhooks?: "accept" | "require" | undefined;
+  readonly standardWebhooks?: "auto" | "accept" | "require" | undefined;
   /** The time, in milliseconds since the Unix epoch. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
   /** The longest body, in bytes. Longer ones are answered with 413. Default: 1_048_576. */
@@ -73,7 +74,7 @@ export interface ResolvedReceiverOptions {
 /** Checks the options and fills in the defaults. Throws `TypeError`. */
 export function resolveReceiverOptions(options: ReceiverOptions): ResolvedReceiverOptions {
   const { secret, onMessage, dedupe, maxBodyBytes = 1_048_576, onError = logError } = options;
-  const { standardWebhooks = "accept", now = Date.now, onRejected = rejectionWarnings() } = options;
+  const { standardWebhooks = "auto", now = Date.now, onRejected = rejectionWarnings() } = options;
   const secrets = typeof secret === "string" ? [secret] : secret;
   if (
     !Array.isArray(secrets) ||
@@ -85,10 +86,10 @@ export function resolveReceiverOptions(options: ReceiverOptions): ResolvedReceiv
     );
   }
   if (typeof onMessage !== "function") throw new TypeError("Option `onMessage` must be a function");
-  if (standardWebhooks !== "accept" && standardWebhooks !== "require") {
-    throw new TypeError('Option `standardWebhooks` must be "accept" or "require"');
+  if (!["auto", "accept", "require"].includes(standardWebhooks)) {
+    throw new TypeError('Option `standardWebhooks` must be "auto", "accept" or "require"');
   }
-  const policy = { secrets, isStandardRequired: standardWebhooks === "require", now };
+  const policy = { secrets, standardWebhooks, now };
   return { policy, onMessage, dedupe, maxBodyBytes, onError, onRejected };
 }
 

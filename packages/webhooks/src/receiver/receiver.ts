@@ -41,6 +41,8 @@ interface VerifiedMessage {
   readonly message: WebhookPayload;
   readonly ids: SignedIds;
   readonly delivery: Delivery;
+  /** It had Standard Webhooks headers. */
+  readonly isStandard: boolean;
 }
 
 type Verification =
@@ -51,6 +53,8 @@ type Verification =
 export function receiver(options: ReceiverOptions): Receiver {
   const resolved = resolveReceiverOptions(options);
   const inOrder = onePerId();
+  /** Whether a request with valid Standard Webhooks headers has come. */
+  let isSenderKnown = false;
 
   const handle = async (verified: VerifiedMessage): Promise<WebhookAnswer> => {
     const { dedupe, onMessage, onError, policy } = resolved;
@@ -58,7 +62,7 @@ export function receiver(options: ReceiverOptions): Receiver {
     try {
       if (dedupe !== undefined)
         return await inOrder(ids.ofBody, () =>
-          handleOnce(verified, onMessage, dedupe, policy.isStandardRequired),
+          handleOnce(verified, onMessage, dedupe, policy.standardWebhooks === "require"),
         );
       await onMessage(message, delivery);
       return { status: 200, text: "" };
@@ -73,8 +77,11 @@ export function receiver(options: ReceiverOptions): Receiver {
     maxBodyBytes: resolved.maxBodyBytes,
     async receive(request) {
       try {
-        const verification = verifyRequest(request, resolved);
-        if (verification.kind === "verified") return await handle(verification);
+        const verification = verifyRequest(request, resolved, isSenderKnown);
+        if (verification.kind === "verified") {
+          isSenderKnown ||= verification.isStandard;
+          return await handle(verification);
+        }
         const { status, reason } = verification;
         const messageId = request.header("x-message-id");
         contained(resolved.onRejected, { status, reason, ...(messageId ? { messageId } : {}) });
@@ -95,20 +102,22 @@ const UNREAD: Delivery = { messageId: "", attempt: 1, rawBody: "" };
 function verifyRequest(
   { method, header, rawBody }: IncomingWebhook,
   { maxBodyBytes, policy }: ResolvedReceiverOptions,
+  isSenderKnown: boolean,
 ): Verification {
   if (method !== "POST") return refused(405, "the method must be POST");
   if (rawBody === "unreadable")
     return refused(400, "the body cannot be read: does something else read it before?");
   if (rawBody === "too_large" || rawBody.length > maxBodyBytes)
     return refused(413, `the body is over ${maxBodyBytes} bytes`);
-  const check = checkSignature(rawBody, header, policy);
+  const check = checkSignature(rawBody, header, policy, isSenderKnown);
   if (check.kind === "refused") return refused(401, check.reason);
   const text = typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody);
   const message = parsePayload(text);
   if (message === undefined) return refused(400, "the body is not a message");
   const ids = signedIds(check, message, text);
   const attempt = Number(header("x-attempt") ?? 1) || 1;
-  return { kind: "verified", message, ids, delivery: { messageId: ids.own, attempt, rawBody: text } };
+  const delivery = { messageId: ids.own, attempt, rawBody: text };
+  return { kind: "verified", message, ids, delivery, isStandard: check.kind === "standard" };
 }
 
 function refused(status: Rejection["status"], reason: string): Verification {

@@ -11,18 +11,22 @@ export type SignatureCheck =
 
 export interface SignaturePolicy {
   readonly secrets: readonly string[];
-  readonly isStandardRequired: boolean;
+  readonly standardWebhooks: "auto" | "accept" | "require";
   /** The time, in milliseconds since the Unix epoch. */
   readonly now: () => number;
 }
 
 type ReadHeader = (name: string) => string | null | undefined;
 
-/** Checks the Standard Webhooks headers if the request has any of them, otherwise `X-Signature`. */
+/**
+ * Checks the Standard Webhooks headers if the request has any of them, otherwise `X-Signature`. `isSenderKnown`: an earlier request had
+ * valid ones.
+ */
 export function checkSignature(
   rawBody: RawBody,
   header: ReadHeader,
-  { secrets, isStandardRequired, now }: SignaturePolicy,
+  { secrets, standardWebhooks, now }: SignaturePolicy,
+  isSenderKnown: boolean,
 ): SignatureCheck {
   const standard = {
     "webhook-id": header("webhook-id"),
@@ -42,7 +46,7 @@ export function checkSignature(
         return refused("webhook-signature does not match: do both sides have the same secret?");
     }
   }
-  if (isStandardRequired)
+  if (standardWebhooks === "require" || (standardWebhooks === "auto" && isSenderKnown))
     return refused("webhook-signature is missing: is standardWebhooks on for the destination?");
   const signature = header("x-signature");
   if (signature === null || signature === undefined || signature === "")
