@@ -132,7 +132,6 @@ export const EventView = Type.Object({
       at: Type.String(),
       path: Type.String(),
       message: Type.String(),
-      messageId: Type.Optional(Type.String()),
     }),
   ),
   sampled: Type.Integer({ description: "Messages whose properties or traits were looked at" }),

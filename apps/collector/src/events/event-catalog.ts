@@ -136,11 +136,9 @@ class CatalogReader implements EventCatalog {
   }
 
   addRefused({ sourceId, atMs, message, violation }: RefusedByPlan): void {
-    const { messageId } = message;
     const entry = this.#eventsOf(sourceId).entry(eventOf(message), atMs, false);
-    const id = typeof messageId === "string" ? { messageId: messageId.slice(0, 200) } : {};
     if (entry !== undefined)
-      countViolation(entry, { path: violation.path, message: violation.message, atMs, ...id });
+      countViolation(entry, { path: violation.path, message: violation.message, atMs });
   }
 
   async #forget(sourceId: string): Promise<void> {

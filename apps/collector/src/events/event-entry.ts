@@ -22,11 +22,11 @@ export interface EventEntry {
   readonly properties: Record<string, PropertyEntry>;
   /** Properties were left out, because there are too many or their names are too long. */
   hasMoreProperties?: true;
-  /** The newest message that was looked into. The log is the only copy of its contents, so a deletion removes them there. */
-  example?: { readonly offset: number; readonly messageId: string };
+  /** The offset of the newest message that was looked into. The log is the only copy of its id and contents: a deletion removes them there. */
+  example?: number;
   violations?: number;
   /** The message says which field, and what is wrong with it. */
-  lastViolation?: Violation & { readonly atMs: number; readonly messageId?: string };
+  lastViolation?: Violation & { readonly atMs: number };
 }
 
 export interface PropertyEntry {
@@ -67,11 +67,11 @@ export function countMessage(entry: EventEntry, atMs: number): void {
 /** Looks into a message: the names and types of its properties or traits. Adds at most `room` properties, and returns how many. */
 export function sampleMessage(
   entry: EventEntry,
-  { message, offset, messageId }: StoredMessage,
+  { message, offset }: Pick<StoredMessage, "message" | "offset">,
   room: number,
 ): number {
   entry.sampled++;
-  entry.example = { offset, messageId: structuredClone(messageId) };
+  entry.example = offset;
   const { properties, traits } = message;
   const fields = isPlainObject(properties) ? properties : isPlainObject(traits) ? traits : {};
   const before = Object.keys(entry.properties).length;

@@ -78,14 +78,14 @@ function countOne(
 }
 
 function reportViolation(
-  { message: fields, messageId, receivedAtMs: atMs }: StoredMessage,
+  { message: fields, receivedAtMs: atMs }: StoredMessage,
   entry: EventEntry | undefined,
   { plan, reportsViolations }: BatchContext,
 ): boolean {
   const [violation] = reportsViolations && plan !== undefined ? planIssues(fields, plan) : [];
   if (violation === undefined) return false;
   const { path, message } = violation;
-  if (entry !== undefined) countViolation(entry, { path, message, atMs, messageId });
+  if (entry !== undefined) countViolation(entry, { path, message, atMs });
   return true;
 }
 

@@ -28,3 +28,11 @@ it("keeps no more properties than its limit, although each name has few at first
   if (first !== undefined) again.sample(first, messageWith(200));
   expect(properties(again)).toBe(SOURCE_LIMITS.properties);
 });
+
+it("stores nothing that identifies a message: a deletion cannot find it there", () => {
+  const events = new SourceEvents();
+  const entry = events.entry({ type: "track", name: "Paid" }, 0, false);
+  if (entry === undefined) throw new Error("there is room for one name");
+  events.sample(entry, { ...messageWith(1), messageId: "an-id-of-a-user" });
+  expect(JSON.stringify(events.document())).not.toContain("an-id-of-a-user");
+});

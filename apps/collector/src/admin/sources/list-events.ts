@@ -52,17 +52,16 @@ async function eventView(
   });
 }
 
-function violationView({ atMs, path, message, messageId }: NonNullable<EventEntry["lastViolation"]>) {
-  return { at: formatTime(atMs), path, message, ...(messageId === undefined ? {} : { messageId }) };
+function violationView({ atMs, path, message }: NonNullable<EventEntry["lastViolation"]>) {
+  return { at: formatTime(atMs), path, message };
 }
 
 async function exampleOf(
   { example }: EventEntry,
   { log }: Pick<Store, "log">,
 ): Promise<EventView["example"]> {
-  const stored =
-    example === undefined ? undefined : await log.get(example.offset as Offset).catch(() => undefined);
-  if (stored === undefined || stored.messageId !== example?.messageId) return undefined;
+  const stored = example === undefined ? undefined : await log.get(example as Offset).catch(() => undefined);
+  if (stored === undefined) return undefined;
   const { properties, traits } = stored.message;
   const data = isPlainObject(properties) ? properties : isPlainObject(traits) ? traits : undefined;
   return {
