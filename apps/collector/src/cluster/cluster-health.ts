@@ -24,6 +24,15 @@ const PATIENCE_MS = 10_000;
 export const ENGINE_AWAY = "the NATS servers cannot be reached";
 export const ENGINE_SILENT = "the NATS servers do not answer, so most of them may be away";
 
+/** Whether requests that this process passes on are answered. */
+export function passingHealth(ownerSilentMs: number): Health {
+  if (ownerSilentMs <= PATIENCE_MS) return { kind: "ready" };
+  return {
+    kind: "unavailable",
+    reason: "the owner does not answer this process: the network between them may be cut",
+  };
+}
+
 /** Whether this process can answer requests, here or by passing them on. */
 export function clusterHealth({
   hasOwner,

@@ -12,6 +12,7 @@ import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import { openTokens } from "../tokens/tokens.js";
 import type { ClusterCounts } from "./cluster-counts.js";
+import { passingHealth } from "./cluster-health.js";
 import type { ClusterOptions } from "./cluster-options.js";
 import type { ClusterState } from "./cluster-state.js";
 import { type Front, type FrontOptions, openFront } from "./front/front.js";
@@ -57,7 +58,10 @@ export async function openNodeFront(
     budget: bufferBudget(limits.maxBufferedBytes, clock),
     metrics,
     cluster: {
-      health: () => standing.state?.health() ?? { kind: "unavailable", reason: standing.reason },
+      health: () => {
+        const health = standing.state?.health() ?? { kind: "unavailable", reason: standing.reason };
+        return health.kind === "ready" ? passingHealth(front.ownerSilentMs) : health;
+      },
       details: () => standing.state?.details() ?? starting,
     },
   });

@@ -1,4 +1,4 @@
-import { VersionConflict, type Versioned } from "@sluice/event-log";
+import { StoreError, VersionConflict, type Versioned } from "@sluice/event-log";
 import type { Logger } from "../process/telemetry/logger.js";
 import { DELETION, type DeletionDocument, type Step, stepAfter } from "./deletion.js";
 import { type DeletionParts, runStep } from "./run-step.js";
@@ -108,14 +108,22 @@ async function advance(deletion: Deletion, step: Exclude<Step, "done">, parts: R
   return { deletion: stored, waiting: "no" };
 }
 
-/** Stores the error in the deletion, if the store accepts it. The step is retried in any case. */
+/**
+ * Stores the error in the deletion, if the store accepts it. The step is retried in any case: the deletion has failed only if somebody has
+ * to repair damaged data before.
+ */
 async function noteFailure(deletion: Deletion, error: unknown, { store }: RunParts): Promise<Deletion> {
   const { config } = store;
   try {
     const now = (await config.get<DeletionDocument>(DELETION, deletion.id)) ?? deletion;
     const message = error instanceof Error ? error.message : String(error);
-    const failed: DeletionDocument = { ...now.value, status: "failed", error: message };
-    return await config.put(DELETION, now.id, failed, now.version);
+    const isDamaged = error instanceof StoreError && error.code === "data_damaged";
+    const noted: DeletionDocument = {
+      ...now.value,
+      status: isDamaged ? "failed" : "running",
+      error: message,
+    };
+    return await config.put(DELETION, now.id, noted, now.version);
   } catch {
     return deletion;
   }

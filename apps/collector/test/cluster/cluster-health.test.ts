@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clusterHealth, type HealthFacts } from "../../src/cluster/cluster-health.js";
+import { clusterHealth, type HealthFacts, passingHealth } from "../../src/cluster/cluster-health.js";
 
 const WELL: HealthFacts = {
   ...{ hasOwner: true, ownerlessMs: 0, engine: { kind: "connected" }, engineMs: 60_000, unsafe: undefined },
@@ -30,4 +30,12 @@ test.each<[string, Partial<HealthFacts>, RegExp | undefined]>([
   const health = clusterHealth({ ...WELL, ...facts });
   if (expected === undefined) expect(health).toEqual({ kind: "ready" });
   else expect(health).toEqual({ kind: "unavailable", reason: expect.stringMatching(expected) });
+});
+
+test.each([
+  [0, "ready"],
+  [10_000, "ready"],
+  [10_001, "unavailable"],
+])("an owner that has been silent for %i ms: %s", (silentMs, kind) => {
+  expect(passingHealth(silentMs).kind).toBe(kind);
 });

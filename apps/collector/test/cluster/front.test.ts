@@ -349,6 +349,40 @@ describe("the front", () => {
     expect((await waiting).status).toBe(200);
   });
 
+  test("answers messages in time if the owner is silent, and says that it is until it answers again", async () => {
+    const { clock, owner, follower } = await pair();
+    let asked = 0;
+    let isCutOff = true;
+    const silent = await scriptedOwner((_request, response) => {
+      asked += 1;
+      if (!isCutOff) response.end("ok");
+    });
+    follow(follower, silent, 2);
+    const send = () => fetch(`${follower.front.url}/v1/echo`, { method: "POST", body: "batch" });
+    const answer = send();
+    await until(() => asked === 1);
+    expect(follower.front.ownerSilentMs).toBe(0);
+    await clock.advance(8_500);
+    const refused = await answer;
+    expect([refused.status, refused.headers.get("retry-after") !== null]).toEqual([503, true]);
+    expect(await refused.json()).toMatchObject({ code: "owner_lost" });
+    await clock.advance(11_000);
+    expect(follower.front.ownerSilentMs).toBe(11_000);
+    // The network is whole again. Nobody sends anything, because the process is not ready.
+    await until(() => asked === 2);
+    isCutOff = false;
+    await clock.advance(1_000);
+    await until(() => follower.front.ownerSilentMs === 0);
+    // Another owner is not to blame.
+    isCutOff = true;
+    const second = send();
+    await until(() => asked >= 4);
+    await clock.advance(8_500);
+    expect((await second).status).toBe(503);
+    follow(follower, owner.front.url, 3);
+    expect(follower.front.ownerSilentMs).toBe(0);
+  });
+
   test("cuts an answer that the owner cannot complete", async () => {
     const { follower } = await pair();
     const dying = await scriptedOwner((_request, response) => {

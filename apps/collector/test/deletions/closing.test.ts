@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { idDigest, openMemoryStore, openSqliteStore } from "@sluice/event-log";
+import { idDigest, openMemoryStore, openSqliteStore, StoreError } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
-import { manualClock } from "@sluice/resilience/testing";
+import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
 import { startCollector } from "../../src/collector.js";
 import { DELETION, type DeletionDocument } from "../../src/deletions/deletion.js";
@@ -12,12 +12,11 @@ import { type DeletionsOptions, startDeletions } from "../../src/deletions/start
 import { openSuppressions } from "../../src/documents/suppressions.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 
-test("closing interrupts a running purge, and the next start completes the deletion", async () => {
-  const clock = manualClock();
+async function deletionsOptions(clock: ManualClock): Promise<DeletionsOptions> {
   const store = openMemoryStore({ clock });
   const digest = idDigest(new Uint8Array(32));
   const noFigures = { profile: false, audienceMemberships: 0 };
-  const options: DeletionsOptions = {
+  return {
     store,
     clock,
     digest,
@@ -33,6 +32,12 @@ test("closing interrupts a running purge, and the next start completes the delet
     logger: createLogger({ write() {} }),
     newId: () => "d1",
   };
+}
+
+test("closing interrupts a running purge, and the next start completes the deletion", async () => {
+  const clock = manualClock();
+  const options = await deletionsOptions(clock);
+  const { store } = options;
   const purging = Promise.withResolvers<AbortSignal | undefined>();
   const deletions = await startDeletions({
     ...options,
@@ -55,6 +60,26 @@ test("closing interrupts a running purge, and the next start completes the delet
   while ((await again.get("d1"))?.value.step !== "done") await clock.advance(0);
   expect((await again.get("d1"))?.value.error).toBeUndefined();
   await again.close();
+});
+
+test.each([
+  [new StoreError("storage_unavailable", "the servers do not answer"), "running"],
+  [new StoreError("data_damaged", "run `sluice repair`"), "failed"],
+])("a deletion whose step is repeated after %s is %s, with the error", async (error, status) => {
+  const clock = manualClock();
+  const options = await deletionsOptions(clock);
+  let isBroken = true;
+  const purge: DeletionsOptions["store"]["purge"] = (...args) =>
+    isBroken ? Promise.reject(error) : options.store.purge(...args);
+  const deletions = await startDeletions({ ...options, store: { ...options.store, purge } });
+  await deletions.create(["u:ann"], { suppress: false, includeAliases: false });
+  while ((await deletions.get("d1"))?.value.error === undefined) await clock.advance(0);
+  expect((await deletions.get("d1"))?.value).toMatchObject({ status, error: error.message });
+  isBroken = false;
+  while ((await deletions.get("d1"))?.value.step !== "done") await clock.advance(1_000);
+  expect((await deletions.get("d1"))?.value).toMatchObject({ status: "finished" });
+  expect((await deletions.get("d1"))?.value.error).toBeUndefined();
+  await deletions.close();
 });
 
 test("a collector that is closed at once ends, although a deletion of its last run waits for profiles", async () => {

@@ -76,6 +76,8 @@ export interface Front {
   readonly adminUrl: string;
   /** Requests that wait for an owner. */
   readonly waiting: number;
+  /** How long the owner has not answered requests that this process passed on, in milliseconds; 0 if it answered the last one. */
+  readonly ownerSilentMs: number;
   /** Where other processes reach this one. Set before requests are passed on. */
   advertise(address: string): void;
   /** Serves the routes of a partition's collector at the addresses of this process, until the server is closed. Default: partition 0. */
@@ -94,6 +96,7 @@ export interface Front {
 }
 
 const WAIT_MS = 8_000;
+const ASK_TIMEOUT_MS = 1_000;
 /** Beyond it, requests without an owner are refused at once. */
 const MAX_WAITING = 2_000;
 
@@ -152,6 +155,9 @@ class SwitchableFront implements Front {
   readonly #peers: RouteServer | undefined;
   #self: OwnerConnection | undefined;
   #isClosing = false;
+  /** Since when the owner has not answered. Undefined: it answered the last request. */
+  #silentSinceMs: number | undefined;
+  #isAsking = false;
 
   constructor(options: FrontOptions) {
     this.#options = options;
@@ -170,6 +176,7 @@ class SwitchableFront implements Front {
       self: () => this.self(),
       serveHere: (message, response, partition) => this.#serveIn("public", partition, message, response),
       onEnd: options.onPassed,
+      onAttempt: (wasReached) => this.#attempted(wasReached),
       onFailure: (error) => logger.error("request failed", { error }),
       trouble: options.trouble ?? (() => undefined),
       waitMs: options.waitMs ?? WAIT_MS,
@@ -205,6 +212,31 @@ class SwitchableFront implements Front {
 
   get waiting(): number {
     return this.#room.waiting;
+  }
+
+  get ownerSilentMs(): number {
+    if (this.#silentSinceMs === undefined) return 0;
+    // Without requests, nothing else would show that it can be reached again.
+    this.#askOwner();
+    return this.#options.clock.monotonic() - this.#silentSinceMs;
+  }
+
+  #attempted(wasReached: boolean): void {
+    this.#silentSinceMs = wasReached ? undefined : (this.#silentSinceMs ?? this.#options.clock.monotonic());
+  }
+
+  #askOwner(): void {
+    const target = this.target(0);
+    if (target.kind !== "owner" || this.#isAsking) return;
+    this.#isAsking = true;
+    const late = new AbortController();
+    const cancel = this.#options.clock.after(ASK_TIMEOUT_MS, () => late.abort());
+    const signal = AbortSignal.any([target.signal, late.signal]);
+    target.connection.ask({ method: "GET", path: "/healthz", headers: [] }, signal).then((answer) => {
+      cancel();
+      this.#isAsking = false;
+      if (answer.kind === "answered") this.#attempted(true);
+    });
   }
 
   async listen(): Promise<void> {
@@ -261,6 +293,7 @@ class SwitchableFront implements Front {
   }
 
   ownerChanged(): void {
+    this.#silentSinceMs = undefined;
     // A former owner's answers do not count any more.
     for (const partition of [...this.#remotes.keys()]) this.target(partition);
     this.#room.wakeAll();

@@ -42,8 +42,10 @@ export interface PassingParts {
   readonly onFailure: (error: unknown) => void;
   /** What is known of why there may be no owner. */
   readonly trouble: () => string | undefined;
-  /** How long a request waits for an owner. */
+  /** How long a request waits for an owner, and a request with messages for its answer. */
   readonly waitMs: number;
+  /** Whether the owner was reached by an attempt. */
+  readonly onAttempt: (wasReached: boolean) => void;
 }
 
 /** Which partition a request is for. `in body`: its body names the source. */
@@ -53,6 +55,10 @@ export type WantedPartition =
 
 /** Before the same owner is tried again. */
 const PAUSE_MS = 100;
+/** The owner may wait this long for the rest of a body that is passed on as it arrives. */
+const ARRIVING_MS = 10_000;
+/** The other process may have waited as long itself, and is about to say so. */
+const GRACE_MS = 500;
 
 /** One request of a client, from its arrival until the owner's answer has been passed back. */
 export class Passing implements ArrivingRequest {
@@ -67,6 +73,8 @@ export class Passing implements ArrivingRequest {
   readonly #gone = new AbortController();
   #deadlineMs: number;
   #isRepeated = false;
+  /** There was no answer in time. */
+  #isLate = false;
   #mayBeDone = false;
   #broken: CollectorError | undefined;
 
@@ -182,7 +190,9 @@ export class Passing implements ArrivingRequest {
       partition: this.#partition,
     };
     const headers = passedOnHeaders(this.#message.rawHeaders, origin, token);
-    const signals = [this.#gone.signal, ...(target.kind === "here" ? [] : [target.signal])];
+    const late = new AbortController();
+    const signals = [this.#gone.signal, late.signal, ...(target.kind === "here" ? [] : [target.signal])];
+    const cancel = this.#limitTime(body, late);
     const attempt = await connection.passOn(
       {
         ...{ message: this.#message, response: this.#response, connection: this.#connection },
@@ -190,6 +200,10 @@ export class Passing implements ArrivingRequest {
       },
       AbortSignal.any(signals),
     );
+    cancel();
+    this.#isLate = late.signal.aborted;
+    if (!this.#gone.signal.aborted || attempt.kind === "answered")
+      this.#parts.onAttempt(attempt.kind === "answered");
     switch (attempt.kind) {
       case "answered":
         onEnd(this.#isRepeated ? "repeated" : "answered");
@@ -203,6 +217,17 @@ export class Passing implements ArrivingRequest {
     }
   }
 
+  /**
+   * Ends an attempt that has no answer in time: the network between this process and the owner may be cut, which only shows in silence.
+   * Other requests than those with messages may take minutes.
+   */
+  #limitTime(body: PassedBody, late: AbortController): () => void {
+    if (!isIngestion(this.#message)) return () => {};
+    const { clock } = this.#parts;
+    const leftMs = this.#deadlineMs - clock.monotonic() + (body.kind === "streamed" ? ARRIVING_MS : 0);
+    return clock.after(Math.max(0, leftMs) + GRACE_MS, () => late.abort(new Error("the owner does not answer")));
+  }
+
   /** Waits before the next attempt; `code`: there is none. */
   async #next(
     failed: FailedAttempt,
@@ -212,7 +237,8 @@ export class Passing implements ArrivingRequest {
     // Its own body is what ended the attempt.
     if (this.#broken !== undefined) return { reason: failed.reason };
     // What is lost may have been under way for long: it has the whole time again.
-    if (failed.kind === "lost" && !this.#mayBeDone) this.#deadlineMs = clock.monotonic() + waitMs;
+    if (failed.kind === "lost" && !this.#mayBeDone && !this.#isLate)
+      this.#deadlineMs = clock.monotonic() + waitMs;
     const next = decideNext(failed, this.#facts(body), this.#deadlineMs - clock.monotonic());
     this.#mayBeDone ||= failed.kind === "lost";
     if (next.kind === "fail") return next;
@@ -247,6 +273,11 @@ export function withTrouble(reason: string, trouble: string | undefined): string
   return trouble === undefined ? reason : `${reason}; ${trouble}`;
 }
 
+/** Whether it is a request with messages. */
+function isIngestion({ url = "" }: IncomingMessage): boolean {
+  return url.includes("/v1/") && !url.includes("/api/v1");
+}
+
 /** Answers with an error. */
 export function refuse(
   message: IncomingMessage,
@@ -259,14 +290,13 @@ export function refuse(
   const answer = errorAnswer(error);
   const isBodyLost = isConnectionBroken(connection);
   if (isBodyLost) response.shouldKeepAlive = false;
-  const isIngestion = (message.url ?? "").includes("/v1/") && !(message.url ?? "").includes("/api/v1");
   respond(
     message,
     response,
     { ...answer, body: { ...(answer.body as object), requestId } },
     {
       headers: {
-        ...(isIngestion ? corsHeaders(message.headers) : {}),
+        ...(isIngestion(message) ? corsHeaders(message.headers) : {}),
         ...headers,
         [REQUEST_ID_HEADER]: requestId,
       },
