@@ -4,7 +4,7 @@ import type { WorkerOptions } from "../calls/tuning.js";
 import { isDamage } from "../database/damage.js";
 import { MetaNumber } from "../database/meta-number.js";
 import { FilterBanks } from "./filter-bank.js";
-import { blocksFor } from "./id-filter.js";
+import { blocksFor, type IdFilter } from "./id-filter.js";
 import { OpenSegment } from "./open-segment.js";
 import { Sidecars } from "./sidecars.js";
 
@@ -118,11 +118,22 @@ export class Segments {
     );
     for (const segment of this.sealed) {
       const filter = this.#isInWindow(segment, Math.min(newestMs, trustedMs))
-        ? this.sidecars.filter(segment.no)
+        ? this.#readFilter(segment.no)
         : undefined;
       if (filter === undefined) continue;
       for (const _ of this.#filters.addInSteps(segment, filter));
       segment.hasFilter = true;
+    }
+  }
+
+  /** Without its filter, the ids of a segment count as new: the collector starts, and the damage is told. */
+  #readFilter(segment: number): IdFilter | undefined {
+    try {
+      return this.sidecars.filter(segment);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#damaged(error);
+      return undefined;
     }
   }
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
 import { DamagedData, reading } from "../database/damage.js";
 import { IdFilter } from "./id-filter.js";
 import { type HashColumn, type OpenSegment, POSITION_BITS, POSITION_MASK } from "./open-segment.js";
@@ -13,6 +14,9 @@ import { type HashColumn, type OpenSegment, POSITION_BITS, POSITION_MASK } from 
  *   part 128–191 the third word of each id's hash, 2,048 positions a part: ids are compared by 79 bits
  *   part 192     type and event of each position (16 bits, 0: no message)
  *   part 193     the filter over the ids
+ *
+ * Each part ends with its CRC-32 (little-endian), which is verified whenever the part is read: without it, zeros in a page would be ids
+ * that were never seen.
  */
 const SPLIT_BITS = 6;
 const IDS = 0;
@@ -21,6 +25,7 @@ const CHECKS = 128;
 const CLASSES = 192;
 const FILTER = 193;
 const PARTS_A_SEGMENT = 256;
+const CHECKSUM_BYTES = 4;
 const CHECKS_A_PART = 2048;
 /** Number of parts that one step sorts and writes. */
 const PARTS_AT_ONCE = 8;
@@ -39,8 +44,11 @@ export class Sidecars {
 
   /** Returns the number of bytes written. */
   #write(segment: number, part: number, data: Uint8Array): number {
-    this.#put.run(segment * PARTS_A_SEGMENT + part, data);
-    return data.length;
+    const sealed = new Uint8Array(data.length + CHECKSUM_BYTES);
+    sealed.set(data);
+    viewOf(sealed).setUint32(data.length, crc32(data), true);
+    this.#put.run(segment * PARTS_A_SEGMENT + part, sealed);
+    return sealed.length;
   }
 
   #read(segment: number, part: number): Uint8Array | undefined {
@@ -48,9 +56,11 @@ export class Sidecars {
       () => `indexes of the log's segment ${segment}`,
       () => this.#get.get(segment * PARTS_A_SEGMENT + part) as { data: Uint8Array } | undefined,
     );
-    if (row !== undefined && !(row.data instanceof Uint8Array))
+    if (row === undefined) return undefined;
+    const data = row.data instanceof Uint8Array ? row.data.subarray(0, -CHECKSUM_BYTES) : undefined;
+    if (data === undefined || crc32(data) !== checksumIn(row.data))
       throw new DamagedData(`indexes of the log's segment ${segment}`);
-    return row?.data;
+    return data;
   }
 
   /** Writes all parts of a segment in steps of about a millisecond. Each step yields the number of bytes written. */
@@ -251,6 +261,19 @@ export class Sidecars {
     this.#drop.run(at + CLASSES, at + CLASSES);
   }
 
+  /** Deletes the parts that cannot be read. For `repair-store.ts`: nothing has what they held. */
+  dropDamaged(segment: number): void {
+    const at = segment * PARTS_A_SEGMENT;
+    for (let part = 0; part < PARTS_A_SEGMENT; part++) {
+      try {
+        this.#read(segment, part);
+      } catch (error) {
+        if (!(error instanceof DamagedData)) throw error;
+        this.#drop.run(at + part, at + part);
+      }
+    }
+  }
+
   drop(segment: number): void {
     this.#drop.run(segment * PARTS_A_SEGMENT, (segment + 1) * PARTS_A_SEGMENT - 1);
   }
@@ -267,6 +290,12 @@ function* inSteps(column: HashColumn, run: (position: number) => void): Generato
 
 function bytesOf(array: BigUint64Array | Uint32Array | Uint16Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}
+
+/** Undefined if the part is too short to have one. */
+function checksumIn(part: Uint8Array): number | undefined {
+  const at = part.length - CHECKSUM_BYTES;
+  return at < 0 ? undefined : viewOf(part).getUint32(at, true);
 }
 
 function viewOf(bytes: Uint8Array): DataView {

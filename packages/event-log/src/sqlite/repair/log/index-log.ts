@@ -79,6 +79,7 @@ function checkMarks(database: DatabaseSync, sidecars: Sidecars): string[] {
   const lost: string[] = [];
   for (const { no, messages, state } of segmentsOf(database)) {
     if (state !== SEGMENT_STATE.marks || messages === 0) continue;
+    sidecars.dropDamaged(no);
     const left = sidecars.marks(no);
     if (left >= messages) continue;
     database.prepare("UPDATE segments SET messages = ? WHERE no = ?").run(left, no);
@@ -148,8 +149,8 @@ function sealedStretches(database: DatabaseSync, sidecars: Sidecars): Stretch[] 
       first,
       end,
       lacks: (segment) =>
-        sidecars.classes(no).reduce((count, found) => count + Number(found !== 0), 0) !== messages ||
-        sidecars.lacks(segment),
+        sidecars.lacks(segment) ||
+        sidecars.classes(no).reduce((count, found) => count + Number(found !== 0), 0) !== messages,
     }));
 }
 
