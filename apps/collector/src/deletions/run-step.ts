@@ -312,16 +312,16 @@ function deleteMessage(
 
 async function erase(
   deletion: DeletionDocument,
-  { store, profiles, clock }: DeletionParts,
+  { store, profiles, clock, signal }: DeletionParts,
 ): Promise<StepResult> {
-  await store.compact();
-  await profiles.compact();
+  await orAborted(store.compact(), signal);
+  await orAborted(profiles.compact(), signal);
   return { kind: "done", receipt: { ...deletion.receipt, erasedAt: formatTime(clock.now()) } };
 }
 
 /** Waits for the deliveries of the `delete` messages, and records them. Once all are done, it removes the messages. */
 async function trace(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
-  const { store, clock } = parts;
+  const { store, clock, signal } = parts;
   const { receipt, givesUp = false } = deletion;
   const deleteMessages = await withDeliveries(receipt.deleteMessages, store);
   const now: DeletionReceipt = { ...receipt, deleteMessages };
@@ -332,10 +332,24 @@ async function trace(deletion: DeletionDocument, parts: DeletionParts): Promise<
   // The messages hold the only trace of their deliveries, so the receipt is stored before they are removed.
   if (JSON.stringify(now) !== JSON.stringify(receipt)) return { kind: "again", receipt: now };
   for (const { sourceId, messageId } of deleteMessages) await removeMessages({ sourceId, messageId }, parts);
-  await store.compact();
+  await orAborted(store.compact(), signal);
   const endedAt = formatTime(clock.now());
   const gaveUp = pending + failed > 0 ? { gaveUpAt: endedAt } : {};
   return { kind: "done", receipt: { ...now, ...gaveUp, tracesErasedAt: endedAt } };
+}
+
+/** In a cluster, a compaction uploads a snapshot: closing does not wait for it, and the next run of the step does it again. */
+async function orAborted(compaction: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal?.reason);
+  compaction.catch(() => {});
+  if (signal?.aborted === true) abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.race([compaction, aborted.promise]);
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
 }
 
 type UserReceipt = DeletionReceipt["users"][number];

@@ -62,6 +62,24 @@ test("closing interrupts a running purge, and the next start completes the delet
   await again.close();
 });
 
+test("closing does not wait for a compaction, and the next start does it again", async () => {
+  const clock = manualClock();
+  const options = await deletionsOptions(clock);
+  const compacting = Promise.withResolvers<void>();
+  const compact = (): Promise<void> => {
+    compacting.resolve();
+    return new Promise(() => {});
+  };
+  const deletions = await startDeletions({ ...options, store: { ...options.store, compact } });
+  await deletions.create(["u:ann"], { suppress: false, includeAliases: false });
+  await compacting.promise;
+  await deletions.close();
+  expect((await deletions.get("d1"))?.value).toMatchObject({ status: "running", step: "erase" });
+  const again = await startDeletions(options);
+  while ((await again.get("d1"))?.value.step !== "done") await clock.advance(0);
+  await again.close();
+});
+
 test.each([
   [new StoreError("storage_unavailable", "the servers do not answer"), "running"],
   [new StoreError("data_damaged", "run `sluice repair`"), "failed"],

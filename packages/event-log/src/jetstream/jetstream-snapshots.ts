@@ -63,6 +63,7 @@ export function jetStreamSnapshots(
         await bucket.purge(bucket.metaSubject(name));
         await bucket.purge(bucket.chunkSubject(meta.nuid));
       }),
+    removeUnfinished: () => availableOr(() => removeAbandoned(access, bucket, 0)),
   };
 }
 
@@ -79,7 +80,7 @@ async function put(access: StreamAccess, bucket: ObjectBucket, blob: Blob): Prom
     const record = await upload(access, bucket, blob, nuid);
     // The new one is complete: what fails from here is repeated with the next upload.
     if (before !== undefined) await bucket.purge(bucket.chunkSubject(before.nuid)).catch(() => {});
-    await removeAbandoned(access, bucket).catch(() => {});
+    await removeAbandoned(access, bucket, ABANDONED_MS).catch(() => {});
     return record;
   } catch (error) {
     await bucket.purge(bucket.chunkSubject(nuid)).catch(() => {});
@@ -105,6 +106,8 @@ async function upload(
     chunks += 1;
     await bucket.publish(bucket.chunkSubject(nuid), chunk, { id: `${nuid}-${chunks}`, isOnly: false });
   }
+  if (chunks > 0 && (await bucket.chunkCount(nuid)) !== chunks)
+    throw new Error("its parts were removed meanwhile");
   const meta: ObjectMeta = {
     name,
     bucket: bucket.name,
@@ -119,11 +122,11 @@ async function upload(
   return { name, bytes: size, metadata };
 }
 
-/** Removes the chunks of uploads that ended before they were whole. */
-async function removeAbandoned(access: StreamAccess, bucket: ObjectBucket): Promise<void> {
+/** Removes the chunks without an object to which nothing was added for this long. */
+async function removeAbandoned(access: StreamAccess, bucket: ObjectBucket, ms: number): Promise<void> {
   const known = new Set((await bucket.metas()).map(({ nuid }) => nuid));
   for (const { nuid, newestAtMs } of await bucket.chunked()) {
-    const isOld = access.clock.now() - newestAtMs > ABANDONED_MS;
+    const isOld = ms === 0 || access.clock.now() - newestAtMs > ms;
     if (isOld && !known.has(nuid)) await bucket.purge(bucket.chunkSubject(nuid));
   }
 }

@@ -102,6 +102,8 @@ export interface SnapshotStorage {
   get(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   list(): Promise<readonly SnapshotRecord[]>;
   remove(name: string): Promise<void>;
+  /** Removes what was uploaded and is no blob: by calls of `put` that were cut off, and by those under way, which then reject. */
+  removeUnfinished(): Promise<void>;
 }
 
 /** The engine cannot be reached, or did not answer. What the call did is unknown. */

@@ -347,7 +347,7 @@ export class LocalReplica implements Replica {
       clock: this.#clock,
       copy: this.#copy.now,
       apply: (...entry) => this.#apply(this.#copy.now, ...entry),
-      compacted: () => this.#removeDeleted(),
+      compacted: (ended) => this.#removeDeleted(AbortSignal.any([ended, this.#closing.signal])),
       ended: (reason) => {
         this.#leadingEnded();
         if (reason !== undefined) onDeposed(reason);
@@ -382,21 +382,26 @@ export class LocalReplica implements Replica {
   }
 
   async snapshot(): Promise<SnapshotRecord> {
-    return makeSnapshot(
-      this.#options.engine,
-      this.#copy.now,
-      this.#options.node,
-      KEPT_ENTRIES,
-      this.#clock.now(),
-    );
+    const { engine, node } = this.#options;
+    return makeSnapshot(engine, this.#copy.now, {
+      node,
+      keptEntries: KEPT_ENTRIES,
+      nowMs: this.#clock.now(),
+    });
   }
 
-  /** After a compaction, the log and older snapshots still have what was deleted. */
-  async #removeDeleted(): Promise<void> {
-    const { signal } = this.#closing;
+  /** After a compaction, the log, older snapshots and uploads still have what was deleted. */
+  async #removeDeleted(signal: AbortSignal): Promise<void> {
+    const { engine, node } = this.#options;
+    await engine.snapshots.removeUnfinished();
     for (;;) {
       try {
-        await makeSnapshot(this.#options.engine, this.#copy.now, this.#options.node, 0, this.#clock.now());
+        await makeSnapshot(engine, this.#copy.now, {
+          node,
+          keptEntries: 0,
+          nowMs: this.#clock.now(),
+          signal,
+        });
         return;
       } catch (error) {
         // A copy has one snapshot at a time. A backup, or the snapshot that is running, began before the deletion.

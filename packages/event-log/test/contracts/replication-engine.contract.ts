@@ -353,6 +353,27 @@ export function replicationEngineContract(name: string, start: () => Promise<Eng
         expect(found === Buffer.concat(Array(6).fill(block)).toString()).toBe(true);
       });
 
+      it("that are not whole are removed, also while they are uploaded", async () => {
+        const [one, other] = await Promise.all([connect(), connect()]);
+        await one.snapshots.put("whole", {}, parts("whole"));
+        const begun = Promise.withResolvers<void>();
+        const goOn = Promise.withResolvers<void>();
+        async function* slow(): AsyncGenerator<Uint8Array> {
+          yield Buffer.alloc(2_000_000, "x");
+          begun.resolve();
+          await goOn.promise;
+          yield bytes("end");
+        }
+        const upload = one.snapshots.put("slow", {}, slow());
+        upload.catch(() => {});
+        await begun.promise;
+        await other.snapshots.removeUnfinished();
+        goOn.resolve();
+        await expect(upload).rejects.toThrow("the snapshot slow was not stored: its parts were removed");
+        expect((await other.snapshots.list()).map(({ name }) => name)).toEqual(["whole"]);
+        expect(await whole(await other.snapshots.get("whole"))).toBe("whole");
+      });
+
       it("are not there if their bytes ended with an error", async () => {
         const { snapshots } = await connect();
         async function* broken(): AsyncGenerator<Uint8Array> {

@@ -322,3 +322,52 @@ it("waits with a deletion's snapshot until a backup has ended", async () => {
   await compacted;
   expect(cluster.engines.snapshots.list()).toHaveLength(1);
 });
+
+it("shares a snapshot among compactions that wait for one", async () => {
+  const cluster = newCluster();
+  const a = await cluster.open("a");
+  const { store } = await leadSafely(a);
+  await store.log.append(idsBatch(["x"]));
+  const { snapshots } = cluster.engines;
+  let uploads = 0;
+  const put = snapshots.put.bind(snapshots);
+  Object.assign(snapshots, {
+    put: (...args: Parameters<typeof put>) => {
+      uploads += 1;
+      return put(...args);
+    },
+  });
+  await Promise.all(Array.from({ length: 30 }, () => store.compact()));
+  expect(uploads).toBe(2);
+  await store.compact();
+  expect(uploads).toBe(3);
+});
+
+it("ends a compaction with leading, and the next owner does it again", async () => {
+  const cluster = newCluster();
+  const a = await cluster.open("a");
+  const b = await cluster.open("b");
+  const first = await leadSafely(a);
+  await first.store.log.append(idsBatch(["x"]));
+  const { snapshots } = cluster.engines;
+  const put = snapshots.put.bind(snapshots);
+  const isUploading = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  Object.assign(snapshots, {
+    async put(name: string, metadata: Record<string, string>, parts: AsyncIterable<Uint8Array>) {
+      isUploading.resolve();
+      await goOn.promise;
+      return put(name, metadata, parts);
+    },
+  });
+  const compactions = [first.store.compact(), first.store.compact()];
+  const settled = Promise.allSettled(compactions);
+  await isUploading.promise;
+  await first.stepDown();
+  goOn.resolve();
+  expect((await settled).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(snapshots.list()).toEqual([]);
+  const second = await leadSafely(b, 2);
+  await second.store.compact();
+  expect(snapshots.list()).toHaveLength(1);
+});

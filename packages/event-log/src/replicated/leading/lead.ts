@@ -18,8 +18,8 @@ export interface LeadParts {
   /** It contains the entry with which this process took over. */
   readonly copy: Copy;
   apply(sequence: number, data: Uint8Array<ArrayBuffer>, isAnswered: boolean): Promise<AppliedEntry>;
-  /** Removes deleted data from the log and the snapshots. */
-  compacted(): Promise<void>;
+  /** Removes deleted data from the log and the snapshots, until leading has ended. */
+  compacted(ended: AbortSignal): Promise<void>;
   /** Called once when leading has ended. Without a reason, it was ended in order. */
   ended(reason: string | undefined): void;
 }

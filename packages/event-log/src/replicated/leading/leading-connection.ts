@@ -14,8 +14,11 @@ export interface LeadingParts {
   readonly writer: Writer;
   /** The local copy. */
   readonly copy: Pick<StoreConnection, "ask" | "health">;
-  /** Called when a compaction is done in this copy. Resolves when nothing of the deleted data is left elsewhere. */
-  compacted(): Promise<void>;
+  /**
+   * Called when a compaction is done in this copy. Resolves when nothing of the deleted data is left elsewhere; rejects when `ended` aborts,
+   * because the next owner goes on.
+   */
+  compacted(ended: AbortSignal): Promise<void>;
   now(): number;
 }
 
@@ -26,6 +29,10 @@ export class LeadingConnection implements StoreConnection {
   readonly #parts: LeadingParts;
   readonly #beforeSend: ((isLast: boolean) => void)[] = [];
   #isScheduled = false;
+  /** The compaction that runs, and the one that all calls share that were made meanwhile. */
+  #compacting: Promise<void> | undefined;
+  #nextCompaction: Promise<void> | undefined;
+  readonly #over = new AbortController();
   /** Why no calls are taken any more. */
   #ended: { readonly reason: string; readonly sinceMs: number } | undefined;
 
@@ -89,10 +96,28 @@ export class LeadingConnection implements StoreConnection {
     await this.#parts.writer.add({ operation: "retain", request: { nowMs, segments } });
   }
 
-  async #compact(): Promise<void> {
+  /** Each uploads a snapshot. One that runs may have begun before what its caller deleted, so callers meanwhile share the next one. */
+  #compact(): Promise<void> {
+    if (this.#compacting === undefined) {
+      this.#compacting = this.#compactOnce().finally(() => {
+        this.#compacting = undefined;
+      });
+      return this.#compacting;
+    }
+    this.#nextCompaction ??= this.#compacting
+      .catch(() => {})
+      .then(() => {
+        this.#nextCompaction = undefined;
+        return this.#compact();
+      });
+    return this.#nextCompaction;
+  }
+
+  async #compactOnce(): Promise<void> {
+    this.check();
     await this.#parts.writer.add({ operation: "compact", request: {} }, true);
     await this.#parts.copy.ask("compact", {});
-    await this.#parts.compacted();
+    await this.#parts.compacted(this.#over.signal);
   }
 
   schedule(): void {
@@ -115,6 +140,7 @@ export class LeadingConnection implements StoreConnection {
   /** Ends the use of the store. Calls that the writer has are up to the writer. */
   end(reason: string): void {
     this.#ended ??= { reason, sinceMs: this.#parts.now() };
+    this.#over.abort();
     // Pending appends are rejected.
     this.#send(true);
   }
@@ -122,6 +148,7 @@ export class LeadingConnection implements StoreConnection {
   async close(): Promise<void> {
     if (this.#ended === undefined) this.#send(true);
     this.#ended ??= { reason: "the store is closed", sinceMs: this.#parts.now() };
+    this.#over.abort();
     await this.#parts.writer.close();
   }
 }

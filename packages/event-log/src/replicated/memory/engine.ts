@@ -170,6 +170,7 @@ export class MemoryEngine implements ReplicationEngine {
         }),
       list: () => asked(() => snapshots.list()),
       remove: (name) => asked(() => snapshots.remove(name)),
+      removeUnfinished: () => asked(() => snapshots.removeUnfinished()),
     };
   }
 

@@ -5,16 +5,20 @@ import { listSnapshots, metadataOf, nameOfSnapshot } from "./snapshot-record.js"
 /** Whole pages of every page size. */
 const PART_BYTES = 1024 * 1024;
 
-/**
- * Uploads the copy as it is after one entry. Then removes older snapshots, and the entries that the snapshot contains, but for the last
- * `keptEntries`: followers that are a little behind still need those.
- */
+export interface SnapshotOptions {
+  readonly node: string;
+  /** How many entries that the snapshot contains are kept: followers that are a little behind still need those. */
+  readonly keptEntries: number;
+  readonly nowMs: number;
+  /** Ends the upload. */
+  readonly signal?: AbortSignal;
+}
+
+/** Uploads the copy as it is after one entry. Then removes older snapshots, and the entries that the snapshot contains. */
 export async function makeSnapshot(
   engine: ReplicationEngine,
   copy: Copy,
-  node: string,
-  keptEntries: number,
-  nowMs: number,
+  { node, keptEntries, nowMs, signal }: SnapshotOptions,
 ): Promise<SnapshotRecord> {
   const { applied, store, profiles } = await copy.ask("beginCopySnapshot", {});
   const { sequence } = applied;
@@ -25,7 +29,11 @@ export async function makeSnapshot(
       storeBytes: store.bytes,
       profilesBytes: profiles.bytes,
     });
-    const record = await engine.snapshots.put(name, metadata, partsOf(copy, store.bytes, profiles.bytes));
+    const record = await engine.snapshots.put(
+      name,
+      metadata,
+      untilAborted(partsOf(copy, store.bytes, profiles.bytes), signal),
+    );
     await removeOlder(engine);
     await engine.log.trim(Math.max(0, sequence - keptEntries));
     return record;
@@ -42,6 +50,16 @@ async function* partsOf(copy: Copy, storeBytes: number, profilesBytes: number): 
     yield await copy.ask("readSnapshot", { at, bytes: PART_BYTES });
   for (let at = 0; at < profilesBytes; at += PART_BYTES)
     yield (await copy.ask("profiles", { method: "readSnapshot", args: [at, PART_BYTES] })) as Uint8Array;
+}
+
+async function* untilAborted(
+  parts: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    signal?.throwIfAborted();
+    yield part;
+  }
 }
 
 /** Of several snapshots the newest stays. It may be that of another process, which finished meanwhile. */
