@@ -7,7 +7,7 @@ export default defineConfig(
     // `edge` has the types of `index`.
     entry: { index: "src/index.ts", edge: "src/edge.ts", compat: "src/compat/index.ts" },
     dts: { entry: { index: "src/index.ts", compat: "src/compat/index.ts" } },
-    // The clients of `compat` use the package as an application does, so that a process has one copy of it.
+    // The client of `compat` uses the package as an application does, so that a process has one copy of it.
     external: ["@sluice/node"],
     // Each file stands alone: a bundler reads one of the two, never both.
     splitting: false,

@@ -33,8 +33,7 @@ const SECTIONS = [
     name: "Move to Sluice",
     pages: [
       ["guide/from-segment", "From Segment"],
-      ["guide/from-rudderstack", "From RudderStack"],
-      ["guide/from-posthog", "From PostHog"],
+      ["guide/from-other-clients", "From RudderStack or PostHog"],
       ["guide/from-jitsu", "From Jitsu"],
       ["guide/from-svix", "From Svix"],
       ["guide/from-outpost", "From Hookdeck Outpost"],

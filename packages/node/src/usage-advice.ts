@@ -73,6 +73,6 @@ export function adviseOnEvent(name: unknown, advise: Advise): void {
 /** Points out a callback after the call's argument. It is never called. */
 export function adviseOnCallback(call: string, argument: unknown, advise: Advise): void {
   if (typeof argument !== "function") return;
-  const text = `The callback of ${call}() is never called: use \`onError\`, on("delivered") or await flush(), or a client of @sluice/node/compat.`;
+  const text = `The callback of ${call}() is never called: use \`onError\`, on("delivered") or await flush(), or the client of @sluice/node/compat.`;
   advise("callback", text);
 }

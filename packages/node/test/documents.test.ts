@@ -43,15 +43,9 @@ describe("docs/reference/options.md", () => {
 });
 
 /** The first cells of the header rows. */
-const CLIENTS = ["Go", "Ruby", "Segment", "Segment (default)", "RudderStack", "RudderStack (default)"];
-const HEADERS: ReadonlySet<unknown> = new Set([...CLIENTS, "PostHog", "PostHog (default)"]);
+const HEADERS: ReadonlySet<unknown> = new Set(["Go", "Ruby", "Segment", "Segment (default)"]);
 
-describe.each([
-  "reference/sdk-porting.md",
-  "guide/from-segment.md",
-  "guide/from-rudderstack.md",
-  "guide/from-posthog.md",
-])("docs/%s", (name) => {
+describe.each(["reference/sdk-porting.md", "guide/from-segment.md"])("docs/%s", (name) => {
   const all = rows(readFileSync(`${root}/docs/${name}`, "utf8")).filter(([first]) => !HEADERS.has(first));
   const named = all
     .map((cells) => /^`([^`]+\.test\.ts)`: (.+)$/.exec(cells.at(-1) ?? ""))
@@ -73,14 +67,18 @@ describe.each([
 
 describe("the porting pages", () => {
   it.each([
-    ["segment", "segment.ts"],
-    ["rudderstack", "rudderstack.ts"],
-    ["posthog", "posthog.ts"],
-  ])("from-%s.md names every option that the client of @sluice/node/compat translates", (name, file) => {
-    const source = readFileSync(`${root}/packages/node/src/compat/${file}`, "utf8");
-    const [, table = ""] = /Record<string, Translation>> = \{([\s\S]*?)\n\};/.exec(source) ?? [];
+    [
+      "the client of @sluice/node/compat translates",
+      "compat/segment.ts",
+      /Translation>> = \{([\s\S]*?)\n\};/,
+    ],
+    ["the SDK gives advice on", "usage-advice.ts", /FOREIGN_OPTIONS[^{]*\{([\s\S]*?)\n\};/],
+  ])("name every option that %s", (_name, file, tableOf) => {
+    const [, table = ""] = tableOf.exec(readFileSync(`${root}/packages/node/src/${file}`, "utf8")) ?? [];
     const options = [...table.matchAll(/^ {2}(\w+):/gm)].map(([, option]) => String(option));
-    const text = readFileSync(`${root}/docs/guide/from-${name}.md`, "utf8");
+    const text = ["segment", "other-clients"]
+      .map((name) => readFileSync(`${root}/docs/guide/from-${name}.md`, "utf8"))
+      .join("");
     expect(options.length).toBeGreaterThan(5);
     expect(options.filter((option) => !text.includes(`\`${option}`))).toEqual([]);
   });

@@ -28,8 +28,8 @@ type AnyFunction = (...args: unknown[]) => unknown;
 const OPTIONS = [
   ...["flushAt", "host", "regions", "transport", "fetch", "spool", "context", "onError", "gzip", "quiet"],
   ...["beforeSend", "waitUntil", "disable", "instrument", "integrations"],
-  // Of the clients of compat.
-  ...["httpClient", "maxTotalBackoffDuration", "errorHandler", "enable", "before_send", "disabled"],
+  // Of the client of compat.
+  ...["httpClient", "maxTotalBackoffDuration"],
 ];
 const hostileOptions = fc.oneof(
   hostileValue,
@@ -57,8 +57,6 @@ const CLIENTS: readonly (readonly [name: string, create: (options?: unknown) => 
   ["Analytics", (options) => new Analytics(options as never)],
   ["Analytics of the edge build", (options) => new edge.Analytics(options as never)],
   ["compat's Analytics of Segment", (options) => new compat.Analytics(options as never)],
-  ["compat's RudderAnalytics", (options) => new compat.RudderAnalytics("k", options as never)],
-  ["compat's PostHog", (options) => new compat.PostHog("k", options as never)],
 ];
 
 describe.each(CLIENTS)("%s", (_name, create) => {
@@ -75,7 +73,7 @@ describe.each(CLIENTS)("%s", (_name, create) => {
           // The short forms of page and screen begin with a name.
           await client[name]?.(text, ...args);
         }
-        await (client.close ?? client.closeAndFlush ?? client.shutdown)?.call(client);
+        await (client.close ?? client.closeAndFlush)?.call(client);
         if (client.stats) expect(client.stats()).toMatchObject({ failed: 0, queued: 0 });
         await nextTurn();
       }),
@@ -91,8 +89,7 @@ describe.each(CLIENTS)("%s", (_name, create) => {
         onlyConfigError(() => create(given));
         const client = onlyConfigError(() => create(withKey(given))) as { [name: string]: AnyFunction };
         client?.identify?.({ userId: "u" });
-        if (client?.shutdown) await client.shutdown(0);
-        else await (client?.close ?? client?.closeAndFlush)?.call(client, { timeoutMs: 0, timeout: 0 });
+        await (client?.close ?? client?.closeAndFlush)?.call(client, { timeoutMs: 0, timeout: 0 });
       }),
       RUNS,
     );
@@ -158,8 +155,6 @@ it("withContext runs its function and returns its result, whatever the context i
       expect(client.withContext(make() as never, () => 5)).toBe(5);
       client.withContext(make() as never, () => client.track({ userId: "u", event: "E" }));
       expect(client.withContext({}, undefined as never)).toBe(undefined);
-      const posthog = new compat.PostHog("k", { stub: true });
-      expect(posthog.withContext(make() as never, () => 5)).toBe(5);
     }),
     RUNS,
   );

@@ -22,7 +22,7 @@ describe("usage of another client", () => {
       await analytics.close();
       expect(callback).not.toHaveBeenCalled();
       expect(lines).toEqual([
-        `[sluice] The callback of ${kind}() is never called: use \`onError\`, on("delivered") or await flush(), or a client of @sluice/node/compat.`,
+        `[sluice] The callback of ${kind}() is never called: use \`onError\`, on("delivered") or await flush(), or the client of @sluice/node/compat.`,
       ]);
     },
   );
