@@ -19,6 +19,8 @@ export class MemoryFront implements Front {
   readonly url: string;
   readonly port = 80;
   readonly adminUrl: string;
+  /** Read for the process's health only, which no simulated client asks for. */
+  readonly ownerSilentMs = 0;
   readonly #options: FrontOptions;
   readonly #passOn: PassOn;
   readonly #room: WaitingRoom;

@@ -116,6 +116,7 @@ export class EngineNetwork {
         get: (name) => call(() => snapshots.get(name)),
         list: () => call(() => snapshots.list()),
         remove: (name) => call(() => snapshots.remove(name)),
+        removeUnfinished: () => call(() => snapshots.removeUnfinished()),
       },
       health: () => this.#health(),
       onHealth: (listener) => {
