@@ -257,13 +257,6 @@ describe("the directory", () => {
     expect(await idsOf(await openSpool())).toEqual(["a"]);
   });
 
-  it("releases what a process of an earlier version has taken", async () => {
-    await (await openSpool()).append(batch("a"));
-    const path = await folder();
-    await rename(join(path, "000000000001.jsonl"), join(path, `000000000001.jsonl.${process.ppid}.taken`));
-    expect(await idsOf(await openSpool())).toEqual(["a"]);
-  });
-
   it.each<[name: string, machine: string, ageMs: number, isReleased: boolean]>([
     ["another machine has just touched", "aaaaaa-bbbbbb", 0, false],
     ["another machine has not touched for ten minutes", "aaaaaa-bbbbbb", 601_000, true],

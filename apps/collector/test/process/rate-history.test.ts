@@ -207,20 +207,3 @@ test.each([
   expect(point?.latencyOver).toEqual(over);
   if (seconds.length === 1) expect(latencyP99Ms).toBe(latencyP50Ms);
 });
-
-test("a stored point of an earlier version, whose histogram ended at ten seconds, says that its latency was above", async () => {
-  const clock = manualClock();
-  const at = new Date(clock.now()).toISOString();
-  const none = { at, overMs: 2_000, accepted: 0, rejected: 0, delivered: 1, failed: 0, retried: 0 };
-  const kept = [
-    { ...none, latencyP50Ms: 4_000, latencyP99Ms: 10_000 },
-    { ...none, latencyP50Ms: 10, latencyP99Ms: 20 },
-  ];
-  const stored = { "5m": kept, "1h": [], "24h": [] };
-  const history = await startRateHistory(collectorCounters().metrics, clock, {
-    get: async <T>() => ({ id: "collector", version: 1, value: stored as T }),
-    put: keptNowhere.put,
-  });
-  expect(history.read("5m").points).toEqual([{ ...kept[0], latencyOver: ["p99"] }, kept[1]]);
-  await history.close();
-});

@@ -3,8 +3,6 @@
  * forms are a format: a safe integer as a number, anything else as `"12993e-1"`: all digits without trailing zeros, and the power of
  * ten. One sum has one form, whatever the order of the additions. At most some 700 characters, because a double has few digits
  * between 1e-324 and 1e309; money takes about ten.
- *
- * A number that is not a safe integer is the sum of an earlier version, which added doubles.
  */
 export type DecimalSum = number | string;
 
@@ -49,7 +47,7 @@ function addSmall(one: DecimalSum, other: DecimalSum): DecimalSum | undefined {
 }
 
 function smallOf(sum: DecimalSum): { readonly units: number; readonly exponent: number } | undefined {
-  if (typeof sum === "number") return Number.isSafeInteger(sum) ? { units: sum, exponent: 0 } : undefined;
+  if (typeof sum === "number") return { units: sum, exponent: 0 };
   const at = sum.indexOf("e");
   if (at > 17) return undefined;
   const units = Number(sum.slice(0, at));
@@ -104,8 +102,7 @@ export function decimalSumOfAll(values: Iterable<number>): DecimalSum {
 
 /** The nearest double. Beyond the range of doubles the greatest one: infinity would be null in JSON. */
 export function numberOf(sum: DecimalSum): number {
-  if (typeof sum === "number" && Number.isSafeInteger(sum)) return sum;
-  return inRange(Number(typeof sum === "number" ? storedOf(decimalOf(sum)) : sum));
+  return typeof sum === "number" ? sum : inRange(Number(sum));
 }
 
 /** Digits of a quotient that decide to which double it is rounded, with some to spare. */
@@ -114,7 +111,7 @@ const QUOTIENT_DIGITS = 40;
 /** The double that is nearest to the sum divided by a count. */
 export function averageOf(sum: DecimalSum, count: number): number {
   // One division of two exact doubles is rounded correctly.
-  if (typeof sum === "number" && Number.isSafeInteger(sum)) return sum / count;
+  if (typeof sum === "number") return sum / count;
   const { units, exponent } = decimalOf(sum);
   const raised = Math.max(0, QUOTIENT_DIGITS - String(units).length + String(count).length);
   const dividend = units * 10n ** BigInt(raised);
@@ -124,12 +121,8 @@ export function averageOf(sum: DecimalSum, count: number): number {
   return inRange(Number(`${quotient}${sticky}e${exponent - raised - 1}`));
 }
 
-/** Digits that survived in the sums of doubles of earlier versions: 1299.3000000000002 was 1299.3. */
-const SURVIVING_DIGITS = 15;
-
 function decimalOf(sum: DecimalSum): Decimal {
-  if (typeof sum === "string") return decimalIn(sum);
-  return decimalIn(Number.isInteger(sum) ? String(sum) : sum.toPrecision(SURVIVING_DIGITS));
+  return decimalIn(String(sum));
 }
 
 /** Reads `-12.5`, `1e-7`, `12993e-1`. */

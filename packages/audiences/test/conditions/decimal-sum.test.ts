@@ -33,21 +33,6 @@ test.each<[string, number[], DecimalSum, number]>([
   expect(numberOf(stored)).toBe(value);
 });
 
-test.each<[string, number, number, number]>([
-  ["a sum of doubles", 1299.3000000000002, 0.2, 1299.5],
-  ["a tenth and two", 0.30000000000000004, 0.3, 0.6],
-  ["a whole number", 12, 0.5, 12.5],
-  ["a great whole number", 1e300, 0, 1e300],
-  ["the limit", Number.MAX_VALUE, 1, Number.MAX_VALUE],
-])("goes on from the stored double of an earlier version: %s", (_what, stored, more, sum) => {
-  expect(numberOf(addDecimals(stored, decimalSumOf(more)))).toBe(sum);
-});
-
-test("shows the stored double of an earlier version without its error", () => {
-  expect(numberOf(1299.3000000000002)).toBe(1299.3);
-  expect(averageOf(1299.3000000000002, 3)).toBe(433.1);
-});
-
 test.each<[number[], number]>([
   [[0.1, 0.2], 0.15],
   [[1299.3, 0, 0], 433.1],

@@ -223,9 +223,7 @@ export class SpoolDirectory implements SyncSpool {
     this.#sizes.set(waiting, { bytes: size, messages: messages.length });
   }
 
-  async #isHeld(file: string, holder: HolderName | undefined): Promise<boolean> {
-    // Taken by an earlier version, whose names are those of process ids: at worst its messages are sent twice, with the same ids.
-    if (holder === undefined) return false;
+  async #isHeld(file: string, holder: HolderName): Promise<boolean> {
     const state = await holderState(this.#folder, holder, this.#holder.name, this.#builtIns);
     if (state !== "unknown") return state === "runs";
     return Math.abs(await this.#ageMs(file)) <= LEFT_AFTER_MS;

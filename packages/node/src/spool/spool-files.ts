@@ -7,8 +7,7 @@
  *     <random>.draft                                a batch that is being written
  */
 const WAITING = /^(\d{12})\.jsonl$/;
-/** Earlier versions had a process id in place of the holder. */
-const TAKEN = /^((\d{12})\.jsonl)\.(\d+|([0-9a-f]{6})-([0-9a-f]{6})-([0-9a-f]{12}))\.taken$/;
+const TAKEN = /^((\d{12})\.jsonl)\.([0-9a-f]{6})-([0-9a-f]{6})-([0-9a-f]{12})\.taken$/;
 const SOCKET = /^([0-9a-f]{6})-[0-9a-f]{12}\.sock$/;
 const DRAFT = ".draft";
 
@@ -58,14 +57,11 @@ export function numberOf(file: string): number {
 export interface TakenFile {
   /** The name that the file has when it waits. */
   readonly waiting: string;
-  /** Undefined if an earlier version took the file. */
-  readonly holder: HolderName | undefined;
+  readonly holder: HolderName;
 }
 
 /** Undefined for files that are not taken. */
 export function takenBy(file: string): TakenFile | undefined {
-  const [, waiting, , , host, boot, id] = TAKEN.exec(file) ?? [];
-  if (waiting === undefined) return undefined;
-  const isNamed = host !== undefined && boot !== undefined && id !== undefined;
-  return { waiting, holder: isNamed ? { host, boot, id } : undefined };
+  const [, waiting, , host = "", boot = "", id = ""] = TAKEN.exec(file) ?? [];
+  return waiting === undefined ? undefined : { waiting, holder: { host, boot, id } };
 }

@@ -77,7 +77,7 @@ function spanSeries<Name extends string>(
   // If the clock was set back, some stored points may be in the future. After many starts there may be many short ones.
   const closed = kept
     .map((point) => ({
-      point: readKept(point),
+      point,
       closedMs: first.monotonicMs + Date.parse(point.at) - first.atMs,
     }))
     .filter(({ closedMs }) => closedMs > first.monotonicMs - everyMs * most && closedMs <= first.monotonicMs)
@@ -150,17 +150,4 @@ function latencyQuantile(
     [lowerBound, lowerCount] = [bound, count];
   }
   return { ms: lowerBound * 1_000, isOver: true };
-}
-
-/** The greatest bucket of earlier versions, in milliseconds. */
-const EARLIER_GREATEST_MS = 10_000;
-
-/** A stored point. In points of earlier versions, the greatest value stands for everything above it. */
-function readKept<Name extends string>(point: RatePoint<Name>): RatePoint<Name> {
-  const { latencyP50Ms, latencyP99Ms, latencyOver } = point;
-  const over = [
-    ...(latencyP50Ms === EARLIER_GREATEST_MS ? ["p50" as const] : []),
-    ...(latencyP99Ms === EARLIER_GREATEST_MS ? ["p99" as const] : []),
-  ];
-  return latencyOver !== undefined || over.length === 0 ? point : { ...point, latencyOver: over };
 }

@@ -35,7 +35,7 @@ export async function loadEngineState(store: ProfileStore, newNonce: () => strin
   for (const [name, json] of documents) {
     const [kind, id] = [name.slice(0, name.indexOf(":")), name.slice(name.indexOf(":") + 1)];
     if (kind === "aspect") aggregates.set(Number(id), JSON.parse(json) as AggregateProgress);
-    else if (kind === "definition") states.set(id, parseDefinitionState(json));
+    else if (kind === "definition") states.set(id, JSON.parse(json) as DefinitionState);
     else if (kind === "cursor") cursors[Number(id)] = offsetIn(Number(id), Number(json) as Offset);
   }
   const parse = <Value>(name: string): Value | undefined => {
@@ -71,9 +71,4 @@ export function moveCursor(unit: UnitOfWork, { cursors }: EngineState, cursor: O
 export function storedCursor(documents: ReadonlyMap<string, string>, partition: number): Offset | undefined {
   const json = documents.get(`cursor:${partition}`);
   return json === undefined ? undefined : (Number(json) as Offset);
-}
-
-/** States stored by older versions have no `leftOut`. */
-function parseDefinitionState(json: string): DefinitionState {
-  return { leftOut: { users: 0, events: 0 }, ...(JSON.parse(json) as Omit<DefinitionState, "leftOut">) };
 }
