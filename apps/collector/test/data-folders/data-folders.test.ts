@@ -45,12 +45,6 @@ const layoutOf = (directory: string, name: string): number => {
 
 /** What makes the layouts of before the first release out of the one of 0.1.0. */
 const OLDER: readonly (readonly [name: string, file: string, sql: string])[] = [
-  ["layout 2 of sluice.db", "sluice.db", "PRAGMA user_version = 2"],
-  [
-    "layout 1 of sluice.db",
-    "sluice.db",
-    "ALTER TABLE chunks DROP COLUMN checksum; ALTER TABLE strings DROP COLUMN released; PRAGMA user_version = 1",
-  ],
   [
     "layout 1 of profiles.db",
     "profiles.db",
@@ -89,6 +83,14 @@ describe("data folders of older versions", () => {
     const { directory, expected } = await unpacked("0.1.0.tar.gz");
     change(join(directory, file), sql);
     await openAgain(directory, expected, 1);
+  });
+
+  it("does not open a folder of a version before 0.1.0, and says what to do", async () => {
+    const { directory } = await unpacked("0.1.0.tar.gz");
+    change(join(directory, "sluice.db"), "PRAGMA application_id = 0x536c7569; PRAGMA user_version = 4");
+    await expect(startFixtureCollector(directory)).rejects.toThrow(
+      /a version before 0\.1\.0 wrote the data folder .* Export its messages with that version/,
+    );
   });
 
   it.each(Object.keys(STORE_LAYOUTS))("does not open a newer %s", async (name) => {

@@ -92,7 +92,7 @@ describe("a snapshot of the log", () => {
         }
       }
     });
-    expect(info).toMatchObject({ file: DATABASE_FILE, layout: 5 });
+    expect(info).toMatchObject({ file: DATABASE_FILE, layout: 1 });
     expect((await idsIn(store)).length).toBeLessThan(300);
     const { store: restored } = await open({ directory });
     expect(await idsIn(restored)).toEqual(before);

@@ -23,7 +23,6 @@ interface Part {
   readonly count?: (row: object) => number;
 }
 
-/** Columns are named: layouts of older versions lack those that were added later. */
 const PARTS = [
   {
     name: "messages",

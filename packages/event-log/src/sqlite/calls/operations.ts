@@ -65,7 +65,6 @@ export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
   "deleteDocument",
   "reject",
   "purgeMessages",
-  "dropUnusedTexts",
   "purgeRejections",
 ]);
 
@@ -350,8 +349,6 @@ export interface RejectionsLeft {
 export interface PurgeOperations {
   /** Overwrites messages and the contents of their attempts. */
   purgeMessages: { request: { offsets: readonly number[] }; answer: { attempts: number; retries: number } };
-  /** One step of deleting texts of older versions that only purged attempts used. */
-  dropUnusedTexts: { request: Record<string, never>; answer: { readonly isDone: boolean } };
   /** Checks some refused messages. Returns the rest for the next step; undefined at the end. */
   purgeRejections: {
     request: RejectionsLeft & { identities: readonly Identity[]; requested: readonly Identity[] };

@@ -37,9 +37,6 @@ export function sqlitePurging(
     }
     return purged;
   };
-  const dropUnusedTexts = async (): Promise<void> => {
-    for (let isDone = false; !isDone; ) ({ isDone } = await connection().ask("dropUnusedTexts", {}));
-  };
   const purgeRejections = async (query: PurgeQuery, signal?: AbortSignal): Promise<void> => {
     const identities = purgedIdentities(query);
     const all = new Set(requestedIdentities(query));
@@ -64,7 +61,6 @@ export function sqlitePurging(
         purged.attempts += attempts;
         purged.retries += retries;
       }
-      await dropUnusedTexts();
       await purgeRejections(query, signal);
       return purged;
     },

@@ -10,8 +10,7 @@ import { MOST_STRINGS, type Strings, WRITTEN_OUT } from "./strings.js";
  * later attempts of the chunk refer to them. So a purge that rewrites the chunk without a user's attempts removes all of their bytes, and
  * does not change the attempts of other messages.
  *
- * A content is one of three: 0 and then its text; `FIRST_CONTENT` plus the index of a content that is already in the chunk; or, in data of
- * older versions, a number of `Strings`.
+ * A content is 0 and then its text, or `FIRST_CONTENT` plus the index of a content that is already in the chunk.
  */
 const FIRST_CONTENT = MOST_STRINGS + 1;
 
@@ -25,8 +24,8 @@ const HAS_REPLAY = 1 << 6;
 const IS_REPLAY = 1 << 7;
 
 /*
- * All bits of the flags are taken. `IS_REPLAY` without `HAS_REPLAY`, which older versions did not write, says that the shared fields start
- * with a second byte of flags, which then has the two.
+ * All bits of the flags are taken. `IS_REPLAY` without `HAS_REPLAY` says that the shared fields start with a second byte of flags, which
+ * then has the two.
  */
 const HAS_RESPONSE_HEADERS = 1 << 0;
 
@@ -160,54 +159,32 @@ export function writeAttempts(attempts: readonly Attempt[], base: number, string
   return writer.view();
 }
 
-/** An attempt, and the numbers of the shared texts that it refers to. */
-export interface StoredAttempt {
-  readonly attempt: Attempt;
-  readonly texts: readonly number[];
-  /** Contents that an older version stored among the shared texts. */
-  readonly contents: readonly number[];
-}
-
 /** Throws a `RangeError` if the bytes are not attempts. */
-export function readStoredAttempts(data: Uint8Array, base: number, strings: Strings): StoredAttempt[] {
+export function readAttempts(data: Uint8Array, base: number, strings: Strings): Attempt[] {
   const reader = new AttemptReader(data, strings);
-  const attempts: StoredAttempt[] = [];
+  const attempts: Attempt[] = [];
   let offset = base;
   let atMs = 0;
-  let last: AttemptTexts = { of: { url: "" }, texts: [], contents: [] };
+  let last: SharedTexts = { url: "" };
   while (!reader.done) {
     const flags = reader.byte();
     const attempt = reader.varint();
     // Attempts count from 1. Lost bytes are mostly zeros.
     if (attempt === 0) throw new RangeError("an attempt has no number");
     const latencyMs = reader.varint() / 1000;
-    if (!(flags & SAME)) last = reader.texts(flags);
+    if (!(flags & SAME)) last = reader.shared(flags);
     offset += reader.signed();
     atMs += reader.signed();
-    const { of, texts, contents } = last;
-    attempts.push({
-      attempt: { offset: offset as Offset, attempt, atMs, latencyMs, ...of },
-      texts,
-      contents,
-    });
+    attempts.push({ offset: offset as Offset, attempt, atMs, latencyMs, ...last });
   }
   return attempts;
 }
 
-/** Throws a `RangeError` if the bytes are not attempts. */
-export function readAttempts(data: Uint8Array, base: number, strings: Strings): Attempt[] {
-  return readStoredAttempts(data, base, strings).map(({ attempt }) => attempt);
-}
-
-interface AttemptTexts {
-  /** The fields that most attempts share. */
-  readonly of: Pick<
-    Attempt,
-    "url" | "address" | "status" | "error" | "requestHeaders" | "response" | "responseHeaders" | "replay"
-  >;
-  readonly texts: readonly number[];
-  readonly contents: readonly number[];
-}
+/** The fields that most attempts share. */
+type SharedTexts = Pick<
+  Attempt,
+  "url" | "address" | "status" | "error" | "requestHeaders" | "response" | "responseHeaders" | "replay"
+>;
 
 class AttemptReader extends ByteReader {
   readonly #strings: Strings;
@@ -218,46 +195,35 @@ class AttemptReader extends ByteReader {
     this.#strings = strings;
   }
 
-  texts(flags: number): AttemptTexts {
-    const texts: number[] = [];
-    const contents: number[] = [];
+  shared(flags: number): SharedTexts {
     const hasMore = (flags & (HAS_REPLAY | IS_REPLAY)) === IS_REPLAY;
     const moreFlags = hasMore ? this.byte() : flags & (HAS_REPLAY | IS_REPLAY);
-    const shared = (): string => this.#strings.read(this, (no) => texts.push(no));
+    const shared = (): string => this.#strings.read(this);
     const url = shared();
     const address = flags & HAS_ADDRESS ? shared() : undefined;
     const status = flags & HAS_STATUS ? this.varint() : undefined;
-    const error = flags & HAS_ERROR ? { code: shared(), message: this.#content(contents) } : undefined;
+    const error = flags & HAS_ERROR ? { code: shared(), message: this.#content() } : undefined;
     const headers = flags & HAS_HEADERS ? headersOf(shared()) : undefined;
-    const response = flags & HAS_RESPONSE ? this.#content(contents) : undefined;
-    const responseHeaders =
-      moreFlags & HAS_RESPONSE_HEADERS ? responseHeadersOf(this.#content(contents)) : undefined;
+    const response = flags & HAS_RESPONSE ? this.#content() : undefined;
+    const responseHeaders = moreFlags & HAS_RESPONSE_HEADERS ? responseHeadersOf(this.#content()) : undefined;
     return {
-      of: {
-        url,
-        ...(address === undefined ? {} : { address }),
-        ...(status === undefined ? {} : { status }),
-        ...(error === undefined ? {} : { error }),
-        ...(headers === undefined ? {} : { requestHeaders: headers }),
-        ...(response === undefined ? {} : { response }),
-        ...(responseHeaders === undefined ? {} : { responseHeaders }),
-        ...(moreFlags & HAS_REPLAY ? { replay: (moreFlags & IS_REPLAY) !== 0 } : {}),
-      },
-      texts,
-      contents,
+      url,
+      ...(address === undefined ? {} : { address }),
+      ...(status === undefined ? {} : { status }),
+      ...(error === undefined ? {} : { error }),
+      ...(headers === undefined ? {} : { requestHeaders: headers }),
+      ...(response === undefined ? {} : { response }),
+      ...(responseHeaders === undefined ? {} : { responseHeaders }),
+      ...(moreFlags & HAS_REPLAY ? { replay: (moreFlags & IS_REPLAY) !== 0 } : {}),
     };
   }
 
-  #content(referred: number[]): string {
+  #content(): string {
     const no = this.varint();
     if (no === WRITTEN_OUT) {
       const text = this.text();
       this.#contents.push(text);
       return text;
-    }
-    if (no < FIRST_CONTENT) {
-      referred.push(no);
-      return this.#strings.textOf(no);
     }
     const text = this.#contents[no - FIRST_CONTENT];
     if (text === undefined) throw new RangeError("an attempt refers to a text that does not exist");
@@ -273,7 +239,7 @@ function responseHeadersOf(json: string): Attempt["responseHeaders"] {
   }
 }
 
-/** Undefined if the text is not a JSON object: an older version overwrote texts that contained data of a deleted user. */
+/** Undefined if the text is not a JSON object: a repair replaces lost texts. */
 function headersOf(json: string): Attempt["requestHeaders"] {
   try {
     const headers: unknown = JSON.parse(json);

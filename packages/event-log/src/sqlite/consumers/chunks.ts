@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
+import type { Attempt } from "../../ports/consumers.js";
 import { DamagedData, reading } from "../database/damage.js";
-import { readStoredAttempts, type StoredAttempt } from "./attempt-codec.js";
+import { readAttempts } from "./attempt-codec.js";
 import { type OutcomeEntry, readOutcomes } from "./outcome-codec.js";
 import type { Strings } from "./strings.js";
 
@@ -37,8 +38,8 @@ export interface ChunkRow {
   readonly min: number;
   readonly max: number;
   readonly data: Uint8Array;
-  /** The CRC-32 of the data. Null in rows of older versions. */
-  readonly checksum: number | null;
+  /** The CRC-32 of the data. */
+  readonly checksum: number;
 }
 
 const COLUMNS = "no, stream, base, min, max, data, checksum";
@@ -50,7 +51,6 @@ export class Chunks {
   readonly #covering: StatementSync;
   readonly #after: StatementSync;
   readonly #at: StatementSync;
-  readonly #nos: StatementSync;
   readonly #replace: StatementSync;
   readonly #database: DatabaseSync;
   readonly #strings: Strings;
@@ -71,10 +71,6 @@ export class Chunks {
     );
     // The index covers these queries.
     this.#after = database.prepare("SELECT no FROM chunks WHERE consumer = ? AND stream = 0 AND max > ?");
-    this.#nos = database.prepare(
-      `SELECT consumer, stream, max, no FROM chunks INDEXED BY chunks_by_offset
-       WHERE (consumer, stream, max, no) > (?, ?, ?, ?) ORDER BY consumer, stream, max, no LIMIT ?`,
-    );
     this.#at = database.prepare(`SELECT ${COLUMNS} FROM chunks WHERE no = ?`);
   }
 
@@ -114,18 +110,6 @@ export class Chunks {
     );
   }
 
-  /** Returns a function that returns the next page of all chunk numbers, at the end an empty one. A chunk that grows may come twice. */
-  numbers(): (most: number) => number[] {
-    let place = [-1, 0, 0, 0];
-    return (most) => {
-      const rows = this.#nos
-        .all(...place, most)
-        .map(({ consumer, stream, max, no }) => [consumer, stream, max, no]);
-      place = (rows.at(-1) ?? place) as number[];
-      return rows.map(([, , , no]) => no as number);
-    };
-  }
-
   at(no: number): ChunkRow | undefined {
     return reading(
       () => `outcomes or attempts of chunk ${no}`,
@@ -144,13 +128,12 @@ export class Chunks {
       .iterate(consumerNo, offset + 2 * REACH, offset, mask) as unknown as IterableIterator<ChunkRow>;
   }
 
-  /** Calls `onText` with the number of each shared text. */
-  outcomesIn(row: ChunkRow, onText?: (no: number) => void): OutcomeEntry[] {
-    return read(row, () => readOutcomes(row.data, row.base, this.#strings, onText));
+  outcomesIn(row: ChunkRow): OutcomeEntry[] {
+    return read(row, () => readOutcomes(row.data, row.base, this.#strings));
   }
 
-  attemptsIn(row: ChunkRow): StoredAttempt[] {
-    return read(row, () => readStoredAttempts(row.data, row.base, this.#strings));
+  attemptsIn(row: ChunkRow): Attempt[] {
+    return read(row, () => readAttempts(row.data, row.base, this.#strings));
   }
 }
 
@@ -162,7 +145,7 @@ function read<T>(row: ChunkRow, decode: () => T): T {
   const { data, checksum, stream, min, max } = row;
   const what = `${streamName(stream)} of the messages ${min} to ${max}`;
   if (!(data instanceof Uint8Array)) throw new DamagedData(what);
-  if (checksum !== null && crc32(data) !== checksum) throw new DamagedData(what);
+  if (crc32(data) !== checksum) throw new DamagedData(what);
   try {
     return decode();
   } catch (error) {

@@ -9,14 +9,13 @@ import { ATTEMPT, FINAL_STATES, OUTCOME, type SettleRequest } from "../calls/set
 import { type DamageListener, isDamage } from "../database/damage.js";
 import type { Log } from "../log/log.js";
 import type { Usage } from "../log/usage.js";
-import { AttemptEncoder, type StoredAttempt, writeAttempts } from "./attempt-codec.js";
+import { AttemptEncoder, writeAttempts } from "./attempt-codec.js";
 import { ChunkWriter } from "./chunk-writer.js";
 import { type ChunkRow, Chunks, REACH, STREAM } from "./chunks.js";
 import { LateRows } from "./late-rows.js";
 import { PurgedMessages } from "./purged-messages.js";
 import { RetryQueue, RetryTable } from "./retries.js";
 import { Strings } from "./strings.js";
-import { TextSweep } from "./text-sweep.js";
 
 export interface Consumer {
   readonly no: number;
@@ -40,7 +39,6 @@ const DELETED_BYTES = 1024 * 1024;
 export class ConsumerTables {
   readonly strings: Strings;
   readonly chunks: Chunks;
-  readonly sweep: TextSweep;
   readonly #database: DatabaseSync;
   readonly #log: Log;
   readonly #usage: Usage;
@@ -68,7 +66,6 @@ export class ConsumerTables {
     this.strings = new Strings(database);
     this.chunks = new Chunks(database, this.strings);
     this.#late = new LateRows(database, this.strings);
-    this.sweep = new TextSweep(this.strings, this.chunks, this.#late);
     this.#insert = database.prepare("INSERT INTO consumers (id, cursor) VALUES (?, ?)");
     this.#moveCursor = database.prepare("UPDATE consumers SET cursor = ? WHERE no = ?");
     this.#retries = new RetryTable(database, damaged);
@@ -311,9 +308,9 @@ export class ConsumerTables {
       ...this.chunks
         .covering(consumer.no, STREAM.attempts, offset)
         .flatMap((row) => this.chunks.attemptsIn(row))
-        .filter(({ attempt }) => attempt.offset === offset),
-      ...this.#late.attemptsOf(consumer.no, offset),
-    ].map(({ attempt }) => attempt);
+        .filter((attempt) => attempt.offset === offset),
+      ...this.#late.attemptsOf(consumer.no, offset).map(({ attempt }) => attempt),
+    ];
   }
 
   /**
@@ -327,12 +324,9 @@ export class ConsumerTables {
       const chunks = new Map<number, ChunkRow>();
       for (const offset of offsets) {
         if (consumer.retries.drop(offset)) removed.retries += 1;
-        for (const stored of this.#late.attemptsOf(consumer.no, offset)) {
+        for (const { no, attempt } of this.#late.attemptsOf(consumer.no, offset)) {
           removed.attempts += 1;
-          this.#late.replaceAttempt(
-            stored.no,
-            writeAttempts([this.#withoutContents(stored)], offset, this.strings),
-          );
+          this.#late.replaceAttempt(no, writeAttempts([withoutContents(attempt)], offset, this.strings));
         }
         for (const chunk of this.chunks.covering(consumer.no, STREAM.attempts, offset))
           chunks.set(chunk.no, chunk);
@@ -347,23 +341,12 @@ export class ConsumerTables {
   /** Returns the number of changed attempts. */
   #purgeChunk(consumer: Consumer, chunk: ChunkRow, purged: ReadonlySet<number>): number {
     const stored = this.chunks.attemptsIn(chunk);
-    const count = stored.filter(({ attempt }) => purged.has(attempt.offset)).length;
+    const count = stored.filter(({ offset }) => purged.has(offset)).length;
     if (count === 0) return 0;
-    const attempts = stored.map((one) =>
-      purged.has(one.attempt.offset) ? this.#withoutContents(one) : one.attempt,
-    );
+    const attempts = stored.map((one) => (purged.has(one.offset) ? withoutContents(one) : one));
     this.chunks.replace(chunk.no, writeAttempts(attempts, chunk.base, this.strings));
     if (consumer.attempts.no === chunk.no) consumer.attempts.end();
     return count;
-  }
-
-  #withoutContents({ attempt, contents }: StoredAttempt): Attempt {
-    for (const no of contents) this.strings.release(no);
-    const { error, response: _, responseHeaders: __, requestHeaders: ___, ...rest } = attempt;
-    return {
-      ...rest,
-      ...(error === undefined ? {} : { error: { code: error.code, message: REMOVED_TEXT } }),
-    };
   }
 
   remove(consumerId: string): void {
@@ -415,4 +398,12 @@ export class ConsumerTables {
     this.#removed.shift();
     return DELETED_BYTES;
   }
+}
+
+function withoutContents(attempt: Attempt): Attempt {
+  const { error, response: _, responseHeaders: __, requestHeaders: ___, ...rest } = attempt;
+  return {
+    ...rest,
+    ...(error === undefined ? {} : { error: { code: error.code, message: REMOVED_TEXT } }),
+  };
 }

@@ -1,12 +1,13 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { FinalState } from "../../ports/consumers.js";
+import type { Attempt, FinalState } from "../../ports/consumers.js";
 import { FINAL_STATES } from "../calls/settle-request.js";
 import { DamagedData, reading } from "../database/damage.js";
-import { readStoredAttempts, type StoredAttempt } from "./attempt-codec.js";
+import { readAttempts } from "./attempt-codec.js";
 import type { Strings } from "./strings.js";
 
-export interface LateAttempt extends StoredAttempt {
+export interface LateAttempt {
   readonly no: number;
+  readonly attempt: Attempt;
 }
 
 /** Outcomes and attempts that came long after those of neighbouring messages. Each has its own row. */
@@ -16,8 +17,6 @@ export class LateRows {
   readonly #outcomeAt: StatementSync;
   readonly #putAttempt: StatementSync;
   readonly #attemptsOf: StatementSync;
-  readonly #attemptAt: StatementSync;
-  readonly #attemptNos: StatementSync;
   readonly #replaceAttempt: StatementSync;
 
   constructor(database: DatabaseSync, strings: Strings) {
@@ -33,11 +32,6 @@ export class LateRows {
     );
     this.#attemptsOf = database.prepare(
       "SELECT no, offset, data FROM late_attempts WHERE consumer = ? AND offset = ? ORDER BY no",
-    );
-    this.#attemptAt = database.prepare("SELECT no, offset, data FROM late_attempts WHERE no = ?");
-    this.#attemptNos = database.prepare(
-      `SELECT consumer, offset, no FROM late_attempts INDEXED BY late_attempts_by_offset
-       WHERE (consumer, offset, no) > (?, ?, ?) ORDER BY consumer, offset, no LIMIT ?`,
     );
     this.#replaceAttempt = database.prepare("UPDATE late_attempts SET data = ? WHERE no = ?");
   }
@@ -80,28 +74,10 @@ export class LateRows {
     return rows.flatMap((row) => this.#read(row));
   }
 
-  /** Returns a function that returns the next page of all attempt numbers, at the end an empty one. */
-  attemptNumbers(): (most: number) => number[] {
-    let place = [-1, 0, 0];
-    return (most) => {
-      const rows = this.#attemptNos
-        .all(...place, most)
-        .map(({ consumer, offset, no }) => [consumer, offset, no]);
-      place = (rows.at(-1) ?? place) as number[];
-      return rows.map(([, , no]) => no as number);
-    };
-  }
-
-  /** The attempt in an array, empty if there is none. Throws `DamagedData` if it cannot be read. */
-  attemptAt(no: number): LateAttempt[] {
-    const row = this.#attemptAt.get(no);
-    return row === undefined ? [] : this.#read(row);
-  }
-
   #read(row: Record<string, unknown>): LateAttempt[] {
     const { no, offset, data } = row as { no: number; offset: number; data: Uint8Array };
     try {
-      return readStoredAttempts(data, offset, this.#strings).map((stored) => ({ ...stored, no }));
+      return readAttempts(data, offset, this.#strings).map((attempt) => ({ attempt, no }));
     } catch (error) {
       throw new DamagedData(`attempts of the message ${offset}`, error);
     }

@@ -37,13 +37,8 @@ export class OutcomeEncoder {
   }
 }
 
-/** Calls `onText` with the number of each shared text. Throws a `RangeError` if the bytes are not outcomes. */
-export function readOutcomes(
-  data: Uint8Array,
-  base: number,
-  strings: Strings,
-  onText?: (no: number) => void,
-): OutcomeEntry[] {
+/** Throws a `RangeError` if the bytes are not outcomes. */
+export function readOutcomes(data: Uint8Array, base: number, strings: Strings): OutcomeEntry[] {
   const reader = new ByteReader(data);
   const outcomes: OutcomeEntry[] = [];
   let offset = base;
@@ -53,7 +48,7 @@ export function readOutcomes(
     const head = reader.byte();
     offset += reader.signed();
     atMs += reader.signed();
-    if (!(head & SAME_REASON)) reason = strings.read(reader, onText);
+    if (!(head & SAME_REASON)) reason = strings.read(reader);
     const state = FINAL_STATES[head & STATE_BITS];
     if (state === undefined) throw new RangeError("an outcome has an unknown state");
     outcomes.push({ offset, state, reason, atMs });

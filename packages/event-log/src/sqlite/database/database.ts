@@ -8,8 +8,10 @@ import { SCHEMA_STEPS } from "./schema.js";
 
 export { DATABASE_FILE } from "./database-name.js";
 
-/** "Slui" in ASCII. Marks a database as a collector's. */
-const APPLICATION_ID = 0x536c7569;
+/** "Sluc" in ASCII. Marks a database as a collector's. */
+const APPLICATION_ID = 0x536c7563;
+/** Marks those of versions before 0.1.0. */
+const UNRELEASED_ID = 0x536c7569;
 
 /** A data folder cannot be opened. The message is for the person who started the collector. */
 export class CannotOpen extends Error {
@@ -43,8 +45,8 @@ export function damagedDatabase(directory: string, reason: string, cause?: unkno
 /** The page cache, in KiB: enough for the inner pages of the largest log and a row or two. */
 const CACHE_KIB = 16_384;
 /**
- * The page size of new folders. Older ones keep theirs (8 KB). Each page costs four system calls on its way through the write-ahead log:
- * with 16 KB, batches take a quarter less system time than with 8 KB, and single messages cost the same.
+ * Each page costs four system calls on its way through the write-ahead log: with 16 KB, batches take a quarter less system time than with
+ * 8 KB, and single messages cost the same.
  */
 const PAGE_BYTES = 16_384;
 
@@ -161,6 +163,11 @@ export function checkOwner(database: DatabaseSync, directory: string, known: num
   const { tables } = database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get() as {
     tables: number;
   };
+  if (tables > 0 && owner === UNRELEASED_ID)
+    throw new CannotOpen(
+      `a version before 0.1.0 wrote the data folder ${directory}, and this version cannot open it. Export its messages with that version (\`sluice export\`), and start with a new folder`,
+      { final: true },
+    );
   if (tables > 0 && owner !== APPLICATION_ID) {
     throw new CannotOpen(`${join(directory, DATABASE_FILE)} is a database of another program`, {
       final: true,

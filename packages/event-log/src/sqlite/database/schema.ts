@@ -26,9 +26,11 @@ export const SCHEMA_STEPS: readonly string[] = [
   -- Texts that outcomes and attempts share: see strings.ts.
   CREATE TABLE strings (no INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
   -- Outcomes (stream 0) and attempts (stream 1) in compact runs: see chunks.ts. mask: the states in it, one bit each.
+  -- checksum: the CRC-32 of the data.
   CREATE TABLE chunks (
     no INTEGER PRIMARY KEY, consumer INTEGER NOT NULL, stream INTEGER NOT NULL, base INTEGER NOT NULL,
-    min INTEGER NOT NULL, max INTEGER NOT NULL, mask INTEGER NOT NULL, data BLOB NOT NULL
+    min INTEGER NOT NULL, max INTEGER NOT NULL, mask INTEGER NOT NULL, data BLOB NOT NULL,
+    checksum INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX chunks_by_offset ON chunks (consumer, stream, max, min, mask);
   -- What comes long after the messages around it was settled: ends of retries and of replays.
@@ -43,9 +45,11 @@ export const SCHEMA_STEPS: readonly string[] = [
   CREATE TABLE retries (
     consumer INTEGER NOT NULL, offset INTEGER NOT NULL, due_ms INTEGER NOT NULL, put_ms INTEGER NOT NULL,
     rounds INTEGER NOT NULL, first_ms INTEGER NOT NULL, reason TEXT NOT NULL, urls TEXT NOT NULL,
-    replay INTEGER NOT NULL, PRIMARY KEY (consumer, offset)
+    replay INTEGER NOT NULL, lane INTEGER, PRIMARY KEY (consumer, offset)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX retries_by_due ON retries (consumer, due_ms, offset);
+  -- Retries with the same lane are sent in the order of the log: see Retry.lane. NULL: in no lane.
+  CREATE INDEX retries_by_lane ON retries (consumer, lane, offset) WHERE lane IS NOT NULL;
 
   CREATE TABLE documents (
     no INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, json TEXT NOT NULL,
@@ -58,25 +62,11 @@ export const SCHEMA_STEPS: readonly string[] = [
     source INTEGER NOT NULL, day TEXT NOT NULL, accepted INTEGER NOT NULL, filtered INTEGER NOT NULL,
     delivered INTEGER NOT NULL, PRIMARY KEY (source, day)
   ) STRICT, WITHOUT ROWID;
-  `,
-  `
-  -- Of a chunk's data, a CRC-32; NULL in rows of older versions.
-  ALTER TABLE chunks ADD COLUMN checksum INTEGER;
-  -- 1: a text of an older version that was a purged attempt's; see strings.ts.
-  ALTER TABLE strings ADD COLUMN released INTEGER NOT NULL DEFAULT 0;
-  `,
-  `
-  -- No table changes: older versions cannot read attempts with response headers (see attempt-codec.ts), so they must not open the folder.
-  `,
-  `
-  -- Retries with the same lane are sent in the order of the log: see Retry.lane. NULL: in no lane.
-  ALTER TABLE retries ADD COLUMN lane INTEGER;
-  CREATE INDEX retries_by_lane ON retries (consumer, lane, offset) WHERE lane IS NOT NULL;
-  `,
-  `
-  -- How far the log of entries is in the database, see applied-mark.ts. Older versions do not read that log.
-  CREATE TABLE IF NOT EXISTS replica (only INTEGER PRIMARY KEY CHECK (only = 1), applied TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS replica_parts (place INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS replica_purged (offset INTEGER PRIMARY KEY) STRICT;
+
+  -- How far the log of entries is in the database: see applied-mark.ts. In a copy, also the parts of an entry that is not complete.
+  CREATE TABLE replica (only INTEGER PRIMARY KEY CHECK (only = 1), applied TEXT NOT NULL) STRICT;
+  CREATE TABLE replica_parts (place INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+  -- See purged-messages.ts.
+  CREATE TABLE replica_purged (offset INTEGER PRIMARY KEY) STRICT;
   `,
 ];

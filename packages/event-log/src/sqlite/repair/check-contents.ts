@@ -45,9 +45,11 @@ function checkChunks(database: DatabaseSync): string[] {
   );
   const drop: [table: string, no: number][] = [];
   for (const { no, stream, base, min, max, data, checksum, id } of chunks.iterate()) {
-    // Chunks of older versions have no checksum.
-    const isAsWritten = checksum === null || checksum === crc32(data as Uint8Array);
-    if (isAsWritten && isReadable(data, base, stream, min as number, max as number)) continue;
+    if (
+      checksum === crc32(data as Uint8Array) &&
+      isReadable(data, base, stream, min as number, max as number)
+    )
+      continue;
     drop.push(["chunks", no as number]);
     const what = stream === STREAM.outcomes ? "outcomes" : "attempts";
     lost.push(`${what} at ${id ?? "a removed destination"} of the messages at offsets ${min} to ${max}`);

@@ -168,7 +168,6 @@ export function handlers(tables: Tables): Handlers {
       log.purge(offsets);
       return consumers.purge(offsets);
     },
-    dropUnusedTexts: () => ({ isDone: !consumers.sweep.step() }),
     purgeRejections: (request) => rejections.purgeNext(request),
     usageDays: ({ sourceId }) => usage.days(sourceId),
 

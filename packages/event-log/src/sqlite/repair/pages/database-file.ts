@@ -1,8 +1,8 @@
 import { fstatSync, readSync } from "node:fs";
 
 const MAGIC = "SQLite format 3\0";
-/** Page sizes that this and older versions use. */
-const PAGE_SIZES = [16_384, 8192, 4096];
+/** Page sizes of sluice.db and of profiles.db. */
+const PAGE_SIZES = [16_384, 4096];
 const PTRMAP_ENTRY_BYTES = 5;
 const PTRMAP = { root: 1, free: 2, btree: 5 } as const;
 /** First byte of a b-tree page. */
