@@ -12,7 +12,6 @@ import { loggedSettings, workerOptions } from "./copy/worker-options.js";
 import type { SnapshotRecord } from "./engine.js";
 import { follow } from "./follower.js";
 import { type Leading, lead } from "./leading/lead.js";
-import { profilesOfAnotherLog } from "./leading/profiles-of-another-log.js";
 import { lostEntries, takeOver } from "./leading/take-over.js";
 import type { LeadingStores, LeadOptions, Replica, ReplicaOptions, ReplicaStatus } from "./open-replica.js";
 import { ReplaceableCopy } from "./replaceable-copy.js";
@@ -334,7 +333,6 @@ export class LocalReplica implements Replica {
         clock: this.#clock,
         applied: () => this.#applied,
         caughtUp: (sequence) => this.#contains(sequence, stop),
-        profilesOfAnotherLog: (last) => this.#profilesOfAnotherLog(last),
         signal: stop,
       },
       session,
@@ -355,15 +353,6 @@ export class LocalReplica implements Replica {
     });
     this.#setState({ kind: "leading", leading });
     return leading.stores;
-  }
-
-  async #profilesOfAnotherLog(last: number): Promise<Applied | undefined> {
-    const found = profilesOfAnotherLog(await this.#copy.now.ask("describe", {}), last);
-    if (found !== undefined)
-      this.#report(
-        `the copies left out changes of profiles, because an earlier version moved a restored backup in with the mark of its old log (entry ${found.sequence}). The profiles go on from there, and count again what came since, as far as messages are kept. Users who were deleted since are still in the profiles: delete them again`,
-      );
-    return found;
   }
 
   #leadingEnded(): void {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { profilesOfAnotherLog } from "../../src/replicated/leading/profiles-of-another-log.js";
 import { afterAnswer } from "../../src/replicated/writer/after-answer.js";
 import { foundEntry } from "../../src/replicated/writer/found-entry.js";
 import { nextGroup } from "../../src/replicated/writer/next-group.js";
@@ -41,12 +40,6 @@ describe("an entry", () => {
     expect(decodeEntry(data)).toEqual({ session: "a.1", number: 3, calls });
   });
 
-  it("is read in a format that versions which know 1 refuse", () => {
-    const newer = encodeEntry({ session: "a.1", number: 3 }, calls.map(encodeCall), 2);
-    expect(newer[3]).toBe(2);
-    expect(decodeEntry(newer)).toEqual(decodeEntry(data));
-  });
-
   it("is read from the middle of other bytes", () => {
     const around = new Uint8Array(data.byteLength + 20);
     around.set(data, 13);
@@ -75,7 +68,7 @@ describe("an entry", () => {
     [
       "a newer version's",
       Uint8Array.of(0x53, 0x4c, 0x43, 9, 0, 0, 0, 0),
-      "format 9, and this version knows 2",
+      "format 9, and this version knows 1",
     ],
     ["cut off", data.slice(0, 20), "cut off"],
     ["cut off in its length", data.slice(0, 6), "cut off"],
@@ -112,25 +105,6 @@ describe("what a copy does with an entry", () => {
     ["a takeover by another session, whatever its number", { session: "b.2", number: 9 }, true, "apply"],
   ] as const)("%s", (_, id, takesOver, expected) => {
     expect(judge(now, id, takesOver)).toBe(expected);
-  });
-});
-
-describe("profiles of a copy that has the whole log", () => {
-  const mark = { session: "a.1", number: 4, sequence: 20, trustedMs: 0, profiles: 12 };
-  const profilesAt = (sequence: number, session = "a.1"): Applied => ({
-    ...{ session, sequence, number: 2, trustedMs: 0, profiles: sequence },
-  });
-  it.each([
-    ["at its last entry with changes", mark, profilesAt(12), 20, false],
-    ["of another log, that was longer", mark, profilesAt(500, "of another log"), 20, true],
-    ["of another log, that this one has passed", mark, profilesAt(15, "of another log"), 20, true],
-    ["of entries that the log has lost", mark, profilesAt(500), 20, false],
-    ["when the log went on meanwhile", mark, profilesAt(500, "of another log"), 21, false],
-    ["of an empty copy", NOTHING_APPLIED, NOTHING_APPLIED, 0, false],
-  ])("%s", (_, applied, profilesApplied, last, isOfAnother) => {
-    expect(profilesOfAnotherLog({ applied, profilesApplied }, last)).toBe(
-      isOfAnother ? profilesApplied : undefined,
-    );
   });
 });
 

@@ -1,7 +1,6 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Readable } from "node:stream";
 import { systemClock } from "@sluice/resilience";
 import { expect, it } from "vitest";
 import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
@@ -11,10 +10,8 @@ import type { MigrationProgress } from "../../src/replicated/migration/migration
 import { type MoveInOptions, moveIn } from "../../src/replicated/migration/move-in.js";
 import { type MoveOutOptions, moveOut } from "../../src/replicated/migration/move-out.js";
 import { openReplica } from "../../src/replicated/open-replica.js";
-import { metadataOf } from "../../src/replicated/snapshots/snapshot-record.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { openSqliteProfileStore } from "../../src/sqlite/profiles/profiles.js";
-import { AppliedMark } from "../../src/sqlite/replica/applied-mark.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 import { FOREVER, leadSafely, untilStatus } from "./cluster.js";
@@ -172,75 +169,7 @@ it("counts on in the profiles of a restored backup, in every copy", TIMEOUT, asy
   expect(result.identities.count).toBe(5);
 });
 
-/** Makes a copy what all copies were that an earlier version began with a restored backup. */
-function asOfAnotherLog(directory: string): void {
-  const profiles = new DatabaseSync(join(directory, "copy", "profiles.db"));
-  const mark = new AppliedMark(profiles);
-  mark.set({ ...mark.value, sequence: 500, session: "of another log" });
-  profiles.close();
-}
-
-it("counts on where an earlier version had moved in the mark of another log", TIMEOUT, async () => {
-  const cluster = world();
-  await cluster.moveIn(await filledFolder());
-  const folders = { a: newDirectory(), b: newDirectory() };
-  for (const [node, directory] of Object.entries(folders)) {
-    const replica = await cluster.replica(node, directory);
-    await untilStatus(replica, ({ role, applied }) => role === "following" && applied === 1);
-    await replica.close();
-    asOfAnotherLog(directory);
-  }
-  const problems: string[] = [];
-  const a = await openReplica({
-    ...{ directory: folders.a, engine: cluster.engines.engineFor("a"), clock: systemClock, node: "a" },
-    onProblem: (what) => problems.push(what),
-  });
-  const leading = await leadSafely(a);
-  expect(problems).toEqual([expect.stringContaining("with the mark of its old log (entry 500)")]);
-  await leading.profiles.commit({ identities: [["u:u2", 1]], cursor: at(5) });
-  expect(await leading.profiles.cursor()).toBe(5);
-  await leading.stepDown();
-  await a.close();
-  // The other copy has the same, and nobody begins anew a second time.
-  const b = await cluster.replica("b", folders.b);
-  const next = await leadSafely(b, 2);
-  expect(await next.profiles.cursor()).toBe(5);
-  expect(await next.profiles.resolve(["u:u2"])).toEqual(new Map([["u:u2", 1]]));
-  await next.profiles.commit({ cursor: at(6) });
-  await next.stepDown();
-  await b.close();
-  const again = await openReplica({
-    ...{ directory: folders.a, engine: cluster.engines.engineFor("a"), clock: systemClock, node: "a" },
-    onProblem: (what) => problems.push(what),
-  });
-  expect(await (await leadSafely(again, 3)).profiles.cursor()).toBe(6);
-  expect(problems).toHaveLength(1);
-  await again.close();
-});
-
 class Killed extends Error {}
-
-it("uploads again what an earlier version uploaded with the marks of another log", TIMEOUT, async () => {
-  const cluster = world();
-  const from = await restoredFolder();
-  await cluster.moveIn(from, killedAt("check")).catch(() => {});
-  const { snapshots } = cluster.engines.engineFor("migration");
-  const [stored] = await snapshots.list();
-  if (stored === undefined) throw new Error("nothing was uploaded");
-  const { sequence, madeAtMs } = stored.metadata;
-  const [storeBytes, profilesBytes] = ["sluice.db", "profiles.db"].map((name) =>
-    readFileSync(join(from, name)),
-  );
-  if (storeBytes === undefined || profilesBytes === undefined) throw new Error("the folder is not whole");
-  const metadata = metadataOf({
-    ...{ sequence: Number(sequence), madeAtMs: Number(madeAtMs) },
-    ...{ storeBytes: storeBytes.byteLength, profilesBytes: profilesBytes.byteLength },
-  });
-  await snapshots.put(stored.name, metadata, Readable.from([storeBytes, profilesBytes]));
-  const steps: string[] = [];
-  expect((await cluster.moveIn(from, { onProgress: ({ step }) => steps.push(step) })).kind).toBe("done");
-  expect(steps).toContain("upload");
-});
 
 /** Ends a run where a step begins. */
 function killedAt(wanted: MigrationProgress["step"]) {

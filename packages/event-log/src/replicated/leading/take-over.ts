@@ -3,7 +3,7 @@ import { StorageUnavailable } from "../../ports/errors.js";
 import type { Applied } from "../../sqlite/calls/applied.js";
 import type { Takeover } from "../../sqlite/replica/apply-entry.js";
 import { encodeCall } from "../../sqlite/replica/call-codec.js";
-import { type EntryId, encodeEntry } from "../../sqlite/replica/entry.js";
+import { encodeEntry } from "../../sqlite/replica/entry.js";
 import type { LogAppend, ReplicatedLog } from "../engine.js";
 
 const AGAIN_AFTER_MS = 100;
@@ -15,15 +15,7 @@ export interface TakeOverParts {
   applied(): Applied;
   /** Resolves when the copy contains this entry. Rejects when `signal` aborts. */
   caughtUp(sequence: number): Promise<void>;
-  /** Where the profiles of a copy are that contains the log up to its last entry, if that is in another log. */
-  profilesOfAnotherLog(last: number): Promise<Applied | undefined>;
   readonly signal: AbortSignal;
-}
-
-/** The first entry of a session. A version that does not know profiles of another log would go on to leave out their changes. */
-function takeoverEntry(id: EntryId, takeover: Takeover): Uint8Array<ArrayBuffer> {
-  const format = takeover.profilesOfAnotherLog === undefined ? 1 : 2;
-  return encodeEntry(id, [encodeCall({ operation: "takeover", request: takeover })], format);
 }
 
 /**
@@ -43,9 +35,8 @@ export async function takeOver(parts: TakeOverParts, session: string, takeover: 
     before ??= applied().session;
     if (applied().session !== before) throw new StorageUnavailable("another process took over first");
     const expected = applied().sequence;
-    const other = await parts.profilesOfAnotherLog(expected);
-    const said = other === undefined ? takeover : { ...takeover, profilesOfAnotherLog: other };
-    const answer = await appendOrUnknown(log, takeoverEntry(id, said), expected);
+    const entry = encodeEntry(id, [encodeCall({ operation: "takeover", request: takeover })]);
+    const answer = await appendOrUnknown(log, entry, expected);
     if (answer.kind === "impossible") throw new StorageUnavailable(`the log has no room: ${answer.reason}`);
     if (answer.kind === "appended") await caughtUp(answer.sequence);
     else await clock.sleep(AGAIN_AFTER_MS, signal);

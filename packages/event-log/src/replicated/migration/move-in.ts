@@ -132,10 +132,6 @@ async function asStateOfCluster(copy: string): Promise<void> {
   });
 }
 
-async function hasMarksOfAnotherLog(copy: string): Promise<boolean> {
-  return withDatabases(copy, ({ profiles }) => new AppliedMark(profiles).value.sequence > MARK_SEQUENCE);
-}
-
 async function uploadFiles(
   copy: string,
   { engine, clock, onProgress, signal }: MoveInOptions,
@@ -171,8 +167,6 @@ async function storedContents(
   onProgress({ step: "check" });
   const stored = join(work, "stored");
   await loadSnapshot(engine, stored);
-  // Earlier versions uploaded the marks of a restored backup.
-  if (await hasMarksOfAnotherLog(stored)) return undefined;
   const contents = await contentsOfFolder(stored, signal);
   rmSync(stored, { recursive: true });
   return contents;

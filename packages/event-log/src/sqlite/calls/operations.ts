@@ -298,8 +298,6 @@ export interface Snapshot {
   readonly seed: number;
   /** Only in a copy of a replicated log. */
   readonly applied?: Applied;
-  /** The last entry that the profiles' file has. Only in a copy of a replicated log. */
-  readonly profilesApplied?: Applied;
   readonly sources: readonly (readonly [sourceNo: number, sourceId: string])[];
   readonly stats: LogStats;
 }

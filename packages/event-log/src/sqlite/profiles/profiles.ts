@@ -430,19 +430,6 @@ export class ProfileFile {
     return this.#mark.value;
   }
 
-  /**
-   * In a copy: goes on from an entry if the profiles are at this one of another log. Synced: with the old mark and a store that has the
-   * entry, they would leave out what follows.
-   */
-  leaveLog(other: Applied, applied: Applied): void {
-    const { session, number, sequence } = this.applied;
-    if (session !== other.session || number !== other.number || sequence !== other.sequence) return;
-    const wasSynced = this.#isSynced;
-    this.#sync(true);
-    this.#inTransaction(() => this.#mark.set(applied));
-    this.#sync(wasSynced);
-  }
-
   /** Only a copy of a replicated log has one. */
   get #mark(): AppliedMark {
     this.#appliedMark ??= new AppliedMark(this.#database);

@@ -15,8 +15,6 @@ export interface Takeover {
   /** For the hashes of keys. It is the same in all copies and never changes. */
   readonly seed: number;
   readonly settings: LoggedSettings;
-  /** Where the profiles of all copies are, if that is in another log. They go on from this entry. */
-  readonly profilesOfAnotherLog?: Applied;
 }
 
 /** An open copy, as far as entries change it. Methods that return a store replace this one. */
@@ -73,7 +71,7 @@ export function applyEntry<Store extends CopyStore<Store>>(
   const { session, number } = entry;
   const written = first?.operation === "part" ? assembled(store, first.request as Part) : entry.calls;
   const { calls, trustedMs } = inTime(written, before.trustedMs);
-  const profiles = calls.some(changesProfiles) ? sequence : before.profiles;
+  const profiles = calls.some(isOfProfiles) ? sequence : before.profiles;
   return applyCalls(store, calls, { session, number, sequence, trustedMs, profiles });
 }
 
@@ -85,12 +83,6 @@ function assembled<Store extends CopyStore<Store>>(store: Store, part: Part): re
 
 function isOfProfiles({ operation }: LoggedCall): boolean {
   return operation === "commitProfiles";
-}
-
-/** Whether the profiles' file has the mark of this entry when it is applied. */
-function changesProfiles(call: LoggedCall): boolean {
-  if (call.operation !== "takeover") return isOfProfiles(call);
-  return (call.request as Takeover).profilesOfAnotherLog !== undefined;
 }
 
 function applyCalls<Store extends CopyStore<Store>>(

@@ -8,10 +8,6 @@ const HEAD_AT = 8;
 /** Arrays begin at multiples of this, so that they can be used where they are. */
 const ALIGNED_TO = 8;
 
-/** 2: as 1, but a version that only knows 1 would not apply the entry as it is meant. It waits until it is updated. */
-export type EntryFormat = 1 | 2;
-const NEWEST_FORMAT: EntryFormat = 2;
-
 /** Which entry this is. No two entries have the same session and number. */
 export interface EntryId {
   /** One time that one process led. Chosen at random. */
@@ -54,7 +50,6 @@ export class UnknownEntry extends Error {
 export function encodeEntry(
   id: EntryId,
   calls: readonly EncodedCall[],
-  format: EntryFormat = 1,
   roomFor: (bytes: number) => Uint8Array<ArrayBuffer> = (bytes) => new Uint8Array(bytes),
 ): Uint8Array<ArrayBuffer> {
   const { session, number } = id;
@@ -64,7 +59,6 @@ export function encodeEntry(
   for (const { arrays } of calls) for (const array of arrays) length = aligned(length + array.byteLength);
   const data = roomFor(length);
   data.set(MAGIC);
-  data[FORMAT_AT] = format;
   new DataView(data.buffer, data.byteOffset).setUint32(MAGIC.byteLength, head.byteLength, true);
   data.set(head, HEAD_AT);
   let at = padded(data, HEAD_AT + head.byteLength);
@@ -148,8 +142,7 @@ function headOf(bytes: Uint8Array): { readonly head: Head; readonly end: number 
 }
 
 function isKnown(bytes: Uint8Array): boolean {
-  const format = bytes[FORMAT_AT] ?? 0;
-  return isOurs(bytes) && format >= 1 && format <= NEWEST_FORMAT;
+  return isOurs(bytes) && bytes[FORMAT_AT] === MAGIC[FORMAT_AT];
 }
 
 function isOurs(bytes: Uint8Array): boolean {
@@ -158,7 +151,7 @@ function isOurs(bytes: Uint8Array): boolean {
 
 function notOurs(bytes: Uint8Array): string {
   return isOurs(bytes)
-    ? `an entry of the log has format ${bytes[FORMAT_AT]}, and this version knows ${NEWEST_FORMAT}: update this process`
+    ? `an entry of the log has format ${bytes[FORMAT_AT]}, and this version knows ${MAGIC[FORMAT_AT]}: update this process`
     : "the log has an entry that Sluice did not write";
 }
 

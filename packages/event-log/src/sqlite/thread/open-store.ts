@@ -269,7 +269,6 @@ export class OpenStore implements CopyStore<OpenStore> {
       stats: this.stats,
       ...(trustedMs === undefined ? {} : { trustedMs }),
       applied: this.applied,
-      ...(this.#profiles === undefined ? {} : { profilesApplied: this.#profiles.applied }),
     };
   }
 
@@ -335,7 +334,7 @@ export class OpenStore implements CopyStore<OpenStore> {
     let changes = 0;
     const answers = this.#run(calls, (left) => {
       // Before the calls run: handlers change the arrays of a request.
-      data = encodeEntry(applied, left.map(encodeCall), 1, (bytes) => this.#roomFor(bytes));
+      data = encodeEntry(applied, left.map(encodeCall), (bytes) => this.#roomFor(bytes));
       changes = this.#changes;
     });
     if (this.#changes !== changes) {
@@ -411,8 +410,7 @@ export class OpenStore implements CopyStore<OpenStore> {
     }, applied);
   }
 
-  takeOver({ seed, settings, profilesOfAnotherLog }: Takeover, applied: Applied): OpenStore {
-    if (profilesOfAnotherLog !== undefined) this.profiles.leaveLog(profilesOfAnotherLog, applied);
+  takeOver({ seed, settings }: Takeover, applied: Applied): OpenStore {
     this.write(() => {
       storeLoggedSettings(this.database, seed, settings);
       this.#purged.forget();
