@@ -323,6 +323,7 @@ async function openStore(
     clock,
     retention,
     onDamage: (what) => logger.error("stored data is damaged", { what }),
+    onNote: (what) => logger.info("the store was opened", { what }),
     ...defined({ dedupeWindowMs: options.dedupeWindowMs }),
   });
   return { opened, limits };

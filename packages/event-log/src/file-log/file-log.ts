@@ -45,6 +45,7 @@ export class FileLog {
   /** Where the next entry begins. */
   #end = BEGIN;
   #size: number;
+  #cutOff: number | undefined;
 
   private constructor(file: number, salt: Uint8Array, isSynced: boolean) {
     this.#file = file;
@@ -82,6 +83,10 @@ export class FileLog {
     let end = BEGIN;
     for (const found of readFrames(this.#file, this.#salt, BEGIN, sequence)) {
       if (found.kind === "damaged") damaged(found);
+      else if (found.kind === "cut") {
+        this.#cutOff = found.sequence;
+        this.#truncate(found.end);
+      }
       else if (found.frame.sequence > sequence) {
         isNeeded = true;
         yield found.frame;
@@ -89,6 +94,11 @@ export class FileLog {
       ({ end } = found);
     }
     this.#end = isNeeded ? end : BEGIN;
+  }
+
+  /** The sequence of an entry that was not written completely, and so is not in the log. Known after `entriesAfter`. */
+  get cutOff(): number | undefined {
+    return this.#cutOff;
   }
 
   /** Bytes of the entries since the last `restart`. */
@@ -137,27 +147,28 @@ export class FileLog {
   /** Its caller is told that the entry was refused: it should not be found again, even if the process ends before the next opening. */
   #cut(): void {
     try {
-      ftruncateSync(this.#file, this.#end);
-      this.#size = this.#end;
+      this.#truncate(this.#end);
     } catch {
       // The failure to report is the one that led here.
     }
   }
 
+  #truncate(size: number): void {
+    ftruncateSync(this.#file, size);
+    this.#size = size;
+  }
+
   /** Every entry is in the database, and the database is synced. Begins at the start of the file again. */
   restart(): void {
     this.#end = BEGIN;
-    if (this.#size <= KEPT_BYTES) return;
-    ftruncateSync(this.#file, KEPT_BYTES);
-    this.#size = KEPT_BYTES;
+    if (this.#size > KEPT_BYTES) this.#truncate(KEPT_BYTES);
   }
 
   /** The same, and nothing is left of the entries' bytes. */
   empty(): void {
     this.#end = BEGIN;
-    ftruncateSync(this.#file, BEGIN);
+    this.#truncate(BEGIN);
     fsyncSync(this.#file);
-    this.#size = BEGIN;
   }
 
   close(): void {

@@ -13,7 +13,9 @@ export interface DamagedPlace {
 
 export type Found =
   | { readonly kind: "entry"; readonly at: number; readonly end: number; readonly frame: Frame }
-  | ({ readonly kind: "damaged" } & DamagedPlace);
+  | ({ readonly kind: "damaged" } & DamagedPlace)
+  /** An entry that was not written completely. */
+  | { readonly kind: "cut"; readonly sequence: number; readonly end: number };
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -35,8 +37,12 @@ export function* readFrames(file: number, salt: Uint8Array, from: number, after:
       continue;
     }
     const next = laterFrame(file, salt, at + 1, size, Math.max(after, last ?? 0));
-    if (next === undefined) return;
     const header = decodeHeader(salt, readAt(file, at, FRAME_BYTES));
+    if (next === undefined) {
+      if (header !== undefined && header.sequence > Math.max(after, last ?? 0))
+        yield { kind: "cut", sequence: header.sequence, end: at };
+      return;
+    }
     const data = readAt(file, at + FRAME_BYTES, Math.max(0, next.at - at - FRAME_BYTES));
     yield { kind: "damaged", at, end: next.at, header, data: plain(data) };
     last = next.sequence - 1;

@@ -23,6 +23,8 @@ export interface SqliteStoreOptions {
   readonly startThread?: StartStoreThread;
   /** Called once for each damaged place, with a sentence that says where it is and what to do. Default: nothing. */
   readonly onDamage?: (what: string) => void;
+  /** Called with a sentence about what opening the folder found that is not wrong. Default: nothing. */
+  readonly onNote?: (what: string) => void;
 }
 
 /**
@@ -38,6 +40,7 @@ export async function openSqliteStore({
   tuning = {},
   startThread = startWorker,
   onDamage = () => {},
+  onNote = () => {},
 }: SqliteStoreOptions): Promise<Store> {
   checkNode();
   const main = new StoreClient(clock);
@@ -51,7 +54,7 @@ export async function openSqliteStore({
     },
     startThread,
     clock,
-    { ...main.events, damaged: reportedOnce(onDamage) },
+    { ...main.events, damaged: reportedOnce(onDamage), noted: onNote },
   );
   return main.storeOver(
     connection,

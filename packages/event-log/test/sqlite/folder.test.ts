@@ -476,7 +476,10 @@ describe("a folder after a crash", () => {
       const copy = copyOf(directory);
       truncateSync(join(copy, "entries.log"), whole - cutBytes);
       rmSync(join(copy, "sluice.db-wal"));
-      const store = await open(copy);
+      const notes: string[] = [];
+      const store = await open(copy, { onNote: (what) => notes.push(what) });
+      const said = expect.stringMatching(/^entry \d+ of .*entries\.log was not written completely/);
+      expect(notes).toEqual(cutBytes === 1 ? [said] : expect.any(Array));
       const ids = await idsIn(store);
       expect(ids).toEqual(Array.from({ length: ids.length }, (_, i) => `w-${i}`));
       expect(ids.length).toBeLessThanOrEqual(fewest);

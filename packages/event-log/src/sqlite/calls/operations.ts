@@ -335,6 +335,8 @@ export type FromWorker =
       /** It is stored data. Otherwise it may be a mistake in the code that reads it. */
       readonly isCertain: boolean;
     }
+  /** See `Opening.noted`. */
+  | { readonly kind: "noted"; readonly what: string }
   | { readonly kind: "closed" };
 
 /** Rows of refused messages that a purge has not checked yet. */

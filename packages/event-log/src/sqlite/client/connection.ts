@@ -69,6 +69,8 @@ export interface ConnectionEvents {
   stats(stats: LogStats): void;
   /** Stored data turned out to be damaged, or at least unreadable. Everything else goes on. */
   damaged(what: string, isCertain: boolean): void;
+  /** See `Opening.noted`. */
+  noted?(what: string): void;
 }
 
 /** What the main thread's side of each port needs of a connection to a store. */
@@ -240,6 +242,9 @@ export class Connection implements StoreConnection {
         return;
       case "damaged":
         this.#events.damaged(message.what, message.isCertain);
+        return;
+      case "noted":
+        this.#events.noted?.(message.what);
         return;
       case "closed":
         return;

@@ -5,7 +5,7 @@ import type { Applied } from "../calls/applied.js";
 import type { Call, OperationName } from "../calls/operations.js";
 import { CannotOpen } from "../database/database.js";
 import { decodeEntry, type LoggedCall } from "../replica/entry.js";
-import type { OpenStore } from "./open-store.js";
+import type { Opening, OpenStore } from "./open-store.js";
 
 /**
  * Applies the entries of the log that the database lacks. Afterwards the database has everything. Returns the store to use. With `leftOut`,
@@ -15,7 +15,7 @@ export function bringUp(
   store: OpenStore,
   log: FileLog,
   directory: string,
-  leftOut?: (what: string, bytes: Uint8Array) => void,
+  { noted, leftOut }: Pick<Opening, "noted" | "leftOut">,
 ): OpenStore {
   try {
     const damaged = (place: DamagedPlace): void => {
@@ -44,6 +44,10 @@ export function bringUp(
     if (store.isSpoiled(error)) return store.reopened(true);
     throw error;
   }
+  if (log.cutOff !== undefined)
+    noted?.(
+      `entry ${log.cutOff} of ${join(directory, LOG_FILE)} was not written completely when the last process ended. It was left out: nothing in it was answered`,
+    );
   store.checkpoint();
   return store.begin();
 }

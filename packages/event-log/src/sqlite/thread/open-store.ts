@@ -65,6 +65,8 @@ const PROFILES_CACHE_KIB = 32_768;
 export interface Opening {
   /** Called for damaged data that was skipped. */
   readonly damaged: DamageListener;
+  /** Called with a sentence about something that is not wrong, but that people may want to know. */
+  readonly noted?: (what: string) => void;
   /** The first opening of a process: nothing is under way from before. */
   readonly isFirst: boolean;
   /**
@@ -124,7 +126,7 @@ export class OpenStore implements CopyStore<OpenStore> {
     const store = new OpenStore(options, isCopy ? { ...opening, isCareful: true } : opening);
     if (store.#entries === undefined) return store;
     try {
-      return bringUp(store, store.#entries, options.directory, opening.leftOut);
+      return bringUp(store, store.#entries, options.directory, opening);
     } catch (error) {
       store.abandon();
       throw isSqliteError(error) ? asCannotOpen(error, options.directory) : error;

@@ -69,7 +69,8 @@ export class StoreServer {
   #open(isFirst = false): void {
     try {
       const damaged = (error: unknown): void => this.#damaged(error);
-      const store = OpenStore.open(this.#options, { damaged, isFirst, isCareful: false });
+      const noted = (what: string): void => this.#post({ kind: "noted", what });
+      const store = OpenStore.open(this.#options, { damaged, noted, isFirst, isCareful: false });
       this.#state = { kind: "open", store };
       this.#post({ kind: "opened", snapshot: store.snapshot });
       this.#scheduleWork();
