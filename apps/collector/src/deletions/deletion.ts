@@ -1,6 +1,5 @@
 import type { DeletionReceipt, DeletionStatus, DeletionView } from "@sluice/control-api";
-import type { Versioned } from "@sluice/event-log";
-import { anonymousIdentity, type Identity, idOf, userIdentity } from "@sluice/event-log";
+import { type Identity, idOf, type Versioned } from "@sluice/event-log";
 
 /** Document kind in the config store. */
 export const DELETION = "deletion";
@@ -34,15 +33,6 @@ export interface DeletedUser {
   readonly sourceIds: readonly string[];
 }
 
-/** A user as stored by older versions, which did not distinguish user ids from anonymous ids. */
-interface UntypedUser {
-  readonly userId: string;
-  readonly ids: readonly string[];
-  /** Anonymous ids that are also the user id of another user. */
-  readonly sharedIds?: readonly string[];
-  readonly sourceIds: readonly string[];
-}
-
 export interface DeletionDocument {
   readonly createdAt: string;
   readonly suppress: boolean;
@@ -52,7 +42,7 @@ export interface DeletionDocument {
   /** The next step. */
   readonly step: Step;
   /** Removed by `erase`, because ids are personal data. */
-  readonly users?: readonly (DeletedUser | UntypedUser)[];
+  readonly users?: readonly DeletedUser[];
   readonly error?: string;
   /** Somebody gave up the `delete` messages that are not delivered. */
   readonly givesUp?: boolean;
@@ -63,24 +53,9 @@ export function stepAfter(step: Step): Step {
   return STEPS[STEPS.indexOf(step) + 1] ?? "done";
 }
 
-/** The users of a deletion. An id stored by an older version matches both as a user id and as an anonymous id. */
-export function usersOf({ users = [] }: Pick<DeletionDocument, "users">): readonly DeletedUser[] {
-  return users.map((user) => {
-    if ("identity" in user) return user;
-    const { userId, ids, sharedIds = [], sourceIds } = user;
-    const identities = ids.flatMap((id) => [userIdentity(id), anonymousIdentity(id)]);
-    return {
-      identity: userIdentity(userId),
-      identities: [...identities, ...sharedIds.map(anonymousIdentity)],
-      aliases: [],
-      sourceIds,
-    };
-  });
-}
-
 export function deletionView({ id, value }: Versioned<DeletionDocument>): DeletionView {
   const { status, createdAt, suppress, includeAliases = false, step, error, receipt } = value;
-  const aliases = usersOf(value).flatMap(({ identity, aliases: userIds }) =>
+  const aliases = (value.users ?? []).flatMap(({ identity, aliases: userIds }) =>
     userIds.length === 0 ? [] : [{ userId: idOf(identity), aliases: userIds }],
   );
   return {

@@ -1,7 +1,7 @@
 import type { Versioned } from "@sluice/event-log";
 import type { SourceDocument } from "../documents/documents.js";
 import { type OneOfPartitions, partitionsOf } from "../documents/source-partitions.js";
-import { type DeletionDocument, STEPS, usersOf } from "./deletion.js";
+import { type DeletionDocument, STEPS } from "./deletion.js";
 
 /** What a partition has found of a deletion that runs in several. */
 export type DeletionFindings =
@@ -31,7 +31,7 @@ export function findingsOf(deletion: Versioned<DeletionDocument> | undefined): D
   if (at <= STEPS.indexOf("collect")) return { kind: "searching" };
   const messageIds =
     at <= STEPS.indexOf("tell")
-      ? usersOf(value).flatMap(({ sourceIds }, place) =>
+      ? (value.users ?? []).flatMap(({ sourceIds }, place) =>
           sourceIds.map((sourceId) => deleteMessageId(id, place, 0, sourceId)),
         )
       : value.receipt.deleteMessages.map(({ messageId }) => messageId);

@@ -7,7 +7,7 @@ import type { Catalog } from "../destinations/catalog.js";
 import type { DestinationDocument, SourceDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
 import { deliveriesIn, withDeliveries } from "./delete-messages.js";
-import { type DeletedUser, type DeletionDocument, type Step, usersOf } from "./deletion.js";
+import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
 import { idsOfUser } from "./ids-of-user.js";
 import { messagesOf } from "./messages-of.js";
@@ -108,7 +108,7 @@ async function suppress(
   if (!deletion.suppress) return { kind: "done" };
   // Suppress the known ids at once, and repeat it when audiences have caught up and know all ids.
   const suppressKnown = async (): Promise<void> => {
-    for (const user of usersOf(deletion)) {
+    for (const user of deletion.users ?? []) {
       signal?.throwIfAborted();
       const { identities } = await idsOfUser(user, includeAliases, profiles);
       await suppressions.suppress(user.identity, identities);
@@ -128,7 +128,7 @@ async function collect(
   const { includeAliases = false } = deletion;
   const users: DeletedUser[] = [];
   const found: Pick<UserReceipt, "messages" | "anonymousIds" | "aliases" | "aliasesLeft">[] = [];
-  for (const user of usersOf(deletion)) {
+  for (const user of deletion.users ?? []) {
     const { identity } = user;
     const { identities, aliases } = await idsOfUser(user, includeAliases, profiles);
     const sourceIds = new Set<string>();
@@ -172,7 +172,7 @@ async function removeMessages(
 
 async function purge(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
   const removed: { attempts: number; retries: number }[] = [];
-  for (const user of usersOf(deletion)) removed.push(await purgeUser(user, parts));
+  for (const user of deletion.users ?? []) removed.push(await purgeUser(user, parts));
   return { kind: "done", receipt: withUsers(deletion, (user, index) => ({ ...user, ...removed[index] })) };
 }
 
@@ -180,7 +180,7 @@ async function forget(id: string, deletion: DeletionDocument, parts: DeletionPar
   const { profiles, clock } = parts;
   if (!(await haveAllBegun(id, deletion, parts)))
     return { kind: "waiting", receipt: deletion.receipt, status: "running" };
-  const users = usersOf(deletion);
+  const { users = [] } = deletion;
   const forgotten = await profiles.forget(users);
   // Purge again: messages from clients or audiences may have been appended during the first purge.
   for (const user of users) await purgeUser(user, parts);
@@ -197,7 +197,7 @@ async function forget(id: string, deletion: DeletionDocument, parts: DeletionPar
 
 async function tell(id: string, deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
   const { store, clock, catalog } = parts;
-  const users = usersOf(deletion);
+  const { users = [] } = deletion;
   const elsewhere = await toldElsewhere(id, deletion, users, parts);
   if (elsewhere === undefined) return { kind: "waiting", receipt: deletion.receipt, status: "running" };
   const destinations = (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).filter(

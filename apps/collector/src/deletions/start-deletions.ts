@@ -4,7 +4,6 @@ import { formatTime } from "@sluice/protocol";
 import type { Logger } from "../process/telemetry/logger.js";
 import { DELETION, type DeletionDocument } from "./deletion.js";
 import { idsOfUser } from "./ids-of-user.js";
-import { withKeyedReceipts } from "./keyed-receipts.js";
 import { type DeletionFindings, findingsOf } from "./other-partitions.js";
 import { Pauses } from "./pauses.js";
 import { planDeletion } from "./plan-deletion.js";
@@ -84,7 +83,7 @@ export async function startDeletions(options: DeletionsOptions): Promise<Deletio
   };
   const wake = (id: string): void => running.get(id)?.pauses.end();
 
-  for (const deletion of await withKeyedReceipts(config, digest))
+  for (const deletion of await config.list<DeletionDocument>(DELETION))
     if (deletion.value.step !== "done") run(deletion);
 
   return {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BackupFolder } from "../../src/backups/backup-folder.js";
 import { restoreBackup } from "../../src/backups/restore.js";
 import { startCollector } from "../../src/collector.js";
-import { DELETION, type DeletionDocument, usersOf } from "../../src/deletions/deletion.js";
+import { DELETION, type DeletionDocument } from "../../src/deletions/deletion.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { requestBackup } from "../backups/request-backup.js";
 import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld, SECRET_KEY } from "./cluster-world.js";
@@ -59,7 +59,7 @@ async function deletedIn(directory: string): Promise<readonly (readonly string[]
   const store = await openSqliteStore({ directory, clock: systemClock });
   try {
     const deletions = await store.config.list<DeletionDocument>(DELETION);
-    return deletions.flatMap(({ value }) => usersOf(value).map(({ identities }) => identities));
+    return deletions.flatMap(({ value }) => (value.users ?? []).map(({ identities }) => identities));
   } finally {
     await store.close();
   }

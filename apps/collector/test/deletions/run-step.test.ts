@@ -114,14 +114,6 @@ test("suppresses a user before audiences have caught up, and the other ids after
   expect(opened.suppressions.isSuppressed("a:old")).toBe(true);
 });
 
-test("completes a deletion from an older version, whose ids match both kinds", async () => {
-  const purged: string[] = [];
-  const { parts } = await open({}, (userId) => purged.push(userId));
-  const users = [{ userId: "u1", ids: ["u1", "old"], sharedIds: ["shared"], sourceIds: ["src"] }];
-  await runStep("purge", "d1", deletion(users), parts);
-  expect(purged).toEqual(["u1", "old"]);
-});
-
 it.each<[string, boolean, Parameters<typeof deliveryNow>[2], ReturnType<typeof deliveryNow>]>([
   ["was not read yet", true, undefined, { destinationId: "d", state: "pending", attempts: 0 }],
   [
