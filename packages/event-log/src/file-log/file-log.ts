@@ -86,8 +86,7 @@ export class FileLog {
       else if (found.kind === "cut") {
         this.#cutOff = found.sequence;
         this.#truncate(found.end);
-      }
-      else if (found.frame.sequence > sequence) {
+      } else if (found.frame.sequence > sequence) {
         isNeeded = true;
         yield found.frame;
       }

@@ -123,6 +123,28 @@ it("moves a folder into a cluster and back, with everything in it", async () => 
   expect((await again.moveIn(to)).result.messages.count).toBe(7);
 });
 
+it("moves what only the log of a folder has, as a crash leaves it", async () => {
+  const cluster = world();
+  const from = await filledFolder();
+  const store = await openPlain(from);
+  await store.log.append(idsBatch(["f", "g"]));
+  const crashed = join(newDirectory(), "crashed");
+  cpSync(from, crashed, { recursive: true });
+  await store.close();
+  expect(readdirSync(crashed)).toContain("entries.log");
+  expect((await cluster.moveIn(crashed)).result.messages.count).toBe(7);
+  expect(readdirSync(crashed).sort()).toEqual(["profiles.db", "sluice.db"]);
+});
+
+it("refuses a folder that is in use, with entries that only its log has", async () => {
+  const cluster = world();
+  const from = await filledFolder();
+  const store = await openPlain(from);
+  await store.log.append(idsBatch(["f"]));
+  await expect(cluster.moveIn(from)).rejects.toThrow(/in use by another process/);
+  await store.close();
+});
+
 /** What a backup of a cluster restores: the files of a copy, with the marks of the log that it came from. */
 async function restoredFolder(): Promise<string> {
   const cluster = world();

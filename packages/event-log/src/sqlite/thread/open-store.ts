@@ -51,6 +51,7 @@ import { DeliveryList } from "../search/delivery-list.js";
 import { DeliveryScan } from "../search/delivery-scan.js";
 import { MessageSearch } from "../search/message-search.js";
 import { FileSnapshot } from "../snapshot/file-snapshot.js";
+import { type BackgroundWork, backgroundWork } from "./background-work.js";
 import { bringUp, damagedLog } from "./bring-up.js";
 import { clearTables } from "./clear-tables.js";
 import { type HandledName, type Handlers, handlers, type Preparers, preparers } from "./handlers.js";
@@ -700,46 +701,6 @@ const DONE: CallAnswer = { kind: "done", answer: undefined };
 interface FailedCall {
   readonly failed: number;
   readonly refusal: Refusal;
-}
-
-/** Background work, in steps. */
-interface BackgroundWork {
-  isWaiting(): boolean;
-  /** Returns about how many bytes it wrote. */
-  step(): number;
-  /** Called after a step met damaged data and was undone. `goes on`: there is other work to do. */
-  onUndone(): "goes on" | "rests";
-}
-
-/** The most urgent work first. */
-function backgroundWork(
-  segments: Segments,
-  retention: Retention,
-  consumers: ConsumerTables,
-): BackgroundWork[] {
-  return [
-    {
-      isWaiting: () => segments.hasWork,
-      step: () => segments.workNext(),
-      onUndone() {
-        segments.sealAnew();
-        return "rests";
-      },
-    },
-    {
-      isWaiting: () => retention.hasWork,
-      step: () => retention.workNext(),
-      onUndone() {
-        retention.leaveCurrent();
-        return "goes on";
-      },
-    },
-    {
-      isWaiting: () => consumers.hasWork,
-      step: () => consumers.deleteNext(),
-      onUndone: () => "rests",
-    },
-  ];
 }
 
 /** The seed for the hashes of keys, chosen at random when the folder is created. */
