@@ -225,7 +225,9 @@ export class Passing implements ArrivingRequest {
     if (!isIngestion(this.#message)) return () => {};
     const { clock } = this.#parts;
     const leftMs = this.#deadlineMs - clock.monotonic() + (body.kind === "streamed" ? ARRIVING_MS : 0);
-    return clock.after(Math.max(0, leftMs) + GRACE_MS, () => late.abort(new Error("the owner does not answer")));
+    return clock.after(Math.max(0, leftMs) + GRACE_MS, () =>
+      late.abort(new Error("the owner does not answer")),
+    );
   }
 
   /** Waits before the next attempt; `code`: there is none. */
