@@ -57,6 +57,9 @@ import { clearTables } from "./clear-tables.js";
 import { type HandledName, type Handlers, handlers, type Preparers, preparers } from "./handlers.js";
 import { Transaction } from "./transaction.js";
 
+/** Entries are mostly of at most two megabytes. The room of a larger one is not kept. */
+const MOST_ROOM_BYTES = 4 * 1024 * 1024;
+
 /** About what an entry changes besides the bodies in it. */
 const ENTRY_BYTES = 1024;
 
@@ -350,7 +353,8 @@ export class OpenStore implements CopyStore<OpenStore> {
 
   /** The entry that is written next: a new array for each would cost more than everything else that is done with its bytes. */
   #roomFor(bytes: number): Uint8Array<ArrayBuffer> {
-    if (bytes > this.#entry.byteLength) this.#entry = new Uint8Array(2 * bytes);
+    if (bytes > MOST_ROOM_BYTES) return new Uint8Array(bytes);
+    if (bytes > this.#entry.byteLength) this.#entry = new Uint8Array(Math.min(2 * bytes, MOST_ROOM_BYTES));
     return this.#entry.subarray(0, bytes);
   }
 
