@@ -1,4 +1,4 @@
-/** What `scale-out.bench.mjs` measured, as figures and as the tables of docs/guide/scale-out.md. */
+/** What `scale-out.bench.mjs` measured, as figures and as the tables of docs/guide/scale-out.md and docs/guide/partitions.md. */
 import { combineRounds } from "../figures.mjs";
 import { measuredText } from "../guide.mjs";
 import { ANSWERS_AFTER_MS, CONCURRENCY } from "./measure-partitions.mjs";
@@ -10,14 +10,6 @@ const KINDS = {
   servers: "three NATS servers",
 };
 const LOADS = { accepted: "accepted", e2e: "end to end" };
-/** Of a core, so that a peak and a takeover have room. */
-const USED = 0.6;
-/** An owner receives, routes and sends in one thread, and stores in another. */
-const OWNER_CORES = 2;
-/** Of a cluster. */
-const MOST_PARTITIONS = 16;
-const RATES = [10_000, 100_000, 1_000_000];
-const MESSAGE_BYTES = 600;
 
 const cpuName = (load, kind) => `CPU a message, ${LOADS[load]}: ${KINDS[kind]}`;
 
@@ -91,80 +83,20 @@ function row({ name, unit, ours, peer, ratio }) {
   return `| ${name} | ${alone} | ${number(ours)} ${unit} | ${ratio === undefined ? "" : ratio.toFixed(2)} |`;
 }
 
-const coresFor = (rate, cpu) => (rate * cpu) / 1e6 / USED;
-
-/** What a rate needs, computed from the CPU of a message. */
-function sizingTable(micros) {
-  const rows = RATES.map((rate) => {
-    const cells = [
-      coresFor(rate, micros("accepted", "collector")),
-      coresFor(rate, micros("e2e", "collector")),
-      coresFor(rate, micros("e2e", "followers") / 2),
-      coresFor(rate, micros("e2e", "servers") / 3),
-      (rate * MESSAGE_BYTES) / 1e6,
-    ];
-    return `| ${rate.toLocaleString("en")} | ${cells.map(number).join(" | ")} |`;
-  });
-  return [
-    "| messages/s | owner, without destinations | owner, with one webhook | each follower | each NATS server | MB/s |",
-    "| --- | --- | --- | --- | --- | --- |",
-    ...rows,
-  ];
-}
-
-/** Clusters, collectors and partitions that share the work of a rate with one webhook, as far as an owner's two cores go. */
-function sharedWork(rate, ownerMicros, followerMicros) {
-  const owners = Math.ceil(coresFor(rate, ownerMicros) / OWNER_CORES);
-  const clusters = Math.ceil(owners / MOST_PARTITIONS);
-  const collectors = Math.ceil(owners / clusters);
-  const followed = (followerMicros * (collectors - 1)) / collectors;
-  return {
-    clusters,
-    collectors,
-    partitions: collectors === 1 ? 1 : Math.min(MOST_PARTITIONS, 2 * collectors),
-    cores: coresFor(rate / clusters, ownerMicros / collectors + followed),
-  };
-}
-
-function sharingTable(micros) {
-  const rows = RATES.map((rate) => {
-    const own = micros("e2e", "collector");
-    const { clusters, collectors, partitions, cores } = sharedWork(rate, own, micros("e2e", "followers") / 2);
-    const cells = [rate.toLocaleString("en"), clusters, collectors, partitions, number(cores)];
-    return `| ${cells.join(" | ")} |`;
-  });
-  return [
-    "| messages/s, one webhook | clusters | collectors that share the work, in each | partitions, in each | cores of each collector |",
-    "| --- | --- | --- | --- | --- |",
-    ...rows,
-  ];
-}
-
 const isOfPartitions = ({ peerName }) => peerName !== undefined && peerName !== "one collector";
 
-/** The part of the page that the bench writes. `load` is that of before the start. */
+/** All figures, and the table of one partition. `load` is that of before the start. */
 export function tables(rounds, measured) {
   const figures = combineRounds(rounds);
-  const micros = (load, kind) => figures.find(({ name }) => name === cpuName(load, kind)).ours;
   const text = [
     "| what | one collector | cluster | ratio |",
     "| --- | --- | --- | --- |",
     ...figures.filter((one) => !isOfPartitions(one)).map(row),
-    "",
-    ...partitionLines(figures),
-    "",
-    "Cores that a rate needs, computed from the figures of one partition:",
-    "",
-    ...sizingTable(micros),
-    "",
-    "How several collectors share that, computed from the same figures:",
-    "",
-    ...sharingTable(micros),
   ];
   return { figures, text: measuredText(text, measured) };
 }
 
-/** The tables of `--only partitions`. */
+/** The tables of partitions, and with `--only partitions` all figures. */
 export function partitionTables(rounds, measured) {
   const figures = combineRounds(rounds);
   return { figures, text: measuredText(partitionLines(figures), measured) };

@@ -16,7 +16,7 @@
  *
  * CPU: of all processes of a kind until they are idle, without what they use when they have nothing to do.
  *
- * Prints the tables of docs/guide/scale-out.md; `--write` puts them there.
+ * Prints the tables of docs/guide/scale-out.md and docs/guide/partitions.md; `--write` puts them there.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -169,8 +169,12 @@ const count = (number, what) => `${number} ${what}${number === "1" ? "" : "s"}`;
 const takenOver = values.only === undefined ? ` and ${count(values.takeovers, "takeover")} of each kind` : "";
 const conditions = `Medians of ${count(values.rounds, "round")}, with loads of ${values.seconds} s${takenOver}.`;
 const measured = { load, conditions };
+const ofPartitions = partitionTables(rounds, measured);
 const { figures, text } =
-  values.only === undefined ? tables(rounds, measured) : partitionTables(rounds, measured);
-console.log(text);
+  values.only === undefined ? tables(rounds, measured) : { ...ofPartitions, text: "" };
+console.log(`${text}\n${ofPartitions.text}`);
 reportFigures(figures);
-if (values.write) writeIntoGuide("scale-out", text);
+if (values.write) {
+  writeIntoGuide("scale-out", text);
+  writeIntoGuide("partitions", ofPartitions.text);
+}
