@@ -8,7 +8,7 @@ import {
   decodeRow,
   metaOf,
 } from "../../../../packages/event-log/src/sqlite/calls/log-row.js";
-import { readStoredAttempts } from "../../../../packages/event-log/src/sqlite/consumers/attempt-codec.js";
+import { readAttempts } from "../../../../packages/event-log/src/sqlite/consumers/attempt-codec.js";
 import { readOutcomes } from "../../../../packages/event-log/src/sqlite/consumers/outcome-codec.js";
 import { Strings } from "../../../../packages/event-log/src/sqlite/consumers/strings.js";
 import { DamagedData } from "../../../../packages/event-log/src/sqlite/database/damage.js";
@@ -49,11 +49,7 @@ export const codecs = textTarget({
     ))
       expect(Number.isInteger(value)).toBe(true);
     const attempts = numbersIn(() =>
-      readStoredAttempts(bytes, 5, strings).flatMap(({ attempt: { offset, atMs, attempt } }) => [
-        offset,
-        atMs,
-        attempt,
-      ]),
+      readAttempts(bytes, 5, strings).flatMap(({ offset, atMs, attempt }) => [offset, atMs, attempt]),
     );
     for (const value of attempts) expect(Number.isInteger(value)).toBe(true);
   },
