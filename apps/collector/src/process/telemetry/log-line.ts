@@ -1,4 +1,18 @@
-import type { LogFields, LogLevel } from "./logger.js";
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LogFields {
+  readonly [name: string]: unknown;
+}
+
+/** A line that was written. Secrets are hidden, and long values are cut. */
+export interface LogRecord {
+  readonly time: Date;
+  readonly level: LogLevel;
+  readonly msg: string;
+  /** With `component`. */
+  readonly fields: LogFields;
+}
 
 /** The terminal that log lines are shown on. */
 export interface LogTerminal {
@@ -8,11 +22,9 @@ export interface LogTerminal {
   readonly columns?: number;
 }
 
-interface LogLine {
-  readonly time: Date;
-  readonly level: LogLevel;
-  readonly msg: string;
-  readonly fields: LogFields;
+/** A log line for machines. */
+export function jsonLine({ time, level, msg, fields }: LogRecord): string {
+  return JSON.stringify({ time: time.toISOString(), level, msg, ...fields });
 }
 
 /** More values are for machines: JSON has all of them. */
@@ -21,7 +33,7 @@ const MAX_VALUE_LENGTH = 80;
 const COLORS: { readonly [Level in LogLevel]: number } = { debug: 2, info: 36, warn: 33, error: 31 };
 
 /** A log line for people: time, level, sentence, and a few values in brackets. */
-export function prettyLine({ time, level, msg, fields }: LogLine, terminal: LogTerminal): string {
+export function prettyLine({ time, level, msg, fields }: LogRecord, terminal: LogTerminal): string {
   const clock = timeOfDay(time);
   const word = level.padEnd(5);
   const text = clip(

@@ -1,14 +1,16 @@
-import { type LogTerminal, prettyLine } from "./pretty-line.js";
-import { repeatedLines } from "./repeated-lines.js";
+import {
+  jsonLine,
+  LOG_LEVELS,
+  type LogFields,
+  type LogLevel,
+  type LogRecord,
+  type LogTerminal,
+  prettyLine,
+} from "./log-line.js";
 import { HIDDEN, isSecretName, withoutSecrets } from "./secrets.js";
 
-export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export { LOG_LEVELS, type LogFields, type LogLevel, type LogRecord } from "./log-line.js";
 export type LogFormat = "json" | "pretty";
-
-export interface LogFields {
-  readonly [name: string]: unknown;
-}
 
 /**
  * Writes one line per event, with time, level, msg and component. Secrets are hidden; errors include their causes. Of warnings and errors
@@ -36,15 +38,6 @@ export interface LoggerOptions {
   readonly also?: ((record: LogRecord) => void) | undefined;
   /** Milliseconds since the epoch. Default: the clock of this machine. */
   readonly now?: () => number;
-}
-
-/** A line that was written. Secrets are hidden, and long values are cut. */
-export interface LogRecord {
-  readonly time: Date;
-  readonly level: LogLevel;
-  readonly msg: string;
-  /** With `component`. */
-  readonly fields: LogFields;
 }
 
 const TROUBLE: ReadonlySet<LogLevel> = new Set(["warn", "error"]);
@@ -93,10 +86,6 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   return make({});
 }
 
-function jsonLine({ time, level, msg, fields }: LogRecord): string {
-  return JSON.stringify({ time: time.toISOString(), level, msg, ...fields });
-}
-
 function fieldsOfLine({ component = "collector", ...others }: LogFields, withheld: number): LogFields {
   // The line itself has some of these names.
   const fields = { component, ...renamed(printable(others, 0) as LogFields) };
@@ -140,5 +129,38 @@ function renamed({ time, level, msg, ...fields }: LogFields): LogFields {
     ...(time === undefined ? {} : { timeValue: time }),
     ...(level === undefined ? {} : { levelValue: level }),
     ...(msg === undefined ? {} : { msgValue: msg }),
+  };
+}
+
+/** How often one line may be written in a window. */
+const MOST_LINES = 10;
+const WINDOW_MS = 10_000;
+/** Texts of lines are constants of the code. This only keeps a mistake from filling memory. */
+const MOST_TEXTS = 1_000;
+
+interface Window {
+  readonly fromMs: number;
+  lines: number;
+}
+
+/**
+ * Whether a warning or an error is written: a loop that fails must not fill the disk with its lines. Returns the number of lines with
+ * this text that were withheld since the last one that was written, or undefined if this one is to be withheld.
+ */
+type RepeatedLines = (text: string, nowMs: number) => number | undefined;
+
+function repeatedLines(): RepeatedLines {
+  const windows = new Map<string, Window>();
+  return (text, nowMs) => {
+    const window = windows.get(text);
+    // A clock that was set back begins a new one too.
+    const isOver = window === undefined || nowMs - window.fromMs >= WINDOW_MS || nowMs < window.fromMs;
+    if (isOver) {
+      if (windows.size >= MOST_TEXTS) windows.clear();
+      windows.set(text, { fromMs: nowMs, lines: 1 });
+      return Math.max(0, (window?.lines ?? 0) - MOST_LINES);
+    }
+    window.lines += 1;
+    return window.lines > MOST_LINES ? undefined : 0;
   };
 }
