@@ -4,7 +4,8 @@ import {
   OUTCOME,
   type SettleRequest,
 } from "../../../packages/event-log/src/sqlite/calls/settle-request.js";
-import { decodeEntry, type LoggedCall } from "../../../packages/event-log/src/sqlite/replica/entry.js";
+import type { LoggedCall } from "../../../packages/event-log/src/sqlite/replica/call-codec.js";
+import { decodeEntry } from "../../../packages/event-log/src/sqlite/replica/entry.js";
 import type { World } from "../world/world.js";
 import type { History, StoredDeliveries } from "./history.js";
 

@@ -1,6 +1,6 @@
 import type { JoiningMessage, RefusedJoin } from "@sluice/audiences";
 import type { Identity, Offset } from "@sluice/event-log";
-import type { ProfileRemoval } from "../deletions/run-step.js";
+import type { ProfileRemoval } from "../deletions/ids-of-user.js";
 
 /** What the other partitions of a cluster ask of the profiles, which partition 0 keeps for all of them. Calls may be repeated. */
 export interface SharedProfiles extends ProfileRemoval {

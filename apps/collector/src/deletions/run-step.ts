@@ -9,39 +9,9 @@ import type { Suppressions } from "../documents/suppressions.js";
 import { deliveriesIn, withDeliveries } from "./delete-messages.js";
 import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
-import { idsOfUser } from "./ids-of-user.js";
+import { idsOfUser, type ProfileRemoval } from "./ids-of-user.js";
 import { messagesOf } from "./messages-of.js";
 import { deleteMessageId, type OtherPartitions, partitionsBefore } from "./other-partitions.js";
-
-/** The parts of audiences that a deletion needs. */
-export interface ProfileRemoval {
-  /**
-   * Resolves when every message that was stored before the call is counted, so that a user's other ids are known. Also resolves after a
-   * timeout.
-   */
-  counted(): Promise<void>;
-  /** Returns the ids and profile data to delete for an id. */
-  identitiesOf(
-    identity: Identity,
-    includeAliases: boolean,
-  ): Promise<
-    ProfileFigures & {
-      /** The id and those joined to it. With `includeAliases`, also the aliases and the ids joined to them. */
-      readonly identities: readonly Identity[];
-      /** Other user ids of the same profile. */
-      readonly aliases: readonly string[];
-    }
-  >;
-  forget(
-    users: readonly { readonly identity: Identity; readonly identities: readonly Identity[] }[],
-  ): Promise<readonly ProfileFigures[]>;
-  compact(): Promise<void>;
-}
-
-interface ProfileFigures {
-  readonly profile: boolean;
-  readonly audienceMemberships: number;
-}
 
 export interface DeletionParts {
   readonly store: Pick<Store, "log" | "config" | "consumers"> & Purging;

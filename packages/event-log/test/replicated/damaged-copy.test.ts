@@ -7,8 +7,8 @@ import { encodeAppend, hashBatch, KeyHasher } from "../../src/sqlite/calls/appen
 import { encodeSettlement } from "../../src/sqlite/calls/settle-request.js";
 import { STORE_DEFAULTS, TUNING_DEFAULTS } from "../../src/sqlite/calls/tuning.js";
 import { applyEntry } from "../../src/sqlite/replica/apply-entry.js";
-import { encodeCall } from "../../src/sqlite/replica/call-codec.js";
-import { encodeEntry, type LoggedCall } from "../../src/sqlite/replica/entry.js";
+import { encodeCall, type LoggedCall } from "../../src/sqlite/replica/call-codec.js";
+import { encodeEntry } from "../../src/sqlite/replica/entry.js";
 import { OpenStore } from "../../src/sqlite/thread/open-store.js";
 import { idsBatch } from "../batches.js";
 import { temporaryDirectories } from "../temporary-directory.js";

@@ -1,14 +1,13 @@
 import type { Clock } from "@sluice/resilience";
 import { StorageUnavailable, StoreError } from "../../ports/errors.js";
 import type { AppliedEntry, CallAnswer } from "../../sqlite/calls/operations.js";
-import { type EncodedCall, encodeCall } from "../../sqlite/replica/call-codec.js";
+import { type EncodedCall, encodeCall, type LoggedCall } from "../../sqlite/replica/call-codec.js";
 import {
   decodeEntry,
   ENTRY_OVERHEAD_BYTES,
   type EntryId,
   encodeEntry,
   entryBytes,
-  type LoggedCall,
   partsOf,
 } from "../../sqlite/replica/entry.js";
 import { EntriesTrimmed, type LogAppend, type ReplicatedLog } from "../engine.js";

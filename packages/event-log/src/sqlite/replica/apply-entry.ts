@@ -4,7 +4,8 @@ import type { AppliedEntry, Call, CallAnswer, OperationName } from "../calls/ope
 import { WRITES } from "../calls/operations.js";
 import { Refusal } from "../calls/refusal.js";
 import { asRefusal } from "../database/damage.js";
-import { decodeEntry, type LoggedCall, MOVE_IN, type Part } from "./entry.js";
+import type { LoggedCall } from "./call-codec.js";
+import { decodeEntry, MOVE_IN, type Part } from "./entry.js";
 import { judge } from "./judge.js";
 import type { LoggedSettings } from "./settings.js";
 

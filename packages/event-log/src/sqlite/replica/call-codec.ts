@@ -1,4 +1,8 @@
-import type { LoggedCall } from "./entry.js";
+/** A write as it stands in the log. */
+export interface LoggedCall {
+  readonly operation: string;
+  readonly request: unknown;
+}
 
 /** A call, ready to be put into an entry. */
 export interface EncodedCall {

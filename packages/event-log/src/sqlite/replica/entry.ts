@@ -1,4 +1,4 @@
-import { decodeCall, type EncodedCall } from "./call-codec.js";
+import { decodeCall, type EncodedCall, type LoggedCall } from "./call-codec.js";
 
 /** Begins each entry: "SLC" and the version of this format. */
 const MAGIC = Uint8Array.of(0x53, 0x4c, 0x43, 1);
@@ -14,12 +14,6 @@ export interface EntryId {
   readonly session: string;
   /** Counts the entries of a session, from 1. */
   readonly number: number;
-}
-
-/** A write as it stands in the log. */
-export interface LoggedCall {
-  readonly operation: string;
-  readonly request: unknown;
 }
 
 /** One entry of the log: the writes of one commit. */

@@ -4,7 +4,8 @@ import type { DamagedPlace } from "../../file-log/read-frames.js";
 import type { Applied } from "../calls/applied.js";
 import type { Call, OperationName } from "../calls/operations.js";
 import { CannotOpen } from "../database/database.js";
-import { decodeEntry, type LoggedCall } from "../replica/entry.js";
+import type { LoggedCall } from "../replica/call-codec.js";
+import { decodeEntry } from "../replica/entry.js";
 import type { Opening, OpenStore } from "./open-store.js";
 
 /**

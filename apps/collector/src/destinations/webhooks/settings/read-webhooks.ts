@@ -2,8 +2,15 @@ import { isPlainObject, LIMITS } from "@sluice/protocol";
 import type { RefuseSetting } from "../../read-settings.js";
 import type { SecretBox } from "../../secret-box.js";
 import { headerProblem } from "../request/custom-headers.js";
-import type { WebhookEntry } from "./settings.js";
 import { MAX_URL_LENGTH } from "./settings-schema.js";
+
+export interface WebhookEntry {
+  readonly url: string;
+  /** Values are sealed. */
+  readonly headers: { readonly [name: string]: string };
+  /** Set when the URL answered 410: nothing is sent there until the webhooks are saved again. */
+  readonly disabled?: { readonly at: string; readonly reason: string };
+}
 
 const MAX_HEADERS = 50;
 /** Replaces a header's value in answers. Sent back, it keeps the stored value. */

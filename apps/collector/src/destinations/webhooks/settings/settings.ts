@@ -4,7 +4,7 @@ import { readSettings, type SettingReader } from "../../read-settings.js";
 import type { SecretBox } from "../../secret-box.js";
 import { carriesCredential } from "../request/custom-headers.js";
 import { readCaFile } from "./read-ca-file.js";
-import { type JudgeUrl, MASK, readWebhooks } from "./read-webhooks.js";
+import { type JudgeUrl, MASK, readWebhooks, type WebhookEntry } from "./read-webhooks.js";
 import { WEBHOOKS_SCHEMA } from "./settings-schema.js";
 
 /** A webhook destination's settings as they are stored. */
@@ -28,14 +28,6 @@ export interface WebhooksSettings {
    * settings that an older version stored.
    */
   readonly caPem?: string;
-}
-
-export interface WebhookEntry {
-  readonly url: string;
-  /** Values are sealed. */
-  readonly headers: { readonly [name: string]: string };
-  /** Set when the URL answered 410: nothing is sent there until the webhooks are saved again. */
-  readonly disabled?: { readonly at: string; readonly reason: string };
 }
 
 export interface ParseDeps {
