@@ -14,16 +14,13 @@ import {
   writevSync,
 } from "node:fs";
 import { join } from "node:path";
+import { BEGIN, saltAtBeginning, writeBeginning } from "./beginning.js";
 import { encodeHeader, type Frame, SALT_BYTES } from "./frame.js";
-import { type DamagedPlace, readAt, readFrames } from "./read-frames.js";
+import { type DamagedPlace, readFrames } from "./read-frames.js";
 import { syncDirectory } from "./sync-directory.js";
 
 export const LOG_FILE = "entries.log";
 
-/** Begins the file: "SLCLOG" and the version of this format. */
-const MAGIC = Buffer.from("SLCLOG\0\x01");
-/** The magic, then the salt. Entries begin at a block of the disk. */
-const BEGIN = 4_096;
 /** The file grows by so much at once. A sync of bytes that the file has already is cheaper: its size does not change. */
 const GROWS_BY = 1024 * 1024;
 /** A longer file, left by a burst, is cut back to this when it is used again from its beginning. */
@@ -61,13 +58,9 @@ export class FileLog {
     const file = openSync(path, "r+");
     try {
       if (process.platform !== "win32" && (fstatSync(file).mode & 0o077) !== 0) fchmodSync(file, 0o600);
-      const begin = readAt(file, 0, MAGIC.byteLength + SALT_BYTES);
-      if (
-        begin.byteLength < MAGIC.byteLength + SALT_BYTES ||
-        !begin.subarray(0, MAGIC.byteLength).equals(MAGIC)
-      )
-        throw new UnusableLog("it does not begin as a log of this version does");
-      return new FileLog(file, begin.subarray(MAGIC.byteLength), isSynced);
+      const salt = saltAtBeginning(file);
+      if (salt === undefined) throw new UnusableLog("it does not begin as a log of this version does");
+      return new FileLog(file, salt, isSynced);
     } catch (error) {
       closeSync(file);
       throw error;
@@ -75,15 +68,16 @@ export class FileLog {
   }
 
   /**
-   * The entries after this sequence, in order, each with its place. Read all of them before `append`. `damaged` is called for each damaged
-   * place; if it returns, reading goes on behind it.
+   * The entries after this sequence, in order. Read all of them before `append`. `damaged` is called for each damaged place that may have
+   * held such an entry; if it returns, reading goes on behind it.
    */
   *entriesAfter(sequence: number, damaged: (place: DamagedPlace) => void): Generator<Frame> {
     let isNeeded = false;
     let end = BEGIN;
     for (const found of readFrames(this.#file, this.#salt, BEGIN, sequence)) {
-      if (found.kind === "damaged") damaged(found);
-      else if (found.kind === "cut") {
+      if (found.kind === "damaged") {
+        if (found.next > sequence + 1) damaged(found);
+      } else if (found.kind === "cut") {
         this.#cutOff = found.sequence;
         this.#truncate(found.end);
       } else if (found.frame.sequence > sequence) {
@@ -185,11 +179,7 @@ function create(directory: string, path: string): void {
   rmSync(draft, { force: true });
   const file = openSync(draft, "wx", 0o600);
   try {
-    const begin = Buffer.alloc(BEGIN);
-    begin.set(MAGIC);
-    begin.set(randomBytes(SALT_BYTES), MAGIC.byteLength);
-    writeSync(file, begin);
-    fsyncSync(file);
+    writeBeginning(file, randomBytes(SALT_BYTES));
   } finally {
     closeSync(file);
   }

@@ -4,8 +4,9 @@ import { decodeHeader, FRAME_BYTES, type Frame, type Header, SALT_BYTES } from "
 /** A place of the log that cannot be read, although later entries can. */
 export interface DamagedPlace {
   readonly at: number;
-  /** Where the next entry is that can be read. */
+  /** Where the next entry is that can be read, and its sequence. */
   readonly end: number;
+  readonly next: number;
   /** What the header of the entry there says, if it can be read, and what follows it. */
   readonly header: Header | undefined;
   readonly data: Uint8Array<ArrayBuffer>;
@@ -44,14 +45,14 @@ export function* readFrames(file: number, salt: Uint8Array, from: number, after:
       return;
     }
     const data = readAt(file, at + FRAME_BYTES, Math.max(0, next.at - at - FRAME_BYTES));
-    yield { kind: "damaged", at, end: next.at, header, data: plain(data) };
+    yield { kind: "damaged", at, end: next.at, next: next.sequence, header, data: plain(data) };
     last = next.sequence - 1;
     at = next.at;
   }
 }
 
 /** The entry at a place, if there is one that can be read. */
-function frameAt(file: number, salt: Uint8Array, at: number, size: number): Frame | undefined {
+export function frameAt(file: number, salt: Uint8Array, at: number, size: number): Frame | undefined {
   const header = decodeHeader(salt, readAt(file, at, FRAME_BYTES));
   if (header === undefined || at + FRAME_BYTES + header.dataBytes > size) return undefined;
   const data = readAt(file, at + FRAME_BYTES, header.dataBytes);

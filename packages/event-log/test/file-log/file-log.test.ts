@@ -109,6 +109,20 @@ describe("a log in a file", () => {
     expect(damaged).toMatchObject([{ at, end, header: { sequence: 2, atMs: 2_000 } }]);
   });
 
+  it("says nothing of a damaged entry that is not needed any more", () => {
+    const directory = temporaryDirectory();
+    const log = open(directory);
+    append(log, 1, 1);
+    const at = BEGIN + log.bytes;
+    append(log, 2, 5);
+    overwrite(directory, at + FRAME_BYTES, Buffer.from("E"));
+    const again = open(directory);
+    expect(read(again, 3)).toEqual({ sequences: [4, 5], damaged: [] });
+    append(again, 6, 6);
+    expect(read(open(directory), 3)).toEqual({ sequences: [4, 5, 6], damaged: [] });
+    expect(read(open(directory), 0).damaged).toMatchObject([{ at, header: { sequence: 2 } }]);
+  });
+
   it("notices damage of the first entry, and of a header", () => {
     const directory = temporaryDirectory();
     append(open(directory), 1, 3);

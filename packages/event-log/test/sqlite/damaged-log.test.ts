@@ -13,8 +13,8 @@ const temporaryDirectory = temporaryDirectories();
 const open = (directory: string) =>
   openSqliteStore({ directory, clock: manualClock({ startMs: RECEIVED_AT_MS }) });
 
-/** A folder as a crash leaves it: ten messages in entries of their own, then a document, and the sixth message's entry is damaged. */
-async function damagedLog(): Promise<string> {
+/** A folder as a crash leaves it: ten messages in entries of their own, then a settlement. Nothing is in the database yet but its tables. */
+async function crashedFolder(): Promise<string> {
   const directory = temporaryDirectory();
   const store = await open(directory);
   for (let i = 0; i < 10; i++) await store.log.append(batchOf([{ messageId: `m${i}`, note: `note ${i}` }]));
@@ -27,14 +27,30 @@ async function damagedLog(): Promise<string> {
   });
   const crashed = join(temporaryDirectory(), "crashed");
   mkdirSync(crashed);
-  // Nothing is in the database yet but its tables.
   for (const file of readdirSync(directory)) copyFileSync(join(directory, file), join(crashed, file));
   await store.close();
-  const at = readFileSync(join(crashed, "entries.log")).indexOf("note 5");
-  const log = openSync(join(crashed, "entries.log"), "r+");
-  writeSync(log, "NOTE", at);
-  closeSync(log);
   return crashed;
+}
+
+function overwriteLog(directory: string, at: number, bytes: Uint8Array): void {
+  const log = openSync(join(directory, "entries.log"), "r+");
+  writeSync(log, bytes, 0, bytes.byteLength, at);
+  closeSync(log);
+}
+
+/** The sixth message's entry is damaged. */
+async function damagedLog(): Promise<string> {
+  const directory = await crashedFolder();
+  const at = readFileSync(join(directory, "entries.log")).indexOf("note 5");
+  overwriteLog(directory, at, Buffer.from("NOTE"));
+  return directory;
+}
+
+async function storedIds(directory: string): Promise<string[]> {
+  const store = await open(directory);
+  const batches = await store.log.read(BEFORE_FIRST, { messages: 100, bytes: 1e6 });
+  await store.close();
+  return batches.flatMap(decodeBatch).map(({ messageId }) => messageId);
 }
 
 describe("a log with a damaged entry", () => {
@@ -91,5 +107,28 @@ describe("a log with a damaged entry", () => {
       ["c", 2],
     ]);
     await store.close();
+  });
+
+  it("loses nothing if only its first page is damaged", async () => {
+    const directory = await crashedFolder();
+    overwriteLog(directory, 0, new Uint8Array(4_096));
+    await expect(open(directory)).rejects.toThrow(/entries\.log is damaged: .* Run `sluice repair/);
+    const report = await repairStore({ directory });
+    expect([report.lost, report.rebuilt]).toEqual([undefined, ["the beginning of the log of entries"]]);
+    expect(await storedIds(directory)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((i) => `m${i}`));
+  });
+
+  it("is set aside, and reported, if no entry in it can be found", async () => {
+    const directory = await crashedFolder();
+    overwriteLog(directory, 0, new Uint8Array(4_096 + 64));
+    const kept = join(directory, "entries.log.damaged-1");
+    const report = await repairStore({ directory });
+    expect([report.lost, report.setAside]).toEqual([
+      [`every entry that only entries.log had: none can be found in it (it is kept as ${kept})`],
+      [kept],
+    ]);
+    expect(readFileSync(kept).includes("note 5")).toBe(true);
+    expect(await storedIds(directory)).toEqual([]);
+    expect((await repairStore({ directory })).lost).toBeUndefined();
   });
 });

@@ -188,7 +188,7 @@ export class Sidecars {
       }
       return this.#lacksChecks(no, ids, checks);
     } catch {
-      // A part has a length that is never written.
+      // A part cannot be read, or has a length that is never written.
       return true;
     }
   }

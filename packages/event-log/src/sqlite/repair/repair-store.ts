@@ -12,6 +12,8 @@ import {
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { systemClock } from "@sluice/resilience";
+import { LOG_FILE } from "../../file-log/file-log.js";
+import { mendBeginning } from "../../file-log/mend-beginning.js";
 import { syncDirectory } from "../../file-log/sync-directory.js";
 import { FolderInUse, StorageUnavailable, StoreError } from "../../ports/errors.js";
 import { checkNode } from "../database/check-node.js";
@@ -70,10 +72,11 @@ export async function repairStore({
   }
   const entries = await applyEntries(directory);
   const profiles = repairProfiles(directory);
-  const setAside = [...store.setAside, ...(profiles === undefined ? [] : [profiles])];
-  const lost = [...store.lost, ...entries];
+  const setAside = [...store.setAside, ...entries.setAside, ...(profiles === undefined ? [] : [profiles])];
+  const lost = [...store.lost, ...entries.lost];
   const rebuilt = [
     ...store.rebuilt,
+    ...entries.rebuilt,
     ...(profiles === undefined ? [] : ["the profiles: the next start rebuilds them from the log"]),
   ];
   return {
@@ -103,10 +106,20 @@ async function repairInPlace(directory: string): Promise<Repaired> {
   }
 }
 
-/** Applies the entries that only the log has. Returns a sentence for each that cannot be read. */
-async function applyEntries(directory: string): Promise<string[]> {
+/** Applies the entries that only the log has. `lost` has a sentence for each that cannot be read. */
+async function applyEntries(directory: string): Promise<Omit<Repaired, "rows">> {
   const { applyLog } = await import("../thread/apply-log.js");
   const { keep } = await import("./log/repair-rows.js");
+  const file = join(directory, LOG_FILE);
+  if (!existsSync(file)) return { lost: [], rebuilt: [], setAside: [] };
+  const beginning = mendBeginning(file);
+  if (beginning === "unreadable") {
+    const kept = nextFreeName(`${file}.damaged`);
+    renameSync(file, kept);
+    syncDirectory(directory);
+    const lost = `every entry that only ${LOG_FILE} had: none can be found in it (it is kept as ${kept})`;
+    return { lost: [lost], rebuilt: [], setAside: [kept] };
+  }
   const lost: string[] = [];
   const leftOut = (what: string, bytes: Uint8Array): void => {
     lost.push(what);
@@ -114,7 +127,11 @@ async function applyEntries(directory: string): Promise<string[]> {
       keep(join(directory, KEPT_FILE), [{ entry: what, data: Buffer.from(bytes).toString("base64") }]);
   };
   applyLog(directory, leftOut);
-  return lost;
+  return {
+    lost,
+    rebuilt: beginning === "mended" ? ["the beginning of the log of entries"] : [],
+    setAside: [],
+  };
 }
 
 async function repairTables(database: DatabaseSync, directory: string): Promise<Omit<Repaired, "setAside">> {
