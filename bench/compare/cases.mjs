@@ -112,11 +112,14 @@ async function openSdk(build) {
   const run = async () => {
     const server = await forkServer();
     const args = ["clients/sluice", "stream", SDK_MESSAGES, server.url];
-    const { cpuMicros } = await runScript("one-run.mjs", args, {
+    const { cpuMicros, warmUp } = await runScript("one-run.mjs", args, {
       flags: ["--expose-gc"],
       env: { SLUICE_BENCH_BUILD: build },
     });
+    const { messages } = await server.totals();
     server.close();
+    if (messages - warmUp !== SDK_MESSAGES)
+      throw new Error(`${messages - warmUp} of ${SDK_MESSAGES} messages arrived`);
     return cpuMicros;
   };
   return { run, close: async () => {} };

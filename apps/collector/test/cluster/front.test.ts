@@ -383,6 +383,26 @@ describe("the front", () => {
     expect(follower.front.ownerSilentMs).toBe(0);
   });
 
+  test("does not blame the owner for a body that its client does not send", async () => {
+    const { clock, follower } = await pair();
+    let asked = 0;
+    const waiting = await scriptedOwner(() => {
+      asked += 1;
+    });
+    follow(follower, waiting, 2);
+    const body = new ReadableStream({ start: (it) => it.enqueue(Buffer.from("half")) });
+    const slow = fetch(`${follower.front.url}/v1/echo`, {
+      method: "POST",
+      body,
+      duplex: "half",
+    } as RequestInit);
+    await until(() => asked === 1);
+    await clock.advance(18_500);
+    expect((await slow).status).toBe(503);
+    await clock.advance(1_000);
+    expect(follower.front.ownerSilentMs).toBe(0);
+  });
+
   test("cuts an answer that the owner cannot complete", async () => {
     const { follower } = await pair();
     const dying = await scriptedOwner((_request, response) => {

@@ -14,7 +14,7 @@ import { errorAnswer, respond } from "../../http/connection/respond.js";
 import { corsHeaders } from "../../http/routing/cors.js";
 import { decideNext, type FailedAttempt, type RequestFacts } from "./decide-next.js";
 import { type KeptBodies, keepBody, type PassedBody, refusedLength } from "./kept-body.js";
-import type { OwnerConnection } from "./owner-connection.js";
+import { type OwnerConnection, originForm } from "./owner-connection.js";
 import { type ListenerName, passedOnHeaders } from "./peer.js";
 
 /** Where requests go now. */
@@ -202,8 +202,9 @@ export class Passing implements ArrivingRequest {
     );
     cancel();
     this.#isLate = late.signal.aborted;
-    if (!this.#gone.signal.aborted || attempt.kind === "answered")
-      this.#parts.onAttempt(attempt.kind === "answered");
+    const isClientsFault = this.#gone.signal.aborted || (body.kind === "streamed" && this.isArriving);
+    if (attempt.kind === "answered") this.#parts.onAttempt(true);
+    else if (!isClientsFault) this.#parts.onAttempt(false);
     switch (attempt.kind) {
       case "answered":
         onEnd(this.#isRepeated ? "repeated" : "answered");
@@ -253,7 +254,7 @@ export class Passing implements ArrivingRequest {
     const { method = "GET", url = "/", headers } = this.#message;
     return {
       method,
-      path: url.replace(/^https?:\/\/[^/?#]*/i, ""),
+      path: originForm(url),
       hasIdempotencyKey: headers["idempotency-key"] !== undefined,
       isKept: body.kind !== "streamed",
       mayBeDone: this.#mayBeDone,
@@ -276,8 +277,8 @@ export function withTrouble(reason: string, trouble: string | undefined): string
 }
 
 /** Whether it is a request with messages. */
-function isIngestion({ url = "" }: IncomingMessage): boolean {
-  return url.includes("/v1/") && !url.includes("/api/v1");
+function isIngestion({ url = "/" }: IncomingMessage): boolean {
+  return /^\/(?:v1\/|beacon\/|sourceConfig)/.test(originForm(url));
 }
 
 /** Answers with an error. */
